@@ -1,0 +1,35 @@
+# needlework: one workflow for published evaluations of multilingual long-context language models.
+#
+#   snakemake --cores all              the embedded sample (or whatever --configfile says)
+#   snakemake --cores all mlneedle_table1
+#   snakemake --report report.html     after a run
+
+import sys
+from pathlib import Path
+
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+sys.path.insert(0, str(Path(workflow.current_basedir) / "workflow/scripts"))
+
+
+configfile: "config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/corpora.smk"
+include: "workflow/rules/retrieval.smk"
+include: "workflow/rules/instances.smk"
+include: "workflow/rules/generation.smk"
+include: "workflow/rules/scoring.smk"
+include: "workflow/rules/mlneedle.smk"
+
+
+report: "workflow/report/workflow.rst"
+
+
+rule all:
+    default_target: True
+    input:
+        files.final,

@@ -1,0 +1,395 @@
+"""Generation: every request answered once, whatever dies, and every answer in its row."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from needlework.backends.base import Answer, Request
+from needlework.backends.lexical import Lexical
+from needlework.backends.oracle import Oracle
+from needlework.errors import UserError
+from needlework.generation import InstanceRequests, generate, request_key
+from needlework.journal import Journal
+from needlework.prompt import Span, literal
+from needlework.records import GENERATIONS, instances_schema, read_table, write_table
+
+TOWNS = ("Orveld", "Tamsin", "Quillmouth", "Brackwater", "Ilmar", "Sedgeby")
+
+
+def documents(count: int = 40) -> dict[str, str]:
+    return {
+        f"made/en/{n}": f"{TOWNS[n % 6]} has a harbour. House {n} of {TOWNS[n % 6]} was built in "
+        f"{1500 + n}. Nobody lives there."
+        for n in range(count)
+    }
+
+
+def instances(count: int = 24, passages: int = 10) -> pa.Table:
+    """`count` prompts: which year was house n built, among `passages` passages."""
+    texts = documents()
+    rows = []
+    for n in range(count):
+        shown = [(n + step) % 40 for step in range(passages)]
+        spans = [literal("instruction", "Answer.\n")]
+        for place in shown:
+            source = f"made/en/{place}"
+            role = "needle" if place == n % 40 else "distractor"
+            spans += [literal("haystack", "\n"), Span(role, source, 0, len(texts[source]))]
+        spans += [
+            literal("instruction", "\nQuestion: "),
+            literal("question", f"When was house {n % 40} of {TOWNS[n % 40 % 6]} built?"),
+            literal("answer_format", f"\nAnswer {n}:"),
+        ]
+        rows.append(
+            {
+                "instance_id": f"{(n * 37) % 101:064x}",
+                "benchmark": "made",
+                "task": "exact",
+                "length": 512 * (n % 3),
+                "example_id": str(n),
+                "prompt": [span._asdict() for span in spans],
+                "references": [str(1500 + n % 40)],
+                "metric": "exact",
+                "max_new_tokens": 16,
+                "n_tokens": 100 + n,
+            }
+        )
+    return pa.Table.from_pylist(rows, schema=instances_schema({"length": pa.int32()}))
+
+
+@pytest.fixture
+def requests(tmp_path: Path) -> InstanceRequests:
+    """24 requests in two instance files."""
+    table, files = instances(), [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    write_table(table.slice(0, 15), files[0])
+    write_table(table.slice(15), files[1])
+    return InstanceRequests(files, documents())
+
+
+class Watched(Lexical):
+    """The lexical reader, keeping count of what it is asked."""
+
+    def __init__(self, config: Mapping[str, object] | None = None) -> None:
+        super().__init__(config or {})
+        self.loads, self.closes, self.asked = 0, 0, Counter()
+
+    def load(self) -> None:
+        self.loads += 1
+
+    def close(self) -> None:
+        self.closes += 1
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        self.asked.update((r.instance_id, r.sample) for r in batch)
+        return super().generate(batch)
+
+
+class Revised(Watched):
+    """The same reader as another revision."""
+
+    def identity(self) -> Mapping[str, object]:
+        return {**super().identity(), "revision": 2}
+
+
+class Failing(Watched):
+    """Fails on the prompts whose sizes are in `bad`; `broken` stops everything instead."""
+
+    bad = frozenset({103, 107, 120})
+    broken = False
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        for request, answer in zip(batch, super().generate(batch), strict=True):
+            if request.n_tokens not in self.bad:
+                yield answer
+            elif self.broken:
+                raise RuntimeError("the engine died")
+            else:
+                yield Answer("", error=f"refused {request.n_tokens}")
+
+
+def test_rows_are_complete_and_sorted(requests: InstanceRequests, tmp_path: Path) -> None:
+    requests.samples = 2
+    table = generate(requests, Oracle({}), Journal(tmp_path / "j"), batch_size=5)
+    assert table.schema == GENERATIONS
+    rows = table.to_pylist()
+    references = {r["instance_id"]: r["references"][0] for r in instances().to_pylist()}
+    assert [(r["instance_id"], r["sample"]) for r in rows] == sorted(
+        (instance, sample) for instance in references for sample in (0, 1)
+    )
+    assert all(r["text"] == references[r["instance_id"]] for r in rows)
+    assert {r["finish_reason"] for r in rows} == {"stop"}
+    assert len({r["request_key"] for r in rows}) == 48
+
+
+def test_the_reader_finds_the_answer(requests: InstanceRequests, tmp_path: Path) -> None:
+    rows = generate(requests, Lexical({}), Journal(tmp_path / "j")).to_pylist()
+    references = {r["instance_id"]: r["references"][0] for r in instances().to_pylist()}
+    assert all(references[r["instance_id"]] in r["text"] for r in rows)
+
+
+def test_a_second_run_asks_nothing_and_loads_nothing(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    first, second = Watched(), Watched()
+    with Journal(tmp_path / "j") as journal:
+        table = generate(requests, first, journal, batch_size=5)
+    with Journal(tmp_path / "j") as journal:
+        assert generate(requests, second, journal) == table
+    assert (first.loads, first.closes, first.asked.total()) == (1, 1, 24)
+    assert (second.loads, second.closes, second.asked.total()) == (0, 0, 0)
+
+
+def test_only_what_is_missing_is_asked(requests: InstanceRequests, tmp_path: Path) -> None:
+    short = InstanceRequests(requests.files[:1], documents())
+    backend = Watched()
+    with Journal(tmp_path / "j") as journal:
+        generate(short, Watched(), journal)
+        table = generate(requests, backend, journal)
+    assert backend.asked.total() == 9
+    assert table == generate(requests, Watched(), Journal(tmp_path / "other"))
+
+
+def test_answers_of_another_identity_are_not_used(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    backend = Revised()
+    with Journal(tmp_path / "j") as journal:
+        generate(requests, Watched(), journal)
+        generate(requests, backend, journal)
+    assert backend.asked.total() == 24
+
+
+def test_lengths_choose_the_instances(requests: InstanceRequests) -> None:
+    requests.lengths = InstanceRequests([], {}, lengths=[1024]).lengths
+    expected = {r["instance_id"] for r in instances().to_pylist() if r["length"] in (0, 1024)}
+    assert {r.instance_id for r in requests} == expected and len(expected) == 16
+
+
+def test_equal_prompts_are_asked_once_and_answered_in_each_row(tmp_path: Path) -> None:
+    table = instances(1)
+    twin = table.set_column(0, "instance_id", pa.array(["f" * 64]))
+    write_table(pa.concat_tables([table, twin]), tmp_path / "twins.parquet")
+    backend = Watched()
+    rows = generate(
+        InstanceRequests([tmp_path / "twins.parquet"], documents()), backend, Journal(tmp_path)
+    ).to_pylist()
+    assert backend.asked.total() == 1
+    assert len(rows) == 2 and rows[0]["text"] == rows[1]["text"] != ""
+
+
+def test_what_exceeds_the_context_is_skipped_and_not_asked(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    backend = Watched()
+    rows = generate(requests, backend, Journal(tmp_path / "j"), context=113).to_pylist()
+    sizes = {r["instance_id"]: r["n_tokens"] for r in instances().to_pylist()}
+    skipped = [r for r in rows if r["finish_reason"] == "skipped"]
+    assert {sizes[r["instance_id"]] for r in skipped} == set(range(114, 124))
+    assert all(r["text"] == "" and "113" in r["error"] for r in skipped)
+    assert backend.asked.total() == 14
+    assert len(Journal(tmp_path / "j").load()) == 14
+
+
+def test_failures_above_the_limit_stop_the_job_after_the_rest_is_kept(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    with Journal(tmp_path / "j") as journal:
+        with pytest.raises(UserError, match=r"3 of 24 .*`max_failed: 2`.* refused 103\."):
+            generate(requests, Failing(), journal, batch_size=5, max_failed=2)
+        assert len(journal.load()) == 21
+        mended = Watched()
+        table = generate(requests, mended, journal)
+    assert mended.asked.total() == 3
+    assert table == generate(requests, Watched(), Journal(tmp_path / "other"))
+
+
+def test_failures_within_the_limit_are_rows_and_are_asked_again(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    backend = Failing()
+    with Journal(tmp_path / "j") as journal:
+        for _ in range(2):
+            rows = generate(requests, backend, journal, max_failed=3).to_pylist()
+    errors = [r["error"] for r in rows if r["finish_reason"] == "error"]
+    assert sorted(errors) == ["refused 103", "refused 107", "refused 120"]
+    assert sorted(backend.asked.values()) == [1] * 21 + [2] * 3
+
+
+def test_what_was_answered_before_a_crash_is_kept(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    backend = Failing()
+    backend.broken = True
+    with Journal(tmp_path / "j") as journal, pytest.raises(RuntimeError, match="the engine died"):
+        generate(requests, backend, journal, batch_size=50)
+    assert len(Journal(tmp_path / "j").load()) == 3
+    assert backend.closes == 1
+
+
+def test_a_slow_model_is_journalled_within_its_batch(
+    requests: InstanceRequests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("needlework.generation.SYNC_SECONDS", 0.0)
+    finished = []
+
+    class Peeking(Lexical):
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            for answer in super().generate(batch):
+                finished.append(len(Journal(tmp_path / "j").load()))
+                yield answer
+
+    generate(requests, Peeking({}), Journal(tmp_path / "j"), batch_size=50)
+    assert finished == list(range(24))
+
+
+def test_lone_surrogates_of_a_model_do_no_harm(requests: InstanceRequests, tmp_path: Path) -> None:
+    class Odd(Lexical):
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            return (Answer("x\ud83dy \ud83d\ude00") for _ in batch)
+
+    table = generate(requests, Odd({}), Journal(tmp_path / "j"))
+    write_table(table, tmp_path / "t.parquet")
+    assert set(read_table(tmp_path / "t.parquet")["text"].to_pylist()) == {"x\ufffdy \U0001f600"}
+
+
+def test_token_counts_come_back_from_the_journal(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    class Counting(Lexical):
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            return (Answer("a", "length", r.n_tokens, 0, 16, None) for r in batch)
+
+    with Journal(tmp_path / "j") as journal:
+        for _ in range(2):
+            rows = generate(requests, Counting({}), journal).to_pylist()
+    assert {r["prompt_tokens"] for r in rows} == set(range(100, 124))
+    assert {(r["finish_reason"], r["cached_tokens"], r["reasoning_tokens"]) for r in rows} == {
+        ("length", 0, None)
+    }
+
+
+def test_each_part_of_a_key_counts() -> None:
+    base = {"identity": {"name": "m", "t": 0.7}, "prompt": "p", "sample": 0, "max_new_tokens": 8}
+    changes = [
+        {"identity": {"name": "m", "t": 0.1}},
+        {"prompt": "q"},
+        {"sample": 1},
+        {"max_new_tokens": 9},
+        {"extra": ["reference"]},
+    ]
+    keys = {request_key(**{**base, **change}) for change in [{}, *changes]}
+    assert len(keys) == 6
+    assert request_key(**{**base, "identity": {"t": 0.7, "name": "m"}}) in keys
+
+
+def test_a_changed_reference_or_role_changes_the_key_of_who_sees_it(
+    requests: InstanceRequests,
+) -> None:
+    request = next(iter(requests))
+    fields = {name: getattr(request, name) for name in Request.__slots__}
+    other = Request(**{**fields, "references": ["1066"]})
+    assert Oracle({}).depends_on(other) != Oracle({}).depends_on(request)
+    assert Lexical({}).depends_on(other) == Lexical({}).depends_on(request)
+    roles = [Span(**{**s._asdict(), "role": "needle"}) for s in request.spans]
+    moved = Request(**{**fields, "spans": roles})
+    assert moved.prompt == request.prompt
+    assert Lexical({}).depends_on(moved) != Lexical({}).depends_on(request)
+
+
+def test_memory_holds_a_batch_and_not_all_prompts(tmp_path: Path) -> None:
+    table = instances(100, passages=1)
+    write_table(table, tmp_path / "i.parquet")
+    long = {source: text.ljust(1_000_000) for source, text in documents().items()}
+
+    class Whole(InstanceRequests):
+        def __iter__(self) -> Iterator[Request]:
+            for request in super().__iter__():
+                spans = [
+                    span._replace(end=1_000_000) if span.source else span for span in request.spans
+                ]
+                fields = {name: getattr(request, name) for name in Request.__slots__}
+                yield Request(**{**fields, "spans": spans})
+
+    tracemalloc.start()
+    try:
+        generate(Whole([tmp_path / "i.parquet"], long), Oracle({}), Journal(tmp_path / "j"))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 20_000_000, "100 prompts of 1 MB each"
+
+
+JOB = """
+import sys, time
+from pathlib import Path
+sys.path[:0] = [{tests!r}]
+from test_generation import documents
+from needlework.backends.lexical import Lexical
+from needlework.generation import InstanceRequests, generate
+from needlework.journal import Journal
+from needlework.records import write_table
+
+class Slow(Lexical):
+    def load(self):
+        print("ready", flush=True)
+
+    def generate(self, batch):
+        for answer in super().generate(batch):
+            time.sleep({pause})
+            yield answer
+
+folder = Path({folder!r})
+with Journal(folder / "journal") as journal:
+    requests = InstanceRequests([folder / "instances.parquet"], documents())
+    write_table(generate(requests, Slow({{}}), journal, batch_size=4), folder / "answers.parquet")
+"""
+
+
+def start_job(folder: Path, pause: float) -> subprocess.Popen[str]:
+    code = JOB.format(tests=str(Path(__file__).parent), folder=str(folder), pause=pause)
+    paths = repr([path for path in sys.path if path])
+    return subprocess.Popen(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {paths}\n{code}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
+    table = instances(1500)
+    ids = pa.array([f"{n:064x}" for n in range(1500)])
+    killed, undisturbed = tmp_path / "killed", tmp_path / "undisturbed"
+    for folder in (killed, undisturbed):
+        folder.mkdir()
+        write_table(table.set_column(0, "instance_id", ids), folder / "instances.parquet")
+    assert start_job(undisturbed, 0).wait(60) == 0
+
+    dice = random.Random(time.time_ns())
+    progress = []
+    while len(progress) < 12:
+        job = start_job(killed, 0.002)
+        assert job.stdout is not None and job.stdout.readline() == "ready\n", "ended too soon"
+        time.sleep(dice.uniform(0, 0.12))
+        job.send_signal(signal.SIGKILL)
+        assert job.wait() == -signal.SIGKILL
+        progress.append(len(Journal(killed / "journal").load()))
+    assert start_job(killed, 0).wait(60) == 0
+
+    assert progress == sorted(progress) and 0 < progress[-1] < 1500
+    keys = Counter(r["key"] for r in Journal(killed / "journal").records())
+    assert len(keys) == 1500 and set(keys.values()) == {1}
+    assert (killed / "answers.parquet").read_bytes() == (
+        undisturbed / "answers.parquet"
+    ).read_bytes()

@@ -1,0 +1,164 @@
+"""The journal: nothing that was finished is lost, whoever writes and whenever they die."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import warnings
+from pathlib import Path
+
+import pytest
+from needlework.errors import UserError
+from needlework.journal import Journal
+
+
+def record(number: int, text: str = "") -> dict[str, object]:
+    return {"key": f"k{number}", "text": text or f"answer {number}"}
+
+
+def only_file(directory: Path) -> Path:
+    (path,) = directory.iterdir()
+    return path
+
+
+def test_what_is_appended_is_loaded(tmp_path: Path) -> None:
+    records = [record(1), record(2, 'line\nbreak "quoted" \u2028 日本語 \ud800'), record(3)]
+    with Journal(tmp_path / "deep" / "journal") as journal:
+        journal.append(records[:2])
+        journal.append(iter(records[2:]))
+        assert Journal(journal.directory).load() == {r["key"]: r for r in records}
+
+
+def test_a_missing_directory_is_an_empty_journal_and_stays_missing(tmp_path: Path) -> None:
+    with Journal(tmp_path / "none") as journal:
+        journal.append([])
+        assert journal.load() == {}
+    assert not journal.directory.exists()
+
+
+def test_only_the_wanted_keys_are_kept(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append(map(record, range(10)))
+    assert Journal(tmp_path).load({"k3", "k99"}) == {"k3": record(3)}
+
+
+def test_every_cut_of_the_last_line_leaves_the_others(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append([record(1), record(2)])
+    path = only_file(tmp_path)
+    whole = path.read_bytes()
+    second = whole.index(b"\n") + 1
+    for cut in range(second, len(whole)):
+        path.write_bytes(whole[:cut])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a torn tail is no damage
+            assert Journal(tmp_path).load() == {"k1": record(1)}
+    path.write_bytes(whole)
+    assert Journal(tmp_path).load() == {"k1": record(1), "k2": record(2)}
+
+
+def test_nothing_is_glued_to_a_torn_tail(tmp_path: Path) -> None:
+    with Journal(tmp_path) as killed:
+        killed.append([record(1), record(2)])
+    path = only_file(tmp_path)
+    torn = path.read_bytes()[:-5]
+    path.write_bytes(torn)
+    with Journal(tmp_path) as journal:
+        journal.append([record(2), record(3)])
+    assert path.read_bytes() == torn
+    assert Journal(tmp_path).load() == {f"k{n}": record(n) for n in (1, 2, 3)}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"\x00" * 40,
+        b'{"key": "k7", "te',
+        b"\xff\xfe{}",
+        b'["k7"]',
+        b'{"text": "no key"}',
+        b'{"key": 7}',
+        b"[" * 100_000,
+        b"",
+    ],
+)
+def test_a_damaged_line_is_counted_and_the_rest_is_read(tmp_path: Path, damage: bytes) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append([record(1), record(2)])
+    path = only_file(tmp_path)
+    first, second = path.read_bytes().splitlines()
+    path.write_bytes(b"\n".join([first, damage, second, damage, b""]))
+    with pytest.warns(UserWarning, match=r"2 unreadable line\(s\)"):
+        assert Journal(tmp_path).load() == {"k1": record(1), "k2": record(2)}
+
+
+def test_the_first_record_of_a_key_is_believed(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append([record(1, "first"), record(1, "second")])
+    (tmp_path / "99991231T235959Z-later.jsonl").write_text(json.dumps(record(1, "third")) + "\n")
+    assert Journal(tmp_path).load()["k1"]["text"] == "first"
+
+
+def test_a_batch_is_on_the_disk_when_append_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes, syncs = [], []
+    write, fsync = os.write, os.fsync
+    monkeypatch.setattr(os, "write", lambda fd, data: writes.append(fd) or write(fd, data))
+    monkeypatch.setattr(os, "fsync", lambda fd: syncs.append(fd) or fsync(fd))
+    with Journal(tmp_path) as journal:
+        journal.append(map(record, range(1000)))
+        assert len(writes) == 1 and syncs[-1] == writes[0]
+        journal.append(map(record, range(1000, 2000)))
+        assert len(writes) == 2 and syncs[-1] == writes[0]
+
+
+def test_a_full_disk_is_one_sentence_and_the_next_batch_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+
+    def half(fd: int, data: memoryview) -> int:
+        if len(data) < 20:
+            raise OSError(28, "No space left on device")
+        return write(fd, data[: len(data) // 2])
+
+    journal = Journal(tmp_path)
+    journal.append([record(1)])
+    monkeypatch.setattr(os, "write", half)
+    with pytest.raises(UserError, match="No space left on device"):
+        journal.append([record(2)])
+    monkeypatch.undo()
+    journal.append([record(3)])
+    journal.close()
+    assert Journal(tmp_path).load() == {"k1": record(1), "k3": record(3)}
+
+
+def test_a_short_write_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
+    with Journal(tmp_path) as journal:
+        journal.append([record(1), record(2)])
+    assert Journal(tmp_path).load() == {"k1": record(1), "k2": record(2)}
+
+
+def write_many(directory: Path, start: int) -> None:
+    with Journal(directory) as journal:
+        for first in range(start, start + 2000, 8):
+            journal.append(record(n, f"answer {n} " * 50) for n in range(first, first + 8))
+
+
+def test_two_writers_at_once(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=write_many, args=(tmp_path, start)) for start in (0, 2000)]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        seen = Journal(tmp_path).load()  # reading beside a writer sees whole records only
+        assert all(r["text"].count("answer") == 50 for r in seen.values())
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    assert Journal(tmp_path).load().keys() == {f"k{n}" for n in range(4000)}
+    assert len(list(tmp_path.iterdir())) == 2

@@ -1,0 +1,201 @@
+"""MLNeedle's scores: the join of instances, answers and translations, and each task's metric."""
+
+from __future__ import annotations
+
+import time
+
+import pyarrow as pa
+import pytest
+from needlework.benchmarks.mlneedle.scoring import score
+from needlework.errors import UserError
+from needlework.records import GENERATIONS, TRANSLATIONS, scores_schema
+
+FACTORS = {"needle_lang": pa.string(), "depth": pa.float64(), "length": pa.int32()}
+
+
+def instances(*rows: tuple[str, str, list[str]]) -> pa.Table:
+    """Rows of (instance_id, task, references), with factors that differ from row to row."""
+    schema = pa.schema(
+        [
+            ("instance_id", pa.string()),
+            ("task", pa.string()),
+            *FACTORS.items(),
+            ("example_id", pa.string()),
+            ("references", pa.list_(pa.string())),
+        ]
+    )
+    return pa.Table.from_pylist(
+        [
+            {
+                "instance_id": name,
+                "task": task,
+                "references": references,
+                "example_id": f"example of {name}",
+                "needle_lang": f"lang of {name}",
+                "depth": None if task == "closed_book" else 0.5,
+                "length": 100 + place,
+            }
+            for place, (name, task, references) in enumerate(rows)
+        ],
+        schema=schema,
+    )
+
+
+def generations(*rows: tuple[str, int, str | None, str]) -> pa.Table:
+    """Rows of (instance_id, sample, text, finish_reason)."""
+    names = ("instance_id", "sample", "text", "finish_reason")
+    return pa.Table.from_pylist(
+        [dict(zip(names, row, strict=True)) for row in rows], schema=GENERATIONS
+    )
+
+
+def translations(*rows: tuple[str, int, str]) -> pa.Table:
+    """Rows of (instance_id, sample, text)."""
+    return pa.Table.from_pylist(
+        [{"instance_id": i, "sample": s, "lang": "de", "text": t} for i, s, t in rows],
+        schema=TRANSLATIONS,
+    )
+
+
+def same(answers: pa.Table) -> pa.Table:
+    """The answers as their own translations."""
+    rows = answers.to_pylist()
+    return translations(*((r["instance_id"], r["sample"], r["text"] or "") for r in rows))
+
+
+THREE = instances(
+    ("a", "exact", ["Gustave Eiffel"]),
+    ("b", "existence", ["No"]),
+    ("c", "closed_book", ["Rom", "Rome"]),
+)
+
+
+def test_a_row_for_each_answer_in_their_order_with_the_instance_s_factors():
+    answers = generations(
+        ("c", 1, "In Rome", "length"),
+        ("a", 0, "By Gustave Eiffel", "stop"),
+        ("b", 0, "Yes", "stop"),
+        ("c", 0, "In Paris", "stop"),
+    )
+    scores = score(THREE, answers, same(answers), model="m", metric="containment")
+    assert scores.schema == scores_schema(FACTORS)
+    rows = scores.to_pylist()
+    assert [(r["instance_id"], r["sample"], r["value"], r["verdict"]) for r in rows] == [
+        ("c", 1, 1.0, "match:raw:1"),
+        ("a", 0, 1.0, "match:raw:0"),
+        ("b", 0, 0.0, "yes:raw"),
+        ("c", 0, 0.0, "no_match"),
+    ]
+    assert [r["metric"] for r in rows] == ["containment", "containment", "existence", "containment"]
+    assert rows[0] == {
+        "instance_id": "c",
+        "sample": 1,
+        "model": "m",
+        "metric": "containment",
+        "value": 1.0,
+        "verdict": "match:raw:1",
+        "finish_reason": "length",
+        "example_id": "example of c",
+        "task": "closed_book",
+        "needle_lang": "lang of c",
+        "depth": None,
+        "length": 102,
+    }
+
+
+def test_the_translation_of_that_very_sample_counts():
+    answers = generations(
+        ("a", 0, "x", "stop"),
+        ("a", 1, "x", "stop"),
+        ("b", 0, "x", "stop"),
+        ("c", 0, "x", "stop"),
+    )
+    english = translations(
+        ("c", 0, "Rome"), ("a", 1, "Gustave Eiffel"), ("b", 0, "No."), ("a", 0, "nobody")
+    )
+    scores = score(THREE, answers, english, model="m", metric="containment")
+    assert scores["value"].to_pylist() == [0.0, 1.0, 1.0, 1.0]
+    assert scores["verdict"].to_pylist() == [
+        "no_match",
+        "match:translated:0",
+        "no:translated",
+        "match:translated:1",
+    ]
+
+
+def test_the_metric_decides_for_exact_answers_alone():
+    answers = generations(
+        ("a", 0, "Eiffel, Gustave", "stop"),
+        ("b", 0, "No", "stop"),
+        ("c", 0, "Oslo", "stop"),
+    )
+    by_metric = {
+        metric: score(THREE, answers, same(answers), model="m", metric=metric)
+        for metric in ("containment", "released")
+    }
+    assert by_metric["containment"]["value"].to_pylist() == [0.0, 1.0, 0.0]
+    assert by_metric["released"]["value"].to_pylist() == [1.0, 1.0, 0.0]
+    assert by_metric["released"]["metric"].to_pylist() == ["released", "existence", "released"]
+
+
+def test_failed_requests_are_zero_and_say_so_even_without_a_translation():
+    answers = generations(
+        ("a", 0, None, "skipped"), ("b", 0, "No", "error"), ("c", 0, "Rome", "stop")
+    )
+    scores = score(THREE, answers, translations(("c", 0, "Rome")), model="m", metric="containment")
+    assert scores["value"].to_pylist() == [0.0, 0.0, 1.0]
+    assert scores["verdict"].to_pylist() == ["skipped", "error", "match:raw:1"]
+    assert scores["finish_reason"].to_pylist() == ["skipped", "error", "stop"]
+
+
+ONE = instances(("a", "exact", ["Rome"]))
+ANSWER = generations(("a", 0, "Rome", "stop"))
+
+
+@pytest.mark.parametrize(
+    ("given", "answers", "english", "message"),
+    [
+        (pa.concat_tables([ONE, ONE]), ANSWER, same(ANSWER), "instances hold a twice"),
+        (
+            ONE,
+            pa.concat_tables([ANSWER, ANSWER]),
+            same(ANSWER),
+            "generations hold a sample 0 twice",
+        ),
+        (
+            ONE,
+            ANSWER,
+            pa.concat_tables([same(ANSWER), same(ANSWER)]),
+            "translations hold a sample 0 twice",
+        ),
+        (
+            ONE,
+            generations(("a", 0, "Rome", "stop"), ("z", 3, "Rome", "stop")),
+            same(ANSWER),
+            "answer z sample 3, which no instance",
+        ),
+        (THREE, ANSWER, same(ANSWER), "2 instance.s. have no answer, such as b"),
+        (ONE, ANSWER, translations(("a", 1, "Rome")), "a sample 0 has no translation"),
+    ],
+)
+def test_tables_that_do_not_belong_together_are_refused(given, answers, english, message):
+    with pytest.raises(UserError, match=message):
+        score(given, answers, english, model="m", metric="containment")
+
+
+def test_no_answers_give_no_rows():
+    scores = score(instances(), generations(), translations(), model="m", metric="containment")
+    assert scores.num_rows == 0
+    assert scores.schema == scores_schema(FACTORS)
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_answers_take_seconds():
+    count = 100_000
+    given = instances(*((str(i), "exact", [f"river {i % 997}"] * 7) for i in range(count)))
+    text = "The passages say that the town lies on the river {}, which flows to the sea. " * 4
+    answers = generations(*((str(i), 0, text.format(i, *"abc"), "stop") for i in range(count)))
+    started = time.perf_counter()
+    scores = score(given, answers, same(answers), model="m", metric="containment")
+    assert scores.num_rows == count
+    assert time.perf_counter() - started < 60

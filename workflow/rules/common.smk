@@ -1,0 +1,49 @@
+# What all rules share: the validated configuration, the digest of a rule's code, and where files lie.
+
+import shutil
+
+from snakemake.exceptions import WorkflowError
+from snakemake.settings.types import DeploymentMethod
+
+from needlework.codedigest import code_digest
+from needlework.config import lengths_of, validated
+from needlework.errors import UserError
+from needlework.layout import Layout
+
+try:
+    config = validated(config)
+except UserError as error:
+    raise WorkflowError(str(error))
+
+if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
+    if not shutil.which("conda"):
+        raise WorkflowError(
+            "--use-conda needs the program conda, which is not on the PATH: install Miniforge, or run without "
+            "--use-conda in the environment that `make setup` builds."
+        )
+
+
+# A learned embedder or translator needs PyTorch; the others need next to nothing.
+LIGHT = {"ngram", "none", "google", "llm"}
+
+
+def environment(kind):
+    return "../../envs/scoring.yaml" if kind in LIGHT else "../../envs/neural.yaml"
+
+
+wildcard_constraints:
+    source=r"[a-z0-9-]+",
+    # The ending tells a source's file from the record beside it (`<file>.json`).
+    file=r".+\.(zip|tsv|json|gz|csv|txt)",
+    corpus=r"[a-z_]+",
+    lang=r"[a-z]{2,3}",
+    part=r"[a-z]{2,3}(\.\d+-of-\d+)?",
+    embedder=r"[A-Za-z0-9._-]+",
+    tokenizer=r"[A-Za-z0-9._-]+",
+    model=r"[A-Za-z0-9._-]+",
+    benchmark=r"[a-z0-9_]+",
+    slice=r"[a-z]+-[a-z]+",
+    shard=r"\d+-of-\d+",
+
+
+files = Layout(config)

@@ -1,0 +1,50 @@
+# From the sources' own files to one table a corpus and language.
+
+
+rule fetch_source:
+    output:
+        file="results/sources/{source}/{file}",
+        record="results/sources/{source}/{file}.json",
+    log:
+        "logs/fetch_source/{source}/{file}.log",
+    benchmark:
+        "benchmarks/fetch_source/{source}/{file}.tsv"
+    conda:
+        "../../envs/corpora.yaml"
+    resources:
+        downloads=1,
+        mem_mb=500,
+        runtime=720,
+    params:
+        # Where the bytes come from (`mirror`) is no reason to fetch them again: it is read from the
+        # configuration, not a parameter.
+        entry=lambda w: files.source_entry(f"{w.source}/{w.file}"),
+        prefix_mb=lambda w: config["sources"].get(w.source, {}).get("prefix_mb"),
+        code=code_digest("fetch_source.py"),
+    message:
+        "Fetching {wildcards.source}/{wildcards.file}"
+    script:
+        "../scripts/fetch_source.py"
+
+
+rule read_corpus:
+    input:
+        lambda w: files.corpus_sources(w.corpus, w.lang),
+    output:
+        "results/corpora/{corpus}/{lang}.parquet",
+    log:
+        "logs/read_corpus/{corpus}/{lang}.log",
+    benchmark:
+        "benchmarks/read_corpus/{corpus}/{lang}.tsv"
+    conda:
+        "../../envs/corpora.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        settings=lambda w: files.corpus_settings(w.corpus),
+        code=lambda w: code_digest("read_corpus.py", files.corpus_reader(w.corpus)),
+    message:
+        "Reading {wildcards.corpus} in {wildcards.lang}"
+    script:
+        "../scripts/read_corpus.py"

@@ -1,0 +1,27 @@
+# Prompts: one file a benchmark, tokenizer and slice.
+
+
+rule build_instances:
+    input:
+        unpack(lambda w: files.slice_inputs(w.benchmark, w.tokenizer, w.slice)),
+    output:
+        "results/instances/{benchmark}/{tokenizer}/{slice}.parquet",
+    log:
+        "logs/build_instances/{benchmark}/{tokenizer}/{slice}.log",
+    benchmark:
+        "benchmarks/build_instances/{benchmark}/{tokenizer}/{slice}.tsv"
+    conda:
+        "../../envs/instances.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 3000 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
+    params:
+        settings=lambda w: files.slice_settings(w.benchmark, w.tokenizer, w.slice),
+        tokenizer=lambda w: config["tokenizers"][w.tokenizer],
+        code=lambda w: code_digest(
+            "build_instances.py", f"needlework/benchmarks/{w.benchmark}/construct.py"
+        ),
+    message:
+        "Building {wildcards.benchmark} {wildcards.slice} for {wildcards.tokenizer}"
+    script:
+        "../scripts/build_instances.py"

@@ -1,0 +1,84 @@
+# Distractors: embed questions and passages, search, choose.
+
+
+rule embed_corpus:
+    input:
+        lambda w: files.corpus(w.corpus, w.part.split(".")[0]),
+    output:
+        "results/embeddings/{embedder}/{corpus}/{part}.npy",
+    log:
+        "logs/embed_corpus/{embedder}/{corpus}/{part}.log",
+    benchmark:
+        "benchmarks/embed_corpus/{embedder}/{corpus}/{part}.tsv"
+    conda:
+        lambda w: environment(config["embedders"][w.embedder]["kind"])
+    threads: 4
+    resources:
+        gpu=lambda w: files.embedding_gpus(w.embedder),
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 120 * attempt,
+    params:
+        embedder=lambda w: config["embedders"][w.embedder],
+        code=code_digest("embed_corpus.py"),
+    message:
+        "Embedding {wildcards.corpus} in {wildcards.part}"
+    script:
+        "../scripts/embed_corpus.py"
+
+
+rule search_passages:
+    input:
+        questions=lambda w: files.question_embeddings(w.benchmark),
+        passages=lambda w: files.passage_embeddings(w.benchmark, w.lang, w.shard),
+    output:
+        temp("results/distractors/{benchmark}/{lang}.{shard}.npz"),
+    log:
+        "logs/search_passages/{benchmark}/{lang}.{shard}.log",
+    benchmark:
+        "benchmarks/search_passages/{benchmark}/{lang}.{shard}.tsv"
+    conda:
+        "../../envs/retrieval.yaml"
+    threads: 4
+    resources:
+        gpu=lambda w: files.embedding_gpus(config["retrieval"]["embedder"]),
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
+    params:
+        top=config["retrieval"]["top"],
+        code=code_digest("search_passages.py"),
+    message:
+        "Searching passages in {wildcards.lang}"
+    script:
+        "../scripts/search_passages.py"
+
+
+rule choose_distractors:
+    input:
+        ranked=lambda w: expand(
+            "results/distractors/{b}/{l}.{s}.npz",
+            b=w.benchmark,
+            l=w.lang,
+            s=files.shards,
+        ),
+        passages=lambda w: files.corpus(files.settings(w.benchmark)["haystack"], w.lang),
+        questions=lambda w: files.answer_corpora(w.benchmark),
+    output:
+        "results/distractors/{benchmark}/{lang}.parquet",
+    log:
+        "logs/choose_distractors/{benchmark}/{lang}.log",
+    benchmark:
+        "benchmarks/choose_distractors/{benchmark}/{lang}.tsv"
+    conda:
+        "../../envs/retrieval.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
+    params:
+        top=config["retrieval"]["top"],
+        retrieval=lambda w: files.settings(w.benchmark)["retrieval"],
+        question_lang=lambda w: files.settings(w.benchmark)["question_lang"],
+        code=code_digest("choose_distractors.py"),
+    message:
+        "Choosing distractors in {wildcards.lang}"
+    script:
+        "../scripts/choose_distractors.py"

@@ -1,0 +1,77 @@
+# Answers into English, then into values.
+
+
+rule translate_answers:
+    input:
+        "results/generations/{model}/{benchmark}.parquet",
+    output:
+        "results/translations/{model}/{benchmark}.parquet",
+    log:
+        "logs/translate_answers/{model}/{benchmark}.log",
+    benchmark:
+        "benchmarks/translate_answers/{model}/{benchmark}.tsv"
+    conda:
+        environment(files.translator["kind"])
+    resources:
+        gpu=int(files.translator["kind"] == "nllb"),
+        mem_mb=lambda w, attempt: 8000 * attempt,
+        runtime=lambda w, attempt: 240 * attempt,
+    params:
+        translator=files.translator,
+        code=code_digest("translate_answers.py", f"needlework/translators/{files.translator['kind']}.py"),
+    message:
+        "Translating what {wildcards.model} answered to {wildcards.benchmark}"
+    script:
+        "../scripts/translate_answers.py"
+
+
+rule translate_references:
+    input:
+        lambda w: files.answer_corpora(w.benchmark),
+    output:
+        "results/translation_ceilings/{benchmark}.parquet",
+    log:
+        "logs/translate_references/{benchmark}.log",
+    benchmark:
+        "benchmarks/translate_references/{benchmark}.tsv"
+    conda:
+        environment(files.translator["kind"])
+    resources:
+        gpu=int(files.translator["kind"] == "nllb"),
+        mem_mb=lambda w, attempt: 8000 * attempt,
+        runtime=lambda w, attempt: 240 * attempt,
+    params:
+        translator=files.translator,
+        metric=lambda w: files.settings(w.benchmark)["metric"],
+        code=code_digest("translate_references.py", f"needlework/translators/{files.translator['kind']}.py"),
+    message:
+        "Translating the gold answers of {wildcards.benchmark}"
+    script:
+        "../scripts/translate_references.py"
+
+
+rule score_answers:
+    input:
+        instances=lambda w: files.instances(w.benchmark, w.model),
+        generations="results/generations/{model}/{benchmark}.parquet",
+        translations="results/translations/{model}/{benchmark}.parquet",
+    output:
+        "results/scores/{model}/{benchmark}.parquet",
+    log:
+        "logs/score_answers/{model}/{benchmark}.log",
+    benchmark:
+        "benchmarks/score_answers/{model}/{benchmark}.tsv"
+    conda:
+        "../../envs/scoring.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=60,
+    params:
+        metric=lambda w: files.settings(w.benchmark)["metric"],
+        code=lambda w: code_digest(
+            "score_answers.py", f"needlework/benchmarks/{w.benchmark}/scoring.py"
+        ),
+    message:
+        "Scoring {wildcards.model} on {wildcards.benchmark}"
+    script:
+        "../scripts/score_answers.py"

@@ -1,0 +1,32 @@
+"""Let a model answer the prompts of a benchmark; what the journal holds is not asked again."""
+
+from pathlib import Path
+
+from needlework.backends.base import load_backend
+from needlework.generation import InstanceRequests, generate
+from needlework.job import running
+from needlework.journal import Journal
+from needlework.prompt import Documents
+from needlework.records import write_table
+
+with running(snakemake) as logger:
+    model = snakemake.params.model
+    name = snakemake.wildcards.model
+    corpora = [*snakemake.input.needles, *snakemake.input.passages]
+    documents = Documents.read({Path(p).parent.name + "/" + Path(p).stem: p for p in corpora})
+    answers = generate(
+        InstanceRequests(
+            snakemake.input.instances, documents, model["samples"], snakemake.params.lengths
+        ),
+        load_backend(name, model),
+        Journal(Path(snakemake.config["journal"]) / "generations" / name),
+        context=model["context"],
+        max_failed=model["max_failed"],
+    )
+    logger.info("%d answers", answers.num_rows)
+    write_table(
+        answers,
+        snakemake.output[0],
+        inputs=snakemake.input,
+        config=[model, snakemake.params.lengths],
+    )

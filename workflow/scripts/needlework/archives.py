@@ -1,0 +1,79 @@
+"""Reading members of zip archives that nobody here made, in memory and within limits."""
+
+from __future__ import annotations
+
+import stat
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath
+
+from needlework.errors import UserError
+
+MAX_TOTAL_BYTES = 2 << 30
+# Text deflates to a third or a tenth; a bomb to a thousandth.
+MAX_RATIO = 100
+
+
+class Archive:
+    """A zip file whose members are all safe to read.
+
+    Raises UserError where the file is not a zip, or where a member has an absolute path, climbs out
+    of the archive, is a symbolic link or encrypted, occurs twice, or would unpack to more than
+    `max_total` bytes or `max_ratio` times the archive (a zip bomb).
+    """
+
+    def __init__(
+        self, path: Path, *, max_total: int = MAX_TOTAL_BYTES, max_ratio: int = MAX_RATIO
+    ) -> None:
+        self.path = path
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except FileNotFoundError:
+            raise UserError(f"{path} does not exist: run the rule that downloads it.") from None
+        except zipfile.BadZipFile as error:
+            raise self._broken(error) from None
+        members = self._zip.infolist()
+        self.names = {member.filename for member in members}
+        unsafe = next((member for member in members if _is_unsafe(member)), None)
+        if unsafe is not None:
+            raise self._refused(f"its member {unsafe.filename!r} is a link, encrypted or elsewhere")
+        if len(self.names) < len(members):
+            raise self._refused("it has two members of one name")
+        total = sum(member.file_size for member in members)
+        if total > min(max_total, max_ratio * path.stat().st_size):
+            raise self._refused(f"it would unpack to {total:,} bytes")
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+
+    def read(self, name: str) -> bytes:
+        """The bytes of one member, which must be among `names`. UserError where they are corrupt."""
+        try:
+            # zipfile stops at the size that the directory declares, which the limits have seen.
+            return self._zip.read(name)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+            raise self._broken(error) from None
+
+    def _broken(self, error: Exception) -> UserError:
+        return UserError(
+            f"{self.path} cannot be read as a zip archive ({error}): delete it and run again."
+        )
+
+    def _refused(self, why: str) -> UserError:
+        return UserError(
+            f"{self.path} is not unpacked because {why}: it is not the published archive; delete it "
+            "and run again."
+        )
+
+
+def _is_unsafe(member: zipfile.ZipInfo) -> bool:
+    path = PurePosixPath(member.filename.replace("\\", "/"))
+    return (
+        path.is_absolute()
+        or ".." in path.parts
+        or stat.S_ISLNK(member.external_attr >> 16)
+        or bool(member.flag_bits & 0x1)
+    )

@@ -1,0 +1,1 @@
+"""Backends: one module a way to answer prompts."""

@@ -1,0 +1,119 @@
+"""What every way of running a model offers, and how one is found by its name.
+
+A backend is one module in this folder with a `BACKEND`: a subclass of `Backend`. It is imported by
+name at run time, so an edit of one backend is no change of the others.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from needlework.errors import UserError
+from needlework.prompt import Span, span_text
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One prompt to be answered once. Its text is put together when asked for, and not kept."""
+
+    instance_id: str
+    sample: int
+    task: str
+    spans: Sequence[Span]
+    references: Sequence[str]
+    max_new_tokens: int
+    n_tokens: int
+    documents: Mapping[str, str] = field(repr=False)
+
+    def parts(self) -> list[tuple[str, str]]:
+        """The prompt's spans in order, each as (role, text)."""
+        return [(span.role, span_text(span, self.documents)) for span in self.spans]
+
+    @property
+    def prompt(self) -> str:
+        """The rendered prompt, before any chat template."""
+        return "".join(span_text(span, self.documents) for span in self.spans)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A model's answer to a request. With `error` it is a failure, and the rest says nothing.
+
+    Token counts are the model's own, None where the backend does not count.
+    """
+
+    text: str
+    finish_reason: Literal["stop", "length", "error"] = "stop"
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    error: str | None = None
+
+
+class Backend(ABC):
+    """One model behind one way of running it, made from the model's block of the configuration."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.config = config
+
+    @abstractmethod
+    def identity(self) -> Mapping[str, Any]:
+        """What every answer of this model depends on: JSON values, no secret, no path."""
+
+    def depends_on(self, request: Request) -> Any:
+        """What the answer depends on beyond the prompt's text, sample number and token limit.
+
+        JSON values; None for every model that sees the prompt's text alone.
+        """
+        return None
+
+    def check(self, known: Set[tuple[str, int]], asked: Set[tuple[str, int]]) -> None:
+        """Raise UserError, before any work, where the requests cannot be answered.
+
+        Both hold pairs of (instance_id, sample): all of the benchmark, and those to be asked
+        (without the ones that exceed the model's context).
+        """
+        return None
+
+    def load(self) -> None:
+        """Get ready to answer. Called once, and only where there is something to answer."""
+        return None
+
+    @abstractmethod
+    def generate(self, batch: Sequence[Request]) -> Iterable[Answer]:
+        """The answers to `batch`, in its order, each as soon as it is known.
+
+        A request that fails gives an answer with `error`; an exception is for what stops them all.
+        """
+
+    def close(self) -> None:
+        """Release what `load` took."""
+        return None
+
+
+def backend_names() -> list[str]:
+    """The names that a model's `backend` can have: the modules beside this one."""
+    modules = {path.stem for path in Path(__file__).parent.glob("*.py")}
+    return sorted(modules - {"__init__", "base"})
+
+
+def load_backend(name: str, config: Mapping[str, Any]) -> Backend:
+    """The backend `name` for a model's block of the configuration; the model is not loaded yet.
+
+    Raises UserError where there is no such backend, or where it refuses the configuration.
+    """
+    names = backend_names()
+    if name not in names:
+        nearest = difflib.get_close_matches(name, names, n=1, cutoff=0)
+        raise UserError(
+            f"there is no backend {name!r} (a model's key `backend`): did you mean "
+            f"{nearest[0]!r}? There are {', '.join(names)}."
+        )
+    return importlib.import_module(f"needlework.backends.{name}").BACKEND(config)

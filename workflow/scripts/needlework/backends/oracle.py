@@ -1,0 +1,31 @@
+"""The oracle: it sees the references and answers with the first.
+
+Where it does not score 1.0, construction or scoring is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from needlework.backends.base import Answer, Backend, Request
+from needlework.codedigest import code_digest
+
+
+class Oracle(Backend):
+    """Answers with the first reference."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """The code alone."""
+        return {"backend": "oracle", "code": code_digest("needlework/backends/oracle.py")}
+
+    def depends_on(self, request: Request) -> list[str]:
+        """The reference that it reads."""
+        return list(request.references[:1])
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        """The first reference of each request."""
+        return (Answer(request.references[0]) for request in batch)
+
+
+BACKEND = Oracle

@@ -1,0 +1,1 @@
+"""Benchmarks: one package each, with its plan, construction, scoring, tables and figures."""

@@ -1,0 +1,1 @@
+"""Multilingual Needle in a Haystack (Hengle et al., 2024)."""

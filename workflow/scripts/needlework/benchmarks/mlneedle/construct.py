@@ -1,0 +1,349 @@
+"""MLNeedle's prompts: one needle among distractors, at a position, within a token budget.
+
+Paper sections 2.1, 2.2 and appendices A to C; the templates are its Tables 5 and 6.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from needlework.benchmarks.mlneedle.plan import (
+    FACTORS,
+    NAME,
+    NO_HAYSTACK,
+    Position,
+    haystack_languages,
+    positions,
+)
+from needlework.budget import Candidates, Filling, Frame, LineCosts, fill, line
+from needlework.errors import UserError
+from needlework.metrics.containment import normalise
+from needlework.progress import progress
+from needlework.prompt import literal, read_template
+from needlework.records import SPAN, instance_id, instances_schema
+from needlework.seeding import rank_key
+from needlework.tokenizers import Tokenizer
+
+SCHEMA = instances_schema({**FACTORS, "n_distractors": pa.int32(), "exhausted": pa.bool_()})
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage of a prompt: the document that it begins, and as much of its text as stands there."""
+
+    source: str
+    text: str
+
+
+@dataclass
+class Item:
+    """A question with its needle, its accepted answers and its distractors by kind of retrieval."""
+
+    example_id: str
+    question: str
+    needle: Passage
+    references: list[str]
+    distractors: dict[str, list[Passage]] = field(default_factory=dict)
+
+
+Tables = Mapping[str, Mapping[str, pa.Table]]
+
+
+def build(
+    chosen: Mapping[str, Any], tables: Tables, templates: Iterable[str], tokenizer: Tokenizer
+) -> tuple[pa.Table, dict[str, int]]:
+    """The instances of a slice, and the counts of what could not be built.
+
+    `chosen` is what `plan.settings` gives; `tables` holds the corpora "questions" and "passages" and
+    the "distractors", each by language; `templates` are files named after their task. The counts:
+    `no_answer_left`, items one of whose answers the metric's normalisation empties (every text would
+    contain it); `needle_too_long`, prompts whose needle alone exceeds the budget.
+    """
+    items, counts = _items(chosen, tables)
+    builder = _Builder(chosen, {Path(path).stem: path for path in templates}, tokenizer)
+    for item in progress(items, desc="prompts", unit="question"):
+        if chosen["haystack_lang"] == NO_HAYSTACK:
+            builder.without_haystack(item)
+        else:
+            builder.with_haystack(item)
+    return builder.table(), counts | {"needle_too_long": builder.too_long}
+
+
+def _items(chosen: Mapping[str, Any], tables: Tables) -> tuple[list[Item], dict[str, int]]:
+    """The sampled questions of the slice's needle language, in the order of their ids."""
+    needle_lang, question_lang = chosen["needle_lang"], chosen["question_lang"]
+    rows = {lang: _by_id(table) for lang, table in tables["questions"].items()}
+    shared = set(rows[needle_lang]) & set(rows[question_lang])
+    for lang in chosen["aligned"]:
+        shared &= set(rows[lang])
+    if not shared:
+        raise UserError(
+            f"benchmarks.mlneedle: {chosen['needles']} has no item in all of "
+            f"{', '.join(sorted({needle_lang, question_lang, *chosen['aligned']}))}: set `aligned: false`, "
+            "choose fewer languages, or use `needles: xquad`, whose items are aligned in all languages."
+        )
+    # Aligned samples are the same items in every language; others are drawn for each by itself.
+    draw = "aligned" if chosen["aligned"] else needle_lang
+    ranked = sorted(shared, key=lambda i: rank_key(NAME, "questions", chosen["seed"], draw, i))
+    languages = dict.fromkeys([needle_lang, question_lang, *chosen["answer_languages"]])
+    items, dropped = [], 0
+    for example_id in ranked:
+        if chosen["questions"] != "all" and len(items) == chosen["questions"]:
+            break
+        own = [rows[lang][example_id] for lang in languages if example_id in rows[lang]]
+        references = list(dict.fromkeys(answer for row in own for answer in row["answers"]))
+        if not all(map(normalise, references)):
+            dropped += 1
+            continue
+        needle = rows[needle_lang][example_id]
+        source = f"{chosen['needles']}/{needle_lang}/{example_id}"
+        items.append(
+            Item(
+                example_id,
+                rows[question_lang][example_id]["question"],
+                Passage(source, needle["context"]),
+                references,
+            )
+        )
+    _add_distractors(items, chosen, tables)
+    return sorted(items, key=lambda item: item.example_id), {"no_answer_left": dropped}
+
+
+def _by_id(table: pa.Table) -> dict[str, dict[str, Any]]:
+    return {row["example_id"]: row for row in table.to_pylist()}
+
+
+def _add_distractors(items: list[Item], chosen: Mapping[str, Any], tables: Tables) -> None:
+    """Give each item its distractors in decreasing relevance; `multilingual` merges by score."""
+    languages = haystack_languages(chosen)
+    if not languages:
+        return
+    wanted = pa.array([item.example_id for item in items])
+    ranked: dict[tuple[str, str], list[tuple[float, str, int, str]]] = defaultdict(list)
+    for lang in languages:
+        table = tables["distractors"][lang]
+        table = table.filter(pc.is_in(table["example_id"], value_set=wanted))
+        for row in table.to_pylist():
+            ranked[row["retrieval"], row["example_id"]].append(
+                (-row["score"], lang, row["rank"], row["passage_id"])
+            )
+    texts = {
+        lang: dict(zip(t["passage_id"].to_pylist(), t["text"].to_pylist(), strict=True))
+        for lang, t in tables["passages"].items()
+    }
+    passages: dict[tuple[str, str], Passage] = {}
+    top = chosen.get("multilingual_top")
+    for item in items:
+        for retrieval in chosen["retrieval"]:
+            best = sorted(ranked[retrieval, item.example_id])[:top]
+            for _, lang, _, passage_id in best:
+                if (lang, passage_id) not in passages:
+                    source = f"{chosen['haystack']}/{lang}/{passage_id}"
+                    passages[lang, passage_id] = Passage(source, texts[lang][passage_id])
+            item.distractors[retrieval] = [passages[lang, pid] for _, lang, _, pid in best]
+
+
+class _Builder:
+    """Collects the columns of a slice's instances."""
+
+    def __init__(
+        self,
+        chosen: Mapping[str, Any],
+        templates: Mapping[str, str],
+        tokenizer: Tokenizer,
+    ) -> None:
+        self.chosen, self.tokenizer = chosen, tokenizer
+        self.templates = {
+            task: read_template(
+                templates[task], ["question"] if task == "closed_book" else ["passages", "question"]
+            )
+            for task in chosen["tasks"]
+        }
+        self.costs = LineCosts(tokenizer)
+        self.columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names if name != "prompt"}
+        self.spans = _Spans()
+        self.too_long = 0
+
+    def without_haystack(self, item: Item) -> None:
+        """The baseline of every task (the needle alone) and the closed-book prompt (no passage)."""
+        for task in self.chosen["tasks"]:
+            passages = [] if task == "closed_book" else [item.needle]
+            self._add(item, task, passages, needle=item.needle if passages else None)
+
+    def with_haystack(self, item: Item) -> None:
+        """The prompts of every task, retrieval, length and position."""
+        for task in self.chosen["tasks"]:
+            if task == "closed_book":
+                continue
+            head, middle, end = self.templates[task]
+            frame = Frame(head, middle + item.question + end, self.costs, self.tokenizer)
+            for retrieval in self.chosen["retrieval"]:
+                texts = [passage.text for passage in item.distractors[retrieval]]
+                candidates = Candidates(texts, self.costs)
+                for length in self.chosen["lengths"]:
+                    for position in self._positions(task):
+                        self._fill(item, task, frame, candidates, retrieval, length, position)
+
+    def _positions(self, task: str) -> list[Position | None]:
+        """Where the needle goes; None for the prompt without one, which existence accuracy needs."""
+        wanted: list[Position | None] = list(positions(self.chosen["positions"]))
+        if task == "existence" and self.chosen["needle_absent"]:
+            wanted.append(None)
+        return wanted
+
+    def _fill(
+        self,
+        item: Item,
+        task: str,
+        frame: Frame,
+        candidates: Candidates,
+        retrieval: str,
+        length: int,
+        position: Position | None,
+    ) -> None:
+        distractors = item.distractors[retrieval]
+        needle = [] if position is None else [item.needle]
+
+        def arrange(whole: int, cut: int) -> list[Passage]:
+            chosen = distractors[:whole]
+            if cut:
+                last = distractors[whole]
+                chosen = [*chosen, Passage(last.source, last.text[:cut])]
+            index = 0 if position is None else position.index(len(chosen))
+            return [*chosen[:index], *needle, *chosen[index:]]
+
+        filling = fill(
+            frame,
+            [passage.text for passage in needle],
+            candidates,
+            length - self.chosen["answer_buffer"],
+            truncate_last=self.chosen["truncate_last"],
+            render=lambda whole, cut: _text(frame.head, arrange(whole, cut), frame.tail),
+        )
+        if filling is None:
+            self.too_long += 1
+            return
+        self._add(
+            item,
+            task,
+            arrange(filling.whole, filling.cut),
+            needle=item.needle if needle else None,
+            filling=filling,
+            position=position,
+            length=length,
+            retrieval=retrieval,
+        )
+
+    def _add(
+        self,
+        item: Item,
+        task: str,
+        passages: Sequence[Passage],
+        *,
+        needle: Passage | None,
+        filling: Filling | None = None,
+        position: Position | None = None,
+        length: int = 0,
+        retrieval: str = NO_HAYSTACK,
+    ) -> None:
+        factors = {
+            "needle_lang": self.chosen["needle_lang"],
+            "haystack_lang": self.chosen["haystack_lang"],
+            "question_lang": self.chosen["question_lang"],
+            "position": position.name if position else "none",
+            "depth": position.depth if position else None,
+            "length": length,
+            "retrieval": retrieval,
+            "needle_present": needle is not None,
+        }
+        *frame, end = self.templates[task]
+        tail = f"{frame[-1]}{item.question}{end}"
+        head = frame[0] if len(frame) == 2 else ""
+        prompt = _text(head, passages, tail)
+        existence = task == "existence"
+        row = {
+            **factors,
+            "instance_id": instance_id(NAME, task, factors, prompt),
+            "benchmark": NAME,
+            "task": task,
+            "n_distractors": len(passages) - (needle is not None),
+            "exhausted": filling is not None and filling.exhausted,
+            "example_id": item.example_id,
+            "references": [("No", "Yes")[needle is not None]] if existence else item.references,
+            "metric": "existence" if existence else "exact",
+            "max_new_tokens": self.chosen["max_new_tokens"],
+            "n_tokens": filling.n_tokens if filling else self.tokenizer.count(prompt),
+        }
+        for name, column in self.columns.items():
+            column.append(row[name])
+        self.spans.add(head, passages, needle, (frame[-1], item.question, end))
+
+    def table(self) -> pa.Table:
+        """The rows so far."""
+        arrays = {
+            name: pa.array(values, SCHEMA.field(name).type) for name, values in self.columns.items()
+        }
+        arrays["prompt"] = self.spans.array()
+        return pa.table([arrays[name] for name in SCHEMA.names], schema=SCHEMA)
+
+
+def _text(head: str, passages: Sequence[Passage], tail: str) -> str:
+    body = "\n".join(line(i, passage.text) for i, passage in enumerate(passages))
+    return f"{head}{body}{tail}"
+
+
+class _Spans:
+    """The prompts' spans as columns: a prompt of 300 passages is 600 spans, too many for objects."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, list[Any]] = {f.name: [] for f in SPAN}
+        self.offsets = [0]
+
+    def add(
+        self,
+        head: str,
+        passages: Sequence[Passage],
+        needle: Passage | None,
+        tail: tuple[str, str, str],
+    ) -> None:
+        """Add a prompt: instruction, numbered passages, then the question between its two literals."""
+        n = len(passages)
+        nothing = [None] * n
+        labels = [line(i, "") if i == 0 else "\n" + line(i, "") for i in range(n)]
+        roles = ["needle" if passage is needle else "distractor" for passage in passages]
+        body = {
+            "role": _alternate(["haystack"] * n, roles),
+            "source": _alternate(nothing, [passage.source for passage in passages]),
+            "start": _alternate(nothing, [0] * n),
+            "end": _alternate(nothing, [len(passage.text) for passage in passages]),
+            "text": _alternate(labels, nothing),
+        }
+        before = [literal("instruction", head)] if head else []
+        after = [
+            literal(role, text)
+            for role, text in zip(("instruction", "question", "answer_format"), tail, strict=True)
+        ]
+        for name, column in self.columns.items():
+            column += [getattr(span, name) for span in before]
+            column += body[name]
+            column += [getattr(span, name) for span in after]
+        self.offsets.append(len(self.columns["role"]))
+
+    def array(self) -> pa.Array:
+        """A list of spans a prompt."""
+        columns = [pa.array(self.columns[f.name], f.type) for f in SPAN]
+        spans = pa.StructArray.from_arrays(columns, fields=list(SPAN))
+        return pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), spans)
+
+
+def _alternate(first: list[Any], second: list[Any]) -> list[Any]:
+    merged: list[Any] = [None] * (2 * len(first))
+    merged[::2], merged[1::2] = first, second
+    return merged

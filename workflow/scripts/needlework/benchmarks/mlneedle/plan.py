@@ -1,0 +1,162 @@
+"""What MLNeedle consists of: its factors, its slices, and what each slice depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from needlework.config import check_named
+from needlework.corpora.languages import CORPUS_LANGUAGES
+from needlework.errors import UserError
+
+NAME = "mlneedle"
+
+FACTORS: dict[str, pa.DataType] = {
+    "needle_lang": pa.string(),
+    "haystack_lang": pa.string(),
+    "question_lang": pa.string(),
+    "position": pa.string(),
+    "depth": pa.float64(),
+    "length": pa.int32(),
+    "retrieval": pa.string(),
+    "needle_present": pa.bool_(),
+}
+
+TEMPLATES = ("exact", "existence", "closed_book")
+TABLES = ("table1", "table2", "table3", "table4", "existence", "closed_book", "translation_ceiling")
+FIGURES = ("figure1", "figure3", "figure4", "figure5", "figure6", "figure7", "figure8")
+MULTILINGUAL = "multilingual"
+NO_HAYSTACK = "none"
+
+
+class Position(NamedTuple):
+    """A needle position: its name in results, and its place k of n equally spaced ones."""
+
+    name: str
+    k: int
+    n: int
+
+    @property
+    def depth(self) -> float:
+        """0 before all distractors, 1 after them."""
+        return self.k / (self.n - 1)
+
+    def index(self, n_distractors: int) -> int:
+        """How many distractors stand before the needle."""
+        if self.name == "middle":  # the released code's middle, whatever n is
+            return n_distractors // 2
+        return round(self.k * n_distractors / (self.n - 1))
+
+
+def positions(setting: int | list[str]) -> list[Position]:
+    """The positions of the configuration: names of the paper's three, or a number of equally spaced ones."""
+    if isinstance(setting, int):
+        names = {0: "start", setting - 1: "end", (setting - 1) / 2: "middle"}
+        return [Position(names.get(k, f"{k}/{setting - 1}"), k, setting) for k in range(setting)]
+    return [Position(name, ("start", "middle", "end").index(name), 3) for name in setting]
+
+
+def slices(config: Mapping[str, Any]) -> list[str]:
+    """The slices of the benchmark's configuration: one a pair of needle and haystack language.
+
+    The slice `<needle>-none` holds the prompts without a haystack (baseline and closed book).
+    """
+    haystacks = [*config["haystack_languages"], NO_HAYSTACK]
+    return [f"{needle}-{hay}" for needle in config["needle_languages"] for hay in haystacks]
+
+
+def slice_languages(name: str) -> tuple[str, str]:
+    """The needle and the haystack language of a slice."""
+    needle, _, haystack = name.partition("-")
+    return needle, haystack
+
+
+def settings(config: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str, Any]:
+    """All that the instances of a slice depend on, other than files and the tokenizer.
+
+    `lengths` are the token budgets wanted by the models that use the tokenizer.
+    """
+    needle, haystack = slice_languages(name)
+    shared = (
+        "needles",
+        "haystack",
+        "seed",
+        "question_lang",
+        "questions",
+        "tasks",
+        "answer_languages",
+        "max_new_tokens",
+    )
+    chosen = {key: config[key] for key in shared}
+    chosen |= {"needle_lang": needle, "haystack_lang": haystack}
+    chosen["aligned"] = sorted(config["needle_languages"]) if config["aligned"] else []
+    if haystack != NO_HAYSTACK:
+        own = ("positions", "retrieval", "needle_absent", "truncate_last", "answer_buffer")
+        chosen |= {key: config[key] for key in own}
+        chosen["lengths"] = sorted(lengths)
+    if haystack == MULTILINGUAL:
+        chosen["multilingual"] = config["multilingual"]
+        chosen["multilingual_top"] = config["multilingual_top"]
+    return chosen
+
+
+def question_languages(chosen: Mapping[str, Any]) -> list[str]:
+    """The languages whose questions a slice reads: the needle's, the question's, the references'."""
+    return sorted(
+        {
+            chosen["needle_lang"],
+            chosen["question_lang"],
+            *chosen["answer_languages"],
+            *chosen["aligned"],
+        }
+    )
+
+
+def haystack_languages(chosen: Mapping[str, Any]) -> list[str]:
+    """The languages whose passages a slice reads."""
+    haystack = chosen["haystack_lang"]
+    if haystack == NO_HAYSTACK:
+        return []
+    return sorted(chosen["multilingual"]) if haystack == MULTILINGUAL else [haystack]
+
+
+def passage_languages(config: Mapping[str, Any]) -> list[str]:
+    """The languages of all passages that the benchmark's prompts can hold."""
+    languages = set(config["haystack_languages"])
+    if MULTILINGUAL in languages:
+        languages = languages - {MULTILINGUAL} | set(config["multilingual"])
+    return sorted(languages)
+
+
+def check(config: Mapping[str, Any]) -> None:
+    """Raise UserError where the benchmark's configuration cannot be built."""
+    own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
+    needles, haystack = CORPUS_LANGUAGES[own["needles"]], CORPUS_LANGUAGES[own["haystack"]]
+    for key, known in (
+        ("needle_languages", needles),
+        ("answer_languages", needles),
+        ("question_lang", needles),
+        ("haystack_languages", [*haystack, MULTILINGUAL]),
+        ("multilingual", haystack),
+    ):
+        for lang in _listed(own[key]):
+            if lang not in known:
+                raise UserError(
+                    f"{where}.{key} has the unknown language {lang!r}: the corpus has {', '.join(known)}."
+                )
+    for key in ("needle_languages", "question_lang"):
+        for lang in _listed(own[key]):
+            if lang not in own["answer_languages"]:
+                raise UserError(
+                    f"{where}.{key} has {lang!r}, which is not in {where}.answer_languages: add it there, so "
+                    "that answers in that language are accepted and kept out of the haystack."
+                )
+    for kind, pairs in own["comparisons"].items():
+        names = [name for pair in pairs for name in pair]
+        check_named(f"{where}.comparisons.{kind}", names, config["models"], "models")
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value

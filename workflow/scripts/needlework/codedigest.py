@@ -1,0 +1,95 @@
+"""A digest of the code that a rule runs: its script and every local module that it imports.
+
+Snakemake sees neither an edit of an imported module nor the difference between an edit and a touch.
+The digest is a rule's parameter instead: it changes with what the code does, not with its comments,
+docstrings or layout, and is the same on every supported Python (`ast.unparse` is, `ast.dump` is not).
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def code_digest(*files: str) -> str:
+    """The digest of `files` (paths below workflow/scripts) and of all they import, transitively.
+
+    Modules chosen at run time by name (backends, benchmarks, tokenizers) are not imports: a rule
+    names the one it uses as a further file.
+    """
+    digest = hashlib.sha256()
+    for file in import_closure(*files):
+        digest.update(file.relative_to(ROOT).as_posix().encode() + b"\0")
+        digest.update(_meaning(file).encode() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+@lru_cache(None)
+def import_closure(*files: str) -> tuple[Path, ...]:
+    """The local files that `files` are made of, themselves included, in a fixed order."""
+    todo, seen = [ROOT / file for file in files], set()
+    while todo:
+        file = todo.pop()
+        if file not in seen:
+            seen.add(file)
+            todo.extend(_imports(file))
+    return tuple(sorted(seen))
+
+
+@lru_cache(None)
+def _imports(file: Path) -> tuple[Path, ...]:
+    return tuple(
+        path
+        for node in ast.walk(_tree(file))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in _module_names(node, file)
+        for path in _local_files(name)
+    )
+
+
+def _module_names(node: ast.Import | ast.ImportFrom, file: Path) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+        return
+    base = node.module or ""
+    if node.level:
+        package = file.relative_to(ROOT).with_suffix("").parts[: -node.level]
+        base = ".".join([*package, *([base] if base else [])])
+    yield base
+    yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _local_files(name: str) -> Iterator[Path]:
+    """The files that importing `name` runs: the packages on the way and the module itself."""
+    parts = name.split(".")
+    for depth in range(1, len(parts) + 1):
+        stem = ROOT.joinpath(*parts[:depth])
+        for path in (stem.with_suffix(".py"), stem / "__init__.py"):
+            if path.is_file():
+                yield path
+
+
+@lru_cache(None)
+def _tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_bytes(), filename=str(file))
+
+
+@lru_cache(None)
+def _meaning(file: Path) -> str:
+    """The file's code without comments, docstrings and layout."""
+    tree = ast.parse(file.read_bytes(), filename=str(file))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
+                node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(tree)

@@ -1,0 +1,196 @@
+"""The configuration: validated against its schema, with defaults filled in and references checked."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from needlework.errors import UserError
+
+SCHEMA = Path(__file__).resolve().parents[2] / "schemas" / "config.schema.yaml"
+
+
+@lru_cache(None)
+def schema() -> dict[str, Any]:
+    """The schema of the configuration (JSON Schema 2020-12)."""
+    import yaml
+
+    return yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
+
+
+def validated(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of `config` with every default filled in.
+
+    Raises UserError with one sentence that names the key, the value and the remedy.
+    """
+    import jsonschema
+
+    config = _plain(config)
+    validator = jsonschema.Draft202012Validator(schema())
+    errors = sorted(validator.iter_errors(config), key=lambda e: list(map(str, e.absolute_path)))
+    if errors:
+        raise UserError(_sentence(_deepest(errors[0])))
+    config = _with_defaults(config, schema())
+    for check in (
+        _check_run,
+        _check_retrieval,
+        _check_models,
+        _check_translation,
+        _check_benchmarks,
+    ):
+        check(config)
+    return config
+
+
+def lengths_of(config: Mapping[str, Any], model: str, benchmark: str) -> list[int]:
+    """The prompt lengths that a model gets of a benchmark."""
+    own = config["models"][model]["lengths"]
+    return sorted(config["benchmarks"][benchmark]["lengths"] if own is None else own)
+
+
+def _plain(value: Any) -> Any:
+    """Plain dicts and lists: Snakemake's own containers are not what a validator expects."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _with_defaults(value: Any, node: Mapping[str, Any]) -> Any:
+    if "oneOf" in node and isinstance(value, Mapping):
+        node = next(n for n in node["oneOf"] if n["properties"]["kind"]["const"] == value["kind"])
+    if not isinstance(value, Mapping):
+        return value
+    filled = dict(value)
+    for key, child in node.get("properties", {}).items():
+        if key not in filled and "default" in child:
+            filled[key] = copy.deepcopy(child["default"])
+    for key, item in filled.items():
+        child = node.get("properties", {}).get(key, node.get("additionalProperties"))
+        if isinstance(child, Mapping):
+            filled[key] = _with_defaults(item, child)
+    return filled
+
+
+def _deepest(error: Any) -> Any:
+    """Inside a choice of kinds, the error of the kind that was meant."""
+    if error.validator == "oneOf" and isinstance(error.instance, dict):
+        kind = error.instance.get("kind")
+        meant = [
+            child
+            for child in error.context
+            if error.schema["oneOf"][child.schema_path[0]]
+            .get("properties", {})
+            .get("kind", {})
+            .get("const")
+            == kind
+        ]
+        if meant:
+            return _deepest(meant[0])
+    return error
+
+
+def _sentence(error: Any) -> str:
+    where = ".".join(map(str, error.absolute_path)) or "the configuration"
+    if error.validator == "additionalProperties":
+        known = list(error.schema.get("properties", {}))
+        unknown = next(key for key in error.instance if key not in known)
+        return f"unknown key {unknown!r} in {where}: {_nearest(unknown, known)}."
+    if error.validator == "required":
+        missing = next(key for key in error.validator_value if key not in error.instance)
+        return f"{where} lacks the key {missing!r}: see docs/configuration.md."
+    if error.validator == "enum":
+        return f"{where} is {error.instance!r}: {_nearest(error.instance, error.validator_value)}."
+    if error.validator == "oneOf" and isinstance(error.instance, dict):
+        kind = error.instance.get("kind")
+        kinds = [n["properties"]["kind"]["const"] for n in error.schema["oneOf"]]
+        return f"{where}.kind is {kind!r}: {_nearest(kind, kinds)}."
+    return f"{where} is {error.instance!r}, but {error.message}: see docs/configuration.md."
+
+
+def _nearest(word: object, known: Iterable[object]) -> str:
+    """The nearest known word as a question, and all of them where there are few."""
+    names = sorted(map(str, known))
+    near = difflib.get_close_matches(str(word), names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"{hint}Known: {', '.join(names)}" if len(names) <= 30 else f"{hint}".strip()
+
+
+def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], where: str) -> None:
+    """Raise UserError where one of `names`, which stand under `key`, is not in the registry `where`."""
+    for name in names:
+        if name not in registry:
+            raise UserError(
+                f"{key} names {name!r}, which is not in `{where}`: {_nearest(name, registry)}."
+            )
+
+
+def _check_run(config: Mapping[str, Any]) -> None:
+    check_named("run.models", config["run"]["models"], config["models"], "models")
+    check_named("run.benchmarks", config["run"]["benchmarks"], config["benchmarks"], "benchmarks")
+    for registry in ("models", "tokenizers", "embedders", "translators"):
+        for name in config[registry]:
+            if (
+                not name.replace("-", "").replace("_", "").replace(".", "").isalnum()
+                or name[0] == "."
+            ):
+                raise UserError(
+                    f"{registry}.{name}: a name is part of a path; use letters, digits, '.', '-' and '_'."
+                )
+
+
+def _check_retrieval(config: Mapping[str, Any]) -> None:
+    name = config["retrieval"]["embedder"]
+    check_named("retrieval.embedder", [name], config["embedders"], "embedders")
+    mmarco = config["sources"]["mmarco"]
+    if mmarco["passages"] > mmarco["pool"]:
+        raise UserError(
+            f"sources.mmarco.passages is {mmarco['passages']}, more than the pool of {mmarco['pool']}: "
+            "raise sources.mmarco.pool."
+        )
+
+
+def _check_models(config: Mapping[str, Any]) -> None:
+    for name, model in _running(config):
+        where = f"models.{name}"
+        check_named(f"{where}.tokenizer", [model["tokenizer"]], config["tokenizers"], "tokenizers")
+        for benchmark in config["run"]["benchmarks"]:
+            known = config["benchmarks"][benchmark]["lengths"]
+            wanted = lengths_of(config, name, benchmark)
+            for length in wanted:
+                if length not in known:
+                    raise UserError(
+                        f"{where}.lengths has {length}, which is not among benchmarks.{benchmark}.lengths "
+                        f"({', '.join(map(str, known))}): add it there or leave it out here."
+                    )
+            if max(wanted, default=0) > model["context"]:
+                fitting = [length for length in wanted if length <= model["context"]]
+                raise UserError(
+                    f"{where}: the length {max(wanted)} is above the model's context of "
+                    f"{model['context']} tokens: set `lengths: {fitting}` for this model."
+                )
+        if model["backend"] == "replay" and not model["answers"]:
+            raise UserError(
+                f"{where}.answers is missing: the backend replay needs a file of answers."
+            )
+
+
+def _check_translation(config: Mapping[str, Any]) -> None:
+    name = config["translation"]["translator"]
+    check_named("translation.translator", [name], config["translators"], "translators")
+
+
+def _check_benchmarks(config: Mapping[str, Any]) -> None:
+    for name in config["run"]["benchmarks"]:
+        import_module(f"needlework.benchmarks.{name}.plan").check(config)
+
+
+def _running(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name in config["run"]["models"]:
+        yield name, config["models"][name]

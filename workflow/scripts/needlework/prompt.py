@@ -1,0 +1,102 @@
+"""A prompt as a sequence of spans: literal text, or a slice of a document that a corpus file holds.
+
+A 128K-token prompt so takes a few hundred bytes on disk, and says where its needle lies.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from needlework.errors import UserError
+from needlework.records import read_table
+
+ROLES = ("instruction", "haystack", "distractor", "needle", "question", "answer_format", "example")
+
+
+class Span(NamedTuple):
+    """A piece of a prompt: `text`, or the characters [start, end) of the document named `source`."""
+
+    role: str
+    source: str | None = None
+    start: int | None = None
+    end: int | None = None
+    text: str | None = None
+
+
+def literal(role: str, text: str) -> Span:
+    """A span that holds its own text."""
+    return Span(role, text=text)
+
+
+def span_text(span: Mapping[str, object] | Span, documents: Mapping[str, str]) -> str:
+    """The text of one span."""
+    _, source, start, end, text = span if isinstance(span, Span) else Span(**span)
+    if source is None:
+        return text or ""
+    try:
+        return documents[source][start:end]
+    except KeyError:
+        raise UserError(
+            f"a prompt refers to the document {source!r}, which is in none of the corpus files given: "
+            "delete the instance file and run again."
+        ) from None
+
+
+def render(spans: Iterable[Mapping[str, object] | Span], documents: Mapping[str, str]) -> str:
+    """The prompt's text: the texts of its spans, one after the other."""
+    return "".join(span_text(span, documents) for span in spans)
+
+
+class Documents(Mapping[str, str]):
+    """The documents of corpus files, by source id `<corpus>/<lang>/<id>`.
+
+    Of a table of questions, the document is the context.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    @classmethod
+    def read(cls, files: Mapping[str, str]) -> Documents:
+        """Documents of the files given as {"<corpus>/<lang>": path}."""
+        documents = cls()
+        for prefix, path in files.items():
+            documents.add(prefix, read_table(path))
+        return documents
+
+    def add(self, prefix: str, table: pa.Table) -> None:
+        """Add the rows of a corpus table under `<corpus>/<lang>`."""
+        questions = "context" in table.column_names
+        ids, texts = ("example_id", "context") if questions else ("passage_id", "text")
+        for identifier, text in zip(table[ids].to_pylist(), table[texts].to_pylist(), strict=True):
+            self._texts[f"{prefix}/{identifier}"] = text
+
+    def __getitem__(self, source: str) -> str:
+        return self._texts[source]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
+def read_template(path: str | Path, placeholders: Sequence[str]) -> list[str]:
+    """The literal pieces of a prompt template around its placeholders, in the order given.
+
+    A template holds every `{placeholder}` once, in that order; white space at its ends is dropped.
+    Anything else in braces is an error rather than text that a model would see.
+    """
+    text = Path(path).read_text(encoding="utf-8").strip()
+    found = re.findall(r"\{(\w*)\}", text)
+    if found != list(placeholders):
+        raise UserError(
+            f"{path}: the template must hold {' and '.join(f'{{{p}}}' for p in placeholders)}, once and "
+            f"in this order; it holds {', '.join(f'{{{p}}}' for p in found) or 'none'}."
+        )
+    return re.split(r"\{\w*\}", text)

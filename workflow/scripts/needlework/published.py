@@ -1,0 +1,142 @@
+"""A paper's printed numbers, and how ours stand to them."""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from needlework.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("paper", "table", "row", "column", "value", "n", "source", "note")
+KEY = ("paper", "table", "row", "column", "source")
+SOURCES = ("paper", "repository")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A published number, and the number of answers behind it where that can be derived."""
+
+    value: float
+    n: int | None
+
+
+def load(path: str | Path) -> pd.DataFrame:
+    """The published numbers of `resources/published/<benchmark>.csv`, one a row.
+
+    Columns: paper, table, row, column (text: which number), value (float), n (Int64, missing where
+    it cannot be derived), source ("paper": as printed; "repository": from the paper's released
+    results) and note. Raises UserError naming file, line and column of what is wrong.
+    """
+    import pandas as pd
+
+    path = Path(path)
+    rows: list[dict[str, object]] = []
+    seen: dict[tuple[str, ...], int] = {}
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            reader = csv.reader(file)
+            header = next(reader, [])
+            if tuple(header) != COLUMNS:
+                raise UserError(
+                    f"{path}, line 1: the columns are {', '.join(header) or 'missing'}; "
+                    f"make them {', '.join(COLUMNS)}."
+                )
+            for fields in reader:
+                line = reader.line_num
+                if len(fields) != len(COLUMNS):
+                    raise UserError(
+                        f"{path}, line {line}: {len(fields)} columns instead of {len(COLUMNS)}; "
+                        "quote a text that holds a comma."
+                    )
+                row = _parse(path, line, dict(zip(COLUMNS, fields, strict=True)))
+                key = tuple(str(row[name]) for name in KEY)
+                if key in seen:
+                    raise UserError(
+                        f"{path}, line {line}: the columns {', '.join(KEY)} repeat line "
+                        f"{seen[key]}; keep one of the two."
+                    )
+                seen[key] = line
+                rows.append(row)
+    except FileNotFoundError:
+        raise UserError(f"{path} does not exist: restore it from the repository.") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not UTF-8 text: save it as UTF-8.") from None
+    except csv.Error as error:
+        raise UserError(f"{path}, line {reader.line_num}: {error}; correct it.") from None
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    return frame.astype({"value": "float64", "n": "Int64"})
+
+
+def _parse(path: Path, line: int, fields: dict[str, str]) -> dict[str, object]:
+    def wrong(column: str, expected: str) -> UserError:
+        return UserError(
+            f"{path}, line {line}, column {column}: {fields[column]!r} is not {expected}; correct it."
+        )
+
+    for column in KEY:
+        if not fields[column].strip():
+            raise wrong(column, "a name")
+    if fields["source"] not in SOURCES:
+        raise wrong("source", f"one of {', '.join(SOURCES)}")
+    try:
+        value = float(fields["value"])
+    except ValueError:
+        raise wrong("value", "a number") from None
+    if not math.isfinite(value):
+        raise wrong("value", "a finite number")
+    n = fields["n"]
+    if n and not (n.isascii() and n.isdigit() and int(n) > 0):
+        raise wrong("n", "empty or a whole number above 0")
+    return {**fields, "value": value, "n": int(n) if n else None}
+
+
+def lookup(
+    published: pd.DataFrame, table: str, row: str, column: str, source: str = "paper"
+) -> Number | None:
+    """The number of one cell of a paper's table; None where the paper prints none."""
+    import pandas as pd
+
+    found = published[
+        (published["table"] == table)
+        & (published["row"] == row)
+        & (published["column"] == column)
+        & (published["source"] == source)
+    ]
+    if found.empty:
+        return None
+    value, n = found.iloc[0]["value"], found.iloc[0]["n"]
+    return Number(float(value), None if pd.isna(n) else int(n))
+
+
+def compare(
+    value: float,
+    ci_low: float,
+    ci_high: float,
+    published: float | None,
+    obstacle: str | None = None,
+) -> str:
+    """Whether our interval covers a published number.
+
+    "covers"; "below" or "above" (where all of our interval lies); or "cannot tell: <reason>" where
+    nothing was published, nothing was measured, or an `obstacle` (other settings than the paper's)
+    makes the two numbers answers to different questions.
+    """
+    if published is None or math.isnan(published):
+        return "cannot tell: no published number"
+    if math.isnan(value):
+        return "cannot tell: no answer of ours to judge"
+    if math.isnan(ci_low) or math.isnan(ci_high):
+        return "cannot tell: our number has no interval"
+    if obstacle:
+        return f"cannot tell: {obstacle}"
+    if ci_high < published:
+        return "below"
+    if ci_low > published:
+        return "above"
+    return "covers"

@@ -1,0 +1,216 @@
+"""The rows that pass between stages: their Arrow schemas, and Parquet files that say what made them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from needlework import __version__
+from needlework.errors import UserError
+
+PASSAGES = pa.schema([("passage_id", pa.string()), ("text", pa.string())])
+
+QUESTIONS = pa.schema(
+    [
+        ("example_id", pa.string()),
+        ("title", pa.string()),
+        ("context", pa.string()),
+        ("question", pa.string()),
+        ("answers", pa.list_(pa.string())),
+        ("answer_starts", pa.list_(pa.int32())),
+    ]
+)
+
+DISTRACTORS = pa.schema(
+    [
+        ("example_id", pa.string()),
+        ("retrieval", pa.string()),
+        ("rank", pa.int32()),
+        ("passage_id", pa.string()),
+        ("score", pa.float32()),
+    ]
+)
+
+SPAN = pa.struct(
+    [
+        ("role", pa.string()),
+        ("source", pa.string()),
+        ("start", pa.int32()),
+        ("end", pa.int32()),
+        ("text", pa.string()),
+    ]
+)
+
+GENERATIONS = pa.schema(
+    [
+        ("request_key", pa.string()),
+        ("instance_id", pa.string()),
+        ("sample", pa.int32()),
+        ("text", pa.string()),
+        ("finish_reason", pa.string()),
+        ("prompt_tokens", pa.int32()),
+        ("cached_tokens", pa.int32()),
+        ("completion_tokens", pa.int32()),
+        ("reasoning_tokens", pa.int32()),
+        ("error", pa.string()),
+    ]
+)
+
+TRANSLATIONS = pa.schema(
+    [
+        ("instance_id", pa.string()),
+        ("sample", pa.int32()),
+        ("lang", pa.string()),
+        ("text", pa.string()),
+    ]
+)
+
+
+def instances_schema(factors: Mapping[str, pa.DataType]) -> pa.Schema:
+    """The schema of a benchmark's instances: one row a prompt, one column a factor."""
+    return pa.schema(
+        [
+            ("instance_id", pa.string()),
+            ("benchmark", pa.string()),
+            ("task", pa.string()),
+            *factors.items(),
+            ("example_id", pa.string()),
+            ("prompt", pa.list_(SPAN)),
+            ("references", pa.list_(pa.string())),
+            ("metric", pa.string()),
+            ("max_new_tokens", pa.int32()),
+            ("n_tokens", pa.int32()),
+        ]
+    )
+
+
+def scores_schema(factors: Mapping[str, pa.DataType]) -> pa.Schema:
+    """The schema of a model's scores: one row an answer, with the factors again."""
+    return pa.schema(
+        [
+            ("instance_id", pa.string()),
+            ("sample", pa.int32()),
+            ("model", pa.string()),
+            ("metric", pa.string()),
+            ("value", pa.float64()),
+            ("verdict", pa.string()),
+            ("finish_reason", pa.string()),
+            ("example_id", pa.string()),
+            ("task", pa.string()),
+            *factors.items(),
+        ]
+    )
+
+
+def instance_id(benchmark: str, task: str, factors: Mapping[str, object], prompt: str) -> str:
+    """The name of a prompt, the same on every machine: what it asks, under which factors, in which words."""
+    digest = hashlib.sha256()
+    for part in (benchmark, task, json.dumps(factors, sort_keys=True), prompt):
+        digest.update(part.encode() + b"\0")
+    return digest.hexdigest()
+
+
+def config_digest(config: object) -> str:
+    """A digest of JSON-able configuration values, independent of the order of keys."""
+    canonical = json.dumps(config, sort_keys=True, ensure_ascii=False, default=list)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def file_digest(path: str | Path) -> str:
+    """The sha256 of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_table(
+    table: pa.Table,
+    path: str | Path,
+    *,
+    inputs: Iterable[str | Path] = (),
+    config: object = None,
+    notes: Mapping[str, object] | None = None,
+    page_bytes: int = 1 << 20,
+) -> None:
+    """Write Parquet atomically, with the workflow's version and the digests of what it was made from.
+
+    `notes` are further facts for the schema metadata (counts of what was left out, for instance).
+    The bytes depend on the arguments alone: no time, host or absolute path is recorded. `page_bytes`
+    is how much of a column is compressed as one; instances repeat whole lists of spans from row to
+    row and gain much from large pages.
+    """
+    path = Path(path)
+    metadata = {
+        "needlework.version": __version__,
+        "needlework.config": config_digest(config),
+        "needlework.inputs": json.dumps({_name(p): file_digest(p) for p in inputs}, sort_keys=True),
+        **{f"needlework.{key}": json.dumps(value) for key, value in (notes or {}).items()},
+    }
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    pq.write_table(
+        table,
+        part,
+        compression="zstd",
+        use_dictionary=_repeating(table.schema),
+        data_page_size=page_bytes,
+        row_group_size=max(1, table.num_rows),
+        # The store of Arrow's schema is text that grows with the metadata; Parquet's own suffices.
+        store_schema=False,
+    )
+    part.replace(path)
+
+
+def _name(path: str | Path) -> str:
+    """An input's name in the metadata: relative to the working directory where it lies below it."""
+    path = Path(path)
+    return (
+        path.relative_to(Path.cwd()).as_posix()
+        if path.is_relative_to(Path.cwd())
+        else (path.as_posix() if not path.is_absolute() else path.name)
+    )
+
+
+def _repeating(schema: pa.Schema) -> list[str]:
+    """Columns worth a dictionary: plain strings. Nested ones compress better without."""
+    return [field.name for field in schema if pa.types.is_string(field.type)]
+
+
+def read_table(path: str | Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read a Parquet file of the workflow.
+
+    Raises UserError where the file is missing, is not Parquet, or lacks one of `columns`.
+    """
+    path = Path(path)
+    try:
+        table = pq.read_table(path, columns=None if columns is None else list(columns))
+    except FileNotFoundError:
+        raise UserError(f"{path} does not exist: run the rule that makes it.") from None
+    except (pa.ArrowInvalid, OSError) as error:
+        raise UserError(
+            f"{path} cannot be read as Parquet ({error}): it is corrupt; delete it and run again."
+        ) from None
+    missing = sorted(set(columns or ()) - set(table.column_names))
+    if missing:
+        raise UserError(
+            f"{path} has no column {missing[0]!r}: it was written by another version; delete it and "
+            "run again."
+        )
+    return table
+
+
+def read_notes(path: str | Path) -> dict[str, object]:
+    """The notes of `write_table`, by name."""
+    metadata = pq.read_schema(path).metadata or {}
+    reserved = {"version", "config", "inputs"}
+    return {
+        key: json.loads(value)
+        for raw, value in metadata.items()
+        if raw.startswith(b"needlework.")
+        and (key := raw.decode().removeprefix("needlework.")) not in reserved
+    }

@@ -1,0 +1,1 @@
+"""Translators into English: one module a kind."""
