@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from needlework.backends.base import Backend, Request, backend_names, load_backend
 from needlework.backends.lexical import best_sentence, features, read_sentences
 from needlework.errors import UserError

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+
 from needlework.backends.base import Answer, Request
 from needlework.backends.lexical import Lexical
 from needlework.backends.oracle import Oracle

@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+
 from needlework.errors import UserError
 from needlework.journal import Journal
 

@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from needlework.metrics import containment, existence, released_mlneedle
 
 DATA = Path(__file__).parent / "data"

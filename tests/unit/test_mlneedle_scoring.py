@@ -6,6 +6,7 @@ import time
 
 import pyarrow as pa
 import pytest
+
 from needlework.benchmarks.mlneedle.scoring import score
 from needlework.errors import UserError
 from needlework.records import GENERATIONS, TRANSLATIONS, scores_schema
@@ -66,7 +67,7 @@ def same(answers: pa.Table) -> pa.Table:
 THREE = instances(
     ("a", "exact", ["Gustave Eiffel"]),
     ("b", "existence", ["No"]),
-    ("c", "closed_book", ["Rom", "Rome"]),
+    ("c", "closed_book", ["Roma", "Rome"]),
 )
 
 
@@ -198,4 +199,4 @@ def test_a_hundred_thousand_answers_take_seconds():
     started = time.perf_counter()
     scores = score(given, answers, same(answers), model="m", metric="containment")
     assert scores.num_rows == count
-    assert time.perf_counter() - started < 60
+    assert time.perf_counter() - started < 30

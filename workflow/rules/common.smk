@@ -43,6 +43,7 @@ wildcard_constraints:
     model=r"[A-Za-z0-9._-]+",
     benchmark=r"[a-z0-9_]+",
     slice=r"[a-z]+-[a-z]+",
+    retrieval=r"semantic|random",
     shard=r"\d+-of-\d+",
 
 

@@ -43,7 +43,10 @@ rule read_corpus:
         runtime=60,
     params:
         settings=lambda w: files.corpus_settings(w.corpus),
-        code=lambda w: code_digest("read_corpus.py", files.corpus_reader(w.corpus)),
+        reader=lambda w: files.corpus_reader(w.corpus),
+        code=lambda w: code_digest(
+            "read_corpus.py", f"needlework/corpora/{files.corpus_reader(w.corpus)}.py"
+        ),
     message:
         "Reading {wildcards.corpus} in {wildcards.lang}"
     script:

@@ -1,4 +1,4 @@
-# Distractors: embed questions and passages, search, choose.
+# Distractors: embed questions and passages, rank, choose.
 
 
 rule embed_corpus:
@@ -21,47 +21,40 @@ rule embed_corpus:
         embedder=lambda w: config["embedders"][w.embedder],
         code=code_digest("embed_corpus.py"),
     message:
-        "Embedding {wildcards.corpus} in {wildcards.part}"
+        "Embedding {wildcards.corpus} {wildcards.part}"
     script:
         "../scripts/embed_corpus.py"
 
 
 rule search_passages:
     input:
-        questions=lambda w: files.question_embeddings(w.benchmark),
-        passages=lambda w: files.passage_embeddings(w.benchmark, w.lang, w.shard),
+        unpack(lambda w: files.search_inputs(w.benchmark, w.retrieval, w.lang, w.shard)),
     output:
-        temp("results/distractors/{benchmark}/{lang}.{shard}.npz"),
+        temp("results/distractors/{benchmark}/{lang}.{retrieval}.{shard}.npy"),
     log:
-        "logs/search_passages/{benchmark}/{lang}.{shard}.log",
+        "logs/search_passages/{benchmark}/{lang}.{retrieval}.{shard}.log",
     benchmark:
-        "benchmarks/search_passages/{benchmark}/{lang}.{shard}.tsv"
+        "benchmarks/search_passages/{benchmark}/{lang}.{retrieval}.{shard}.tsv"
     conda:
         "../../envs/retrieval.yaml"
     threads: 4
     resources:
-        gpu=lambda w: files.embedding_gpus(config["retrieval"]["embedder"]),
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
+        retrieval=lambda w: w.retrieval,
         top=config["retrieval"]["top"],
+        question_lang=lambda w: files.settings(w.benchmark)["question_lang"],
         code=code_digest("search_passages.py"),
     message:
-        "Searching passages in {wildcards.lang}"
+        "Ranking passages in {wildcards.lang} ({wildcards.retrieval})"
     script:
         "../scripts/search_passages.py"
 
 
 rule choose_distractors:
     input:
-        ranked=lambda w: expand(
-            "results/distractors/{b}/{l}.{s}.npz",
-            b=w.benchmark,
-            l=w.lang,
-            s=files.shards,
-        ),
-        passages=lambda w: files.corpus(files.settings(w.benchmark)["haystack"], w.lang),
-        questions=lambda w: files.answer_corpora(w.benchmark),
+        unpack(lambda w: files.distractor_inputs(w.benchmark, w.lang)),
     output:
         "results/distractors/{benchmark}/{lang}.parquet",
     log:
@@ -76,7 +69,6 @@ rule choose_distractors:
     params:
         top=config["retrieval"]["top"],
         retrieval=lambda w: files.settings(w.benchmark)["retrieval"],
-        question_lang=lambda w: files.settings(w.benchmark)["question_lang"],
         code=code_digest("choose_distractors.py"),
     message:
         "Choosing distractors in {wildcards.lang}"

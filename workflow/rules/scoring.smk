@@ -43,7 +43,11 @@ rule translate_references:
     params:
         translator=files.translator,
         metric=lambda w: files.settings(w.benchmark)["metric"],
-        code=code_digest("translate_references.py", f"needlework/translators/{files.translator['kind']}.py"),
+        code=lambda w: code_digest(
+            "translate_references.py",
+            f"needlework/translators/{files.translator['kind']}.py",
+            f"needlework/benchmarks/{w.benchmark}/scoring.py",
+        ),
     message:
         "Translating the gold answers of {wildcards.benchmark}"
     script:
@@ -68,6 +72,7 @@ rule score_answers:
         runtime=60,
     params:
         metric=lambda w: files.settings(w.benchmark)["metric"],
+        lengths=lambda w: lengths_of(config, w.model, w.benchmark),
         code=lambda w: code_digest(
             "score_answers.py", f"needlework/benchmarks/{w.benchmark}/scoring.py"
         ),

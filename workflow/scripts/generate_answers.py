@@ -16,7 +16,10 @@ with running(snakemake) as logger:
     documents = Documents.read({Path(p).parent.name + "/" + Path(p).stem: p for p in corpora})
     answers = generate(
         InstanceRequests(
-            snakemake.input.instances, documents, model["samples"], snakemake.params.lengths
+            snakemake.input.instances,
+            documents,
+            samples=model["samples"],
+            lengths=snakemake.params.lengths,
         ),
         load_backend(name, model),
         Journal(Path(snakemake.config["journal"]) / "generations" / name),

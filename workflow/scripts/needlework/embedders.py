@@ -139,6 +139,7 @@ class SentenceTransformerEmbedder:
             name,
             revision=None if Path(name).is_dir() else revision,
             device=None if device == "auto" else device,
+            trust_remote_code=False,
             model_kwargs={"dtype": "float32"},
         ).eval()
         if max_tokens is not None:

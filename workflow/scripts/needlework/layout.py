@@ -12,7 +12,7 @@ from typing import Any
 from needlework.config import lengths_of
 from needlework.sources import Source, load_registry
 
-RESOURCES = Path(__file__).resolve().parents[3] / "resources"
+ROOT = Path(__file__).resolve().parents[3]
 
 # The source, and the reader's module, of each corpus. The sample has no source: it is in resources/.
 _CORPORA = {
@@ -24,6 +24,15 @@ _CORPORA = {
 }
 
 
+def resource(path: str) -> str:
+    """A path below resources/, relative where the workflow runs in its own folder.
+
+    So a clone elsewhere, with the results of another one, has the same inputs.
+    """
+    found = ROOT / "resources" / path
+    return str(found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found)
+
+
 class Layout:
     """The files of a validated configuration, as paths below the working directory."""
 
@@ -33,7 +42,7 @@ class Layout:
     @cached_property
     def sources(self) -> dict[str, Source]:
         """The registry of published files."""
-        return load_registry(RESOURCES / "sources.yaml")
+        return load_registry(resource("sources.yaml"))
 
     def plan(self, benchmark: str) -> ModuleType:
         """The module that knows a benchmark's slices and what each depends on."""
@@ -62,7 +71,7 @@ class Layout:
         """The files that a corpus table is read from."""
         source, _ = _CORPORA[corpus]
         if source is None:
-            return sorted(str(path) for path in (RESOURCES / "sample").glob("*.json"))
+            return sorted(str(path) for path in Path(resource("sample")).glob("*.json"))
         return [f"results/sources/{self.sources[source].file(lang).id}"]
 
     def corpus_settings(self, corpus: str) -> dict[str, Any]:
@@ -71,8 +80,8 @@ class Layout:
         return {key: value for key, value in own.items() if key != "prefix_mb"}
 
     def corpus_reader(self, corpus: str) -> str:
-        """The module that reads a corpus, below workflow/scripts."""
-        return f"needlework/corpora/{_CORPORA[corpus][1]}.py"
+        """The name of the module in needlework/corpora that reads a corpus."""
+        return _CORPORA[corpus][1]
 
     # Retrieval
 
@@ -87,14 +96,32 @@ class Layout:
         part = lang if shard is None or len(self.shards) == 1 else f"{lang}.{shard}"
         return f"results/embeddings/{self.config['retrieval']['embedder']}/{corpus}/{part}.npy"
 
-    def question_embeddings(self, benchmark: str) -> str:
-        """The vectors of a benchmark's questions."""
+    def search_inputs(
+        self, benchmark: str, retrieval: str, lang: str, shard: str
+    ) -> dict[str, str | list[str]]:
+        """What ranks the passages of a shard: texts and answers, and vectors where they are used."""
         own = self.settings(benchmark)
-        return self.embeddings(own["needles"], own["question_lang"])
+        needed: dict[str, str | list[str]] = {
+            "passages": self.corpus(own["haystack"], lang),
+            "questions": self.answer_corpora(benchmark),
+        }
+        if retrieval == "semantic":
+            needed["question_vectors"] = self.embeddings(own["needles"], own["question_lang"])
+            needed["passage_vectors"] = self.embeddings(own["haystack"], lang, shard)
+        return needed
 
-    def passage_embeddings(self, benchmark: str, lang: str, shard: str) -> str:
-        """The vectors of one part of a benchmark's passages."""
-        return self.embeddings(self.settings(benchmark)["haystack"], lang, shard)
+    def distractor_inputs(self, benchmark: str, lang: str) -> dict[str, str | list[str]]:
+        """The rankings of all shards of a language, and what their rows are."""
+        own = self.settings(benchmark)
+        return {
+            "questions": self.corpus(own["needles"], own["question_lang"]),
+            "passages": self.corpus(own["haystack"], lang),
+            "rankings": [
+                f"results/distractors/{benchmark}/{lang}.{retrieval}.{shard}.npy"
+                for retrieval in own["retrieval"]
+                for shard in self.shards
+            ],
+        }
 
     def embedding_gpus(self, embedder: str) -> int:
         """How many GPUs an embedding job takes where there are any."""
@@ -138,7 +165,7 @@ class Layout:
 
     def templates(self, benchmark: str) -> list[str]:
         """The benchmark's prompt templates."""
-        return sorted(str(path) for path in (RESOURCES / "prompts" / benchmark).glob("*.txt"))
+        return sorted(str(path) for path in Path(resource(f"prompts/{benchmark}")).glob("*.txt"))
 
     # Models
 
@@ -173,6 +200,14 @@ class Layout:
         return [
             f"results/scores/{model}/{benchmark}.parquet" for model in self.config["run"]["models"]
         ]
+
+    def ceilings(self, benchmark: str) -> str:
+        """How many gold answers survive the translator."""
+        return f"results/translation_ceilings/{benchmark}.parquet"
+
+    def published(self, benchmark: str) -> str:
+        """The paper's numbers."""
+        return resource(f"published/{benchmark}.csv")
 
     def tables(self, benchmark: str) -> list[str]:
         """Every table of a benchmark."""

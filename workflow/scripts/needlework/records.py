@@ -204,6 +204,11 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> pa.Tab
     return table
 
 
+def read_names(path: str | Path) -> list[str]:
+    """The names of a Parquet file's columns."""
+    return pq.read_schema(path).names
+
+
 def read_notes(path: str | Path) -> dict[str, object]:
     """The notes of `write_table`, by name."""
     metadata = pq.read_schema(path).metadata or {}

@@ -215,8 +215,8 @@ def _exact_scores(
         for i in part:
             question = questions[i].astype(np.float64)
             for at in range(0, rows.shape[1], _PASSAGES):
-                chosen = passages[rows[i, at : at + _PASSAGES]].astype(np.float64)
-                scores[i, at : at + _PASSAGES] = np.vecdot(chosen, question)
+                chosen = passages[rows[i, at : at + _PASSAGES]]
+                scores[i, at : at + _PASSAGES] = np.vecdot(chosen, question)  # in float64
 
     list(pool.map(fill, np.array_split(np.arange(len(rows)), threads)))
     return scores

@@ -7,11 +7,14 @@ the same texts meet in the same batches.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from needlework.embedders import Embedder
 from needlework.errors import UserError
@@ -46,10 +49,7 @@ def read_texts(table: str | Path, column: str, rows: range) -> Iterator[str]:
             return
 
 
-def _parquet(table: str | Path):  # noqa: ANN202
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+def _parquet(table: str | Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(table)
     except FileNotFoundError:
@@ -76,7 +76,7 @@ def embed_shard(
     rows = shard_rows(count_rows(table), shard, n_shards)
     texts = read_texts(table, column, rows)
     blocks = progress(range(0, len(rows), BLOCK), desc=f"embed {column}", unit="block")
-    with _Part(path) as file:
+    with _whole(path) as file:
         header = {
             "descr": "<f4",
             "fortran_order": False,
@@ -89,7 +89,7 @@ def embed_shard(
 
 def write_array(array: np.ndarray, path: str | Path) -> None:
     """Write a .npy file atomically."""
-    with _Part(path) as file:
+    with _whole(path) as file:
         np.save(file, array, allow_pickle=False)
 
 
@@ -105,21 +105,16 @@ def read_array(path: str | Path) -> np.ndarray:
         ) from None
 
 
-class _Part:
-    """A file that has its name only once it is whole."""
-
-    def __init__(self, path: str | Path) -> None:
-        self._path = Path(path)
-        self._part = self._path.with_name(self._path.name + ".part")
-
-    def __enter__(self) -> BinaryIO:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._part.open("wb")
-        return self._file
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._file.close()
-        if kind is None:
-            self._part.replace(self._path)
-        else:
-            self._part.unlink()
+@contextmanager
+def _whole(path: str | Path) -> Iterator[BinaryIO]:
+    """A file to write that has its name only once it is whole."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("wb") as file:
+            yield file
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    part.replace(path)

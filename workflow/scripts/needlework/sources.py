@@ -139,7 +139,9 @@ def fetch(
             part.drop_partial_line()
             if part.length == 0:
                 raise TransferError(
-                    f"no line ends in the first {prefix:,} bytes", place.shown, "raise `prefix_mb`"
+                    f"no line ends in the first {prefix:,} bytes",
+                    place.shown,
+                    "raise `prefix_mb` of this source",
                 )
         sha256 = _digest(part.path, "sha256")
         record = Record(

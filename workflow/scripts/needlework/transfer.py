@@ -11,7 +11,6 @@ import os
 import random
 import re
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +19,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import httpx
+
+from needlework.progress import progress
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -111,20 +112,10 @@ class Part:
 
         Fails at once where the disk has no room for the `goal`.
         """
-        from tqdm import tqdm
-
         length = self.length
         if self.missing_room() > 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        bar = tqdm(
-            desc=self.title,
-            total=self.goal,
-            initial=length,
-            unit="B",
-            unit_scale=True,
-            file=sys.stderr,
-            mininterval=0.2 if sys.stderr.isatty() else 10,
-        )
+        bar = progress(desc=self.title, total=self.goal, unit="B", unit_scale=True, initial=length)
         with bar, self.path.open("ab") as out:
             for chunk in chunks:
                 piece = chunk if limit is None else chunk[: limit - length]
@@ -278,8 +269,9 @@ class WebFile:
     @contextmanager
     def _get(self, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
         """One request. What breaks before the end of its body is an interruption."""
-        # httpx logs whole URLs, which may hold a password or a token.
-        logging.getLogger("httpx").setLevel(logging.WARNING)
+        for name in ("httpx", "httpcore"):
+            # They log whole URLs, which may hold a password or a token.
+            logging.getLogger(name).setLevel(logging.WARNING)
         try:
             with httpx.stream(
                 "GET",

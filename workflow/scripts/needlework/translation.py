@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.progress import progress
 from needlework.records import TRANSLATIONS
-from needlework.translators.base import Translator, load_translator
+from needlework.translators.base import Translator
 
 # The languages of all benchmarks: the fewer there are to confuse, the better short texts are told.
 # fmt: off
@@ -35,11 +36,6 @@ class Translation(NamedTuple):
 
     lang: str
     text: str
-
-
-def check_translator(config: Mapping[str, Any]) -> None:
-    """Raise UserError, before any work, where the translator of this block cannot work here."""
-    load_translator(config).check()
 
 
 @cache
@@ -130,8 +126,13 @@ def translation_ceiling(
     `questions` are aligned QUESTIONS tables by language, English among them. Of a language's `n`
     answers to the questions that English has too, `n_survived` are, once translated, right by
     `metric` (a metric module's `score`) against the English answers. English itself is left out:
-    nothing is translated there.
+    nothing is translated there. Raises UserError where the English answers are missing.
     """
+    if "en" not in questions:
+        raise UserError(
+            "the loss of translation into English cannot be measured without the English answers: add "
+            "en to the benchmark's `answer_languages`."
+        )
     gold = _answers(questions["en"])
     pairs = [
         (lang, answer, gold[example])

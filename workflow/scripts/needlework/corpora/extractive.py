@@ -19,7 +19,7 @@ def read_squad(data: bytes, name: str) -> pa.Table:
     """
     try:
         return questions_table(_squad_rows(json.loads(data)), name)
-    except (ValueError, KeyError, TypeError, pa.ArrowException) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
         raise UserError(
             f"{name} is not in SQuAD's JSON format ({type(error).__name__}: {error}): delete the file "
             "and run again."
@@ -43,9 +43,11 @@ def _squad_rows(squad: Mapping) -> Iterable[dict[str, object]]:
 def questions_table(rows: Iterable[Mapping[str, object]], name: str) -> pa.Table:
     """`rows` as a QUESTIONS table, sorted by id. UserError where a row is not sound."""
     rows = sorted(rows, key=lambda row: row["example_id"])
-    for row, following in zip(rows, [*rows[1:], None], strict=True):
-        if following is not None and row["example_id"] == following["example_id"]:
+    seen = set()
+    for row in rows:
+        if row["example_id"] in seen:
             raise _unsound(name, row, "occurs twice")
+        seen.add(row["example_id"])
         if not row["answers"]:
             raise _unsound(name, row, "has no answer")
         for answer, start in zip(row["answers"], row["answer_starts"], strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,11 @@ from needlework.errors import UserError
 # Context and question in one language. The files with two languages hold nothing that these do not.
 MEMBER = "MLQA_V1/{split}/{split}-context-{lang}-question-{lang}.json"
 ANY_MEMBER = re.compile(r"MLQA_V1/(\w+)/\1-context-(\w+)-question-\2\.json")
+
+
+def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, str]) -> pa.Table:
+    """The corpus in `lang` from its one file, as the rule `read_corpus` asks for it."""
+    return read(files[0], settings["split"], lang)
 
 
 def read(zip_path: str | Path, split: str, lang: str) -> pa.Table:
@@ -33,8 +39,12 @@ def _what_it_lacks(names: set[str], split: str, lang: str) -> str:
     there = sorted(match.groups() for name in names if (match := ANY_MEMBER.fullmatch(name)))
     languages = [language for part, language in there if part == split]
     if languages:
-        return f"has no language {lang!r} in its split {split!r}: choose among {languages}"
+        return (
+            f"has no language {lang!r} in its split {split!r}: choose among {', '.join(languages)}"
+        )
     if there:
-        splits = " or ".join(f"`split: {part}`" for part in sorted({part for part, _ in there}))
+        splits = " or ".join(
+            f"`sources.mlqa.split: {part}`" for part in sorted({part for part, _ in there})
+        )
         return f"has no split {split!r}: set {splits}"
     return "is not MLQA's archive: delete it and run again"

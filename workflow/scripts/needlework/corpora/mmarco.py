@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,13 +16,20 @@ from needlework.seeding import rng
 MAX_LINE_BYTES = 1 << 20
 
 
+def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, int]) -> pa.Table:
+    """The corpus in `lang` from its one file, as the rule `read_corpus` asks for it."""
+    return read(files[0], sample_ids(settings["pool"], settings["passages"], settings["seed"]))
+
+
 def sample_ids(pool: int, n: int, seed: int) -> list[int]:
     """A sample of `n` of the pids 0 to `pool` - 1, ascending; the same whatever the language.
 
     A larger `n` adds pids to the sample and removes none. UserError where `n` exceeds `pool`.
     """
     if n > pool:
-        raise UserError(f"{n} passages cannot be sampled from a `pool` of {pool}: raise `pool`.")
+        raise UserError(
+            f"{n} passages cannot be sampled from a pool of {pool}: raise `sources.mmarco.pool`."
+        )
     return sorted(rng("mmarco", seed).permutation(pool)[:n].tolist())
 
 
@@ -37,8 +44,6 @@ def read(tsv_path: str | Path, ids: Collection[int]) -> pa.Table:
     largest = -1
     lines = progress(_lines(Path(tsv_path)), desc=Path(tsv_path).name, unit=" lines")
     for number, line in enumerate(lines, start=1):
-        if len(texts) == len(wanted):
-            break
         pid, text = _row(tsv_path, number, line)
         largest = max(largest, pid)
         if pid not in wanted:
@@ -48,10 +53,13 @@ def read(tsv_path: str | Path, ids: Collection[int]) -> pa.Table:
                 tsv_path, number, f"passage {pid} is blank or there for the second time"
             )
         texts[pid] = text
+        if len(texts) == len(wanted):
+            break
     if len(texts) < len(wanted):
         raise UserError(
             f"{tsv_path} ends at passage {largest} and lacks {len(wanted) - len(texts):,} of the "
-            f"{len(wanted):,} sampled ones: raise `prefix_mb`, or set `pool` to {largest + 1} or less."
+            f"{len(wanted):,} sampled ones: raise `sources.mmarco.prefix_mb`, or set "
+            f"`sources.mmarco.pool` to {largest + 1} or less."
         )
     pids = sorted(texts)
     return pa.table(

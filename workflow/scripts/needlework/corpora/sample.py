@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,13 +13,19 @@ from needlework.errors import UserError
 from needlework.records import PASSAGES
 
 
-def read_questions(lang: str, directory: str | Path) -> pa.Table:
-    """QUESTIONS rows, sorted by id, of the sample's JSON files in `directory`.
+def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, str]) -> pa.Table:
+    """The sample's questions or passages in `lang`, as the rule `read_corpus` asks for them."""
+    reader = {"sample_questions": read_questions, "sample_passages": read_passages}[corpus]
+    return reader(lang, files)
+
+
+def read_questions(lang: str, paths: Iterable[str | Path]) -> pa.Table:
+    """QUESTIONS rows, sorted by id, of the sample's JSON files.
 
     UserError where an item is not in `lang`, or an answer does not stand in its context.
     """
     rows = []
-    for item in _items(Path(directory), "questions"):
+    for item in _items(paths, "questions"):
         text = _in_language(item, "example_id", lang)
         rows.append(
             {
@@ -31,30 +37,29 @@ def read_questions(lang: str, directory: str | Path) -> pa.Table:
                 "answer_starts": [text["context"].find(text["answer"])],
             }
         )
-    return questions_table(rows, f"{directory} ({lang})")
+    return questions_table(rows, f"the sample in {lang!r}")
 
 
-def read_passages(lang: str, directory: str | Path) -> pa.Table:
-    """PASSAGES rows, sorted by id, of the sample's JSON files in `directory`.
+def read_passages(lang: str, paths: Iterable[str | Path]) -> pa.Table:
+    """PASSAGES rows, sorted by id, of the sample's JSON files.
 
     UserError where an item is not in `lang`.
     """
     rows = [
         {"passage_id": item["passage_id"], "text": _in_language(item, "passage_id", lang)}
-        for item in _items(Path(directory), "passages")
+        for item in _items(paths, "passages")
     ]
     return pa.Table.from_pylist(sorted(rows, key=lambda row: row["passage_id"]), schema=PASSAGES)
 
 
-def _items(directory: Path, kind: str) -> Iterable[Mapping]:
-    paths = sorted(directory.glob("*.json"))
-    if not paths:
-        raise UserError(f"{directory} has no JSON files: restore the sample with `git checkout`.")
+def _items(paths: Iterable[str | Path], kind: str) -> Iterable[Mapping]:
     for path in paths:
         try:
-            yield from json.loads(path.read_text(encoding="utf-8")).get(kind, [])
-        except ValueError as error:
-            raise UserError(f"{path} is not JSON ({error}): mend it.") from None
+            yield from json.loads(Path(path).read_text(encoding="utf-8")).get(kind, [])
+        except (OSError, ValueError) as error:
+            raise UserError(
+                f"{path} is not readable as JSON ({error}): restore it with `git checkout`."
+            ) from None
 
 
 def _in_language(item: Mapping, key: str, lang: str) -> object:

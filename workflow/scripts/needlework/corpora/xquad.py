@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
 from needlework.corpora.extractive import read_squad
 from needlework.errors import UserError
+
+
+def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, str]) -> pa.Table:
+    """The corpus in `lang` from its one file, as the rule `read_corpus` asks for it."""
+    return read(files[0])
 
 
 def read(json_path: str | Path) -> pa.Table:

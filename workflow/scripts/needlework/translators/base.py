@@ -33,7 +33,10 @@ class Translator(ABC):
         """
 
     def check(self) -> None:
-        """Raise UserError, before any work, where this machine cannot translate."""
+        """Raise UserError, before any work, where the key or the model is known to be missing.
+
+        Needs the standard library alone: Snakemake's own process checks, which has no more.
+        """
         return None
 
     @abstractmethod
@@ -64,3 +67,8 @@ def load_translator(config: Mapping[str, Any]) -> Translator:
             f"{nearest[0]!r}? There are {', '.join(kinds)}."
         )
     return importlib.import_module(f"needlework.translators.{kind}").TRANSLATOR(config)
+
+
+def check_translator(config: Mapping[str, Any]) -> None:
+    """Raise UserError, before any work, where this block's translator is known not to work here."""
+    load_translator(config).check()

@@ -11,8 +11,6 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-import httpx
-
 from needlework.errors import UserError
 
 T = TypeVar("T")
@@ -52,9 +50,9 @@ def check_url(url: str, translator: str) -> None:
     """Raise UserError unless `url` is a whole http(s) URL."""
     try:
         parts = urlsplit(url)
-        sound = parts.scheme in ("http", "https") and bool(parts.hostname)
-        httpx.URL(url)
-    except (ValueError, httpx.InvalidURL):
+        # A port that is no number raises ValueError when it is read.
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
         sound = False
     if not sound:
         raise UserError(
@@ -63,10 +61,15 @@ def check_url(url: str, translator: str) -> None:
 
 
 class Endpoint:
-    """A URL that takes and gives JSON. Safe to use from several threads."""
+    """A URL that takes and gives JSON. Safe to use from several threads.
+
+    httpx is imported here alone: translators are checked where it may not be installed.
+    """
 
     def __init__(self, url: str, *, translator: str, secret: str, header: str, scheme: str) -> None:
         """`secret`, with `scheme` before it, goes into the request's `header`, if there is one."""
+        import httpx
+
         # httpx logs whole URLs, which may hold a password.
         logging.getLogger("httpx").setLevel(logging.WARNING)
         self._url, self._translator, self._secret = url, translator, secret
@@ -95,6 +98,8 @@ class Endpoint:
         raise AssertionError("unreachable")
 
     def _attempt(self, payload: Mapping[str, Any], read: Callable[[Any], T]) -> T:
+        import httpx
+
         try:
             response = self._client.post(self._url, json=payload)
         except httpx.TimeoutException:

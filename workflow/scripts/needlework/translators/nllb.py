@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -67,13 +66,7 @@ class Nllb(Translator):
         return own | {"max_tokens": [MAX_SOURCE_TOKENS, MAX_NEW_TOKENS]}
 
     def check(self) -> None:
-        """Raise UserError where a package or a local folder is missing."""
-        for package in ("torch", "transformers"):
-            if importlib.util.find_spec(package) is None:
-                raise UserError(
-                    f"the translator {self._where} needs the package {package}, which is not "
-                    "installed: install requirements/all.txt, or run with --use-conda."
-                )
+        """Raise UserError where the model is to be in a local folder and is not."""
         name = self.config["name"]
         local = Path(name).is_absolute() or name.startswith(".")
         if local and not Path(name, "config.json").is_file():
@@ -93,9 +86,9 @@ class Nllb(Translator):
         return translations
 
     def _from(self, texts: list[str], flores: str) -> list[str]:
+        tokenizer, model = self._loaded
         import torch
 
-        tokenizer, model = self._loaded
         tokenizer.src_lang = flores
         inputs = tokenizer(
             texts, return_tensors="pt", padding=True, truncation=True, max_length=MAX_SOURCE_TOKENS
@@ -112,9 +105,14 @@ class Nllb(Translator):
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
-        import torch
-        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
+        try:
+            import torch
+            from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+        except ImportError as error:
+            raise UserError(
+                f"the translator {self._where} needs the package {error.name!r}, which is not "
+                "installed: install requirements/all.txt, or run with --use-conda."
+            ) from None
         name, device = self.config["name"], self.config["device"]
         revision = None if Path(name).is_dir() else self.config["revision"]
         if device == "auto":

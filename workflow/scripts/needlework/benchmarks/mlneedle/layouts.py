@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from needlework import latex
 from needlework.benchmarks.mlneedle import cells
@@ -15,7 +16,7 @@ from needlework.benchmarks.mlneedle import cells
 if TYPE_CHECKING:
     import pandas as pd
 
-Row = Mapping[str, object]
+Row = Mapping[str, Any]
 Body = list[Sequence[str] | None]
 
 LEGEND = (
@@ -31,8 +32,9 @@ def table1(table: pd.DataFrame, title: str) -> str:
     """Models down, lengths across; underlined: at least 75% of the baseline."""
     fixed = ["claimed_length", "effective_length", "baseline"]
     columns = _columns(table["column"], fixed)
+    shortest = cells.length_label(min((int(c) for c in columns if c.isdigit()), default=0))
     shown = dict.fromkeys(columns, _numeral)
-    shown |= dict.fromkeys(fixed[:2], _tokens)
+    shown |= dict.fromkeys(fixed[:2], partial(_tokens, none=f"$<${shortest}"))
     body: Body = []
     for _, lines in _blocks(table, ["model", "source"]):
         row = {str(line["column"]): line for line in lines}
@@ -211,29 +213,29 @@ def _lines(
 
 
 def _numeral(row: Row, digits: int) -> str:
-    value = float(row["value"])  # type: ignore[arg-type]
+    value = float(row["value"])
     if math.isnan(value):
         return "--"
     number = f"{value:.{digits}f}"
     share = row.get("share_of_baseline", math.nan)
-    kept = share is not None and float(share) >= 0.75 - 1e-12  # type: ignore[arg-type]
+    kept = share is not None and float(share) >= 0.75 - 1e-12
     return rf"\underline{{{number}}}" if kept else number
 
 
 def _signed(row: Row, digits: int) -> str:
-    value = float(row["value"])  # type: ignore[arg-type]
+    value = float(row["value"])
     return "--" if math.isnan(value) else f"${value:+.{digits}f}$"
 
 
-def _tokens(row: Row, digits: int) -> str:
-    value = float(row["value"])  # type: ignore[arg-type]
+def _tokens(row: Row, digits: int, none: str) -> str:
+    value = float(row["value"])
     if math.isnan(value):
         return "--"
-    return cells.length_label(int(value)) if value else "none"
+    return cells.length_label(int(value)) if value else none
 
 
 def _interval(row: Row, digits: int) -> str:
-    low, high = float(row["ci_low_clustered"]), float(row["ci_high_clustered"])  # type: ignore[arg-type]
+    low, high = float(row["ci_low_clustered"]), float(row["ci_high_clustered"])
     if math.isnan(low):
         return ""
     return rf"{{\scriptsize[{low:.{digits}f}, {high:.{digits}f}]}}"
@@ -241,12 +243,15 @@ def _interval(row: Row, digits: int) -> str:
 
 def _paper(row: Row, shown: Callable[[Row, int], str], digits: int) -> str:
     value = row.get("published", math.nan)
-    if value is None or math.isnan(float(value)):  # type: ignore[arg-type]
+    if value is None or math.isnan(float(value)):
         return ""
     number = _italic(shown({"value": value}, digits))
-    if shown is _tokens:
-        return number
-    return f"{number}$^{{{MARKS.get(str(row['comparison']), '?')}}}$"
+    # Lengths in tokens are not estimates: they are only set side by side.
+    return number + ("" if value > 1 or not value else f"$^{{{_mark(row)}}}$")
+
+
+def _mark(row: Row) -> str:
+    return MARKS.get(row["comparison"], "?")
 
 
 def _italic(text: str) -> str:
@@ -254,14 +259,14 @@ def _italic(text: str) -> str:
 
 
 def _p(row: Row | None) -> str:
-    if row is None or math.isnan(float(row["p_mcnemar"])):  # type: ignore[arg-type]
+    if row is None or math.isnan(float(row["p_mcnemar"])):
         return ""
-    p = float(row["p_mcnemar"])  # type: ignore[arg-type]
+    p = float(row["p_mcnemar"])
     return "$<$0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _rows(table: pd.DataFrame) -> list[Row]:
-    return [dict(row) for row in table.to_dict("records")]
+    return table.to_dict("records")
 
 
 def _blocks(table: pd.DataFrame, by: Sequence[str]) -> list[tuple[object, list[Row]]]:

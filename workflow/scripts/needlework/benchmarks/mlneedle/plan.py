@@ -25,8 +25,25 @@ FACTORS: dict[str, pa.DataType] = {
 }
 
 TEMPLATES = ("exact", "existence", "closed_book")
-TABLES = ("table1", "table2", "table3", "table4", "existence", "closed_book", "translation_ceiling")
-FIGURES = ("figure1", "figure3", "figure4", "figure5", "figure6", "figure7", "figure8")
+# Names and titles of what is made of the scores.
+TABLES = {
+    "table1": "Table 1: accuracy by context length",
+    "table2": "Table 2: needle and haystack language",
+    "table3": "Table 3: instruction tuning",
+    "table4": "Table 4: decoding",
+    "existence": "Existence accuracy, with and without the needle",
+    "closed_book": "Accuracy without passages",
+    "translation_ceiling": "Gold answers that survive translation",
+}
+FIGURES = {
+    "figure1": "Figure 1: monolingual accuracy",
+    "figure3": "Figure 3: needle language",
+    "figure4": "Figure 4: needle position",
+    "figure5": "Figure 5: sample size",
+    "figure6": "Figure 6: exact and existence accuracy",
+    "figure7": "Figure 7: haystack language",
+    "figure8": "Figure 8: decoding",
+}
 MULTILINGUAL = "multilingual"
 NO_HAYSTACK = "none"
 
@@ -128,6 +145,24 @@ def passage_languages(config: Mapping[str, Any]) -> list[str]:
     if MULTILINGUAL in languages:
         languages = languages - {MULTILINGUAL} | set(config["multilingual"])
     return sorted(languages)
+
+
+def result_settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What the tables and figures need to know of a run (`cells.Settings`)."""
+    own, models = config["benchmarks"][NAME], config["run"]["models"]
+    entries = {model: config["models"][model] for model in models}
+    embedder = config["embedders"][config["retrieval"]["embedder"]]
+    return {
+        "models": models,
+        "published": {m: e["published"] for m, e in entries.items() if e["published"]},
+        "claimed_length": {m: e["context"] for m, e in entries.items()},
+        **own["comparisons"],
+        "setup": {
+            **{key: own[key] for key in ("needles", "haystack", "aligned", "truncate_last")},
+            "embedder": embedder.get("name", embedder["kind"]),
+            "translator": config["translators"][config["translation"]["translator"]]["kind"],
+        },
+    }
 
 
 def check(config: Mapping[str, Any]) -> None:

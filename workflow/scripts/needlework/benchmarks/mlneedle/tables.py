@@ -19,7 +19,6 @@ from needlework.benchmarks.mlneedle.cells import COMPARISON, MEASURES, POSITIONS
 if TYPE_CHECKING:
     import pandas as pd
 
-
 VARIANT = ("question_lang", "retrieval")
 # Two models answered the same prompt where these agree.
 PAIR_KEY = (
@@ -239,7 +238,13 @@ def _pairs(
             "second": _printed_name(published, table, settings, second),
         }
         names["delta"] = "delta" if all(names.values()) else ""
-        run += names.values()
+        present = set(exact["model"])
+        run += [
+            names[role]
+            for role, model in (("first", first), ("second", second))
+            if model in present
+        ]
+        run += [names["delta"]] if present >= {first, second} else []
         for variant in cells.variants(exact):
             mine = cells.select(exact, variant)
             one, two = mine[mine["model"] == first], mine[mine["model"] == second]
@@ -332,6 +337,21 @@ def _full_set_obstacle(
         haystack_lang=cells.HAYSTACKS,
         position=POSITIONS,
     )
+
+
+def compared_with_table1(
+    cell: Mapping[str, float | int],
+    scores: pd.DataFrame,
+    published: pd.DataFrame,
+    settings: Settings,
+    model: str,
+) -> dict[str, object]:
+    """COMPARISON of the mean of a model's scores at one length with the paper's Table 1."""
+    name = settings.get("published", {}).get(model, "")
+    length = int(scores["length"].iloc[0])
+    number = publications.lookup(published, "table1", name, _column(length))
+    obstacle = _full_set_obstacle(settings, cells.variants(scores)[0], scores)
+    return cells.compared(cell, number, obstacle)
 
 
 def _average_obstacle(

@@ -1,0 +1,116 @@
+"""Scores that no model gave, shaped like the paper's: what the tests of tables and figures read."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+LANGS = ("en", "de", "es", "zh", "vi", "hi", "ar")
+HAYSTACKS = (*LANGS, "multilingual")
+POSITIONS = {"start": 0.0, "middle": 0.5, "end": 1.0}
+LANG_EFFECT = dict(zip(LANGS, (0.28, 0.03, 0.0, -0.06, -0.03, -0.1, -0.12), strict=True))
+POSITION_EFFECT = {"start": 0.03, "middle": -0.05, "end": 0.04, "none": 0.0}
+
+SETTINGS = {
+    "models": ["mistral", "mistral-greedy", "mistral-base", "llama3", "llama2"],
+    "published": {
+        "mistral": "Mistral-7B-Instruct-v0.2",
+        "mistral-greedy": "Mistral-7B-Instruct-v0.2 (greedy)",
+        "mistral-base": "Mistral-7B-v0.1",
+        "llama3": "Llama3-8B-Instruct",
+        "llama2": "Llama2-7B-Chat",
+    },
+    "claimed_length": {
+        "mistral": 32768,
+        "mistral-greedy": 32768,
+        "mistral-base": 8192,
+        "llama3": 8192,
+        "llama2": 4096,
+    },
+    "instruction_tuning": [["mistral-base", "mistral"]],
+    "decoding": [["mistral-greedy", "mistral"]],
+    "setup": {"needles": "mlqa", "haystack": "mmarco", "translator": "google"},
+}
+
+# Accuracy at the baseline and at each length, as in the paper's Tables 1, 3 and 4.
+MEANS = {
+    "mistral": {0: 0.58, 4096: 0.485, 8192: 0.455, 16384: 0.427, 32768: 0.398},
+    "mistral-greedy": {0: 0.586, 4096: 0.478, 8192: 0.453, 16384: 0.436, 32768: 0.398},
+    "mistral-base": {0: 0.383, 4096: 0.142, 8192: 0.1, 16384: 0.097, 32768: 0.102},
+    "llama3": {0: 0.623, 4096: 0.48, 8192: 0.296},
+    "llama2": {0: 0.335, 4096: 0.171},
+}
+
+COLUMNS = (
+    "instance_id sample model metric value verdict finish_reason example_id task needle_lang "
+    "haystack_lang question_lang position depth length retrieval needle_present"
+).split()
+
+
+def make(
+    models: tuple[str, ...] = tuple(MEANS),
+    questions: int = 5,
+    positions: dict[str, float] | None = None,
+) -> pd.DataFrame:
+    """All tasks of these models: exact, existence (present and absent) and closed book."""
+    positions = POSITIONS if positions is None else positions
+    rng = np.random.default_rng(0)
+    frames = []
+    for model in models:
+        for length, mean in MEANS[model].items():
+            if length == 0:
+                exact = _cross(LANGS, ("none",), {"none": np.nan}, questions)
+                frames.append(_task(exact, "exact", model, 0, mean, rng))
+                frames.append(_task(exact, "closed_book", model, 0, 0.05, rng))
+            else:
+                exact = _cross(LANGS, HAYSTACKS, positions, questions)
+                absent = _cross(LANGS, HAYSTACKS, {"none": np.nan}, questions)
+                frames.append(_task(exact, "exact", model, length, mean, rng))
+                frames.append(_task(exact, "existence", model, length, 0.65, rng))
+                frames.append(_task(absent, "existence", model, length, 0.4, rng, present=False))
+    return pd.concat(frames, ignore_index=True)[COLUMNS]
+
+
+def _cross(needles, haystacks, positions, questions: int) -> pd.DataFrame:
+    rows = product(needles, haystacks, positions.items(), range(questions))
+    return pd.DataFrame(
+        [(n, h, p, depth, f"{n}-{q}") for n, h, (p, depth), q in rows],
+        columns=["needle_lang", "haystack_lang", "position", "depth", "example_id"],
+    )
+
+
+def _task(
+    frame: pd.DataFrame, task: str, model: str, length: int, mean: float, rng, present: bool = True
+) -> pd.DataFrame:
+    frame = frame.copy()
+    # Some questions are harder than others, whatever the prompt around them.
+    difficulty = {
+        example: np.random.default_rng(sum(map(ord, example))).normal(0, 0.15)
+        for example in frame["example_id"].unique()
+    }
+    spread = {"exact": 1.0, "existence": 0.4, "closed_book": 0.2}[task]
+    p = mean + spread * (
+        frame["needle_lang"].map(LANG_EFFECT)
+        + frame["position"].map(lambda position: POSITION_EFFECT.get(position, -0.03))
+        + frame["example_id"].map(difficulty)
+    )
+    frame["value"] = (rng.random(len(frame)) < p.clip(0.01, 0.99)).astype(float)
+    presence = "present" if present else "absent"
+    frame["instance_id"] = [
+        f"{task}/{length}/{presence}/{row.needle_lang}/{row.haystack_lang}/{row.position}/{row.example_id}"
+        for row in frame.itertuples()
+    ]
+    return frame.assign(
+        sample=0,
+        model=model,
+        metric=task,
+        verdict="",
+        finish_reason="stop",
+        task=task,
+        question_lang="en",
+        length=length,
+        retrieval="semantic" if length else "none",
+        needle_present=present and task != "closed_book",
+    )

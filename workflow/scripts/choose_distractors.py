@@ -1,0 +1,25 @@
+"""Merge the rankings of a language's shards into each question's list of distractors."""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from needlework.job import running
+from needlework.records import read_table, write_table
+from needlework.retrieval import distractors, merge
+from needlework.shards import read_array
+
+with running(snakemake):
+    example_ids = read_table(snakemake.input.questions, ["example_id"])["example_id"].to_pylist()
+    passage_ids = read_table(snakemake.input.passages, ["passage_id"])["passage_id"].to_pylist()
+    tables = []
+    for retrieval in snakemake.params.retrieval:
+        parts = [path for path in snakemake.input.rankings if f".{retrieval}." in Path(path).name]
+        ranking = merge([read_array(path) for path in parts], snakemake.params.top)
+        tables.append(distractors(retrieval, example_ids, passage_ids, ranking))
+    write_table(
+        pa.concat_tables(tables),
+        snakemake.output[0],
+        inputs=[snakemake.input.questions, snakemake.input.passages, *snakemake.input.rankings],
+        config=[snakemake.params.retrieval, snakemake.params.top],
+    )

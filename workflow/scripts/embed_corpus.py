@@ -1,0 +1,18 @@
+"""Embed the questions or the passages of a corpus in one language, or a shard of them."""
+
+from needlework.embedders import load_embedder
+from needlework.job import running
+from needlework.records import read_names
+from needlework.shards import embed_shard
+
+with running(snakemake):
+    _, _, shard = snakemake.wildcards.part.partition(".")
+    number, _, of = (shard or "0-of-1").partition("-of-")
+    embed_shard(
+        load_embedder(snakemake.wildcards.embedder, snakemake.params.embedder, snakemake.threads),
+        snakemake.input[0],
+        "question" if "question" in read_names(snakemake.input[0]) else "text",
+        snakemake.output[0],
+        int(number),
+        int(of),
+    )

@@ -1,0 +1,14 @@
+"""Bring one published file here, verified, or not at all."""
+
+from needlework.job import running
+from needlework.sources import SourceFile, fetch
+
+with running(snakemake) as logger:
+    megabytes = snakemake.params.prefix_mb
+    record = fetch(
+        SourceFile(**snakemake.params.entry),
+        snakemake.output.file,
+        mirror=snakemake.config["mirror"],
+        prefix=megabytes and megabytes * 1_000_000,
+    )
+    logger.info("%s", record)

@@ -1,0 +1,131 @@
+"""Parts that the benchmarks' figures are put together from: panels, lines with intervals, legends."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from needlework.figures.style import COLUMN, PAGE
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# What the legend calls a published line, after the model's name.
+PAPER = ", paper"
+
+
+def figure_of(width: float, height: float) -> Figure:
+    """An empty figure of that many inches, known to no global state."""
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+    return MatplotlibFigure(figsize=(width, height))
+
+
+def grid(
+    n: int, ncols: int, width: float = PAGE, height: float = 1.65
+) -> tuple[Figure, list[Axes]]:
+    """A figure with `n` panels in rows of `ncols`, on one vertical scale."""
+    nrows = math.ceil(n / ncols)
+    figure = figure_of(min(width, COLUMN * ncols), nrows * height + 0.75)
+    panels = list(figure.subplots(nrows, ncols, sharey=True, squeeze=False).flat)
+    for ax in panels[n:]:
+        ax.remove()
+    return figure, panels[:n]
+
+
+def empty(reason: str) -> Figure:
+    """A figure that says that there is nothing to draw, and why."""
+    figure = figure_of(COLUMN, 1.2)
+    text = textwrap.fill(f"Nothing to draw: {reason}.", 50)
+    figure.text(0.5, 0.5, text, ha="center", va="center")
+    return figure
+
+
+def measured(
+    ax: Axes, x: Iterable[float], rows: pd.DataFrame, colour: str, marker: str, label: str
+) -> None:
+    """A line of ours: `rows` have value, ci_low_clustered and ci_high_clustered."""
+    value = rows["value"]
+    below = (value - rows["ci_low_clustered"]).clip(lower=0)
+    above = (rows["ci_high_clustered"] - value).clip(lower=0)
+    ax.errorbar(
+        x, value, yerr=[below, above], color=colour, marker=marker, label=label, elinewidth=0.7
+    )
+
+
+def printed(
+    ax: Axes, x: Iterable[float], values: Iterable[float], colour: str, marker: str, name: str
+) -> None:
+    """A line of a paper's numbers: dashed, thin, hollow, behind ours."""
+    ax.plot(
+        x,
+        values,
+        color=colour,
+        linestyle=(0, (4, 2)),
+        linewidth=0.8,
+        marker=marker,
+        markersize=4.5,
+        markerfacecolor="white",
+        markeredgewidth=0.8,
+        label=f"{name}{PAPER}",
+        zorder=1.5,
+    )
+
+
+def printed_level(ax: Axes, value: float, colour: str) -> None:
+    """A number of a paper's that holds for a whole panel."""
+    ax.axhline(value, color=colour, linestyle=(0, (4, 3)), linewidth=0.8, zorder=1.5)
+
+
+def legend(figure: Figure, panels: Sequence[Axes]) -> None:
+    """One legend above all panels, the paper's lines last."""
+    found: dict[str, Any] = {}
+    for ax in panels:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    labels = sorted(found, key=lambda label: label.endswith(PAPER))
+    if not labels:
+        return
+    # Inches: the line and the gaps, then about 0.053 a character of 7-point text.
+    each = 0.45 + 0.053 * max(map(len, labels))
+    ncols = max(1, min(len(labels), int(float(figure.get_size_inches()[0]) / each)))
+    handles = [found[label] for label in labels]
+    figure.legend(handles, labels, loc="outside upper center", ncols=ncols, columnspacing=1.0)
+
+
+def outer_labels(panels: Sequence[Axes], x: str, y: str) -> None:
+    """Axis labels for the panels that have none below, or none to the left."""
+    places = [ax.get_subplotspec() for ax in panels]
+    lowest = {place.colspan.start: place.rowspan.start for place in places}
+    for ax, place in zip(panels, places, strict=True):
+        if place.rowspan.start == lowest[place.colspan.start]:
+            ax.set_xlabel(x)
+        if place.colspan.start == 0:
+            ax.set_ylabel(y)
+
+
+def row_title(ax: Axes, text: str) -> None:
+    """A title to the right of a row's last panel."""
+    ax.annotate(text, (1.04, 0.5), xycoords="axes fraction", rotation=-90, ha="left", va="center")
+
+
+def unit_axis(ax: Axes) -> None:
+    """An accuracy axis: from 0 to 1, with room for markers at both ends."""
+    ax.set_ylim(-0.02, 1.02)
+    ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+
+
+def footnote(figure: Figure, text: str) -> None:
+    """Small print below the figure, wrapped to its width."""
+    # At least 21 characters of 6-point text fit into an inch.
+    width = int(float(figure.get_size_inches()[0]) * 21)
+    figure.supxlabel(textwrap.fill(text, width), x=0.01, ha="left", fontsize=6, color="#555555")
+
+
+def fitting(name: str, inches: float) -> str:
+    """A title, broken into lines that fit into so many inches."""
+    return textwrap.fill(name, max(6, int(inches * 13)))

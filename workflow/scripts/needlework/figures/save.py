@@ -1,0 +1,37 @@
+"""Figures on disk: SVG, PDF and PNG, the same bytes from the same figure, each in place at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from needlework.figures.style import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PNG_DPI = 200
+# No file says when, or with which release, it was drawn.
+METADATA: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+}
+
+
+def save_figure(figure: Figure, stem: str | Path) -> None:
+    """Write `<stem>.svg`, `<stem>.pdf` and `<stem>.png`.
+
+    Each is written beside its place and then moved there, so that no half-written file is left.
+    """
+    stem = Path(stem)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    for kind, metadata in METADATA.items():
+        part = stem.with_name(f"{stem.name}.{kind}.part")
+        try:
+            # Fonts, salt and layout are read from the settings when a file is written.
+            with style():
+                figure.savefig(part, format=kind, metadata=metadata, dpi=PNG_DPI)
+            part.replace(stem.with_name(f"{stem.name}.{kind}"))
+        finally:
+            part.unlink(missing_ok=True)

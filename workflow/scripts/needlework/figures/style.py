@@ -1,0 +1,99 @@
+"""What every figure of the project looks like: sizes, fonts, colours, the names on its axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+# Inches: one column of a two-column page, and both.
+COLUMN = 3.35
+PAGE = 6.9
+
+# Okabe and Ito's palette: told apart by colour-blind readers. Yellow is left out, it fades on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+PUBLISHED_COLOUR = "#8a8a8a"
+GRID = "#dddddd"
+
+LANGUAGE_NAMES = {
+    "ar": "Arabic",
+    "de": "German",
+    "el": "Greek",
+    "en": "English",
+    "es": "Spanish",
+    "hi": "Hindi",
+    "multilingual": "Multilingual",
+    "ro": "Romanian",
+    "ru": "Russian",
+    "th": "Thai",
+    "tr": "Turkish",
+    "vi": "Vietnamese",
+    "zh": "Chinese",
+}
+
+RC = {
+    "figure.dpi": 100,
+    "figure.constrained_layout.use": True,
+    "figure.constrained_layout.h_pad": 0.03,
+    "figure.constrained_layout.w_pad": 0.03,
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "sans-serif"],
+    "font.size": 7.5,
+    "axes.titlesize": 8,
+    "axes.labelsize": 7.5,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "legend.handlelength": 2.4,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.6,
+    "errorbar.capsize": 1.8,
+    # Text stays text: searchable, and shown in the reader's font where DejaVu Sans is missing.
+    "svg.fonttype": "none",
+    "svg.hashsalt": "needlework",
+    "pdf.fonttype": 42,
+    "text.parse_math": False,
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Matplotlib with the project's settings."""
+    import matplotlib
+
+    with matplotlib.rc_context(RC):
+        yield
+
+
+def language_name(code: str) -> str:
+    """The English name of a language; its code where we have none."""
+    return LANGUAGE_NAMES.get(code, code)
+
+
+def looks(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """A colour and a marker for each name, by its place: the same list gives the same everywhere."""
+    return {
+        name: (COLOURS[i % len(COLOURS)], MARKERS[(i + i // len(COLOURS)) % len(MARKERS)])
+        for i, name in enumerate(names)
+    }
+
+
+def ordered_colours(n: int) -> list[str]:
+    """`n` colours from light to dark, for what has an order (context lengths)."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    ramp = colormaps["viridis_r"]
+    return [to_hex(ramp(0.18 + 0.77 * i / max(1, n - 1))) for i in range(n)]

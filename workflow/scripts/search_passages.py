@@ -1,0 +1,42 @@
+"""Rank the passages of a shard for every question, leaving out those that hold an answer."""
+
+from pathlib import Path
+
+from needlework.job import running
+from needlework.metrics.containment import contains, normalise
+from needlework.records import read_table
+from needlework.retrieval import AnswerFree, draw, search
+from needlework.shards import count_rows, read_array, read_texts, shard_rows, write_array
+
+with running(snakemake):
+    corpus, params = snakemake.input.passages, snakemake.params
+    number, _, of = snakemake.wildcards.shard.partition("-of-")
+    rows = shard_rows(count_rows(corpus), int(number), int(of))
+    tables = {Path(path).stem: read_table(path) for path in snakemake.input.questions}
+    example_ids = tables[params.question_lang]["example_id"].to_pylist()
+    answers: dict[str, list[str]] = {}
+    for table in tables.values():
+        for example_id, own in zip(
+            table["example_id"].to_pylist(), table["answers"].to_pylist(), strict=True
+        ):
+            answers.setdefault(example_id, []).extend(own)
+    allowed = AnswerFree(
+        list(read_texts(corpus, "text", rows)),
+        [answers[i] for i in example_ids],
+        normalise,
+        contains,
+    )
+    if params.retrieval == "semantic":
+        ranking = search(
+            read_array(snakemake.input.question_vectors),
+            read_array(snakemake.input.passage_vectors),
+            params.top,
+            allowed,
+            rows.start,
+            snakemake.threads,
+        )
+    else:
+        benchmark, lang = snakemake.wildcards.benchmark, snakemake.wildcards.lang
+        names = [(benchmark, "random", lang, example_id) for example_id in example_ids]
+        ranking = draw(names, count_rows(corpus), params.top, allowed, rows)
+    write_array(ranking, snakemake.output[0])

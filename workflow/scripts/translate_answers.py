@@ -1,0 +1,21 @@
+"""Bring a model's answers into English; what was translated before is not sent again."""
+
+from pathlib import Path
+
+from needlework.job import running
+from needlework.records import read_table, write_table
+from needlework.translation import translate_generations
+from needlework.translators.base import load_translator
+
+with running(snakemake):
+    generations = read_table(snakemake.input[0], ["instance_id", "sample", "text"])
+    write_table(
+        translate_generations(
+            generations,
+            load_translator(snakemake.params.translator),
+            Path(snakemake.config["journal"]) / "translations",
+        ),
+        snakemake.output[0],
+        inputs=snakemake.input,
+        config=snakemake.params.translator,
+    )
