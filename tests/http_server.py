@@ -31,6 +31,7 @@ class Fault:
     # Answer 206 with a range that begins so many bytes later than asked.
     shift_range: int = 0
     send_validators: bool = True
+    ignore_if_range: bool = False
     # Seconds before the answer.
     delay: float = 0.0
 
@@ -107,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
         etag = f'"{hashlib.sha256(data).hexdigest()[:16]}"'
         headers = {"ETag": etag} if fault.send_validators else {}
         asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
-        same = self.headers.get("If-Range", etag) == etag
+        same = fault.ignore_if_range or self.headers.get("If-Range", etag) == etag
         if not asked or not same or fault.ignore_range:
             self._answer(200, headers, data, fault)
             return

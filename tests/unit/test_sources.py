@@ -90,6 +90,7 @@ def test_dropped_connections_are_resumed_where_they_ended(server, source, destin
     fetch(source, destination, patience=QUICK)
     assert destination.read_bytes() == DATA
     assert server.ranges() == [None, "bytes=100000-", "bytes=150000-"]
+    assert server.requests[1].headers["If-Range"] == f'"{source.sha256[:16]}"'
 
 
 def test_a_later_call_resumes_what_an_earlier_one_left(server, source, destination):
@@ -134,12 +135,14 @@ def test_progress_renews_the_patience(server, source, destination):
     assert destination.read_bytes() == DATA
 
 
-def test_a_part_of_an_older_version_is_not_continued(server, source, destination):
+@pytest.mark.parametrize("ignore_if_range", [False, True])
+def test_a_part_of_an_older_version_is_not_continued(server, source, destination, ignore_if_range):
     server.files[ID] = b"old" + DATA[3:]
     server.faults[ID] = broken_off(100_000)
     with pytest.raises(UserError):
         fetch(source, destination, patience=QUICK)
     server.files[ID] = DATA
+    server.faults[ID] = [Fault(ignore_if_range=ignore_if_range)]
     # Without a checksum, nothing but the server's validator can tell.
     unknown = dataclasses.replace(source, sha256=None, size=None)
     fetch(unknown, destination, patience=QUICK)

@@ -273,7 +273,8 @@ def tiny_nllb(tmp_path_factory) -> Path:
             [torch.tensor(row["labels"]) for row in rows], batch_first=True, padding_value=-100
         )
         # It learns no first token, so only a forced one begins an English text.
-        prompts = labels.roll(1).masked_fill(labels.roll(1) == -100, tokenizer.pad_token_id)
+        prompts = labels.roll(1, dims=1)
+        prompts[prompts == -100] = tokenizer.pad_token_id
         prompts[:, 0], labels[:, 0] = tokenizer.eos_token_id, -100
         optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
         for _ in range(500):

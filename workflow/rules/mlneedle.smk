@@ -9,8 +9,7 @@ if "mlneedle" in config["run"]["benchmarks"]:
             name:
                 f"mlneedle_{name}"
             input:
-                scores=files.scores("mlneedle"),
-                ceilings=files.ceilings("mlneedle"),
+                rows=files.table_rows("mlneedle", name),
                 published=files.published("mlneedle"),
             output:
                 csv=report(
@@ -31,6 +30,7 @@ if "mlneedle" in config["run"]["benchmarks"]:
                 mem_mb=lambda w, attempt: 4000 * attempt,
                 runtime=30,
             params:
+                benchmark="mlneedle",
                 name=name,
                 settings=mlneedle.result_settings(config),
                 code=code_digest("tabulate.py", "needlework/benchmarks/mlneedle/tables.py"),
@@ -68,6 +68,7 @@ if "mlneedle" in config["run"]["benchmarks"]:
                 mem_mb=lambda w, attempt: 4000 * attempt,
                 runtime=30,
             params:
+                benchmark="mlneedle",
                 name=name,
                 settings=mlneedle.result_settings(config),
                 code=code_digest("plot.py", "needlework/benchmarks/mlneedle/figures.py"),

@@ -201,9 +201,11 @@ class Layout:
             f"results/scores/{model}/{benchmark}.parquet" for model in self.config["run"]["models"]
         ]
 
-    def ceilings(self, benchmark: str) -> str:
-        """How many gold answers survive the translator."""
-        return f"results/translation_ceilings/{benchmark}.parquet"
+    def table_rows(self, benchmark: str, name: str) -> list[str]:
+        """What a table is made of: every model's scores, or what the translator did to gold answers."""
+        if name == "translation_ceiling":
+            return [f"results/translation_ceilings/{benchmark}.parquet"]
+        return self.scores(benchmark)
 
     def published(self, benchmark: str) -> str:
         """The paper's numbers."""

@@ -87,7 +87,10 @@ def legend(figure: Figure, panels: Sequence[Axes]) -> None:
     for ax in panels:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    labels = sorted(found, key=lambda label: label.endswith(PAPER))
+    ours = [label for label in found if not label.endswith(PAPER)]
+    theirs = [label for label in found if label.endswith(PAPER)]
+    beside = [f"{label}{PAPER}" for label in ours if f"{label}{PAPER}" in theirs]
+    labels = [*ours, *beside, *(label for label in theirs if label not in beside)]
     if not labels:
         return
     # Inches: the line and the gaps, then about 0.053 a character of 7-point text.

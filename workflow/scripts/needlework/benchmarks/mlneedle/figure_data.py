@@ -79,8 +79,9 @@ def figure5(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -
     for (model, length), group in exact[exact["length"] > 0].groupby(["model", "length"]):
         group = group.sort_values(["instance_id", "sample"])
         order = seeding.rng("mlneedle", "figure5", model, length).permutation(len(group))
+        drawn = group[["value", "example_id", "finish_reason"]].iloc[order]
         for size in [*range(FIRST_SIZE, len(group), STEP), len(group)]:
-            cell = cells.measure(group.iloc[order[:size]])
+            cell = cells.measure(drawn.iloc[:size])
             labels = {"model": model, "source": "ours", "length": int(length), "size": size}
             if size == len(group):
                 cell |= tables.compared_with_table1(cell, group, published, settings, model)

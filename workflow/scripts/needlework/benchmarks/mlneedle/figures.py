@@ -70,7 +70,7 @@ def figure1(data: pd.DataFrame, settings: Settings) -> Figure:
             theta = [angles[k] for k in ring]
             parts.printed(ax, theta, values, PUBLISHED_COLOUR, marker, name)
         ax.set_xticks(angles, [language_name(lang) for lang in langs])
-        ax.tick_params(axis="x", pad=1)
+        ax.tick_params(axis="x", pad=3)
         ax.set_ylim(0, 1)
         ax.set_yticks([0.25, 0.5, 0.75, 1.0], ["0.25", "0.5", "0.75", "1"], color="#555555", size=6)
         ax.set_rlabel_position(180 / len(langs))
@@ -89,8 +89,9 @@ def figure3(data: pd.DataFrame, settings: Settings) -> Figure:
     ours = data[data["source"] == "ours"]
     if ours[ours["length"] > 0].empty:
         return _nothing("no model answered prompts with an English haystack")
-    langs = cells.languages(data["needle_lang"])
     here = sorted(set(ours["length"]))
+    data = data[data["length"].isin(here)]
+    langs = cells.languages(data["needle_lang"])
     with style():
         figure, panels = parts.grid(len(here), ncols=min(3, len(here)))
         for ax, length in zip(panels, here, strict=True):
@@ -98,7 +99,7 @@ def figure3(data: pd.DataFrame, settings: Settings) -> Figure:
             _lines(ax, part, "needle_lang", langs, settings)
             ax.set_title(_tokens(length) if length else "No distractors")
             parts.unit_axis(ax)
-        parts.outer_labels(panels, "Language of the needle", "Exact accuracy")
+        parts.outer_labels(panels, "Needle language", "Exact accuracy")
         parts.legend(figure, panels)
         paper = _if_published(data, "the paper's Table 2, haystack English")
         parts.footnote(figure, f"Haystack English. {_counted(ours)} {INTERVALS}{paper}")
@@ -153,6 +154,7 @@ def figure5(data: pd.DataFrame, settings: Settings) -> Figure:
                 for value in part["published"].dropna():
                     parts.printed_level(ax, value, colour)
             ax.set_title(parts.fitting(model, 2))
+            ax.locator_params(axis="x", nbins=4)
             ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
             ax.set_xlim(0, data["size"].max() * 1.03)
         low = data[["ci_low_clustered", "published"]].min(axis=None)
@@ -164,7 +166,7 @@ def figure5(data: pd.DataFrame, settings: Settings) -> Figure:
         paper = _if_published(data, "the paper's Table 1")
         parts.footnote(
             figure,
-            f"Prompts are drawn at random; the last point is all of them (n = {_range(full)}). "
+            f"Prompts are drawn at random; the last point is all of them (n\u00a0=\u00a0{_range(full)}). "
             "Dark: one standard error of independent prompts, as in the paper. Light: 95% interval "
             f"over questions.{paper}",
         )
@@ -176,7 +178,7 @@ def figure6(data: pd.DataFrame, settings: Settings) -> Figure:
     if data.empty:
         return _nothing("no model answered prompts with a haystack")
     rows = [("position", task) for task in TASKS] + [("needle_lang", task) for task in TASKS]
-    return _by_length(data, rows, "By language of the needle, the haystack is English.")
+    return _by_length(data, rows, "By needle language, the haystack is English.")
 
 
 def figure7(data: pd.DataFrame, settings: Settings) -> Figure:
@@ -214,14 +216,14 @@ def figure8(data: pd.DataFrame, settings: Settings) -> Figure:
                         parts.printed_level(ax, value, colour)
             else:
                 _lines(ax, lines, "needle_lang", langs, settings, names)
-                ax.set_xlabel("Language of the needle")
+                ax.set_xlabel("Needle language")
                 ax.set_title(_tokens(length))
             parts.unit_axis(ax)
             if length == here[0]:
                 ax.set_ylabel("Exact accuracy")
         parts.legend(figure, panels)
         paper = _if_published(data, "the paper's means over the positions (Table 4)")
-        words = "By language of the needle, the haystack is English."
+        words = "By needle language, the haystack is English."
         parts.footnote(figure, f"{words} {_counted(data)} {INTERVALS}{paper}")
     return figure
 
@@ -233,8 +235,8 @@ def _by_length(data: pd.DataFrame, rows: Sequence[tuple[str, str]], words: str) 
     last = dict(rows)
     across = {
         "position": _position_words(data) if "position" in data else "",
-        "needle_lang": "Language of the needle",
-        "haystack_lang": "Language of the haystack",
+        "needle_lang": "Needle language",
+        "haystack_lang": "Haystack language",
     }
     with style():
         width = max(PAGE, 1.3 * len(names))
@@ -340,7 +342,7 @@ def _position_axis(ax: Axes, data: pd.DataFrame) -> None:
 
 
 def _position_words(data: pd.DataFrame) -> str:
-    return "Position of the needle" if _only_named(data) else "Depth of the needle"
+    return "Needle position" if _only_named(data) else "Needle depth"
 
 
 def _only_named(data: pd.DataFrame) -> bool:
@@ -358,7 +360,7 @@ def _if_published(data: pd.DataFrame, what: str) -> str:
 
 def _counted(data: pd.DataFrame) -> str:
     """How many answers are behind a point, and how many are missing."""
-    words = f"n = {_range(data['n'])} prompts a point ({_range(data['n_questions'])} questions)."
+    words = f"n\u00a0=\u00a0{_range(data['n'])} prompts a point ({_range(data['n_questions'])} questions)."
     missing = int(data["n_skipped"].sum() + data["n_error"].sum())
     return words + (f" {missing:,} answers skipped or failed." if missing else "")
 

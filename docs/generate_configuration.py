@@ -1,0 +1,159 @@
+"""Write docs/configuration.md from the configuration's schema.
+
+python docs/generate_configuration.py           writes it
+python docs/generate_configuration.py --check   fails if it is not what the schema says
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
+PAGE = ROOT / "docs/configuration.md"
+
+Node = Mapping[str, Any]
+
+PREAMBLE = """\
+<!-- Written by docs/generate_configuration.py from the configuration's schema; change that, not this. -->
+
+# Configuration
+
+`config.yaml` holds the default run, on the embedded sample. A file given with `--configfile` is laid
+over it: mappings are merged key by key, lists and single values are replaced. So a file of your own
+needs only what differs; the models, tokenizers and translators of `config.yaml` stay known, and
+`run.models` and `run.benchmarks` choose what is run. A single value can be set on the command line
+(`--config mirror=/data/mirror`).
+
+The whole configuration is checked before any work starts. What is wrong ends in one sentence that names
+the key and, for a misspelt name, the nearest known one.
+
+`<name>` is a name of your choice. It becomes part of file names: letters, digits, `.`, `-` and `_`.
+"""
+
+
+def page(schema: Node) -> str:
+    """The page, in Markdown: a section for each top-level key, a table for each object or kind."""
+    required = schema.get("required", ())
+    parts = [PREAMBLE, "".join(f"- [`{key}`](#{key})\n" for key in schema["properties"])]
+    for key, node in schema["properties"].items():
+        parts.append(f"## `{key}`\n")
+        if _is_group(node):
+            parts += [f"{_description(node)}\n", *_tables(key, node)]
+        else:
+            parts.append(_table([(key, node, key in required)]))
+    return "\n".join(parts)
+
+
+def _is_group(node: Node) -> bool:
+    return "properties" in node or isinstance(node.get("additionalProperties"), Mapping)
+
+
+def _tables(path: str, node: Node) -> Iterator[str]:
+    """The tables of a group of keys, each under its heading where there are several."""
+    entry = node.get("additionalProperties")
+    children = node.get("properties", {})
+    if isinstance(entry, Mapping):
+        yield from _entries(f"{path}.<name>", entry)
+    elif all(_is_group(child) for child in children.values()):
+        for key, child in children.items():
+            yield f"### `{path}.{key}`\n"
+            yield from [f"{_description(child)}\n"] if _description(child) else []
+            yield _table(list(_rows(child)))
+    else:
+        yield _table(list(_rows(node)))
+
+
+def _entries(path: str, entry: Node) -> Iterator[str]:
+    """The table of a registry's entries, or one for each of their kinds."""
+    if "oneOf" not in entry:
+        yield f"### `{path}`\n"
+        yield _table(list(_rows(entry)))
+        return
+    for kind in entry["oneOf"]:
+        key, choice = next((k, c) for k, c in kind["properties"].items() if "const" in c)
+        yield f"### `{path}` with `{key}: {choice['const']}`\n\n{_description(choice)}\n"
+        rows = [row for row in _rows(kind) if row[0] != key]
+        yield _table([(key, {"const": choice["const"]}, True), *rows])
+
+
+def _rows(node: Node, prefix: str = "") -> Iterator[tuple[str, Node, bool]]:
+    """(key, schema, whether it is required) of a group's keys, those of inner groups included."""
+    for key, child in node["properties"].items():
+        if _is_group(child):
+            yield from _rows(child, f"{prefix}{key}.")
+        else:
+            yield prefix + key, child, key in node.get("required", ())
+
+
+def _table(rows: list[tuple[str, Node, bool]]) -> str:
+    lines = ["| key | values | default | meaning |", "|---|---|---|---|"]
+    for key, node, required in rows:
+        default = _code(node["default"]) if "default" in node else ""
+        cells = (f"`{key}`", _values(node), "*required*" if required else default)
+        lines.append(f"| {' | '.join(map(_cell, (*cells, _description(node))))} |")
+    return "\n".join(lines) + "\n"
+
+
+def _values(node: Node) -> str:
+    """What a key takes, in words."""
+    if "oneOf" in node:
+        return "; or ".join(map(_values, node["oneOf"]))
+    if "enum" in node:
+        return ", ".join(map(_code, node["enum"]))
+    if "const" in node:
+        return _code(node["const"])
+    types = node.get("type", "any value")
+    return " or ".join(
+        _of_type(name, node) for name in ([types] if isinstance(types, str) else types)
+    )
+
+
+def _of_type(name: str, node: Node) -> str:
+    if name == "array":
+        fixed = "minItems" in node and node["minItems"] == node.get("maxItems")
+        return f"list of {node['minItems'] if fixed else ''} {_values(node['items'])}".replace(
+            "  ", " "
+        )
+    words = {"string": "text", "boolean": "`true`, `false`", "null": "`null`"}
+    text = words.get(name, name)
+    if name in ("integer", "number"):
+        bounds = {"minimum": "≥ {}", "exclusiveMinimum": "> {}", "maximum": "≤ {}"}
+        text += "".join(
+            f" {words.format(node[key])}" for key, words in bounds.items() if key in node
+        )
+    return text
+
+
+def _description(node: Node) -> str:
+    return " ".join(node.get("description", "").split())
+
+
+def _code(value: object) -> str:
+    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=1 << 20)
+    return f"`{text.strip().removesuffix('...').strip()}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def main() -> None:
+    """Write the page, or check it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if out of date")
+    written = page(yaml.safe_load(SCHEMA.read_text(encoding="utf-8")))
+    if not parser.parse_args().check:
+        PAGE.write_text(written, encoding="utf-8")
+    elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != written:
+        sys.exit("docs/configuration.md is out of date: run python docs/generate_configuration.py")
+
+
+if __name__ == "__main__":
+    main()
