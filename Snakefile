@@ -11,10 +11,12 @@ from snakemake.utils import min_version
 
 min_version("9.27")
 
-sys.path.insert(0, str(Path(workflow.current_basedir) / "workflow/scripts"))
+here = Path(workflow.current_basedir)
+sys.path.insert(0, str(here / "workflow/scripts"))
 
 
-configfile: "config.yaml"
+# The workflow's own, also when it runs in another folder (--directory).
+configfile: here / "config.yaml"
 
 
 include: "workflow/rules/common.smk"

@@ -352,12 +352,13 @@ class Slow(Lexical):
 folder = Path({folder!r})
 with Journal(folder / "journal") as journal:
     requests = InstanceRequests([folder / "instances.parquet"], documents())
-    write_table(generate(requests, Slow({{}}), journal, batch_size=4), folder / "answers.parquet")
+    write_table(generate(requests, Slow({{}}), journal, batch_size={batch}), folder / "answers.parquet")
 """
 
 
-def start_job(folder: Path, pause: float) -> subprocess.Popen[str]:
-    code = JOB.format(tests=str(Path(__file__).parent), folder=str(folder), pause=pause)
+def start_job(folder: Path, pause: float = 0, batch: int = 256) -> subprocess.Popen[str]:
+    tests = str(Path(__file__).parent)
+    code = JOB.format(tests=tests, folder=str(folder), pause=pause, batch=batch)
     paths = repr([path for path in sys.path if path])
     return subprocess.Popen(
         [sys.executable, "-c", f"import sys; sys.path[:0] = {paths}\n{code}"],
@@ -375,18 +376,18 @@ def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(tmp_path: Path)
     for folder in (killed, undisturbed):
         folder.mkdir()
         write_table(table.set_column(0, "instance_id", ids), folder / "instances.parquet")
-    assert start_job(undisturbed, 0).wait(60) == 0
+    assert start_job(undisturbed).wait(60) == 0
 
     dice = random.Random(time.time_ns())
     progress = []
-    while len(progress) < 12:
-        job = start_job(killed, 0.002)
+    while len(progress) < 10:
+        job = start_job(killed, pause=0.002, batch=4)
         assert job.stdout is not None and job.stdout.readline() == "ready\n", "ended too soon"
         time.sleep(dice.uniform(0, 0.12))
         job.send_signal(signal.SIGKILL)
         assert job.wait() == -signal.SIGKILL
         progress.append(len(Journal(killed / "journal").load()))
-    assert start_job(killed, 0).wait(60) == 0
+    assert start_job(killed).wait(60) == 0
 
     assert progress == sorted(progress) and 0 < progress[-1] < 1500
     keys = Counter(r["key"] for r in Journal(killed / "journal").records())

@@ -83,6 +83,8 @@ def test_a_file_arrives_whole_with_its_record(server, source, destination):
         verified="published sha256",
     )
     assert left_behind(destination) == {"", ".json"}
+    # Sizes and ranges are those of the file only if it comes as it is.
+    assert server.requests[0].headers["Accept-Encoding"] == "identity"
 
 
 def test_dropped_connections_are_resumed_where_they_ended(server, source, destination):
@@ -181,8 +183,9 @@ def test_a_part_longer_than_its_file_is_not_continued(server, source, destinatio
     assert destination.read_bytes() == DATA
 
 
-def test_without_validators_a_part_is_not_continued(server, source, destination):
-    server.faults[ID] = [Fault(stop_after=100_000, send_validators=False)]
+@pytest.mark.parametrize("headers", [{}, {"ETag": 'W/"weak"'}])
+def test_without_a_strong_validator_a_part_is_not_continued(server, source, destination, headers):
+    server.faults[ID] = [Fault(stop_after=100_000, send_validators=False, headers=headers)]
     fetch(source, destination, patience=QUICK)
     assert destination.read_bytes() == DATA
     assert server.ranges() == [None, None]
@@ -200,6 +203,33 @@ def test_a_complete_part_is_verified_without_a_download(server, source, destinat
     fetch(source, destination, patience=QUICK)
     assert destination.read_bytes() == DATA
     assert server.requests == []
+
+
+def test_a_last_modified_date_is_a_validator(server, source, destination):
+    dated = {"Last-Modified": "Wed, 21 Oct 2015 07:28:00 GMT"}
+    server.faults[ID] = [
+        Fault(stop_after=100_000, send_validators=False, headers=dated),
+        Fault(ignore_if_range=True, send_validators=False),
+    ]
+    fetch(source, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+    assert server.ranges() == [None, "bytes=100000-"]
+    assert server.requests[1].headers["If-Range"] == dated["Last-Modified"]
+
+
+def test_a_part_that_turns_out_complete_is_read_again(server, source, destination):
+    """Where the size was not announced, asking for the rest of a complete file is an error."""
+    unknown = dataclasses.replace(source, sha256=None, size=None)
+    fetch(unknown, destination, patience=QUICK)
+    destination.rename(destination.with_name(destination.name + ".part"))
+    etag = f'"{source.sha256[:16]}"'
+    destination.with_name(destination.name + ".part.json").write_text(
+        json.dumps({"url": source.url, "validator": etag, "size": None})
+    )
+    server.requests.clear()
+    fetch(unknown, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+    assert server.ranges() == [f"bytes={len(DATA)}-", None]
 
 
 def test_a_server_that_ignores_range_is_read_again_from_the_start(server, source, destination):
@@ -302,6 +332,13 @@ def test_a_truncation_that_the_server_does_not_admit_is_noticed(server, source, 
     assert f"broke off after 1,000 of {len(DATA):,} bytes" in message
 
 
+def test_more_bytes_than_published_are_deleted_and_reported(server, source, destination):
+    server.always[ID] = Fault(announce_length=False)
+    longer = dataclasses.replace(source, size=len(DATA) - 1, sha256=None)
+    assert "does not have the published size" in failure(longer, destination)
+    assert left_behind(destination) == set()
+
+
 @pytest.mark.parametrize("status", [401, 403, 404, 410])
 def test_what_is_not_there_is_not_asked_for_again(server, source, destination, status):
     server.always[ID] = Fault(status=status)
@@ -359,8 +396,8 @@ def full_lines(data: bytes) -> bytes:
     return data[: data.rindex(b"\n") + 1]
 
 
-@pytest.mark.parametrize("fault", [Fault(), Fault(ignore_range=True)])
-def test_a_prefix_ends_with_a_full_line(server, source, destination, fault):
+@pytest.mark.parametrize("fault", [Fault(), Fault(ignore_range=True, stop_after=400_000)])
+def test_a_prefix_ends_with_a_full_line(server, source, destination, fault, caplog):
     server.always[ID] = fault
     record = fetch(source, destination, prefix=100_003, patience=QUICK)
     expected = full_lines(DATA[:100_003])
@@ -368,6 +405,7 @@ def test_a_prefix_ends_with_a_full_line(server, source, destination, fault):
     assert (record.read, record.bytes, record.verified) == ("prefix", len(expected), "nothing")
     assert record.sha256 == hashlib.sha256(expected).hexdigest()
     assert server.ranges() == ["bytes=0-100002"]
+    assert caplog.text == "", "more was read than the prefix"
 
 
 def test_a_prefix_that_ends_with_a_line_is_kept_whole(source, destination):
@@ -691,6 +729,16 @@ def test_symbolic_links_are_refused(tmp_path):
     link.external_attr = 0o120777 << 16
     with pytest.raises(UserError, match="'link' is a link"):
         Archive(zipped(tmp_path / "a.zip", {link: b"/etc/passwd"}))
+
+
+def test_encrypted_members_are_refused(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"a": b"1"})
+    data = bytearray(path.read_bytes())
+    data[6] |= 1
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(data)
+    with pytest.raises(UserError, match="encrypted"):
+        Archive(path)
 
 
 def test_two_members_of_one_name_are_refused(tmp_path):

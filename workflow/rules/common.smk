@@ -9,6 +9,7 @@ from needlework.codedigest import code_digest
 from needlework.config import lengths_of, validated
 from needlework.errors import UserError
 from needlework.layout import Layout
+from needlework.preflight import check
 
 try:
     config = validated(config)
@@ -48,3 +49,11 @@ wildcard_constraints:
 
 
 files = Layout(config)
+
+
+# Not in a dry run: that needs no keys and no packages but Snakemake's.
+onstart:
+    try:
+        check(config)
+    except UserError as error:
+        raise WorkflowError(str(error))

@@ -27,7 +27,8 @@ rule translate_answers:
 
 rule translate_references:
     input:
-        lambda w: files.answer_corpora(w.benchmark),
+        questions=lambda w: files.answer_corpora(w.benchmark),
+        instances=lambda w: files.baselines(w.benchmark),
     output:
         "results/translation_ceilings/{benchmark}.parquet",
     log:

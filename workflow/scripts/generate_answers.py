@@ -14,18 +14,20 @@ with running(snakemake) as logger:
     name = snakemake.wildcards.model
     corpora = [*snakemake.input.needles, *snakemake.input.passages]
     documents = Documents.read({Path(p).parent.name + "/" + Path(p).stem: p for p in corpora})
-    answers = generate(
-        InstanceRequests(
-            snakemake.input.instances,
-            documents,
-            samples=model["samples"],
-            lengths=snakemake.params.lengths,
-        ),
-        load_backend(name, model),
-        Journal(Path(snakemake.config["journal"]) / "generations" / name),
-        context=model["context"],
-        max_failed=model["max_failed"],
+    requests = InstanceRequests(
+        snakemake.input.instances,
+        documents,
+        samples=model["samples"],
+        lengths=snakemake.params.lengths,
     )
+    with Journal(Path(snakemake.config["journal"]) / "generations" / name) as journal:
+        answers = generate(
+            requests,
+            load_backend(model["backend"], model),
+            journal,
+            context=model["context"],
+            max_failed=model["max_failed"],
+        )
     logger.info("%d answers", answers.num_rows)
     write_table(
         answers,

@@ -3,6 +3,8 @@
 from importlib import import_module
 from pathlib import Path
 
+import pyarrow.compute as pc
+
 from needlework.job import running
 from needlework.records import read_table, write_table
 from needlework.translation import translation_ceiling
@@ -10,14 +12,23 @@ from needlework.translators.base import load_translator
 
 with running(snakemake):
     scoring = import_module(f"needlework.benchmarks.{snakemake.wildcards.benchmark}.scoring")
+    questions = {Path(path).stem: read_table(path) for path in snakemake.input.questions}
+    asked = {"en": questions["en"]}
+    # Of the other languages, only what is asked: a translator costs time or money.
+    for path in snakemake.input.instances:
+        used = read_table(path, ["needle_lang", "example_id"])
+        for lang in set(used["needle_lang"].to_pylist()) - {"en"}:
+            table = questions[lang]
+            ids = used["example_id"].combine_chunks()
+            asked[lang] = table.filter(pc.is_in(table["example_id"], value_set=ids))
     write_table(
         translation_ceiling(
-            {Path(path).stem: read_table(path) for path in snakemake.input},
+            asked,
             load_translator(snakemake.params.translator),
             Path(snakemake.config["journal"]) / "translations",
             scoring.METRICS[snakemake.params.metric],
         ),
         snakemake.output[0],
-        inputs=snakemake.input,
+        inputs=[*snakemake.input.questions, *snakemake.input.instances],
         config=[snakemake.params.translator, snakemake.params.metric],
     )

@@ -2,7 +2,7 @@
 
 Snakemake sees neither an edit of an imported module nor the difference between an edit and a touch.
 The digest is a rule's parameter instead: it changes with what the code does, not with its comments,
-docstrings or layout, and is the same on every supported Python (`ast.unparse` is, `ast.dump` is not).
+docstrings or layout, and is the same on every supported Python.
 """
 
 from __future__ import annotations
@@ -91,5 +91,25 @@ def _meaning(file: Path) -> str:
                 and isinstance(first.value, ast.Constant)
                 and isinstance(first.value.value, str)
             ):
-                node.body = node.body[1:] or [ast.Pass()]
-    return ast.unparse(tree)
+                # A function without a docstring needs a `pass`; a module without one may be empty.
+                alone = [] if isinstance(node, ast.Module) else [ast.Pass()]
+                node.body = node.body[1:] or alone
+    return _text(tree)
+
+
+def _text(node: object) -> str:
+    """A syntax tree as text. `ast.unparse` quotes and `ast.dump` prints differently from Python to Python."""
+    if isinstance(node, list):
+        return f"[{','.join(map(_text, node))}]"
+    if not isinstance(node, ast.AST):
+        return ascii(node)
+    if isinstance(node, ast.JoinedStr):
+        # Some Pythons leave empty constants in an f-string.
+        node.values = [v for v in node.values if getattr(v, "value", None) != ""]
+    fields = (
+        f"{name}={_text(value)}"
+        for name, value in ast.iter_fields(node)
+        # What is absent is not shown: newer Pythons have more fields.
+        if value is not None and value != [] and name not in ("ctx", "kind")
+    )
+    return f"{type(node).__name__}({','.join(fields)})"

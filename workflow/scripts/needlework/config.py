@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
@@ -54,12 +54,15 @@ def lengths_of(config: Mapping[str, Any], model: str, benchmark: str) -> list[in
 
 
 def _plain(value: Any) -> Any:
-    """Plain dicts and lists: Snakemake's own containers are not what a validator expects."""
+    """A copy in plain dicts and lists, which Snakemake's own containers are not, and with 1 for 1.0.
+
+    Numbers get into digests as text, and the schema takes either for the other.
+    """
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _with_defaults(value: Any, node: Mapping[str, Any]) -> Any:
@@ -70,7 +73,7 @@ def _with_defaults(value: Any, node: Mapping[str, Any]) -> Any:
     filled = dict(value)
     for key, child in node.get("properties", {}).items():
         if key not in filled and "default" in child:
-            filled[key] = copy.deepcopy(child["default"])
+            filled[key] = _plain(child["default"])
     for key, item in filled.items():
         child = node.get("properties", {}).get(key, node.get("additionalProperties"))
         if isinstance(child, Mapping):
@@ -79,21 +82,22 @@ def _with_defaults(value: Any, node: Mapping[str, Any]) -> Any:
 
 
 def _deepest(error: Any) -> Any:
-    """Inside a choice of kinds, the error of the kind that was meant."""
-    if error.validator == "oneOf" and isinstance(error.instance, dict):
+    """Inside a choice, the error of the alternative that was meant: by its kind, or else by its type."""
+    if error.validator != "oneOf":
+        return error
+    kinds = _kinds(error)
+    if kinds and isinstance(error.instance, dict):
         kind = error.instance.get("kind")
-        meant = [
-            child
-            for child in error.context
-            if error.schema["oneOf"][child.schema_path[0]]
-            .get("properties", {})
-            .get("kind", {})
-            .get("const")
-            == kind
-        ]
-        if meant:
-            return _deepest(meant[0])
-    return error
+        meant = [child for child in error.context if kinds[child.schema_path[0]] == kind]
+    else:
+        meant = [child for child in error.context if child.validator not in ("type", "const")]
+    return _deepest(meant[0]) if meant else error
+
+
+def _kinds(error: Any) -> list[str]:
+    """The kinds among which the schema of a failed choice lets choose, if that is the choice."""
+    choices = error.schema["oneOf"]
+    return [c["properties"]["kind"]["const"] for c in choices if "kind" in c.get("properties", {})]
 
 
 def _sentence(error: Any) -> str:
@@ -107,19 +111,27 @@ def _sentence(error: Any) -> str:
         return f"{where} lacks the key {missing!r}: see docs/configuration.md."
     if error.validator == "enum":
         return f"{where} is {error.instance!r}: {_nearest(error.instance, error.validator_value)}."
+    if error.validator == "oneOf" and not _kinds(error):
+        wanted = " or ".join(
+            repr(choice["const"]) if "const" in choice else f"of type {choice['type']!r}"
+            for choice in error.schema["oneOf"]
+        )
+        return f"{where} is {error.instance!r}, but must be {wanted}: see docs/configuration.md."
     if error.validator == "oneOf" and isinstance(error.instance, dict):
         kind = error.instance.get("kind")
-        kinds = [n["properties"]["kind"]["const"] for n in error.schema["oneOf"]]
-        return f"{where}.kind is {kind!r}: {_nearest(kind, kinds)}."
+        return f"{where}.kind is {kind!r}: {_nearest(kind, _kinds(error))}."
+    if error.validator == "oneOf":
+        return f"{where} is {error.instance!r}, but must have the key 'kind': see docs/configuration.md."
     return f"{where} is {error.instance!r}, but {error.message}: see docs/configuration.md."
 
 
 def _nearest(word: object, known: Iterable[object]) -> str:
-    """The nearest known word as a question, and all of them where there are few."""
+    """The nearest known word as a question, and the known ones."""
     names = sorted(map(str, known))
     near = difflib.get_close_matches(str(word), names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"{hint}Known: {', '.join(names)}" if len(names) <= 30 else f"{hint}".strip()
+    shown = names[:30] + ["..."] * (len(names) > 30)
+    return f"{hint}Known: {', '.join(shown) or '(nothing)'}"
 
 
 def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], where: str) -> None:
@@ -136,12 +148,10 @@ def _check_run(config: Mapping[str, Any]) -> None:
     check_named("run.benchmarks", config["run"]["benchmarks"], config["benchmarks"], "benchmarks")
     for registry in ("models", "tokenizers", "embedders", "translators"):
         for name in config[registry]:
-            if (
-                not name.replace("-", "").replace("_", "").replace(".", "").isalnum()
-                or name[0] == "."
-            ):
+            if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", name):
                 raise UserError(
-                    f"{registry}.{name}: a name is part of a path; use letters, digits, '.', '-' and '_'."
+                    f"{registry} has the name {name!r}, but names are parts of paths: use the letters "
+                    "A to Z, digits, '.', '-' and '_'."
                 )
 
 

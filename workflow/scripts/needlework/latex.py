@@ -46,7 +46,7 @@ def table(
     lines = [
         r"% \usepackage{booktabs}",
         rf"\begin{{{environment}}}[t]",
-        r"\centering\small",
+        r"\centering\small\setlength{\tabcolsep}{4pt}",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
         *(_row(cells) for cells in head),

@@ -140,6 +140,12 @@ class Layout:
         slices = self.plan(benchmark).slices(self.settings(benchmark))
         return [f"results/instances/{benchmark}/{tokenizer}/{name}.parquet" for name in slices]
 
+    def baselines(self, benchmark: str) -> list[str]:
+        """The smallest instance files that name every question that is asked."""
+        tokenizer = self.config["models"][self.config["run"]["models"][0]]["tokenizer"]
+        names = self.plan(benchmark).baseline_slices(self.settings(benchmark))
+        return [f"results/instances/{benchmark}/{tokenizer}/{name}.parquet" for name in names]
+
     def slice_settings(self, benchmark: str, tokenizer: str, name: str) -> dict[str, Any]:
         """All that the instances of a slice depend on, other than files and the tokenizer."""
         models = self.config["models"]

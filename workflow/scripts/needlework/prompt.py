@@ -93,10 +93,10 @@ def read_template(path: str | Path, placeholders: Sequence[str]) -> list[str]:
     Anything else in braces is an error rather than text that a model would see.
     """
     text = Path(path).read_text(encoding="utf-8").strip()
-    found = re.findall(r"\{(\w*)\}", text)
+    found = re.findall(r"\{([^{}]*)\}", text)
     if found != list(placeholders):
         raise UserError(
             f"{path}: the template must hold {' and '.join(f'{{{p}}}' for p in placeholders)}, once and "
             f"in this order; it holds {', '.join(f'{{{p}}}' for p in found) or 'none'}."
         )
-    return re.split(r"\{\w*\}", text)
+    return re.split(r"\{[^{}]*\}", text)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +13,8 @@ import pyarrow.parquet as pq
 
 from needlework import __version__
 from needlework.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[3]
 
 PASSAGES = pa.schema([("passage_id", pa.string()), ("text", pa.string())])
 
@@ -153,27 +156,32 @@ def write_table(
     table = table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
-    pq.write_table(
-        table,
-        part,
-        compression="zstd",
-        use_dictionary=_repeating(table.schema),
-        data_page_size=page_bytes,
-        row_group_size=max(1, table.num_rows),
-        # The store of Arrow's schema is text that grows with the metadata; Parquet's own suffices.
-        store_schema=False,
-    )
-    part.replace(path)
+    try:
+        pq.write_table(
+            table,
+            part,
+            compression="zstd",
+            use_dictionary=_repeating(table.schema),
+            data_page_size=page_bytes,
+            row_group_size=max(1, table.num_rows),
+            # The store of Arrow's schema is text that grows with the metadata; Parquet's own suffices.
+            store_schema=False,
+            write_page_checksum=True,
+        )
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _name(path: str | Path) -> str:
-    """An input's name in the metadata: relative to the working directory where it lies below it."""
+    """An input's name in the metadata: the same wherever the repository and the working directory are."""
     path = Path(path)
-    return (
-        path.relative_to(Path.cwd()).as_posix()
-        if path.is_relative_to(Path.cwd())
-        else (path.as_posix() if not path.is_absolute() else path.name)
-    )
+    if not path.is_absolute():
+        return path.as_posix()
+    for base in (Path.cwd(), ROOT):
+        if path.is_relative_to(base):
+            return path.relative_to(base).as_posix()
+    return path.name
 
 
 def _repeating(schema: pa.Schema) -> list[str]:
@@ -186,16 +194,13 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> pa.Tab
 
     Raises UserError where the file is missing, is not Parquet, or lacks one of `columns`.
     """
-    path = Path(path)
-    try:
-        table = pq.read_table(path, columns=None if columns is None else list(columns))
-    except FileNotFoundError:
-        raise UserError(f"{path} does not exist: run the rule that makes it.") from None
-    except (pa.ArrowInvalid, OSError) as error:
-        raise UserError(
-            f"{path} cannot be read as Parquet ({error}): it is corrupt; delete it and run again."
-        ) from None
-    missing = sorted(set(columns or ()) - set(table.column_names))
+    with _reading(path):
+        table = pq.read_table(
+            path,
+            columns=None if columns is None else list(columns),
+            page_checksum_verification=True,
+        )
+        missing = sorted(set(columns or ()) - set(table.column_names))
     if missing:
         raise UserError(
             f"{path} has no column {missing[0]!r}: it was written by another version; delete it and "
@@ -204,14 +209,29 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> pa.Tab
     return table
 
 
+@contextmanager
+def _reading(path: str | Path) -> Iterator[None]:
+    """Say what is wrong with `path` where reading it fails."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise UserError(f"{path} does not exist: run the rule that makes it.") from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"{path} cannot be read as Parquet ({error}): it is corrupt; delete it and run again."
+        ) from None
+
+
 def read_names(path: str | Path) -> list[str]:
-    """The names of a Parquet file's columns."""
-    return pq.read_schema(path).names
+    """The names of a Parquet file's columns. Raises UserError as `read_table` does."""
+    with _reading(path):
+        return pq.read_schema(path).names
 
 
 def read_notes(path: str | Path) -> dict[str, object]:
-    """The notes of `write_table`, by name."""
-    metadata = pq.read_schema(path).metadata or {}
+    """The notes of `write_table`, by name. Raises UserError as `read_table` does."""
+    with _reading(path):
+        metadata = pq.read_schema(path).metadata or {}
     reserved = {"version", "config", "inputs"}
     return {
         key: json.loads(value)

@@ -11,11 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from needlework import seeding
+
+Labels: TypeAlias = Sequence[Hashable] | npt.ArrayLike
 
 # The 97.5% point of the normal distribution: all intervals are at 95%.
 Z = 1.959963984540054
@@ -33,6 +36,9 @@ class Estimate:
     n_questions: int
     ci_low_clustered: float
     ci_high_clustered: float
+
+
+_NOTHING = Estimate(math.nan, 0, math.nan, math.nan, math.nan, 0, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -67,8 +73,8 @@ def wilson(p: float, n: float) -> tuple[float, float]:
 
 def estimate(
     values: npt.ArrayLike,
-    clusters: Sequence[Hashable] | npt.ArrayLike,
-    strata: Sequence[Hashable] | npt.ArrayLike | None = None,
+    clusters: Labels,
+    strata: Labels | None = None,
     *,
     seed: tuple[object, ...] = (),
 ) -> Estimate:
@@ -82,37 +88,29 @@ def estimate(
     percentile bootstrap intervals, of values and of questions, drawn from `seed`.
     """
     y = np.asarray(values, dtype=np.float64)
-    n = len(y)
-    if n == 0:
-        nan = math.nan
-        return Estimate(nan, 0, nan, nan, nan, 0, nan, nan)
-    question = _codes(clusters, n)
-    weight, residual = _linearise(y, strata)
-    value = float(weight @ y)
-    n_questions = int(question.max()) + 1
-    variance = float(residual @ residual)
+    if len(y) == 0:
+        return _NOTHING
+    sums = _Sums(y, clusters, strata)
+    value, variance = sums.value, sums.variance
     if np.isin(y, (0.0, 1.0)).all():
-        value = min(1.0, max(0.0, value))
-        # Kish's effective sample size: what is left of n when strata weigh unequally.
-        most = 1 / float(weight @ weight)
-        size = _effective_size(value, variance, most, without=most)
+        size = _effective_size(value, variance, sums.kish, without=sums.kish)
         # Questions that all score alike say no more than one prompt each would.
         size_clustered = (
-            _effective_size(value, _between(residual, question), size, without=n_questions)
-            if n_questions > 1
+            _effective_size(value, sums.between, size, without=sums.questions)
+            if sums.questions > 1
             else 1.0
         )
         interval, clustered = wilson(value, size), wilson(value, size_clustered)
     else:
-        interval = bootstrap_interval(y, np.arange(n), strata, seed=seed)
-        clustered = bootstrap_interval(y, question, strata, seed=seed)
-    return Estimate(value, n, math.sqrt(variance), *interval, n_questions, *clustered)
+        interval = bootstrap_interval(y, np.arange(len(y)), strata, seed=seed)
+        clustered = bootstrap_interval(y, clusters, strata, seed=seed)
+    return Estimate(value, len(y), math.sqrt(variance), *interval, sums.questions, *clustered)
 
 
 def bootstrap_interval(
     values: npt.ArrayLike,
-    clusters: Sequence[Hashable] | npt.ArrayLike,
-    strata: Sequence[Hashable] | npt.ArrayLike | None = None,
+    clusters: Labels,
+    strata: Labels | None = None,
     *,
     seed: tuple[object, ...],
     draws: int = 2000,
@@ -121,14 +119,8 @@ def bootstrap_interval(
 
     The draw depends on `seed` alone, not on the order of the rows' clusters elsewhere.
     """
-    y = np.asarray(values, dtype=np.float64)
-    cluster = _codes(clusters, len(y))
-    stratum = _codes(strata, len(y))
-    n_clusters, n_strata = int(cluster.max()) + 1, int(stratum.max()) + 1
-    sums = np.zeros((n_clusters, n_strata))
-    counts = np.zeros((n_clusters, n_strata))
-    np.add.at(sums, (cluster, stratum), y)
-    np.add.at(counts, (cluster, stratum), 1)
+    table = _Sums(np.asarray(values, dtype=np.float64), clusters, strata)
+    sums, counts, n_clusters = table.sums, table.counts, table.questions
     rng = seeding.rng("bootstrap", *seed)
     means = np.empty(draws)
     for draw in range(draws):
@@ -143,8 +135,8 @@ def bootstrap_interval(
 def paired_difference(
     first: npt.ArrayLike,
     second: npt.ArrayLike,
-    clusters: Sequence[Hashable] | npt.ArrayLike,
-    strata: Sequence[Hashable] | npt.ArrayLike | None = None,
+    clusters: Labels,
+    strata: Labels | None = None,
 ) -> Estimate:
     """The mean of second - first over pairs, with normal intervals of the difference.
 
@@ -154,28 +146,21 @@ def paired_difference(
     d = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
     n = len(d)
     if n == 0:
-        nan = math.nan
-        return Estimate(nan, 0, nan, nan, nan, 0, nan, nan)
-    question = _codes(clusters, n)
-    weight, residual = _linearise(d, strata)
-    value = float(weight @ d)
-    n_questions = int(question.max()) + 1
+        return _NOTHING
+    sums = _Sums(d, clusters, strata)
+    value, se = sums.value, math.sqrt(sums.variance)
     if d.any():
-        se = math.sqrt(residual @ residual)
         half = Z * se
-        half_clustered = (
-            max(half, Z * math.sqrt(_between(residual, question))) if n_questions > 1 else 1.0
-        )
+        half_clustered = max(half, Z * math.sqrt(sums.between)) if sums.questions > 1 else 1.0
     else:
-        se = 0.0
-        half, half_clustered = wilson(0, n)[1], wilson(0, n_questions)[1]
+        half, half_clustered = wilson(0, n)[1], wilson(0, sums.questions)[1]
     return Estimate(
         value,
         n,
         se,
         max(-1.0, value - half),
         min(1.0, value + half),
-        n_questions,
+        sums.questions,
         max(-1.0, value - half_clustered),
         min(1.0, value + half_clustered),
     )
@@ -211,31 +196,57 @@ def effective_length(
     return max((k for k, mean in judged.items() if mean >= share * baseline - 1e-12), default=0)
 
 
-def _codes(labels: Sequence[Hashable] | npt.ArrayLike | None, n: int) -> npt.NDArray[np.intp]:
-    """Labels as whole numbers from 0; one label for all where there are none."""
-    if labels is None:
-        return np.zeros(n, dtype=np.intp)
+class _Sums:
+    """Sums and counts of values by question and stratum, and what follows from them.
+
+    Everything is computed from these in the labels' own order, so that values which are whole
+    numbers give the same result to the last digit in whatever order they come.
+    """
+
+    def __init__(self, y: npt.NDArray[np.float64], clusters: Labels, strata: Labels | None) -> None:
+        question, n_questions = _codes(clusters)
+        stratum, n_strata = (
+            (np.zeros(len(y), dtype=np.intp), 1) if strata is None else _codes(strata)
+        )
+        cell, shape = question * n_strata + stratum, (n_questions, n_strata)
+        size = n_questions * n_strata
+        self.questions = n_questions
+        self.sums = np.bincount(cell, weights=y, minlength=size).reshape(shape)
+        self.counts = np.bincount(cell, minlength=size).reshape(shape)
+        self._sizes = self.counts.sum(axis=0)
+        self._means = self.sums.sum(axis=0) / self._sizes
+        self._squares = np.bincount(stratum, weights=y**2) / self._sizes
+
+    @property
+    def value(self) -> float:
+        """The mean of the strata's means."""
+        return float(self._means.mean())
+
+    @property
+    def variance(self) -> float:
+        """The variance of `value` when all values are independent: p (1 - p) / n in one stratum."""
+        spread = np.clip(self._squares - self._means**2, 0, None)
+        return float(np.sum(spread / self._sizes)) / len(self._means) ** 2
+
+    @property
+    def between(self) -> float:
+        """The variance of `value` as the questions show it, for two questions or more."""
+        residuals = (self.sums - self.counts * self._means) / (self._sizes * len(self._means))
+        each = residuals.sum(axis=1)
+        return self.questions / (self.questions - 1) * float(np.sum(each**2))
+
+    @property
+    def kish(self) -> float:
+        """Kish's effective sample size: what is left of n when strata weigh unequally."""
+        return len(self._means) ** 2 / float(np.sum(1 / self._sizes))
+
+
+def _codes(labels: Labels) -> tuple[npt.NDArray[np.intp], int]:
+    """Labels as whole numbers from 0 in sorted order, and how many there are."""
     import pandas as pd
 
-    return pd.factorize(pd.Series(labels).to_numpy())[0]
-
-
-def _linearise(
-    y: npt.NDArray[np.float64], strata: Sequence[Hashable] | npt.ArrayLike | None
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Each value's weight in the mean of the strata's means, and its share in that mean's error."""
-    stratum = _codes(strata, len(y))
-    sizes = np.bincount(stratum)
-    means = np.bincount(stratum, weights=y) / sizes
-    weight = 1 / (len(sizes) * sizes[stratum])
-    return weight, weight * (y - means[stratum])
-
-
-def _between(residual: npt.NDArray[np.float64], question: npt.NDArray[np.intp]) -> float:
-    """The variance of the mean from how the questions' sums of residuals differ."""
-    sums = np.bincount(question, weights=residual)
-    questions = len(sums)
-    return questions / (questions - 1) * float(sums @ sums) if questions > 1 else 0.0
+    codes, names = pd.factorize(np.asarray(labels), sort=True)
+    return codes, len(names)
 
 
 def _effective_size(p: float, variance: float, most: float, without: float) -> float:

@@ -98,6 +98,15 @@ _KINDS: dict[str, Callable[[Mapping[str, str]], Callable[[str], int]]] = {
     "huggingface": _huggingface,
 }
 
+# What each kind imports.
+PACKAGES: dict[str, list[str]] = {
+    "words": [],
+    "characters": [],
+    "tiktoken": ["tiktoken"],
+    "mistral-common": ["mistral_common", "sentencepiece"],
+    "huggingface": ["transformers"],
+}
+
 _REMEDIES = {
     "words": "",
     "characters": "",

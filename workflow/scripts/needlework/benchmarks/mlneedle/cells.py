@@ -6,6 +6,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, TypedDict
 
+import numpy as np
+import numpy.typing as npt
+
 from needlework import published as publications
 from needlework import stats
 
@@ -35,7 +38,9 @@ COMPARISON = ("published", "published_n", "comparison")
 # The paper's settings that move its numbers. Those of a run are compared with them name by name.
 PAPER_SETUP = {
     "needles": "mlqa",
+    "mlqa_split": "test",
     "haystack": "mmarco",
+    "passages": 10000,
     "embedder": "sentence-transformers/paraphrase-multilingual-mpnet-base-v2",
     "aligned": False,
     "truncate_last": True,
@@ -112,25 +117,36 @@ def select(scores: pd.DataFrame, variant: tuple[str, str]) -> pd.DataFrame:
     ]
 
 
-def measure(scores: pd.DataFrame, strata: str | None = None) -> dict[str, float | int]:
-    """MEASURES of these scores; the mean of the means of `strata` (a column) where one is named.
+def judged(scores: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Which answers were given: a skipped or failed request tells nothing of a model."""
+    reasons = scores["finish_reason"].to_numpy(dtype=object)
+    value = scores["value"].to_numpy(dtype=np.float64)
+    return (reasons != "skipped") & (reasons != "error") & ~np.isnan(value)
 
-    Answers that were never given (skipped, failed) are counted apart and are in no mean.
-    """
-    reasons = scores["finish_reason"]
-    judged = scores[~reasons.isin(["skipped", "error"]) & scores["value"].notna()]
-    estimate = stats.estimate(
-        judged["value"].to_numpy(),
-        judged["example_id"].to_numpy(),
-        None if strata is None else judged[strata].to_numpy(),
-        seed=("mlneedle", "estimate"),
-    )
+
+def lost(scores: pd.DataFrame) -> dict[str, int]:
+    """How many requests were skipped or failed, and how many answers cut at the token limit."""
+    reasons = scores["finish_reason"].to_numpy(dtype=object)
     return {
-        **asdict(estimate),
         "n_skipped": int((reasons == "skipped").sum()),
         "n_error": int((reasons == "error").sum()),
         "n_cut": int((reasons == "length").sum()),
     }
+
+
+def measure(scores: pd.DataFrame, strata: str | None = None) -> dict[str, float | int]:
+    """MEASURES of these scores; the mean of the means of `strata` (a column) where one is named.
+
+    Answers that were never given are counted apart and are in no mean.
+    """
+    given = judged(scores)
+    estimate = stats.estimate(
+        scores["value"].to_numpy()[given],
+        scores["example_id"].to_numpy()[given],
+        None if strata is None else scores[strata].to_numpy()[given],
+        seed=("mlneedle", "estimate"),
+    )
+    return {**asdict(estimate), **lost(scores)}
 
 
 def summarise(scores: pd.DataFrame, by: Sequence[str], strata: str | None = None) -> pd.DataFrame:
@@ -149,7 +165,13 @@ def compared(
     number: publications.Number | None,
     obstacle: str | None,
 ) -> dict[str, object]:
-    """COMPARISON of a cell with a published number, by the interval over questions."""
+    """COMPARISON of a cell with a published number, by the interval over questions.
+
+    A mean that lacks answers is a mean of other prompts: it is not compared.
+    """
+    missing = cell["n_skipped"] + cell["n_error"]
+    if missing > 0:
+        obstacle = f"{missing:,} answers are missing"
     return {
         "published": None if number is None else number.value,
         "published_n": None if number is None else number.n,

@@ -165,9 +165,9 @@ def _both_tasks(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_position(scores: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """`cells.summarise` by `by` and position, with the position's mean depth."""
+    """`cells.summarise` by `by` and position, with the position's depth."""
     data = cells.summarise(scores, [*by, "position"])
-    depth = scores.groupby("position")["depth"].mean()
+    depth = scores.groupby("position")["depth"].first()
     data.insert(len(by) + 1, "depth", data["position"].map(depth).astype("float64"))
     return data
 

@@ -49,7 +49,7 @@ def table1(table: pd.DataFrame, title: str) -> str:
         columns="l" + "c" * len(columns),
         caption=f"{latex.escape(title)}.",
         label="tab:mlneedle-table1",
-        note=r"Underlined: at least 75\% of the baseline. " + LEGEND,
+        note=r"Underlined: at least 75\% of the baseline. " + LEGEND + _missing(table, "column"),
         wide=True,
     )
 
@@ -88,7 +88,7 @@ def _matrix(lines: Sequence[Row], table: pd.DataFrame, title: str) -> str:
         columns="l" + "c" * len(needles),
         caption=f"{latex.escape(title)}: {name}.",
         label=f"tab:mlneedle-table2-{_slug(str(lines[0]['model']))}",
-        note=r"$H$: haystack, $N$: needle." + counted + " " + LEGEND,
+        note=r"$H$: haystack, $N$: needle." + counted + " " + LEGEND + _missing_of(ours),
         wide=True,
     )
 
@@ -120,7 +120,7 @@ def pairs(table: pd.DataFrame, title: str) -> str:
         columns="l" + "c" * len(columns),
         caption=f"{latex.escape(title)}.",
         label=f"tab:mlneedle-{_slug(title)}",
-        note=LEGEND,
+        note=LEGEND + _missing(models, "column"),
         wide=True,
     )
 
@@ -128,6 +128,7 @@ def pairs(table: pd.DataFrame, title: str) -> str:
 def existence(table: pd.DataFrame, title: str) -> str:
     """Models and lengths down; needle present, absent, and the mean of both across."""
     kinds = ["present", "absent", "balanced"]
+    every = _rows(table[(table["length"] == "all") & (table["needle"] != "balanced")])
     body: Body = []
     for _, lines in _blocks(table, ["model", "length"]):
         row = {str(line["needle"]): line for line in lines}
@@ -140,7 +141,7 @@ def existence(table: pd.DataFrame, title: str) -> str:
         columns="llccc",
         caption=f"{latex.escape(title)}.",
         label="tab:mlneedle-existence",
-        note=f"$n$ = {_range(_rows(table))} a cell. " + INTERVALS,
+        note=f"$n$ = {_range(_rows(table))} a cell. " + INTERVALS + _missing_of(every),
     )
 
 
@@ -148,6 +149,7 @@ def closed_book(table: pd.DataFrame, title: str) -> str:
     """Models down, languages across, without passages and with the needle alone."""
     langs = ["all", *cells.languages(set(table["needle_lang"]) - {"all"})]
     names = {"closed_book": "no passage", "baseline": "needle alone"}
+    every = _rows(table[table["needle_lang"] == "all"])
     body: Body = []
     for _, lines in _blocks(table, ["model", "column"]):
         row = {str(line["needle_lang"]): line for line in lines}
@@ -159,7 +161,7 @@ def closed_book(table: pd.DataFrame, title: str) -> str:
         columns="ll" + "c" * len(langs),
         caption=f"{latex.escape(title)}.",
         label="tab:mlneedle-closed-book",
-        note=f"$n$ = {_range(_rows(table))} a cell. " + INTERVALS,
+        note=f"$n$ = {_range(_rows(table))} a cell. " + INTERVALS + _missing_of(every),
         wide=True,
     )
 
@@ -238,7 +240,8 @@ def _interval(row: Row, digits: int) -> str:
     low, high = float(row["ci_low_clustered"]), float(row["ci_high_clustered"])
     if math.isnan(low):
         return ""
-    return rf"{{\scriptsize[{low:.{digits}f}, {high:.{digits}f}]}}"
+    ends = (f"{end:.{digits}f}".replace("0.", ".", 1).replace("-", "$-$") for end in (low, high))
+    return rf"{{\scriptsize[{', '.join(ends)}]}}"
 
 
 def _paper(row: Row, shown: Callable[[Row, int], str], digits: int) -> str:
@@ -247,7 +250,7 @@ def _paper(row: Row, shown: Callable[[Row, int], str], digits: int) -> str:
         return ""
     number = _italic(shown({"value": value}, digits))
     # Lengths in tokens are not estimates: they are only set side by side.
-    return number + ("" if value > 1 or not value else f"$^{{{_mark(row)}}}$")
+    return number + ("" if value > 1 or not value else rf"\textsuperscript{{${_mark(row)}$}}")
 
 
 def _mark(row: Row) -> str:
@@ -309,8 +312,29 @@ def _range(rows: Iterable[Row]) -> str:
     counts = sorted({int(str(row["n"])) for row in rows if str(row["n"]).isdigit()})
     if not counts:
         return ""
-    ends = [f"{count:,}".replace(",", "{,}") for count in (counts[0], counts[-1])]
+    ends = [_count(count) for count in (counts[0], counts[-1])]
     return ends[0] if counts[0] == counts[-1] else "--".join(ends)
+
+
+def _count(count: int) -> str:
+    return f"{count:,}".replace(",", "{,}")
+
+
+def _missing(table: pd.DataFrame, column: str) -> str:
+    """`_missing_of` the rows that hold all answers of a model."""
+    return _missing_of(_rows(table[(table["source"] == "ours") & (table[column] == "average")]))
+
+
+def _missing_of(rows: Sequence[Row]) -> str:
+    """A sentence on the answers that were skipped, failed or cut, where there are any."""
+    words = {
+        "n_skipped": "were skipped (longer than the model's context)",
+        "n_error": "failed",
+        "n_cut": "were cut at the token limit",
+    }
+    counts = {key: sum(int(row[key]) for row in rows) for key in words}
+    found = [f"{_count(counts[key])} {words[key]}" for key in words if counts[key]]
+    return f" Of all answers {', '.join(found)}." if found else ""
 
 
 def _slug(text: str) -> str:

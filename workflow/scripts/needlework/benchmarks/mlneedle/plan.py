@@ -84,6 +84,11 @@ def slices(config: Mapping[str, Any]) -> list[str]:
     return [f"{needle}-{hay}" for needle in config["needle_languages"] for hay in haystacks]
 
 
+def baseline_slices(config: Mapping[str, Any]) -> list[str]:
+    """The slices without a haystack, which hold every question of the benchmark."""
+    return [f"{needle}-{NO_HAYSTACK}" for needle in config["needle_languages"]]
+
+
 def slice_languages(name: str) -> tuple[str, str]:
     """The needle and the haystack language of a slice."""
     needle, _, haystack = name.partition("-")
@@ -107,6 +112,8 @@ def settings(config: Mapping[str, Any], name: str, lengths: list[int]) -> dict[s
         "max_new_tokens",
     )
     chosen = {key: config[key] for key in shared}
+    # In whatever order they were written, the prompts are the same.
+    chosen["answer_languages"] = sorted(config["answer_languages"])
     chosen |= {"needle_lang": needle, "haystack_lang": haystack}
     chosen["aligned"] = sorted(config["needle_languages"]) if config["aligned"] else []
     if haystack != NO_HAYSTACK:
@@ -114,7 +121,7 @@ def settings(config: Mapping[str, Any], name: str, lengths: list[int]) -> dict[s
         chosen |= {key: config[key] for key in own}
         chosen["lengths"] = sorted(lengths)
     if haystack == MULTILINGUAL:
-        chosen["multilingual"] = config["multilingual"]
+        chosen["multilingual"] = sorted(config["multilingual"])
         chosen["multilingual_top"] = config["multilingual_top"]
     return chosen
 
@@ -188,6 +195,11 @@ def check(config: Mapping[str, Any]) -> None:
                     f"{where}.{key} has {lang!r}, which is not in {where}.answer_languages: add it there, so "
                     "that answers in that language are accepted and kept out of the haystack."
                 )
+    if min(own["lengths"]) <= own["answer_buffer"]:
+        raise UserError(
+            f"{where}.lengths has {min(own['lengths'])}, of which {where}.answer_buffer "
+            f"({own['answer_buffer']}) leaves nothing: raise the one or lower the other."
+        )
     for kind, pairs in own["comparisons"].items():
         names = [name for pair in pairs for name in pair]
         check_named(f"{where}.comparisons.{kind}", names, config["models"], "models")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 from needlework import published as publications
@@ -231,77 +231,83 @@ def _pairs(
     """
     exact = scores[scores["task"] == "exact"]
     rows: list[dict[str, object]] = []
-    run: list[str] = []
+    lines: set[str] = set()
     for first, second in pairs:
         names = {
-            "first": _printed_name(published, table, settings, first),
-            "second": _printed_name(published, table, settings, second),
-        }
-        names["delta"] = "delta" if all(names.values()) else ""
-        present = set(exact["model"])
-        run += [
-            names[role]
+            role: _printed_name(published, table, settings, model)
             for role, model in (("first", first), ("second", second))
-            if model in present
-        ]
-        run += [names["delta"]] if present >= {first, second} else []
+            if (exact["model"] == model).any()
+        }
+        if len(names) == 2 and all(names.values()):
+            names["delta"] = "delta"
+        lines |= set(names.values())
         for variant in cells.variants(exact):
-            mine = cells.select(exact, variant)
-            one, two = mine[mine["model"] == first], mine[mine["model"] == second]
-            if one.empty and two.empty:
-                continue
-            paired = _paired(one, two)
-            for role, part in (("first", one), ("second", two), ("delta", paired)):
-                labels = _labels(variant) | {"pair": f"{first}|{second}", "role": role}
-                labels |= {"model": {"first": first, "second": second}.get(role, "delta")}
-                name = names[role]
-                greedy = table == "table3" and (
-                    names["second"] != settings.get("published", {}).get(second, "")
+            here = cells.select(exact, variant)
+            one, two = here[here["model"] == first], here[here["model"] == second]
+            labels = _labels(variant) | {"pair": f"{first}|{second}", "source": "ours"}
+            for role, model, part in (
+                ("first", first, one),
+                ("second", second, two),
+                ("delta", "delta", _paired(one, two)),
+            ):
+                name = names.get(role, "")
+                # Table 3 prints an instruction-tuned model's greedy numbers without saying so.
+                sampled = role != "first" and names.get("second", "") == (
+                    settings.get("published", {}).get(second, "") + GREEDY
                 )
-                reason = "the paper's is of greedy decoding" if greedy and role != "first" else None
-                measure = _delta if role == "delta" else cells.measure
+                reason = "the paper's is of greedy decoding" if sampled else None
                 for length in [*sorted({int(n) for n in part["length"]}), None]:
-                    here = part if length is None else part[part["length"] == length]
-                    cell = measure(here, "length" if length is None else None)
-                    column = "average" if length is None else _column(length)
+                    if part.empty:
+                        continue
+                    among = part if length is None else part[part["length"] == length]
+                    if role == "delta":
+                        cell = _delta(among, _at(one, length), _at(two, length))
+                    else:
+                        cell = cells.measure(among, strata="length")
                     obstacle = (
-                        _average_obstacle(settings, variant, here, published, table, name)
+                        _average_obstacle(settings, variant, among, published, table, name)
                         if length is None
-                        else _full_set_obstacle(settings, variant, here)
+                        else _full_set_obstacle(settings, variant, among)
                     )
+                    column = "average" if length is None else _column(length)
                     number = publications.lookup(published, table, name, column)
                     rows.append(
                         labels
-                        | {"source": "ours", "column": column}
+                        | {"role": role, "model": model, "column": column}
                         | cell
                         | cells.compared(cell, number, obstacle or reason)
                     )
-    rows += _printed_pair(published, table, run)
+    rows += _printed_pair(published, table, lines)
     extra = ["n_first_only", "n_second_only", "p_mcnemar"]
     return _frame(rows, ["pair", "role", "model", "source", "column"], extra)
 
 
+def _at(scores: pd.DataFrame, length: int | None) -> pd.DataFrame:
+    return scores if length is None else scores[scores["length"] == length]
+
+
 def _paired(one: pd.DataFrame, two: pd.DataFrame) -> pd.DataFrame:
     """The prompts that both models answered, with `value_first` and `value_second`."""
-
-    def judged(scores: pd.DataFrame) -> pd.DataFrame:
-        return scores[~scores["finish_reason"].isin(["skipped", "error"]) & scores["value"].notna()]
-
-    return judged(one).merge(
-        judged(two)[[*PAIR_KEY, "value"]],
+    return one[cells.judged(one)].merge(
+        two.loc[cells.judged(two), [*PAIR_KEY, "value"]],
         on=list(PAIR_KEY),
         suffixes=("_first", "_second"),
         validate="one_to_one",
     )
 
 
-def _delta(paired: pd.DataFrame, strata: str | None) -> dict[str, float | int]:
+def _delta(paired: pd.DataFrame, one: pd.DataFrame, two: pd.DataFrame) -> dict[str, float | int]:
+    """MEASURES of the difference between `one` and `two`; the counts of lost answers are of both."""
+    import pandas as pd
+
     first, second = paired["value_first"].to_numpy(), paired["value_second"].to_numpy()
-    labels = None if strata is None else paired[strata].to_numpy()
-    difference = stats.paired_difference(first, second, paired["example_id"].to_numpy(), labels)
+    difference = stats.paired_difference(
+        first, second, paired["example_id"].to_numpy(), paired["length"].to_numpy()
+    )
     test = stats.mcnemar(first, second)
     return {
-        **difference.__dict__,
+        **asdict(difference),
+        **cells.lost(pd.concat([one, two])),
         "n_first_only": test.first_only,
         "n_second_only": test.second_only,
         "p_mcnemar": test.p if test.n else math.nan,
@@ -391,12 +397,11 @@ def _printed_name(published: pd.DataFrame, table: str, settings: Settings, model
     """The line of the paper's table that a model belongs to, or ""."""
     name = settings.get("published", {}).get(model, "")
     lines = set(published.loc[published["table"] == table, "row"])
-    # Table 3 prints an instruction-tuned model's greedy numbers without saying so.
     return next((line for line in (name, name + GREEDY) if line in lines), "")
 
 
 def _printed_pair(
-    published: pd.DataFrame, table: str, run: Sequence[str]
+    published: pd.DataFrame, table: str, run: Iterable[str]
 ) -> list[dict[str, object]]:
     """Those lines of the paper's own pair that stand beside no line of ours."""
     lines = list(dict.fromkeys(published.loc[published["table"] == table, "row"]))

@@ -1,0 +1,200 @@
+"""Build the paper's full MLNeedle set for one model, and say how fast, in what memory, in how many bytes.
+
+    python perf/instances.py
+
+7 needle languages x (7 haystack languages and the mix of them) x 3 positions x 100 questions at each of
+4K, 8K, 16K and 32K tokens of Mistral's v1 tokenizer, and the baseline: 67,900 prompts, in two processes,
+one slice at a time, as the workflow does. Questions and 10,000 passages a language are stand-ins made of
+the sample's sentences. Beside it the naive way on a few prompts: tokenize the whole prompt again for every
+passage that is tried.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "perf")]
+
+import pyarrow as pa  # noqa: E402
+from machine import describe  # noqa: E402
+
+from needlework.benchmarks.mlneedle import construct, plan  # noqa: E402
+from needlework.budget import line  # noqa: E402
+from needlework.corpora import sample  # noqa: E402
+from needlework.records import DISTRACTORS, PASSAGES, QUESTIONS, write_table  # noqa: E402
+from needlework.seeding import rng  # noqa: E402
+from needlework.tokenizers import load_tokenizer  # noqa: E402
+
+LANGUAGES = ["en", "de", "es", "zh", "vi", "hi", "ar"]
+LENGTHS = [4096, 8192, 16384, 32768]
+N_PASSAGES, N_QUESTIONS, TOP = 10_000, 100, 300
+PROCESSES = 2
+
+CONFIG = {
+    "needles": "sample_questions",
+    "haystack": "sample_passages",
+    "needle_languages": LANGUAGES,
+    "haystack_languages": [*LANGUAGES, "multilingual"],
+    "question_lang": "en",
+    "answer_languages": LANGUAGES,
+    "questions": "all",
+    "aligned": False,
+    "positions": ["start", "middle", "end"],
+    "retrieval": ["semantic"],
+    "tasks": ["exact"],
+    "needle_absent": True,
+    "truncate_last": True,
+    "answer_buffer": 64,
+    "max_new_tokens": 128,
+    "multilingual": LANGUAGES,
+    "multilingual_top": 500,
+    "seed": 0,
+}
+SAMPLE = sorted(str(path) for path in (ROOT / "resources/sample").glob("*.json"))
+TEMPLATES = sorted(str(path) for path in (ROOT / "resources/prompts/mlneedle").glob("*.txt"))
+
+
+@cache
+def passages(lang: str) -> pa.Table:
+    """Stand-in passages of two to five of the sample's sentences each."""
+    texts = sample.table("sample_passages", lang, SAMPLE, {})["text"].to_pylist()
+    sentences = [s for text in texts for s in re.split(r"(?<=[.।。])\s*", text) if s]
+    draw = rng("perf", "passages", lang)
+    joint = "" if lang == "zh" else " "
+    made = [
+        joint.join(sentences[k] for k in draw.integers(len(sentences), size=draw.integers(2, 6)))
+        for _ in range(N_PASSAGES)
+    ]
+    return pa.table([[str(i) for i in range(N_PASSAGES)], made], schema=PASSAGES)
+
+
+@cache
+def questions(lang: str) -> pa.Table:
+    """Stand-in questions: the sample's, again and again, in contexts made twice as long."""
+    rows = sample.table("sample_questions", lang, SAMPLE, {}).to_pylist()
+    more = passages(lang)["text"].to_pylist()
+    made = [
+        {
+            **rows[i % len(rows)],
+            "example_id": f"{i:03}",
+            "context": f"{rows[i % len(rows)]['context']} {more[i]}",
+        }
+        for i in range(N_QUESTIONS)
+    ]
+    return pa.Table.from_pylist(made, schema=QUESTIONS)
+
+
+@cache
+def distractors(lang: str) -> pa.Table:
+    """Stand-in rankings of 300 passages a question."""
+    draw = rng("perf", "distractors", lang)
+    chosen = [draw.choice(N_PASSAGES, TOP, replace=False) for _ in range(N_QUESTIONS)]
+    return pa.table(
+        [
+            [f"{i:03}" for i in range(N_QUESTIONS) for _ in range(TOP)],
+            ["semantic"] * (N_QUESTIONS * TOP),
+            list(range(TOP)) * N_QUESTIONS,
+            [str(row) for rows in chosen for row in rows],
+            [1 - rank / TOP for rank in range(TOP)] * N_QUESTIONS,
+        ],
+        schema=DISTRACTORS,
+    )
+
+
+def tables(chosen: dict) -> dict:
+    """What a slice is made from."""
+    hay = plan.haystack_languages(chosen)
+    return {
+        "questions": {lang: questions(lang) for lang in plan.question_languages(chosen)},
+        "passages": {lang: passages(lang) for lang in hay},
+        "distractors": {lang: distractors(lang) for lang in hay},
+    }
+
+
+def build(name: str, folder: str) -> dict:
+    """Build and write a slice; what it took."""
+    chosen = plan.settings(CONFIG, name, LENGTHS)
+    made_from = tables(chosen)
+    start = time.perf_counter()
+    tokenizer = load_tokenizer("mistral-v1", {"kind": "mistral-common", "version": "v1"})
+    table, left_out = construct.build(chosen, made_from, TEMPLATES, tokenizer)
+    path = Path(folder) / f"{name}.parquet"
+    write_table(table, path, page_bytes=1 << 26)
+    return {
+        "seconds": time.perf_counter() - start,
+        "prompts": table.num_rows,
+        "tokens": sum(table["n_tokens"].to_pylist()),
+        "bytes": path.stat().st_size,
+        "left_out": sum(left_out.values()),
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def naive(length: int, n: int = 3) -> dict:
+    """Tokens of finished prompts a second where every candidate prompt is tokenized as a whole."""
+    tokenizer = load_tokenizer("mistral-v1", {"kind": "mistral-common", "version": "v1"})
+    needles, hay = questions("de")["context"].to_pylist(), passages("en")["text"].to_pylist()
+    ranked = distractors("en")["passage_id"].to_pylist()
+    start, tokens = time.perf_counter(), 0
+    for question in range(n):
+        lines, kept = [needles[question]], 0
+        for passage_id in ranked[question * TOP : (question + 1) * TOP]:
+            lines.append(hay[int(passage_id)])
+            prompt = "\n".join(line(i, text) for i, text in enumerate(lines))
+            count = tokenizer.count(prompt)
+            if count > length - 64:
+                break
+            kept = count
+        tokens += kept
+    return {"tokens_per_second": tokens / (time.perf_counter() - start), "prompts": n}
+
+
+def main() -> None:
+    """Measure, and write perf/instances.json."""
+    names = plan.slices(CONFIG)
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        with ProcessPoolExecutor(PROCESSES) as pool:
+            made = list(pool.map(build, names, [folder] * len(names)))
+        seconds = time.perf_counter() - start
+    total = {key: sum(slice_[key] for slice_ in made) for key in made[0]}
+    speed = total["tokens"] / total["seconds"]
+    result = {
+        "machine": describe(),
+        "processes": PROCESSES,
+        "seconds": round(seconds, 1),
+        "prompts": total["prompts"],
+        "left_out": total["left_out"],
+        "tokens": total["tokens"],
+        "tokens_per_second": round(total["tokens"] / seconds),
+        "tokens_per_second_a_process": round(speed),
+        "peak_mib_a_process": round(max(slice_["peak_mib"] for slice_ in made)),
+        "megabytes": round(total["bytes"] / 1e6, 1),
+        "bytes_a_prompt": round(total["bytes"] / total["prompts"]),
+        "limits": {"seconds": 900, "gib": 4, "megabytes": 100},
+        "naive": {
+            str(length): {
+                "tokens_per_second": round(other["tokens_per_second"]),
+                "prompts_measured": other["prompts"],
+                "ours_is_times_faster": round(speed / other["tokens_per_second"], 1),
+            }
+            for length in LENGTHS[:3]
+            for other in [naive(length)]
+        },
+    }
+    text = json.dumps(result, indent=1)
+    (ROOT / "perf/instances.json").write_text(text + "\n", encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""The design's invariants 2 and 3, checked on finished instance files by plain means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from needlework.metrics.containment import contains, normalise
+from needlework.prompt import Documents, render, span_text
+from needlework.records import read_table
+from needlework.tokenizers import Tokenizer, word_starts
+from runs import Workflow
+
+NUMBERED = re.compile(r"(?:^|\n)\[(\d+)\] ")
+
+
+def corpora_of(workflow: Workflow, *beginnings: str) -> Documents:
+    """The documents of all corpora of a run whose names begin so."""
+    files = {
+        f"{file.parent.name}/{file.stem}": str(file)
+        for file in workflow.result("corpora").glob("*/*.parquet")
+        if file.parent.name.startswith(beginnings)
+    }
+    return Documents.read(files)
+
+
+def check_instances(
+    files: Iterable[Path], documents: Documents, tokenizer: Tokenizer, answer_buffer: int = 64
+) -> int:
+    """Assert invariants 2 and 3 for every row; how many rows there were."""
+    checked = 0
+    normalised: dict[str, str] = {}
+    for file in files:
+        for row in read_table(file).to_pylist():
+            check_needle(row, documents, normalised)
+            check_budget(row, documents, tokenizer, answer_buffer)
+            checked += 1
+    return checked
+
+
+def check_needle(row: Mapping, documents: Documents, normalised: dict[str, str]) -> None:
+    """One needle, in its place, and no answer anywhere else."""
+    passages = [span for span in row["prompt"] if span["role"] in ("needle", "distractor")]
+    places = [i for i, span in enumerate(passages) if span["role"] == "needle"]
+    assert len(places) == row["needle_present"]
+    if places and row["depth"] is not None:
+        n = row["n_distractors"]
+        assert places[0] == {"start": 0, "middle": n // 2, "end": n}[row["position"]]
+    labels = [span["text"] for span in row["prompt"] if span["role"] == "haystack"]
+    assert [int(NUMBERED.match(label)[1]) for label in labels] == list(range(len(passages)))
+    if row["task"] == "existence":
+        assert row["references"] == ["Yes" if places else "No"]
+        return
+    answers = [normalise(reference) for reference in row["references"]]
+    assert all(answers)
+    for span in passages:
+        text = span_text(span, documents)
+        clean = normalised.setdefault(text, normalise(text))
+        holds = any(contains(answer, clean) for answer in answers)
+        assert holds == (span["role"] == "needle"), (row["instance_id"], text)
+
+
+def check_budget(
+    row: Mapping, documents: Documents, tokenizer: Tokenizer, answer_buffer: int
+) -> None:
+    """The prompt's length is exact, within the budget, and one more word would not have fitted."""
+    prompt = render(row["prompt"], documents)
+    assert tokenizer.count(prompt) == row["n_tokens"]
+    if row["length"] == 0:
+        return
+    budget = row["length"] - answer_buffer
+    assert row["n_tokens"] <= budget
+    if row["exhausted"]:
+        return
+    # The last distractor is cut, unless not even its first word fits: then nothing is left but less
+    # than a label and a word.
+    cut = [
+        i
+        for i, span in enumerate(row["prompt"])
+        if span["role"] == "distractor" and span["end"] < len(documents[span["source"]])
+    ]
+    assert len(cut) <= 1
+    if cut:
+        span = row["prompt"][cut[0]]
+        text = documents[span["source"]]
+        ends = [len(text[:start].rstrip()) for start in word_starts(text)[1:]] + [len(text)]
+        longer = [dict(s) for s in row["prompt"]]
+        longer[cut[0]]["end"] = next(end for end in ends if end > span["end"])
+        assert tokenizer.count(render(longer, documents)) > budget
+    else:
+        assert row["n_tokens"] >= budget - 64, "a label and a first word are short"

@@ -1,0 +1,60 @@
+"""Runs of the workflow through Snakemake itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass
+class Workflow:
+    """A copy of the workflow (or the checkout itself) and a folder in which it runs."""
+
+    root: Path
+    directory: Path
+
+    def run(self, *arguments: str, check: bool = True, **options) -> subprocess.CompletedProcess:
+        """Run Snakemake to its end; with `check`, fail with its output where it fails."""
+        done = subprocess.run(
+            self.command(*arguments), cwd=self.root, capture_output=True, text=True, **options
+        )
+        if check and done.returncode:
+            raise AssertionError(f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}")
+        return done
+
+    def command(self, *arguments: str) -> list[str]:
+        """A Snakemake command line."""
+        snakemake = [sys.executable, "-m", "snakemake", "--cores", str(os.cpu_count())]
+        return [*snakemake, "--directory", str(self.directory), *arguments]
+
+    def would_run(self, *arguments: str) -> dict[str, int]:
+        """The rules that a run would execute, and how many jobs of each."""
+        text = self.run("--dry-run", *arguments).stdout
+        table = re.search(r"^job +count\n[- ]+\n((?:\S+ +\d+\n)+)", text, re.MULTILINE)
+        if table is None:
+            assert "Nothing to be done" in text, text[-3000:]
+            return {}
+        jobs = dict(line.rsplit(maxsplit=1) for line in table[1].splitlines())
+        return {rule: int(n) for rule, n in jobs.items() if rule not in ("total", "all")}
+
+    def result(self, path: str) -> Path:
+        """A file below results/."""
+        return self.directory / "results" / path
+
+
+def copy_workflow(to: Path) -> Path:
+    """A copy of the workflow's own files, which a test may edit."""
+    for name in ("Snakefile", "config.yaml"):
+        to.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, to / name)
+    for name in ("workflow", "resources", "profiles", "envs", "presets"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, to / name, ignore=ignored, dirs_exist_ok=True)
+    return to

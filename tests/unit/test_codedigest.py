@@ -1,0 +1,312 @@
+"""The digest of a rule's code changes with what the code does, and with nothing else."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from needlework import codedigest
+
+SCRIPTS = Path(codedigest.__file__).resolve().parents[1]
+
+FILES = {
+    "rule.py": '''\
+"""A rule's script."""
+from needlework.first import work  # imported by its full name
+
+work(1)
+''',
+    "needlework/__init__.py": '"""The package."""\n\n__version__ = "1"\n',
+    "needlework/first.py": '''\
+"""First."""
+
+import needlework.pack.inner as inner
+
+
+def work(n: int) -> str:
+    """Work."""
+    from .second import twice  # inside a function
+
+    return f"{twice(n)!r:>{n}} of {inner.NAME['a']} {{}}" + "it's"
+''',
+    "needlework/second.py": '''\
+class Number:
+    """A number."""
+
+    def twice(self) -> int:
+        """Doubled."""
+        return 2
+
+
+def twice(n: int) -> int:
+    return 2 * n
+''',
+    "needlework/pack/__init__.py": "from ..third import VALUE\n",
+    "needlework/pack/inner.py": 'from . import sibling\nfrom .. import fourth\n\nNAME = {"a": 1}\n',
+    "needlework/pack/sibling.py": "SIZE = 1\n",
+    "needlework/third.py": "VALUE = 3\n",
+    "needlework/fourth.py": "VALUE = 4\n",
+    # Reached by its name at run time alone.
+    "needlework/pack/chosen.py": "import numpy\nfrom needlework import fifth\n",
+    "needlework/fifth.py": "VALUE = 5\n",
+    "needlework/unused.py": "VALUE = 6\n",
+}
+IMPORTED = sorted(set(FILES) - {f"needlework/{n}.py" for n in ("pack/chosen", "fifth", "unused")})
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A folder of scripts with a library, which a test may edit."""
+    for name, text in FILES.items():
+        path = tmp_path / "workflow/scripts" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    shutil.copy2(codedigest.__file__, tmp_path / "workflow/scripts/needlework/codedigest.py")
+    return tmp_path / "workflow/scripts"
+
+
+def fresh(scripts: Path) -> ModuleType:
+    """The module as a new process would load it from `scripts`: with nothing remembered."""
+    path = scripts / "needlework/codedigest.py"
+    spec = importlib.util.spec_from_file_location("a_codedigest", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def digest(scripts: Path, *files: str) -> str:
+    return fresh(scripts).code_digest(*(files or ("rule.py",)))
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+# What is part of it
+
+
+def test_all_that_is_imported_and_nothing_else(tree: Path) -> None:
+    found = [f.relative_to(tree).as_posix() for f in fresh(tree).import_closure("rule.py")]
+    assert found == IMPORTED
+
+
+@pytest.mark.parametrize("file", IMPORTED)
+def test_a_change_anywhere_in_the_closure_changes_it(tree: Path, file: str) -> None:
+    before = digest(tree)
+    path = tree / file
+    path.write_text(path.read_text(encoding="utf-8") + "\nADDED = 1\n", encoding="utf-8")
+    assert digest(tree) != before
+
+
+@pytest.mark.parametrize("file", sorted(set(FILES) - set(IMPORTED)))
+def test_a_change_outside_of_it_does_not(tree: Path, file: str) -> None:
+    before = digest(tree)
+    (tree / file).write_text("VALUE = 0\n", encoding="utf-8")
+    assert digest(tree) == before
+
+
+def test_a_module_chosen_at_run_time_counts_where_it_is_named(tree: Path) -> None:
+    named = ("rule.py", "needlework/pack/chosen.py")
+    before = digest(tree, *named)
+    assert before != digest(tree)
+    replace(tree / "needlework/fifth.py", "5", "55")
+    assert digest(tree, *named) != before
+
+
+def test_the_order_in_which_files_are_named_does_not_matter(tree: Path) -> None:
+    named = ("rule.py", "needlework/pack/chosen.py")
+    assert digest(tree, *named) == digest(tree, *reversed(named))
+
+
+def test_a_module_that_moves_is_another(tree: Path) -> None:
+    before = digest(tree)
+    (tree / "needlework/third.py").rename(tree / "needlework/third_.py")
+    replace(tree / "needlework/pack/__init__.py", "..third", "..third_")
+    after = digest(tree)
+    assert after != before
+    # Another library's module is not ours to follow.
+    replace(tree / "needlework/pack/__init__.py", "..third_", "third_")
+    assert digest(tree) != after
+
+
+# What changes nothing
+
+HARMLESS = {
+    "comment": ("2 * n\n", "2 * n  # doubled\n"),
+    "module docstring": ("class Number:", '"""Numbers."""\n\n\nclass Number:'),
+    "class docstring": ('"""A number."""', '"""A quite\n    different number."""'),
+    "function docstring": ('"""Doubled."""', "'''Twice.'''"),
+    "no docstring": ('        """Doubled."""\n', ""),
+    "new docstring": ("-> int:\n    return", '-> int:\n    """Twice `n`."""\n    return'),
+    "layout": ("return 2 * n", "return (\n        2\n        *\n        n\n    )"),
+    "blank lines": ("class Number:", "\n\n\n\nclass Number:"),
+}
+HARMFUL = {
+    "constant": ("2 * n", "3 * n"),
+    "operator": ("2 * n", "2 + n"),
+    "order": ("2 * n", "n * 2"),
+    "name": ("class Number", "class Numeral"),
+    "default": ("n: int", "n: int = 0"),
+    "text that is no docstring": ("return 2 * n", 'return 2 * n * len("a")'),
+    "statement after the docstring": ('"""Doubled."""', '"""Doubled."""\n        assert self'),
+    "generator": ("return 2 * n", "yield 2 * n"),
+}
+
+
+@pytest.mark.parametrize("change", HARMLESS)
+def test_comments_docstrings_and_layout_are_not_seen(tree: Path, change: str) -> None:
+    before = digest(tree)
+    replace(tree / "needlework/second.py", *HARMLESS[change])
+    assert digest(tree) == before
+
+
+@pytest.mark.parametrize("change", HARMFUL)
+def test_a_change_of_meaning_is_seen(tree: Path, change: str) -> None:
+    before = digest(tree)
+    replace(tree / "needlework/second.py", *HARMFUL[change])
+    assert digest(tree) != before
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("", '"""Nothing but a docstring."""\n'),
+        ("def f():\n    pass\n", 'def f():\n    """Does nothing."""\n'),
+        ("x = 'a'", 'x = "a"'),
+        ("x = 'ab'", 'x = "a" "b"'),
+        ("x = 1000", "x = 1_000"),
+        ("x = f'{a}b'", 'x = f"{a}" "b"'),
+        ("x = (1, 2,)", "x = 1, 2"),
+    ],
+)
+def test_two_ways_to_write_the_same(tree: Path, one: str, other: str) -> None:
+    path = tree / "needlework/third.py"
+    digests = set()
+    for text in (one, other):
+        path.write_text(text, encoding="utf-8")
+        digests.add(digest(tree))
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("x = None", "x = 'None'"),
+        ("x = 1", "x = 1.0"),
+        ("x = 1", "x = True"),
+        ("x = b'a'", "x = 'a'"),
+        ("x = 'a\\u200b'", "x = 'a'"),
+        ("x = f'{a}'", "x = f'{a!r}'"),
+        ("x = f'{a:>3}'", "x = f'{a:>4}'"),
+        ("x = {None: 1}", "x = {**a}"),
+        ("x = a[1:]", "x = a[:1]"),
+        ("f(a, b)", "f(a, *b)"),
+        ("f(a=b)", "f(**{'a': b})"),
+        ("x = [a, [b]]", "x = [[a], b]"),
+        ("def f(a, /, b): ...", "def f(a, b, /): ..."),
+        ("def f(*, a, b=1): ...", "def f(*, a=1, b): ..."),
+        ("async def f(): ...", "def f(): ..."),
+        ("from a import b", "from a import b as c"),
+        ("global a", "nonlocal a"),
+        ("x: int = 1", "x: str = 1"),
+        ("del a", "a"),
+        ("a = b", "a += b"),
+        ("while a:\n    b\nelse:\n    c", "while a:\n    b\n    c"),
+    ],
+)
+def test_two_things_that_look_alike(tree: Path, one: str, other: str) -> None:
+    path = tree / "needlework/third.py"
+    digests = set()
+    for text in (one, other):
+        path.write_text(text, encoding="utf-8")
+        digests.add(digest(tree))
+    assert len(digests) == 2
+
+
+# Wherever it is computed
+
+
+def test_the_same_in_a_copy_of_the_repository(tree: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "elsewhere/deeper/needlework/workflow/scripts"
+    shutil.copytree(tree, copy)
+    assert digest(copy) == digest(tree)
+
+
+ALL = """\
+import sys
+sys.path.insert(0, sys.argv[1])
+from needlework.codedigest import ROOT, code_digest
+for path in sorted(ROOT.rglob("*.py")):
+    print(path.relative_to(ROOT).as_posix(), code_digest(path.relative_to(ROOT).as_posix()))
+"""
+
+
+def digests_of_the_library(python: str, directory: Path, hash_seed: str) -> str:
+    """The digests of every file of the workflow, by another process."""
+    return subprocess.run(
+        [python, "-B", "-c", ALL, str(SCRIPTS)],
+        cwd=directory,
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+
+
+def test_the_same_from_another_folder_in_another_process(tmp_path: Path) -> None:
+    here = digests_of_the_library(sys.executable, SCRIPTS, "1")
+    assert here.count("\n") > 40
+    assert digests_of_the_library(sys.executable, tmp_path, "2") == here
+
+
+@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
+def test_the_same_with_another_python(version: str, tmp_path: Path) -> None:
+    candidates = [
+        shutil.which(f"python{version}"),
+        *map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python")),
+    ]
+    # A version manager's launcher may be there for a version that is not chosen.
+    runs = [p for p in candidates if p and not subprocess.run([p, "-V"]).returncode]
+    if not runs:
+        pytest.skip(f"Python {version} is not on this machine")
+    here = digests_of_the_library(sys.executable, SCRIPTS, "0")
+    assert digests_of_the_library(runs[0], tmp_path, "0") == here
+
+
+# The repository
+
+
+def test_every_digest_of_the_rules_can_be_made() -> None:
+    """A rule's script leads to the modules that do its work."""
+    closure = codedigest.import_closure(
+        "build_instances.py", "needlework/benchmarks/mlneedle/construct.py"
+    )
+    found = {path.relative_to(SCRIPTS).as_posix() for path in closure}
+    assert {
+        "needlework/__init__.py",
+        "needlework/benchmarks/__init__.py",
+        "needlework/benchmarks/mlneedle/plan.py",
+        "needlework/budget.py",
+        "needlework/metrics/containment.py",
+        "needlework/tokenizers.py",
+    } <= found
+    # Scoring and drawing do not rebuild prompts.
+    assert not {path for path in found if "figures" in path or "scoring" in path}
+
+
+def test_no_script_shadows_a_library() -> None:
+    """The scripts' folder is on the path of every job."""
+    ours = {path.stem for path in SCRIPTS.iterdir()} - {"needlework", "__pycache__"}
+    others = set(packages_distributions()) | sys.stdlib_module_names
+    clash = ours & others
+    assert not clash

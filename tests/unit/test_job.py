@@ -1,0 +1,136 @@
+"""A rule's script: everything it says is in its log, its errors are one line on the terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
+
+SCRIPT = """\
+import logging, os, subprocess, sys, time, warnings
+from types import SimpleNamespace
+
+sys.path.insert(0, {scripts!r})
+from needlework.errors import UserError
+from needlework.job import running
+from needlework.progress import progress
+
+snakemake = SimpleNamespace(rule="read_corpus", log=["logs/read_corpus/en.log"])
+print("before")
+with running(snakemake) as logger:
+{body}
+"""
+
+
+def run(
+    directory: Path, body: str, stderr: int = subprocess.PIPE, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a script with `body` in `directory`, as Snakemake would."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    return subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(scripts=str(SCRIPTS), body=lines)],
+        cwd=directory,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+    )
+
+
+def log(directory: Path) -> str:
+    return (directory / "logs/read_corpus/en.log").read_text(encoding="utf-8")
+
+
+def test_all_output_goes_to_the_log(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """\
+print("printed", "पता")
+print("to stderr", file=sys.stderr)
+logger.info("%d rows", 5)
+logging.getLogger("a.library").warning("a library's warning")
+warnings.warn("deprecated")
+subprocess.run([sys.executable, "-c", "print('a child')"])
+os.write(2, b"from C\\n")
+""",
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "before\n", "")
+    found = log(tmp_path)
+    for words in (
+        "printed पता",
+        "to stderr",
+        "INFO 5 rows",
+        "WARNING a library's warning",
+        "UserWarning: deprecated",
+        "a child",
+        "from C",
+    ):
+        assert words in found
+    assert "before" not in found
+
+
+def test_a_user_error_is_one_sentence_on_the_terminal(tmp_path: Path) -> None:
+    done = run(
+        tmp_path, 'print("working")\nraise UserError("config.yaml: वह mend it.")', LC_ALL="C"
+    )
+    assert done.returncode == 1
+    assert done.stderr == "\nread_corpus: config.yaml: वह mend it.\n"
+    assert "ERROR config.yaml: वह mend it." in log(tmp_path)
+    assert "working" in log(tmp_path) and "Traceback" not in log(tmp_path)
+
+
+def test_any_other_error_is_its_last_line_and_a_traceback_in_the_log(tmp_path: Path) -> None:
+    done = run(tmp_path, "def fail():\n    return {}['missing']\nfail()")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "\nread_corpus: KeyError: 'missing' (traceback in logs/read_corpus/en.log)\n"
+    )
+    assert "Traceback" in log(tmp_path) and "in fail" in log(tmp_path)
+
+
+def test_leaving_early_is_no_error(tmp_path: Path) -> None:
+    done = run(tmp_path, "sys.exit(3)")
+    assert (done.returncode, done.stderr, log(tmp_path)) == (3, "", "")
+
+
+def test_the_log_is_that_of_the_last_run(tmp_path: Path) -> None:
+    run(tmp_path, 'print("first")')
+    run(tmp_path, 'print("second")')
+    assert log(tmp_path) == "second\n"
+
+
+def test_what_was_logged_before_a_kill_is_there(tmp_path: Path) -> None:
+    done = run(tmp_path, 'logger.info("so far")\nos.kill(os.getpid(), 9)')
+    assert done.returncode == -9
+    assert "so far" in log(tmp_path)
+
+
+# Progress
+
+
+def test_without_a_terminal_progress_is_in_the_log(tmp_path: Path) -> None:
+    done = run(tmp_path, "list(progress(range(3), desc='prompts'))")
+    assert done.stderr == ""
+    assert "prompts: 100%" in log(tmp_path) and "3/3" in log(tmp_path)
+
+
+def test_progress_is_seldom_in_the_log(tmp_path: Path) -> None:
+    run(tmp_path, "for _ in progress(range(200), desc='prompts'):\n    time.sleep(0.005)")
+    assert log(tmp_path).count("prompts:") <= 2
+
+
+def test_progress_is_drawn_on_the_terminal(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        body = 'for i in progress(["a", "b"], desc="prompts"):\n    print("item", i)'
+        assert run(tmp_path, body, stderr=theirs).returncode == 0
+        seen = os.read(ours, 10000).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert "prompts: 100%" in seen and "2/2" in seen
+    assert log(tmp_path) == "item a\nitem b\n"

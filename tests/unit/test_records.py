@@ -1,0 +1,385 @@
+"""Parquet files that say what made them, are written whole or not at all, and are read or refused."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from needlework import __version__, records
+from needlework.errors import UserError
+from needlework.records import (
+    DISTRACTORS,
+    GENERATIONS,
+    PASSAGES,
+    QUESTIONS,
+    SPAN,
+    TRANSLATIONS,
+    config_digest,
+    file_digest,
+    instance_id,
+    instances_schema,
+    read_names,
+    read_notes,
+    read_table,
+    scores_schema,
+    write_table,
+)
+
+FACTORS = {"lang": pa.string(), "depth": pa.float64(), "length": pa.int32(), "there": pa.bool_()}
+TABLE = pa.table({"passage_id": ["1", "2"], "text": ["Turm", "塔"]}, schema=PASSAGES)
+
+
+def metadata(path: Path) -> dict[str, str]:
+    return {k.decode(): v.decode() for k, v in pq.read_schema(path).metadata.items()}
+
+
+# What is written
+
+
+ROWS = {
+    "passages": (PASSAGES, {"passage_id": "1", "text": "x"}),
+    "questions": (
+        QUESTIONS,
+        {
+            "example_id": "q",
+            "title": "t",
+            "context": "c",
+            "question": "?",
+            "answers": ["a", "b"],
+            "answer_starts": [0, 4],
+        },
+    ),
+    "distractors": (
+        DISTRACTORS,
+        {"example_id": "q", "retrieval": "random", "rank": 0, "passage_id": "1", "score": 0.5},
+    ),
+    "generations": (
+        GENERATIONS,
+        {name: None for name in GENERATIONS.names} | {"request_key": "k", "sample": 0, "text": "a"},
+    ),
+    "translations": (
+        TRANSLATIONS,
+        {"instance_id": "i", "sample": 1, "lang": "und", "text": ""},
+    ),
+    "instances": (
+        instances_schema(FACTORS),
+        {
+            "instance_id": "i",
+            "benchmark": "b",
+            "task": "t",
+            "lang": "en",
+            "depth": None,
+            "length": 0,
+            "there": False,
+            "example_id": "q",
+            "prompt": [
+                {"role": "instruction", "source": None, "start": None, "end": None, "text": "x"},
+                {"role": "needle", "source": "c/en/1", "start": 0, "end": 4, "text": None},
+            ],
+            "references": ["a"],
+            "metric": "exact",
+            "max_new_tokens": 5,
+            "n_tokens": 7,
+        },
+    ),
+    "scores": (
+        scores_schema(FACTORS),
+        {
+            "instance_id": "i",
+            "sample": 0,
+            "model": "m",
+            "metric": "exact",
+            "value": 1.0,
+            "verdict": "match:raw:0",
+            "finish_reason": "stop",
+            "example_id": "q",
+            "task": "t",
+            "lang": "en",
+            "depth": 0.5,
+            "length": 4096,
+            "there": True,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ROWS)
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_rows_come_back_as_they_went(tmp_path: Path, kind: str, n: int) -> None:
+    schema, row = ROWS[kind]
+    write_table(pa.Table.from_pylist([row] * n, schema=schema), tmp_path / "x.parquet")
+    back = read_table(tmp_path / "x.parquet")
+    assert back.schema.equals(schema)
+    assert back.to_pylist() == [row] * n
+
+
+def test_the_columns_that_are_contracts() -> None:
+    assert [field.name for field in SPAN] == ["role", "source", "start", "end", "text"]
+    names = instances_schema(FACTORS).names
+    assert names[:3] == ["instance_id", "benchmark", "task"]
+    assert names[3:7] == list(FACTORS)
+    assert names[7:] == [
+        "example_id",
+        "prompt",
+        "references",
+        "metric",
+        "max_new_tokens",
+        "n_tokens",
+    ]
+
+
+def test_the_metadata_say_what_the_file_was_made_from(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in").mkdir()
+    Path("in/a.txt").write_text("a")
+    write_table(TABLE, "out/x.parquet", inputs=["in/a.txt"], config={"seed": 1}, notes={"n": [1]})
+    found = metadata(Path("out/x.parquet"))
+    assert found["needlework.version"] == __version__
+    assert found["needlework.config"] == config_digest({"seed": 1})
+    assert json.loads(found["needlework.inputs"]) == {"in/a.txt": file_digest("in/a.txt")}
+    assert json.loads(found["needlework.n"]) == [1]
+
+
+def test_the_digests_notice_a_change(tmp_path: Path) -> None:
+    source = tmp_path / "a.txt"
+    seen = set()
+    for text, config in (("a", {"k": 1}), ("b", {"k": 1}), ("a", {"k": 2}), ("a", ["k", 1])):
+        source.write_text(text)
+        write_table(TABLE, tmp_path / "x.parquet", inputs=[source], config=config)
+        seen.add((tmp_path / "x.parquet").read_bytes())
+    assert len(seen) == 4
+
+
+def test_the_digest_of_a_configuration_does_not_depend_on_the_order_of_its_keys() -> None:
+    one = {"a": 1, "b": {"c": [1, 2], "d": None}}
+    other = {"b": {"d": None, "c": [1, 2]}, "a": 1}
+    assert config_digest(one) == config_digest(other)
+    assert config_digest({"a": (1, 2)}) == config_digest({"a": [1, 2]})
+    for changed in ({"a": 1, "b": {"c": [2, 1], "d": None}}, {"a": 1}, {"a": "1"}, None):
+        assert config_digest(changed) != config_digest(one)
+
+
+def test_the_digest_of_a_file_is_its_sha256(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"abc")
+    assert file_digest(tmp_path / "x") == (
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    )
+
+
+def test_a_second_write_gives_the_same_bytes(tmp_path: Path) -> None:
+    rows = pa.Table.from_pylist([ROWS["instances"][1]] * 50, schema=ROWS["instances"][0])
+    for name in ("x", "y"):
+        write_table(rows, tmp_path / name, inputs=[__file__], config={"a": 1}, notes={"b": 2})
+    assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()
+
+
+def test_the_bytes_do_not_depend_on_how_the_table_came_to_be(tmp_path: Path) -> None:
+    whole = pa.concat_tables([TABLE, TABLE])
+    write_table(whole, tmp_path / "x")
+    write_table(whole.combine_chunks(), tmp_path / "y")
+    assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()
+
+
+def test_no_path_of_this_machine_is_recorded(tmp_path: Path, monkeypatch) -> None:
+    """The same inputs give the same bytes wherever they lie."""
+    written = []
+    for folder in ("one", "another"):
+        work = tmp_path / folder
+        work.mkdir()
+        monkeypatch.chdir(work)
+        (work / "below.txt").write_text("x")
+        resource = records.ROOT / "resources/prompts/mlneedle/exact.txt"
+        inputs = [work / "below.txt", "below.txt", resource]
+        write_table(TABLE, work / "out.parquet", inputs=inputs)
+        written.append((work / "out.parquet").read_bytes())
+        names = json.loads(metadata(work / "out.parquet")["needlework.inputs"])
+        assert set(names) == {"below.txt", "resources/prompts/mlneedle/exact.txt"}
+    assert written[0] == written[1]
+    assert str(tmp_path).encode() not in written[0]
+    assert str(records.ROOT).encode() not in written[0]
+
+
+def test_of_an_input_elsewhere_only_the_name_is_recorded(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "answers.jsonl").write_text("x")
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    write_table(TABLE, "x", inputs=[tmp_path / "answers.jsonl"])
+    assert list(json.loads(metadata(Path("x"))["needlework.inputs"])) == ["answers.jsonl"]
+
+
+def test_the_names_of_resources_are_the_same_inside_the_repository(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(records.ROOT)
+    write_table(TABLE, tmp_path / "x", inputs=["resources/sources.yaml"])
+    monkeypatch.chdir(tmp_path)
+    write_table(TABLE, tmp_path / "y", inputs=[records.ROOT / "resources/sources.yaml"])
+    assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()
+
+
+def test_notes_come_back(tmp_path: Path) -> None:
+    notes = {"left_out": {"no_answer_left": 2}, "title": "Türme", "nothing": None}
+    write_table(TABLE, tmp_path / "x", config={"a": 1}, notes=notes)
+    assert read_notes(tmp_path / "x") == notes
+    write_table(TABLE, tmp_path / "x")
+    assert read_notes(tmp_path / "x") == {}
+
+
+# Whole or not at all
+
+
+class Unwritable(Exception):
+    pass
+
+
+def _half(table: pa.Table, path: Path, **options: object) -> None:
+    Path(path).write_bytes(b"PAR1 half a file")
+    raise Unwritable
+
+
+def _refuse(self: Path, target: Path) -> None:
+    raise Unwritable
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "fails"),
+    [(pq, "write_table", _half), (Path, "replace", _refuse)],
+    ids=["halfway", "at the end"],
+)
+def test_a_failed_write_changes_nothing(tmp_path: Path, monkeypatch, where, what, fails) -> None:
+    path = tmp_path / "x.parquet"
+    write_table(TABLE, path)
+    before = path.read_bytes()
+    monkeypatch.setattr(where, what, fails)
+    for target in (path, tmp_path / "new.parquet"):
+        with pytest.raises(Unwritable):
+            write_table(TABLE.slice(0, 1), target)
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
+    """A real write that fails: more than the process may write into one file."""
+    import resource
+    import signal
+
+    big = pa.table({"text": [os.urandom(64).hex() for _ in range(20000)]})
+    old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    old_limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, old_limit[1]))
+    try:
+        with pytest.raises(OSError):
+            write_table(big, tmp_path / "x.parquet")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
+        signal.signal(signal.SIGXFSZ, old_handler)
+    assert list(tmp_path.iterdir()) == []
+
+
+# Read or refused
+
+
+def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "en.parquet"
+    for read in (read_table, read_names, read_notes):
+        with pytest.raises(UserError, match=r"en\.parquet does not exist: run the rule"):
+            read(path)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PAR1", b"not Parquet at all", b"PAR1" + bytes(100) + b"PAR1"]
+)
+def test_what_is_not_parquet_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "en.parquet"
+    path.write_bytes(content)
+    for read in (read_table, read_names, read_notes):
+        with pytest.raises(UserError) as raised:
+            read(path)
+        message = str(raised.value)
+        assert str(path) in message and "corrupt; delete it and run again" in message
+        assert "\n" not in message
+
+
+def test_no_damage_goes_unnoticed(tmp_path: Path) -> None:
+    """Every byte in turn is turned over: no other error than ours, and no other rows."""
+    _, row = ROWS["questions"]
+    rows = [row | {"example_id": str(i), "context": f"Der Turm {i} " * 4} for i in range(20)]
+    table = pa.Table.from_pylist(rows, schema=QUESTIONS)
+    good, bad = tmp_path / "good.parquet", tmp_path / "bad.parquet"
+    write_table(table, good, config={"a": 1})
+    data = good.read_bytes()
+    refused = 0
+    for i in range(len(data)):
+        damaged = bytearray(data)
+        damaged[i] ^= 0xFF
+        bad.write_bytes(damaged)
+        try:
+            # As the workflow reads: with the names of what it needs.
+            assert read_table(bad, QUESTIONS.names).to_pylist() == rows, f"byte {i}"
+        except UserError:
+            refused += 1
+    assert refused > len(data) / 2
+
+
+def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    write_table(TABLE, path)
+    data = path.read_bytes()
+    for size in range(0, len(data), 13):
+        path.write_bytes(data[:size])
+        with pytest.raises(UserError):
+            read_table(path)
+
+
+def test_a_column_that_an_older_version_did_not_have(tmp_path: Path) -> None:
+    path = tmp_path / "en.parquet"
+    write_table(TABLE.drop_columns("text"), path)
+    with pytest.raises(
+        UserError, match=r"en\.parquet has no column 'text': .*another version; delete"
+    ):
+        read_table(path, ["passage_id", "text"])
+
+
+def test_columns_come_as_they_are_asked_for(tmp_path: Path) -> None:
+    write_table(TABLE, tmp_path / "x")
+    assert read_table(tmp_path / "x", ["text"]).column_names == ["text"]
+    assert read_table(tmp_path / "x", ["text", "passage_id"]).column_names == ["text", "passage_id"]
+    assert read_names(tmp_path / "x") == ["passage_id", "text"]
+
+
+def test_a_folder_named_like_a_partition_adds_no_column(tmp_path: Path) -> None:
+    path = tmp_path / "run=3/lang=en/x.parquet"
+    write_table(TABLE, path)
+    assert read_table(path).column_names == PASSAGES.names
+
+
+# Names of prompts
+
+
+def test_an_instance_id_depends_on_each_of_its_parts() -> None:
+    base = ("mlneedle", "exact", {"lang": "en", "depth": 0.5, "there": None}, "prompt")
+    ids = {
+        instance_id(*base),
+        instance_id("other", *base[1:]),
+        instance_id(base[0], "existence", *base[2:]),
+        instance_id(*base[:2], {**base[2], "lang": "de"}, base[3]),
+        instance_id(*base[:2], {**base[2], "depth": 0.25}, base[3]),
+        instance_id(*base[:3], "prompt "),
+    }
+    assert len(ids) == 6 and all(len(i) == 64 for i in ids)
+
+
+def test_an_instance_id_does_not_depend_on_the_order_of_the_factors() -> None:
+    assert instance_id("b", "t", {"x": 1, "y": 2}, "p") == instance_id(
+        "b", "t", {"y": 2, "x": 1}, "p"
+    )
+
+
+def test_an_instance_id_is_the_same_on_every_machine() -> None:
+    """A recorded value: results of different machines and years are joined by it."""
+    factors = {"needle_lang": "zh", "depth": None, "length": 4096, "needle_present": False}
+    assert instance_id("mlneedle", "exact", factors, "塔") == (
+        "fe920dac96162ede02f266be63d3a03785b19adda5ba1aa9a34a72b3975b0657"
+    )
