@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=70000)
     parser.add_argument("--dimensions", type=int, default=768)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=4)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     parser.add_argument("--peak", nargs=2, metavar=("FOLDER", "WAY"), help=argparse.SUPPRESS)
     args = parser.parse_args()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from needlework.metrics.containment import contains, normalise
+from needlework.metrics.normalisation import contains, normalise
 from needlework.prompt import Documents, render, span_text
 from needlework.records import read_table
 from needlework.tokenizers import Tokenizer, word_starts

@@ -215,7 +215,7 @@ def test_other_languages_have_a_row_of_their_own_in_figure4(scores):
     greek = scores.assign(needle_lang=scores["needle_lang"].replace("hi", "el"))
     data = FIGURES["figure4"].data(greek, NUMBERS, SETTINGS)
     assert set(data["resources"]) == {"high and medium", "low", "other"}
-    assert "Other resource" not in words(FIGURES["figure4"].draw(data, SETTINGS))
+    assert "Other languages" in words(FIGURES["figure4"].draw(data, SETTINGS))
 
 
 def test_missing_answers_are_counted_in_the_small_print(scores):

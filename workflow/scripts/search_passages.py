@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from needlework.job import running
-from needlework.metrics.containment import contains, normalise
+from needlework.metrics.normalisation import contains, normalise
 from needlework.records import read_table
 from needlework.retrieval import AnswerFree, draw, search
 from needlework.shards import count_rows, read_array, read_texts, shard_rows, write_array

@@ -128,7 +128,7 @@ class SentenceTransformerEmbedder:
         self,
         name: str,
         revision: str | None = None,
-        batch_size: int = 32,
+        batch_size: int = 64,
         device: str = "auto",
         max_tokens: int | None = None,
         threads: int = 1,

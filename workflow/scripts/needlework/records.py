@@ -153,21 +153,21 @@ def write_table(
         "needlework.inputs": json.dumps({_name(p): file_digest(p) for p in inputs}, sort_keys=True),
         **{f"needlework.{key}": json.dumps(value) for key, value in (notes or {}).items()},
     }
-    table = table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     try:
-        pq.write_table(
-            table,
+        with pq.ParquetWriter(
             part,
+            table.schema,
             compression="zstd",
             use_dictionary=_repeating(table.schema),
             data_page_size=page_bytes,
-            row_group_size=max(1, table.num_rows),
-            # The store of Arrow's schema is text that grows with the metadata; Parquet's own suffices.
+            # Arrow's schema as text would be larger than the small tables; Parquet's own suffices.
             store_schema=False,
             write_page_checksum=True,
-        )
+        ) as writer:
+            writer.write_table(table, row_group_size=max(1, table.num_rows))
+            writer.add_key_value_metadata(metadata)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -194,19 +194,18 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> pa.Tab
 
     Raises UserError where the file is missing, is not Parquet, or lacks one of `columns`.
     """
-    with _reading(path):
-        table = pq.read_table(
-            path,
-            columns=None if columns is None else list(columns),
-            page_checksum_verification=True,
-        )
-        missing = sorted(set(columns or ()) - set(table.column_names))
+    missing = sorted(set(columns or ()) - set(read_names(path)))
     if missing:
         raise UserError(
             f"{path} has no column {missing[0]!r}: it was written by another version; delete it and "
             "run again."
         )
-    return table
+    with _reading(path):
+        return pq.read_table(
+            path,
+            columns=None if columns is None else list(columns),
+            page_checksum_verification=True,
+        )
 
 
 @contextmanager
@@ -217,8 +216,9 @@ def _reading(path: str | Path) -> Iterator[None]:
     except FileNotFoundError:
         raise UserError(f"{path} does not exist: run the rule that makes it.") from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = str(error).partition("\n")[0]
         raise UserError(
-            f"{path} cannot be read as Parquet ({error}): it is corrupt; delete it and run again."
+            f"{path} cannot be read as Parquet ({reason}): it is corrupt; delete it and run again."
         ) from None
 
 

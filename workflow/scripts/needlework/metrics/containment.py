@@ -1,92 +1,13 @@
-"""Exact accuracy: an answer is right if it contains an accepted answer (MLNeedle, section 2.4).
-
-The same normalisation decides which passages are no distractors because they hold an answer.
-"""
+"""Exact accuracy: an answer is right if it contains an accepted answer (MLNeedle, section 2.4)."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-# Hyphens, apostrophes and dots of other scripts that stand inside words as the ASCII ones do.
-_SAME_AS = {
-    **dict.fromkeys("\u2010\u2011", "-"),
-    **dict.fromkeys("\u2018\u2019\u05f3", "'"),
-    **dict.fromkeys("\u00b7\u2022\u2027\u30fb", "."),
-    **dict.fromkeys("\u066b\u066c", ","),
-}
-# The tatweel only stretches a line, and Arabic is written with or without the vowel marks.
-_OPTIONAL = frozenset("\u0640\u0670") | {chr(code) for code in range(0x064B, 0x0653)}
-
-_JOINERS = "'.,-"
-_WITHIN_NUMBER = re.compile(r"(?<=[0-9])['.,](?=[0-9])")
-_WITHIN_WORD = re.compile(rf"(?<=[^\s{_JOINERS}])['.-](?=[^\s{_JOINERS}])")
-_BETWEEN_DIGITS = re.compile(r"(?<=[0-9])-(?=[0-9])")
-_OTHER_JOINERS = re.compile(rf"[{_JOINERS}]")
-
-
-class _Characters(dict):
-    """The table of `str.translate`, filled as characters are met (there are 1.1 million)."""
-
-    def __missing__(self, code: int) -> str:
-        character = chr(code)
-        category = unicodedata.category(character)
-        if character in _JOINERS:
-            new = character
-        elif character in _SAME_AS:
-            new = _SAME_AS[character]
-        elif character in _OPTIONAL or category == "Cf":
-            new = ""
-        elif category == "Nd":
-            new = str(unicodedata.decimal(character))
-        elif category.startswith("P"):
-            new = " "
-        else:
-            new = character
-        self[code] = new
-        return new
-
-
-_CHARACTERS = _Characters()
-
-
-def normalise(text: str) -> str:
-    """`text` in the form in which answers are compared, the same for every language.
-
-    - NFKC, case folded, white space collapsed and stripped.
-    - Decimal digits of every script become ASCII digits.
-    - Invisible format characters, the Arabic tatweel and the Arabic vowel marks go. Other
-      diacritics stay: in Vietnamese or Hindi they make another word.
-    - Punctuation (Unicode category P) goes without a trace inside a word or a number
-      ("U.S." -> "us", "O'Neill" -> "oneill", "co-op" -> "coop", "1,000" and "1.000" -> "1000", so
-      also "19.42" -> "1942"). Everywhere else it separates and becomes a space
-      ("and/or" -> "and or", "Paris,France" -> "paris france", "1914-1918" -> "1914 1918").
-    - Symbols (category S: "$", "+", "°") stay.
-
-    A character's fate hangs on its direct neighbours alone, so a piece of a text that is cut at
-    word boundaries still is a piece of it afterwards. The function is idempotent.
-    """
-    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    text = text.translate(_CHARACTERS)
-    text = _WITHIN_NUMBER.sub("", text)
-    text = _BETWEEN_DIGITS.sub(" ", text)
-    text = _WITHIN_WORD.sub("", text)
-    text = _OTHER_JOINERS.sub(" ", text)
-    # Characters that something held apart may compose now.
-    return unicodedata.normalize("NFC", " ".join(text.split()))
-
+from needlework.metrics.normalisation import contains, normalise
 
 _normalised_reference = lru_cache(maxsize=65536)(normalise)
-
-
-def contains(reference: str, prediction: str) -> bool:
-    """Whether `prediction` holds `reference`, both already normalised.
-
-    A reference of which nothing is left (an answer made of punctuation) is held by no text.
-    """
-    return bool(reference) and reference in prediction
 
 
 def score(prediction: str, translated: str | None, references: Iterable[str]) -> tuple[float, str]:

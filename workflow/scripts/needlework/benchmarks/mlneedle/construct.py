@@ -24,7 +24,7 @@ from needlework.benchmarks.mlneedle.plan import (
 )
 from needlework.budget import Candidates, Filling, Frame, LineCosts, fill, line
 from needlework.errors import UserError
-from needlework.metrics.containment import normalise
+from needlework.metrics.normalisation import normalise
 from needlework.progress import progress
 from needlework.prompt import literal, read_template
 from needlework.records import SPAN, instance_id, instances_schema
@@ -80,17 +80,18 @@ def _items(chosen: Mapping[str, Any], tables: Tables) -> tuple[list[Item], dict[
     """The sampled questions of the slice's needle language, in the order of their ids."""
     needle_lang, question_lang = chosen["needle_lang"], chosen["question_lang"]
     rows = {lang: _by_id(table) for lang, table in tables["questions"].items()}
-    shared = set(rows[needle_lang]) & set(rows[question_lang])
-    for lang in chosen["aligned"]:
-        shared &= set(rows[lang])
-    if not shared:
-        raise UserError(
-            f"benchmarks.mlneedle: {chosen['needles']} has no item in all of "
-            f"{', '.join(sorted({needle_lang, question_lang, *chosen['aligned']}))}: set `aligned: false`, "
-            "choose fewer languages, or use `needles: xquad`, whose items are aligned in all languages."
-        )
     # Aligned samples are the same items in every language; others are drawn for each by itself.
     draw = "aligned" if chosen["aligned"] else needle_lang
+    needed = {needle_lang, question_lang}
+    if chosen["aligned"]:
+        needed |= set(chosen["answer_languages"])
+    shared = set.intersection(*(set(rows[lang]) for lang in needed))
+    if not shared:
+        raise UserError(
+            f"benchmarks.mlneedle: {chosen['needles']} has no item in all of {', '.join(sorted(needed))}: "
+            "set `aligned: false`, name fewer `answer_languages`, or use `needles: xquad`, whose items "
+            "are in all of its languages."
+        )
     ranked = sorted(shared, key=lambda i: rank_key(NAME, "questions", chosen["seed"], draw, i))
     languages = dict.fromkeys([needle_lang, question_lang, *chosen["answer_languages"]])
     items, dropped = [], 0

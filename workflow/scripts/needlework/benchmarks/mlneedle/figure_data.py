@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from needlework import published as publications
 from needlework import seeding
-from needlework.benchmarks.mlneedle import cells, tables
+from needlework.benchmarks.mlneedle import cells, table_data
 from needlework.benchmarks.mlneedle.cells import COMPARISON, MEASURES, Settings
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def figure1(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -
     """
     exact = _chosen(scores)
     alike = exact[exact["needle_lang"] == exact["haystack_lang"]]
-    table = tables.table2(alike, published, settings)
+    table = table_data.table2(alike, published, settings)
     diagonal = table["needle_lang"] == table["haystack_lang"]
     shown = diagonal & ((table["length"] == "average") | (table["source"] == "published"))
     return _ordered(table[shown], settings, "needle_lang")
@@ -45,7 +45,7 @@ def figure3(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -
     import pandas as pd
 
     exact = _chosen(scores)
-    table = tables.table2(exact[exact["haystack_lang"] == "en"], published, settings)
+    table = table_data.table2(exact[exact["haystack_lang"] == "en"], published, settings)
     english = (table["haystack_lang"] == "en") & (table["length"] != "average")
     table = table[english].astype({"length": "int64"})
     baseline = cells.summarise(exact[exact["length"] == 0], ["model", "needle_lang"])
@@ -84,7 +84,7 @@ def figure5(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -
             cell = cells.measure(drawn.iloc[:size])
             labels = {"model": model, "source": "ours", "length": int(length), "size": size}
             if size == len(group):
-                cell |= tables.compared_with_table1(cell, group, published, settings, model)
+                cell |= table_data.compared_with_table1(cell, group, published, settings, model)
             rows.append(labels | cell)
     columns = ["model", "source", "length", "size", *MEASURES, *COMPARISON]
     return _ordered(pd.DataFrame(rows, columns=columns), settings, "length", "size")

@@ -53,7 +53,7 @@ def figure1(data: pd.DataFrame, settings: Settings) -> Figure:
     ring = [*range(len(langs)), 0]
     looked = _looks(ours, settings)
     with style():
-        figure = parts.figure_of(COLUMN, COLUMN * 1.3)
+        figure = parts.figure_of(COLUMN, COLUMN * 1.22)
         ax: Any = figure.add_subplot(projection="polar")
         ax.set_theta_offset(math.pi / 2)
         ax.set_theta_direction(-1)
@@ -70,7 +70,10 @@ def figure1(data: pd.DataFrame, settings: Settings) -> Figure:
             theta = [angles[k] for k in ring]
             parts.printed(ax, theta, values, PUBLISHED_COLOUR, marker, name)
         ax.set_xticks(angles, [language_name(lang) for lang in langs])
-        ax.tick_params(axis="x", pad=3)
+        ax.tick_params(axis="x", pad=-1)
+        for label, angle in zip(ax.get_xticklabels(), angles, strict=True):
+            sideways = round(math.sin(angle), 6)
+            label.set_ha("left" if sideways > 0 else "right" if sideways < 0 else "center")
         ax.set_ylim(0, 1)
         ax.set_yticks([0.25, 0.5, 0.75, 1.0], ["0.25", "0.5", "0.75", "1"], color="#555555", size=6)
         ax.set_rlabel_position(180 / len(langs))
@@ -110,8 +113,14 @@ def figure4(data: pd.DataFrame, settings: Settings) -> Figure:
     """Rows: resources of the needle's language; columns: lengths; one line a model."""
     if data.empty:
         return _nothing("no model answered prompts with a haystack")
-    groups = {**RESOURCES, "other": ()}
-    rows = [name for name in groups if name in set(data["resources"])]
+    titles = {
+        **{
+            name: f"{name.capitalize()} resource\n({', '.join(RESOURCES[name])})"
+            for name in RESOURCES
+        },
+        "other": "Other languages",
+    }
+    rows = [name for name in titles if name in set(data["resources"])]
     here = sorted(set(data["length"]))
     with style():
         figure, panels = parts.grid(len(rows) * len(here), ncols=len(here))
@@ -124,8 +133,7 @@ def figure4(data: pd.DataFrame, settings: Settings) -> Figure:
             if row == rows[0]:
                 ax.set_title(_tokens(length))
             if length == here[-1]:
-                langs = f"\n({', '.join(groups[row])})" if groups[row] else "languages"
-                parts.row_title(ax, f"{row.capitalize()} resource{langs}")
+                parts.row_title(ax, titles[row])
         parts.outer_labels(panels, _position_words(data), "Exact accuracy")
         parts.legend(figure, panels)
         parts.footnote(figure, f"{_counted(data)} {INTERVALS}")

@@ -105,6 +105,7 @@ def settings(config: Mapping[str, Any], name: str, lengths: list[int]) -> dict[s
         "needles",
         "haystack",
         "seed",
+        "aligned",
         "question_lang",
         "questions",
         "tasks",
@@ -115,7 +116,6 @@ def settings(config: Mapping[str, Any], name: str, lengths: list[int]) -> dict[s
     # In whatever order they were written, the prompts are the same.
     chosen["answer_languages"] = sorted(config["answer_languages"])
     chosen |= {"needle_lang": needle, "haystack_lang": haystack}
-    chosen["aligned"] = sorted(config["needle_languages"]) if config["aligned"] else []
     if haystack != NO_HAYSTACK:
         own = ("positions", "retrieval", "needle_absent", "truncate_last", "answer_buffer")
         chosen |= {key: config[key] for key in own}
@@ -133,7 +133,6 @@ def question_languages(chosen: Mapping[str, Any]) -> list[str]:
             chosen["needle_lang"],
             chosen["question_lang"],
             *chosen["answer_languages"],
-            *chosen["aligned"],
         }
     )
 
@@ -166,6 +165,8 @@ def result_settings(config: Mapping[str, Any]) -> dict[str, Any]:
         **own["comparisons"],
         "setup": {
             **{key: own[key] for key in ("needles", "haystack", "aligned", "truncate_last")},
+            "mlqa_split": config["sources"]["mlqa"]["split"],
+            "passages": config["sources"]["mmarco"]["passages"],
             "embedder": embedder.get("name", embedder["kind"]),
             "translator": config["translators"][config["translation"]["translator"]]["kind"],
         },

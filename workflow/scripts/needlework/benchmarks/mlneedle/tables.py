@@ -1,37 +1,33 @@
-"""MLNeedle's tables: the paper's four, and those its reviewers missed.
+"""MLNeedle's tables: the numbers of `table_data`, laid out in LaTeX as the paper's.
 
-Each is tidy, one cell a row, with its uncertainty and the paper's number beside it, and has a layout
-in LaTeX that follows the paper's.
+Below each number stands its interval, and below that the paper's number in italics.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
-from needlework import published as publications
-from needlework import stats
-from needlework.benchmarks.mlneedle import cells, layouts
-from needlework.benchmarks.mlneedle.cells import COMPARISON, MEASURES, POSITIONS, Settings
+from needlework import latex
+from needlework.benchmarks.mlneedle import cells, table_data
+from needlework.benchmarks.mlneedle.cells import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
 
-VARIANT = ("question_lang", "retrieval")
-# Two models answered the same prompt where these agree.
-PAIR_KEY = (
-    "example_id",
-    "needle_lang",
-    "haystack_lang",
-    "question_lang",
-    "retrieval",
-    "position",
-    "length",
-    "sample",
+Row = Mapping[str, Any]
+Body = list[Sequence[str] | None]
+
+LEGEND = (
+    r"In brackets: 95\% intervals over questions. In italics: the paper's numbers, and whether our "
+    "interval covers them ($=$), lies below ($<$) or above them ($>$), or that this cannot be told "
+    "($?$; the CSV says why)."
 )
-GREEDY = " (greedy)"
+INTERVALS = r"In brackets: 95\% intervals over questions."
+MARKS = {"covers": "=", "below": "<", "above": ">"}
 
 
 @dataclass(frozen=True)
@@ -48,408 +44,336 @@ class Table:
     layout: Callable[[pd.DataFrame, str], str]
 
 
-def table1(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """Accuracy by context length, the mean over baseline and lengths, and effective lengths.
-
-    `column` is claimed_length, effective_length, baseline, a length in tokens, or average. Of the
-    first two `value` is a number of tokens, 0 where no length keeps 75% of the baseline.
-    """
-    rows: list[dict[str, object]] = []
-    exact = scores[scores["task"] == "exact"]
-    for variant, model, mine in _models(exact, settings):
-        name = settings.get("published", {}).get(model, "")
-        labels = {**_labels(variant), "model": model, "source": "ours"}
-        groups = {int(length): group for length, group in mine.groupby("length")}
-        measured = {length: cells.measure(group) for length, group in groups.items()}
-        means = {length: float(cell["value"]) for length, cell in measured.items()}
-        baseline = means.pop(0, None)
-        for column, tokens in (
-            ("claimed_length", settings.get("claimed_length", {}).get(model)),
-            ("effective_length", stats.effective_length(means, baseline)),
-        ):
-            cell = dict.fromkeys(MEASURES, math.nan)
-            cell["value"] = math.nan if tokens is None else float(tokens)
-            number = publications.lookup(published, "table1", name, column)
-            rows.append(labels | {"column": column} | cell | cells.compared(cell, number, None))
-        for length, cell in measured.items():
-            number = publications.lookup(published, "table1", name, _column(length))
-            obstacle = _full_set_obstacle(settings, variant, groups[length])
-            share = float(cell["value"]) / baseline if baseline else math.nan
-            rows.append(
-                labels
-                | {"column": _column(length), "share_of_baseline": share}
-                | cell
-                | cells.compared(cell, number, obstacle)
-            )
-        cell = cells.measure(mine, strata="length")
-        number = publications.lookup(published, "table1", name, "average")
-        obstacle = _average_obstacle(settings, variant, mine, published, "table1", name)
-        rows.append(labels | {"column": "average"} | cell | cells.compared(cell, number, obstacle))
-    for name in _not_run(published, "table1", settings, exact):
-        rows += [
-            {"model": name, "column": column, **number}
-            for column, number in _printed(published, "table1", name)
-        ]
-    return _frame(rows, ["model", "source", "column", "share_of_baseline"])
-
-
-def table2(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """Accuracy by needle and haystack language, at every length and (`length` average) over them.
-
-    The paper's caption says average, but its numbers are those of each model's longest length
-    (docs/fidelity.md): ours of that length are compared with them.
-    """
-    rows: list[dict[str, object]] = []
-    exact = scores[(scores["task"] == "exact") & (scores["length"] > 0)]
-    for variant, model, mine in _models(exact, settings):
-        name = settings.get("published", {}).get(model, "")
-        longest = publications.lookup(published, "table1", name, "claimed_length")
-        theirs = 0 if longest is None else int(longest.value)
-        here = cells.lengths(mine)
-        groups = dict(list(mine.groupby(["haystack_lang", "needle_lang"])))
-        for haystack in cells.languages(mine["haystack_lang"]):
-            for needle in cells.languages(mine["needle_lang"]):
-                group = groups.get((haystack, needle))
-                if group is None:
-                    continue
-                obstacle = cells.obstacle(settings, variant, group, position=POSITIONS)
-                paper = publications.lookup(published, "table2", f"{name}/{haystack}", needle)
-                for length in [None, *here]:
-                    part = group if length is None else group[group["length"] == length]
-                    cell = cells.measure(part, strata="length")
-                    same = theirs == length or here == [theirs]
-                    reason = None if same else f"the paper's is of {theirs} tokens alone"
-                    number = paper if same or length is None else None
-                    rows.append(
-                        _labels(variant)
-                        | {"model": model, "source": "ours"}
-                        | {"haystack_lang": haystack, "needle_lang": needle}
-                        | {"length": "average" if length is None else str(length)}
-                        | cell
-                        | cells.compared(cell, number, obstacle or reason)
-                    )
-    for name in _not_run(published, "table2", settings, exact):
-        model, haystack = name.rsplit("/", 1)
-        longest = publications.lookup(published, "table1", model, "claimed_length")
-        theirs = "" if longest is None else str(int(longest.value))
-        rows += [
-            {"model": model, "haystack_lang": haystack, "needle_lang": needle}
-            | {"length": theirs, **number}
-            for needle, number in _printed(published, "table2", name)
-        ]
-    return _frame(rows, ["model", "source", "haystack_lang", "needle_lang", "length"])
-
-
-def table3(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """Base models against their instruction-tuned variants; see `_pairs` for the columns."""
-    return _pairs(scores, published, settings, settings.get("instruction_tuning", ()), "table3")
-
-
-def table4(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """Greedy decoding against sampling; see `_pairs` for the columns."""
-    return _pairs(scores, published, settings, settings.get("decoding", ()), "table4")
-
-
-def existence(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """Existence accuracy where the needle is present (the paper's), where absent, and their mean.
-
-    A model that always answers Yes has 1, 0 and 0.5. `length` is a length in tokens or `all`.
-    """
-    rows: list[dict[str, object]] = []
-    asked = scores[(scores["task"] == "existence") & (scores["length"] > 0)]
-    for variant, model, mine in _models(asked, settings):
-        for length in [None, *cells.lengths(mine)]:
-            part = mine if length is None else mine[mine["length"] == length]
-            present = part["needle_present"].astype(bool)
-            kinds = {"present": part[present], "absent": part[~present]}
-            if present.any() and not present.all():
-                kinds["balanced"] = part
-            rows += [
-                _labels(variant)
-                | {"model": model, "source": "ours"}
-                | {"length": "all" if length is None else str(length), "needle": kind}
-                | cells.measure(group, strata="needle_present")
-                for kind, group in kinds.items()
-                if len(group)
-            ]
-    return _frame(rows, ["model", "source", "length", "needle"], compared=False)
-
-
-def closed_book(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """Accuracy without any passage, and of the same questions with the needle alone (baseline).
-
-    The first is what a model knows, or has seen, without reading. `needle_lang` may be `all`.
-    """
-    rows: list[dict[str, object]] = []
-    short = scores[(scores["length"] == 0) & scores["task"].isin(["closed_book", "exact"])]
-    closed = short[short["task"] == "closed_book"]
-    for variant, model, mine in _models(closed, settings):
-        questions = short[(short["model"] == model) & (short["question_lang"] == variant[0])]
-        for needle in [None, *cells.languages(mine["needle_lang"])]:
-            for task, column in (("closed_book", "closed_book"), ("exact", "baseline")):
-                part = questions[questions["task"] == task]
-                part = part if needle is None else part[part["needle_lang"] == needle]
-                if len(part):
-                    rows.append(
-                        {"question_lang": variant[0], "retrieval": "none", "model": model}
-                        | {"source": "ours", "needle_lang": needle or "all", "column": column}
-                        | cells.measure(part)
-                    )
-    return _frame(rows, ["model", "source", "needle_lang", "column"], compared=False)
-
-
-def translation_ceiling(
-    ceilings: pd.DataFrame, published: pd.DataFrame, settings: Settings
-) -> pd.DataFrame:
-    """The share of gold answers that survive translation into English, by language.
-
-    `ceilings` has columns lang, n (answers translated) and n_survived (of them still right).
-    """
-    import pandas as pd
-
-    rows = []
-    counts = ceilings.groupby("lang")[["n", "n_survived"]].sum()
-    for lang in cells.languages(counts.index):
-        n, survived = int(counts.loc[lang, "n"]), int(counts.loc[lang, "n_survived"])
-        value = survived / n if n else math.nan
-        low, high = stats.wilson(value, n)
-        rows.append((lang, value, n, stats.standard_error(value, n), low, high))
-    return pd.DataFrame(rows, columns=["lang", "value", "n", "se", "ci_low", "ci_high"])
-
-
-def _pairs(
-    scores: pd.DataFrame,
-    published: pd.DataFrame,
-    settings: Settings,
-    pairs: Iterable[Sequence[str]],
-    table: str,
-) -> pd.DataFrame:
-    """Both models of each pair, and the second less the first on the prompts that both answered.
-
-    `pair` is "first|second", `role` first, second or delta. Rows of role delta have an interval of
-    the paired difference, McNemar's exact p, and how many prompts only one of the two got right.
-    """
-    exact = scores[scores["task"] == "exact"]
-    rows: list[dict[str, object]] = []
-    lines: set[str] = set()
-    for first, second in pairs:
-        names = {
-            role: _printed_name(published, table, settings, model)
-            for role, model in (("first", first), ("second", second))
-            if (exact["model"] == model).any()
-        }
-        if len(names) == 2 and all(names.values()):
-            names["delta"] = "delta"
-        lines |= set(names.values())
-        for variant in cells.variants(exact):
-            here = cells.select(exact, variant)
-            one, two = here[here["model"] == first], here[here["model"] == second]
-            labels = _labels(variant) | {"pair": f"{first}|{second}", "source": "ours"}
-            for role, model, part in (
-                ("first", first, one),
-                ("second", second, two),
-                ("delta", "delta", _paired(one, two)),
-            ):
-                name = names.get(role, "")
-                # Table 3 prints an instruction-tuned model's greedy numbers without saying so.
-                sampled = role != "first" and names.get("second", "") == (
-                    settings.get("published", {}).get(second, "") + GREEDY
-                )
-                reason = "the paper's is of greedy decoding" if sampled else None
-                for length in [*sorted({int(n) for n in part["length"]}), None]:
-                    if part.empty:
-                        continue
-                    among = part if length is None else part[part["length"] == length]
-                    if role == "delta":
-                        cell = _delta(among, _at(one, length), _at(two, length))
-                    else:
-                        cell = cells.measure(among, strata="length")
-                    obstacle = (
-                        _average_obstacle(settings, variant, among, published, table, name)
-                        if length is None
-                        else _full_set_obstacle(settings, variant, among)
-                    )
-                    column = "average" if length is None else _column(length)
-                    number = publications.lookup(published, table, name, column)
-                    rows.append(
-                        labels
-                        | {"role": role, "model": model, "column": column}
-                        | cell
-                        | cells.compared(cell, number, obstacle or reason)
-                    )
-    rows += _printed_pair(published, table, lines)
-    extra = ["n_first_only", "n_second_only", "p_mcnemar"]
-    return _frame(rows, ["pair", "role", "model", "source", "column"], extra)
-
-
-def _at(scores: pd.DataFrame, length: int | None) -> pd.DataFrame:
-    return scores if length is None else scores[scores["length"] == length]
-
-
-def _paired(one: pd.DataFrame, two: pd.DataFrame) -> pd.DataFrame:
-    """The prompts that both models answered, with `value_first` and `value_second`."""
-    return one[cells.judged(one)].merge(
-        two.loc[cells.judged(two), [*PAIR_KEY, "value"]],
-        on=list(PAIR_KEY),
-        suffixes=("_first", "_second"),
-        validate="one_to_one",
+def table1(table: pd.DataFrame, title: str) -> str:
+    """Models down, lengths across; underlined: at least 75% of the baseline."""
+    fixed = ["claimed_length", "effective_length", "baseline"]
+    columns = _columns(table["column"], fixed)
+    shortest = cells.length_label(min((int(c) for c in columns if c.isdigit()), default=0))
+    shown = dict.fromkeys(columns, _numeral)
+    shown |= dict.fromkeys(fixed[:2], partial(_tokens, none=f"$<${shortest}"))
+    body: Body = []
+    for _, lines in _blocks(table, ["model", "source"]):
+        row = {str(line["column"]): line for line in lines}
+        body += _lines(_name(lines[0], table), row, columns, shown, digits=3)
+    heads = {"claimed_length": "Claimed", "effective_length": "Effective", "average": "Avg."}
+    return latex.table(
+        [
+            ["Model", *(heads.get(column) or _heading(column) for column in columns)],
+            ["{$n$}", *_counts(table, "column", columns)],
+        ],
+        body,
+        columns="l" + "c" * len(columns),
+        caption=f"{latex.escape(title)}.",
+        label="tab:mlneedle-table1",
+        note=r"Underlined: at least 75\% of the baseline. " + LEGEND + _missing(table, "column"),
+        wide=True,
     )
 
 
-def _delta(paired: pd.DataFrame, one: pd.DataFrame, two: pd.DataFrame) -> dict[str, float | int]:
-    """MEASURES of the difference between `one` and `two`; the counts of lost answers are of both."""
-    import pandas as pd
-
-    first, second = paired["value_first"].to_numpy(), paired["value_second"].to_numpy()
-    difference = stats.paired_difference(
-        first, second, paired["example_id"].to_numpy(), paired["length"].to_numpy()
-    )
-    test = stats.mcnemar(first, second)
-    return {
-        **asdict(difference),
-        **cells.lost(pd.concat([one, two])),
-        "n_first_only": test.first_only,
-        "n_second_only": test.second_only,
-        "p_mcnemar": test.p if test.n else math.nan,
-    }
-
-
-def _models(
-    scores: pd.DataFrame, settings: Settings
-) -> Iterator[tuple[tuple[str, str], str, pd.DataFrame]]:
-    """Each variant, model and its scores."""
-    for variant in cells.variants(scores):
-        here = cells.select(scores, variant)
-        for model in cells.models(settings, here):
-            yield variant, model, here[here["model"] == model]
-
-
-def _labels(variant: tuple[str, str]) -> dict[str, object]:
-    return dict(zip(VARIANT, variant, strict=True))
-
-
-def _column(length: int) -> str:
-    return str(length) if length else "baseline"
-
-
-def _full_set_obstacle(
-    settings: Settings, variant: tuple[str, str], scores: pd.DataFrame
-) -> str | None:
-    return cells.obstacle(
-        settings,
-        variant,
-        scores,
-        needle_lang=cells.LANGUAGES,
-        haystack_lang=cells.HAYSTACKS,
-        position=POSITIONS,
-    )
-
-
-def compared_with_table1(
-    cell: Mapping[str, float | int],
-    scores: pd.DataFrame,
-    published: pd.DataFrame,
-    settings: Settings,
-    model: str,
-) -> dict[str, object]:
-    """COMPARISON of the mean of a model's scores at one length with the paper's Table 1."""
-    name = settings.get("published", {}).get(model, "")
-    length = int(scores["length"].iloc[0])
-    number = publications.lookup(published, "table1", name, _column(length))
-    obstacle = _full_set_obstacle(settings, cells.variants(scores)[0], scores)
-    return cells.compared(cell, number, obstacle)
-
-
-def _average_obstacle(
-    settings: Settings,
-    variant: tuple[str, str],
-    scores: pd.DataFrame,
-    published: pd.DataFrame,
-    table: str,
-    name: str,
-) -> str | None:
-    theirs = {column for column, _ in _printed(published, table, name)}
-    theirs -= {"average", "claimed_length", "effective_length"}
-    ours = {_column(int(length)) for length in scores["length"]}
-    other = "other lengths" if ours != theirs else None
-    return _full_set_obstacle(settings, variant, scores) or other
-
-
-def _printed(published: pd.DataFrame, table: str, name: str) -> list[tuple[str, dict[str, object]]]:
-    """(column, row of the tidy table) of a line of the paper's table, in its order."""
-    found = published[
-        (published["table"] == table)
-        & (published["row"] == name)
-        & (published["source"] == "paper")
-    ]
-    return [
-        (
-            row.column,
-            _labels(cells.PAPER_VARIANT)
-            | {"source": "published", "value": row.value, "n": row.n}
-            | {"published": row.value, "published_n": row.n},
+def table2(table: pd.DataFrame, title: str) -> str:
+    """One float a model: haystack languages down, needle languages across."""
+    return "\n".join(_matrix(lines, table, title) for _, lines in _blocks(table, ["model"])) or (
+        latex.table(
+            [["Model"]],
+            [["no scores"]],
+            columns="l",
+            caption=f"{latex.escape(title)}.",
+            label="tab:mlneedle-table2",
         )
-        for row in found.itertuples()
+    )
+
+
+def _matrix(lines: Sequence[Row], table: pd.DataFrame, title: str) -> str:
+    needles = cells.languages(str(line["needle_lang"]) for line in lines)
+    body: Body = []
+    for haystack in cells.languages(str(line["haystack_lang"]) for line in lines):
+        row = {
+            str(line["needle_lang"]): line
+            for line in lines
+            if line["haystack_lang"] == haystack
+            and (line["length"] == "average" or line["source"] == "published")
+        }
+        shown = dict.fromkeys(needles, _numeral)
+        body += _lines(latex.escape(haystack), row, needles, shown, digits=2)
+    name = _name(lines[0], table)
+    ours = [line for line in lines if line["length"] == "average"]
+    counted = f" Averaged over the context lengths, $n$ = {_range(ours)} a cell." if ours else ""
+    return latex.table(
+        [[r"$H \backslash N$", *map(latex.escape, needles)]],
+        body,
+        columns="l" + "c" * len(needles),
+        caption=f"{latex.escape(title)}: {name}.",
+        label=f"tab:mlneedle-table2-{_slug(str(lines[0]['model']))}",
+        note=r"$H$: haystack, $N$: needle." + counted + " " + LEGEND + _missing_of(ours),
+        wide=True,
+    )
+
+
+def pairs(table: pd.DataFrame, title: str) -> str:
+    """Two models and their difference, lengths across."""
+    columns = _columns(table["column"], ["baseline"])
+    shown = dict.fromkeys(columns, _numeral)
+    body: Body = []
+    for _, lines in _blocks(table, ["pair", "role", "source"]):
+        row = {str(line["column"]): line for line in lines}
+        if lines[0]["role"] == "delta":
+            name = r"$\Delta$ second $-$ first"
+            body += _lines(name, row, columns, dict.fromkeys(columns, _signed), digits=3)
+            if lines[0]["source"] == "ours":
+                body[-1:] = [
+                    [r"\quad McNemar's $p$", *(_p(row.get(column)) for column in columns)],
+                    None,
+                ]
+        else:
+            body += _lines(_name(lines[0], table), row, columns, shown, digits=3)
+    models = table[table["role"] != "delta"] if len(table) else table
+    return latex.table(
+        [
+            ["Model", *("Avg." if column == "average" else _heading(column) for column in columns)],
+            ["{$n$}", *_counts(models, "column", columns)],
+        ],
+        body or [["no pair was run", *[""] * len(columns)]],
+        columns="l" + "c" * len(columns),
+        caption=f"{latex.escape(title)}.",
+        label=f"tab:mlneedle-{_slug(title)}",
+        note=LEGEND + _missing(models, "column"),
+        wide=True,
+    )
+
+
+def existence(table: pd.DataFrame, title: str) -> str:
+    """Models and lengths down; needle present, absent, and the mean of both across."""
+    kinds = ["present", "absent", "balanced"]
+    every = _rows(table[(table["length"] == "all") & (table["needle"] != "balanced")])
+    body: Body = []
+    for _, lines in _blocks(table, ["model", "length"]):
+        row = {str(line["needle"]): line for line in lines}
+        length = str(lines[0]["length"])
+        label = f"{_name(lines[0], table)} & {'all' if length == 'all' else _heading(length)}"
+        body += _lines(label, row, kinds, dict.fromkeys(kinds, _numeral), digits=3, labels=2)
+    return latex.table(
+        [["Model", "Length", "Needle present", "Needle absent", "Mean of both"]],
+        body or [["no existence prompts", *[""] * 4]],
+        columns="llccc",
+        caption=f"{latex.escape(title)}.",
+        label="tab:mlneedle-existence",
+        note=f"$n$ = {_range(_rows(table))} a cell. " + INTERVALS + _missing_of(every),
+    )
+
+
+def closed_book(table: pd.DataFrame, title: str) -> str:
+    """Models down, languages across, without passages and with the needle alone."""
+    langs = ["all", *cells.languages(set(table["needle_lang"]) - {"all"})]
+    names = {"closed_book": "no passage", "baseline": "needle alone"}
+    every = _rows(table[table["needle_lang"] == "all"])
+    body: Body = []
+    for _, lines in _blocks(table, ["model", "column"]):
+        row = {str(line["needle_lang"]): line for line in lines}
+        label = f"{_name(lines[0], table)} & {names[str(lines[0]['column'])]}"
+        body += _lines(label, row, langs, dict.fromkeys(langs, _numeral), digits=2, labels=2)
+    return latex.table(
+        [["Model", "Passages", *map(latex.escape, langs)]],
+        body or [["no closed-book prompts", *[""] * (len(langs) + 1)]],
+        columns="ll" + "c" * len(langs),
+        caption=f"{latex.escape(title)}.",
+        label="tab:mlneedle-closed-book",
+        note=f"$n$ = {_range(_rows(table))} a cell. " + INTERVALS + _missing_of(every),
+        wide=True,
+    )
+
+
+def translation_ceiling(table: pd.DataFrame, title: str) -> str:
+    """Languages down."""
+    body: Body = [
+        [
+            latex.escape(str(row["lang"])),
+            f"{row['n']:,}",
+            _numeral(row, 3),
+            f"[{float(row['ci_low']):.3f}, {float(row['ci_high']):.3f}]",
+        ]
+        for row in _rows(table)
     ]
+    return latex.table(
+        [["Language", "$n$", "Survived", r"95\% interval"]],
+        body or [["nothing was translated", "", "", ""]],
+        columns="lrcc",
+        caption=f"{latex.escape(title)}.",
+        label="tab:mlneedle-translation-ceiling",
+    )
 
 
-def _printed_name(published: pd.DataFrame, table: str, settings: Settings, model: str) -> str:
-    """The line of the paper's table that a model belongs to, or ""."""
-    name = settings.get("published", {}).get(model, "")
-    lines = set(published.loc[published["table"] == table, "row"])
-    return next((line for line in (name, name + GREEDY) if line in lines), "")
-
-
-def _printed_pair(
-    published: pd.DataFrame, table: str, run: Iterable[str]
-) -> list[dict[str, object]]:
-    """Those lines of the paper's own pair that stand beside no line of ours."""
-    lines = list(dict.fromkeys(published.loc[published["table"] == table, "row"]))
-    return [
-        {"pair": "|".join(lines[:2]), "role": role, "model": line, "column": column, **number}
-        for role, line in zip(("first", "second", "delta"), lines, strict=False)
-        if line not in run
-        for column, number in _printed(published, table, line)
-    ]
-
-
-def _not_run(
-    published: pd.DataFrame, table: str, settings: Settings, scores: pd.DataFrame
-) -> list[str]:
-    """The lines of the paper's table whose model has no scores of ours."""
-    run = {settings.get("published", {}).get(model, "") for model in set(scores["model"])}
-    lines = dict.fromkeys(published.loc[published["table"] == table, "row"])
-    return [line for line in lines if line.rsplit("/", 1)[0] not in run]
-
-
-def _frame(
-    rows: Sequence[Mapping[str, object]],
-    labels: Sequence[str],
-    extra: Sequence[str] = (),
+def _lines(
+    label: str,
+    row: Mapping[str, Row],
+    columns: Sequence[str],
+    shown: Mapping[str, Callable[[Row, int], str]],
     *,
-    compared: bool = True,
-) -> pd.DataFrame:
-    import pandas as pd
+    digits: int,
+    labels: int = 1,
+) -> Body:
+    """The lines of one block: numbers, intervals, the paper's numbers; then a little space.
 
-    comparison = COMPARISON if compared else ()
-    frame = pd.DataFrame(rows, columns=[*VARIANT, *labels, *MEASURES, *extra, *comparison])
-    counts = [name for name in frame.columns if name.startswith("n_") or name.endswith("_n")]
-    return frame.astype(dict.fromkeys(("n", *counts), "Int64"))
+    `label` fills the first `labels` columns.
+    """
+    pad = [""] * (labels - 1)
+    source = next(iter(row.values())).get("source", "ours")
+    if source == "published":
+        numbers = [_italic(shown[c](row[c], digits)) if c in row else "--" for c in columns]
+        return [[rf"\textit{{{label}}} (paper)", *numbers], None]
+    lines: Body = [[label, *(shown[c](row[c], digits) if c in row else "--" for c in columns)]]
+    intervals = [_interval(row[c], digits) if c in row else "" for c in columns]
+    if any(intervals):
+        lines.append(["", *pad, *intervals])
+    paper = [_paper(row[c], shown[c], digits) if c in row else "" for c in columns]
+    if any(paper):
+        lines.append([r"\quad\textit{paper}", *pad, *paper])
+    return [*lines, None]
+
+
+def _numeral(row: Row, digits: int) -> str:
+    value = float(row["value"])
+    if math.isnan(value):
+        return "--"
+    number = f"{value:.{digits}f}"
+    share = row.get("share_of_baseline", math.nan)
+    kept = share is not None and float(share) >= 0.75 - 1e-12
+    return rf"\underline{{{number}}}" if kept else number
+
+
+def _signed(row: Row, digits: int) -> str:
+    value = float(row["value"])
+    return "--" if math.isnan(value) else f"${value:+.{digits}f}$"
+
+
+def _tokens(row: Row, digits: int, none: str) -> str:
+    value = float(row["value"])
+    if math.isnan(value):
+        return "--"
+    return cells.length_label(int(value)) if value else none
+
+
+def _interval(row: Row, digits: int) -> str:
+    low, high = float(row["ci_low_clustered"]), float(row["ci_high_clustered"])
+    if math.isnan(low):
+        return ""
+    ends = (f"{end:.{digits}f}".replace("0.", ".", 1).replace("-", "$-$") for end in (low, high))
+    return rf"{{\scriptsize[{', '.join(ends)}]}}"
+
+
+def _paper(row: Row, shown: Callable[[Row, int], str], digits: int) -> str:
+    value = row.get("published", math.nan)
+    if value is None or math.isnan(float(value)):
+        return ""
+    number = _italic(shown({"value": value}, digits))
+    # Lengths in tokens are not estimates: they are only set side by side.
+    return number + ("" if value > 1 or not value else rf"\textsuperscript{{${_mark(row)}$}}")
+
+
+def _mark(row: Row) -> str:
+    return MARKS.get(row["comparison"], "?")
+
+
+def _italic(text: str) -> str:
+    return text if text.startswith("$") else rf"\textit{{{text}}}"
+
+
+def _p(row: Row | None) -> str:
+    if row is None or math.isnan(float(row["p_mcnemar"])):
+        return ""
+    p = float(row["p_mcnemar"])
+    return "$<$0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _rows(table: pd.DataFrame) -> list[Row]:
+    return table.to_dict("records")
+
+
+def _blocks(table: pd.DataFrame, by: Sequence[str]) -> list[tuple[object, list[Row]]]:
+    """The rows of each group of `by`, variants apart, in the table's order."""
+    keys = ["question_lang", "retrieval", *by]
+    return [(key, _rows(group)) for key, group in table.groupby(keys, sort=False)]
+
+
+def _columns(found: Iterable[str], fixed: Sequence[str]) -> list[str]:
+    """`fixed`, the lengths in ascending order, and the average."""
+    lengths = sorted({int(column) for column in found if column.isdigit()})
+    return [*fixed, *map(str, lengths), "average"]
+
+
+def _heading(column: str) -> str:
+    return cells.length_label(int(column)) if column.isdigit() else column.capitalize()
+
+
+def _name(row: Row, table: pd.DataFrame) -> str:
+    """The model, with its variant where the table has several."""
+    ours = table[table["source"] == "ours"]
+    name = latex.escape(str(row["model"]))
+    if (
+        row["source"] == "published"
+        or len(ours[["question_lang", "retrieval"]].drop_duplicates()) < 2
+    ):
+        return name
+    return (
+        f"{name} ({latex.escape(str(row['question_lang']))}, {latex.escape(str(row['retrieval']))})"
+    )
+
+
+def _counts(table: pd.DataFrame, column: str, columns: Sequence[str]) -> list[str]:
+    ours = table[table["source"] == "ours"]
+    return [_range(_rows(ours[ours[column] == name])) for name in columns]
+
+
+def _range(rows: Iterable[Row]) -> str:
+    """The smallest and largest n of these rows, as one number where they are the same."""
+    counts = sorted({int(str(row["n"])) for row in rows if str(row["n"]).isdigit()})
+    if not counts:
+        return ""
+    ends = [_count(count) for count in (counts[0], counts[-1])]
+    return ends[0] if counts[0] == counts[-1] else "--".join(ends)
+
+
+def _count(count: int) -> str:
+    return f"{count:,}".replace(",", "{,}")
+
+
+def _missing(table: pd.DataFrame, column: str) -> str:
+    """`_missing_of` the rows that hold all answers of a model."""
+    return _missing_of(_rows(table[(table["source"] == "ours") & (table[column] == "average")]))
+
+
+def _missing_of(rows: Sequence[Row]) -> str:
+    """A sentence on the answers that were skipped, failed or cut, where there are any."""
+    words = {
+        "n_skipped": "were skipped (longer than the model's context)",
+        "n_error": "failed",
+        "n_cut": "were cut at the token limit",
+    }
+    counts = {key: sum(int(row[key]) for row in rows) for key in words}
+    found = [f"{_count(counts[key])} {words[key]}" for key in words if counts[key]]
+    return f" Of all answers {', '.join(found)}." if found else ""
+
+
+def _slug(text: str) -> str:
+    return "-".join("".join(c if c.isalnum() else " " for c in text.lower()).split())
 
 
 TABLES: dict[str, Table] = {
-    "table1": Table("Accuracy by context length", "scores", table1, layouts.table1),
-    "table2": Table("Accuracy by needle and haystack language", "scores", table2, layouts.table2),
-    "table3": Table("Base and instruction-tuned models", "scores", table3, layouts.pairs),
-    "table4": Table("Greedy decoding and sampling", "scores", table4, layouts.pairs),
-    "existence": Table(
-        "Existence accuracy with and without the needle", "scores", existence, layouts.existence
+    "table1": Table("Accuracy by context length", "scores", table_data.table1, table1),
+    "table2": Table(
+        "Accuracy by needle and haystack language", "scores", table_data.table2, table2
     ),
-    "closed_book": Table("Accuracy without passages", "scores", closed_book, layouts.closed_book),
+    "table3": Table("Base and instruction-tuned models", "scores", table_data.table3, pairs),
+    "table4": Table("Greedy decoding and sampling", "scores", table_data.table4, pairs),
+    "existence": Table(
+        "Existence accuracy with and without the needle", "scores", table_data.existence, existence
+    ),
+    "closed_book": Table(
+        "Accuracy without passages", "scores", table_data.closed_book, closed_book
+    ),
     "translation_ceiling": Table(
         "Gold answers that survive translation",
         "ceilings",
+        table_data.translation_ceiling,
         translation_ceiling,
-        layouts.translation_ceiling,
     ),
 }

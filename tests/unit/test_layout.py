@@ -1,0 +1,233 @@
+"""Which files and settings each step needs: all that it reads, and nothing that it does not."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from needlework import layout
+from needlework.config import validated
+from needlework.layout import Layout, resource
+
+ROOT = Path(__file__).resolve().parents[2]
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def config() -> dict[str, Any]:
+    """Three languages of the real corpora, two tokenizers, models with lengths of their own."""
+    config = copy.deepcopy(DEFAULT)
+    config["tokenizers"]["characters"] = {"kind": "characters"}
+    entry = {"backend": "lexical", "tokenizer": "words", "context": 40000}
+    config["models"] |= {
+        "short": entry | {"lengths": [1024]},
+        "long": entry | {"lengths": [4096, 2048]},
+        "other": entry | {"tokenizer": "characters"},
+        "replayed": entry | {"backend": "replay", "answers": "answers.jsonl", "lengths": [1024]},
+        "absent": entry | {"lengths": [8192]},
+    }
+    config["run"]["models"] = ["short", "long", "other", "replayed"]
+    config["benchmarks"]["mlneedle"] = {
+        "needles": "mlqa",
+        "haystack": "mmarco",
+        "needle_languages": ["en", "de"],
+        "haystack_languages": ["en", "hi", "multilingual"],
+        "multilingual": ["hi", "zh"],
+        "answer_languages": ["en", "de", "es"],
+        "lengths": [1024, 2048, 4096, 8192],
+    }
+    return config
+
+
+@pytest.fixture
+def files(config: dict[str, Any]) -> Layout:
+    return Layout(validated(config))
+
+
+def corpora(corpus: str, *languages: str) -> list[str]:
+    return [f"results/corpora/{corpus}/{lang}.parquet" for lang in languages]
+
+
+# Corpora
+
+
+def test_a_corpus_is_read_from_its_source(files: Layout) -> None:
+    assert files.corpus_sources("mlqa", "de") == ["results/sources/mlqa/MLQA_V1.zip"]
+    (german,) = files.corpus_sources("mmarco", "de")
+    assert german.startswith("results/sources/mmarco/") and "german" in german
+    assert files.corpus_sources("mmarco", "hi") != [german]
+    assert files.source_entry("mlqa/MLQA_V1.zip")["id"] == "mlqa/MLQA_V1.zip"
+
+
+def test_the_sample_is_read_from_the_resources(files: Layout) -> None:
+    found = files.corpus_sources("sample_questions", "de")
+    assert found == sorted(found) and len(found) == len(list((ROOT / "resources/sample").iterdir()))
+    assert files.corpus_reader("sample_questions") == "sample"
+
+
+@pytest.mark.parametrize("corpus", layout._CORPORA)
+def test_every_corpus_has_a_reader_and_its_languages(files: Layout, corpus: str) -> None:
+    from importlib import import_module
+
+    from needlework.corpora.languages import CORPUS_LANGUAGES
+
+    assert callable(import_module(f"needlework.corpora.{files.corpus_reader(corpus)}").table)
+    for lang in CORPUS_LANGUAGES[corpus]:
+        assert files.corpus_sources(corpus, lang)
+
+
+def test_the_corpora_of_the_schema_are_those_that_can_be_read() -> None:
+    from needlework.config import schema
+    from needlework.corpora.languages import CORPUS_LANGUAGES
+
+    own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
+    known = {*own["needles"]["enum"], *own["haystack"]["enum"]}
+    assert known == set(layout._CORPORA) == set(CORPUS_LANGUAGES)
+
+
+def test_how_much_was_fetched_changes_no_corpus(config: dict[str, Any]) -> None:
+    config["sources"] = {"mmarco": {"prefix_mb": 5, "pool": 70, "passages": 60, "seed": 2}}
+    found = Layout(validated(config)).corpus_settings("mmarco")
+    assert found == {"pool": 70, "passages": 60, "seed": 2}
+
+
+def test_resources_are_named_from_where_the_workflow_runs(tmp_path: Path, monkeypatch) -> None:
+    """A clone with the results of another one has the same inputs as it."""
+    monkeypatch.chdir(ROOT)
+    assert resource("sources.yaml") == "resources/sources.yaml"
+    monkeypatch.chdir(tmp_path)
+    assert resource("sources.yaml") == str(ROOT / "resources/sources.yaml")
+
+
+# Retrieval
+
+
+def test_a_search_reads_the_passages_of_its_language_and_all_accepted_answers(
+    files: Layout,
+) -> None:
+    assert files.search_inputs("mlneedle", "random", "hi", "0-of-1") == {
+        "passages": "results/corpora/mmarco/hi.parquet",
+        "questions": corpora("mlqa", "en", "de", "es"),
+    }
+    found = files.search_inputs("mlneedle", "semantic", "hi", "0-of-1")
+    assert found["question_vectors"] == "results/embeddings/ngram/mlqa/en.npy"
+    assert found["passage_vectors"] == "results/embeddings/ngram/mmarco/hi.npy"
+
+
+def test_shards_are_embedded_and_ranked_apart(config: dict[str, Any]) -> None:
+    config["retrieval"]["shards"] = 3
+    config["benchmarks"]["mlneedle"]["retrieval"] = ["random", "semantic"]
+    files = Layout(validated(config))
+    found = files.search_inputs("mlneedle", "semantic", "hi", "1-of-3")
+    assert found["passage_vectors"] == "results/embeddings/ngram/mmarco/hi.1-of-3.npy"
+    # There are few questions: they are not cut.
+    assert found["question_vectors"] == "results/embeddings/ngram/mlqa/en.npy"
+    assert files.distractor_inputs("mlneedle", "hi")["rankings"] == [
+        f"results/distractors/mlneedle/hi.{retrieval}.{shard}-of-3.npy"
+        for retrieval in ("random", "semantic")
+        for shard in range(3)
+    ]
+
+
+def test_only_neural_embedders_take_a_gpu(files: Layout) -> None:
+    assert (files.embedding_gpus("ngram"), files.embedding_gpus("mpnet")) == (0, 1)
+
+
+# Instances
+
+
+def test_a_slice_reads_what_its_languages_need(files: Layout) -> None:
+    def inputs(name: str) -> dict[str, list[str]]:
+        return files.slice_inputs("mlneedle", "words", name)
+
+    found = inputs("de-hi")
+    assert found["questions"] == corpora("mlqa", "de", "en", "es")
+    assert found["passages"] == corpora("mmarco", "hi")
+    assert found["distractors"] == ["results/distractors/mlneedle/hi.parquet"]
+    assert [Path(p).stem for p in found["templates"]] == ["closed_book", "exact", "existence"]
+
+    found = inputs("en-multilingual")
+    assert found["passages"] == corpora("mmarco", "hi", "zh")
+    assert found["distractors"] == [
+        f"results/distractors/mlneedle/{n}.parquet" for n in ("hi", "zh")
+    ]
+
+    found = inputs("en-none")
+    assert found["passages"] == found["distractors"] == []
+
+
+def test_the_lengths_are_those_of_the_models_with_the_tokenizer(files: Layout) -> None:
+    def lengths(tokenizer: str) -> list[int]:
+        return files.slice_settings("mlneedle", tokenizer, "en-hi")["lengths"]
+
+    # Not 8192, which only a model wants that does not run.
+    assert lengths("words") == [1024, 2048, 4096]
+    assert lengths("characters") == [1024, 2048, 4096, 8192]
+
+
+def test_a_model_reads_all_slices_of_its_tokenizer(files: Layout) -> None:
+    names = [f"{n}-{h}" for n in ("en", "de") for h in ("en", "hi", "multilingual", "none")]
+    assert files.instances("mlneedle", "other") == [
+        f"results/instances/mlneedle/characters/{name}.parquet" for name in names
+    ]
+    assert set(files.baselines("mlneedle")) == {
+        f"results/instances/mlneedle/words/{lang}-none.parquet" for lang in ("en", "de")
+    }
+    assert set(files.baselines("mlneedle")) <= set(files.instances("mlneedle", "short"))
+
+
+# Models
+
+
+def test_generation_reads_every_document_that_a_prompt_can_hold(files: Layout) -> None:
+    found = files.generation_inputs("mlneedle", "short")
+    assert found["needles"] == corpora("mlqa", "en", "de")
+    assert found["passages"] == corpora("mmarco", "en", "hi", "zh")
+    assert found["answers"] == []
+    assert files.generation_inputs("mlneedle", "replayed")["answers"] == ["answers.jsonl"]
+
+
+def test_what_only_names_or_chooses_is_no_part_of_a_models_answers(config: dict[str, Any]) -> None:
+    before = Layout(validated(config)).model_settings("long")
+    assert {"backend", "context", "samples", "sampling", "max_failed", "answers"} <= set(before)
+    config["models"]["long"] |= {"lengths": [2048], "published": "A", "tokenizer": "characters"}
+    assert Layout(validated(config)).model_settings("long") == before
+    config["models"]["long"]["sampling"] = {"temperature": 0}
+    assert Layout(validated(config)).model_settings("long") != before
+
+
+# Results
+
+
+def test_the_translator_is_the_one_that_is_chosen(config: dict[str, Any]) -> None:
+    assert Layout(validated(config)).translator == {"kind": "none"}
+    config["translation"] = {"translator": "nllb"}
+    assert Layout(validated(config)).translator["kind"] == "nllb"
+
+
+def test_the_results_are_those_of_the_models_that_run(files: Layout) -> None:
+    assert files.scores("mlneedle") == [
+        f"results/scores/{model}/mlneedle.parquet"
+        for model in ("short", "long", "other", "replayed")
+    ]
+    assert files.table_rows("mlneedle", "table1") == files.scores("mlneedle")
+    assert files.table_rows("mlneedle", "translation_ceiling") == [
+        "results/translation_ceilings/mlneedle.parquet"
+    ]
+
+
+def test_the_final_files_are_the_tables_and_figures_of_the_paper(files: Layout) -> None:
+    for name in ("table1", "table2", "table3", "table4"):
+        for ending in ("csv", "tex"):
+            assert f"results/tables/mlneedle/{name}.{ending}" in files.final
+    for n in (1, 3, 4, 5, 6, 7, 8):
+        for ending in ("svg", "pdf", "png"):
+            assert f"results/figures/mlneedle/figure{n}.{ending}" in files.final
+    assert len(set(files.final)) == len(files.final)
+    assert Path(files.published("mlneedle")).is_file()
+    for name in files.templates("mlneedle"):
+        assert Path(name).is_file()

@@ -1,0 +1,177 @@
+"""The embedded sample: enough of it, in seven languages that say the same, with no answer astray."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from needlework.corpora.languages import CORPUS_LANGUAGES
+from needlework.metrics.containment import contains, normalise
+
+FILES = sorted((Path(__file__).resolve().parents[2] / "resources/sample").glob("*.json"))
+LANGUAGES = ["en", "de", "es", "zh", "vi", "hi", "ar"]
+SCRIPTS = {"zh": "CJK UNIFIED", "hi": "DEVANAGARI", "ar": "ARABIC"}
+# The shortest and longest context and passage, in characters: short enough for a demonstration's
+# prompts, long enough to be a paragraph. A Chinese character is worth three or four Latin letters.
+RANGES = dict.fromkeys(LANGUAGES, (250, 600)) | {"zh": (80, 200)}
+
+
+def items(kind: str) -> list[dict[str, Any]]:
+    return [i for file in FILES for i in json.loads(file.read_text(encoding="utf-8"))[kind]]
+
+
+QUESTIONS, PASSAGES = items("questions"), items("passages")
+
+
+def paragraphs() -> Iterator[tuple[str, str, str]]:
+    """Every context and passage as (id, language, text)."""
+    for item, lang in itertools.product(QUESTIONS, LANGUAGES):
+        yield item["example_id"], lang, item["text"][lang]["context"]
+    for item, lang in itertools.product(PASSAGES, LANGUAGES):
+        yield item["passage_id"], lang, item["text"][lang]
+
+
+def questions() -> Iterator[tuple[str, str, str]]:
+    for item, lang in itertools.product(QUESTIONS, LANGUAGES):
+        yield item["example_id"], lang, item["text"][lang]["question"]
+
+
+def accepted(item: dict[str, Any]) -> set[str]:
+    """An item's answers in all languages, as the metric compares them."""
+    return {normalise(item["text"][lang]["answer"]) for lang in LANGUAGES}
+
+
+def test_there_is_enough_of_it() -> None:
+    assert len(QUESTIONS) >= 12 and len(PASSAGES) >= 36
+
+
+def test_every_item_is_in_every_language() -> None:
+    assert sorted(CORPUS_LANGUAGES["sample_questions"]) == sorted(LANGUAGES)
+    for item in [*QUESTIONS, *PASSAGES]:
+        assert sorted(item["text"]) == sorted(LANGUAGES)
+    for item in QUESTIONS:
+        for text in item["text"].values():
+            assert sorted(text) == ["answer", "context", "question"]
+
+
+def test_ids_are_unique_across_files() -> None:
+    ids = [i["example_id"] for i in QUESTIONS] + [i["passage_id"] for i in PASSAGES]
+    assert len(set(ids)) == len(ids)
+    # They become parts of the names of documents.
+    assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in ids)
+
+
+# Answers
+
+
+@pytest.mark.parametrize("item", QUESTIONS, ids=lambda item: item["example_id"])
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_answer_stands_once_in_its_context(item: dict[str, Any], lang: str) -> None:
+    text = item["text"][lang]
+    assert text["answer"].strip() == text["answer"]
+    assert text["context"].count(text["answer"]) == 1
+    answer = normalise(text["answer"])
+    assert answer and normalise(text["context"]).count(answer) == 1
+
+
+@pytest.mark.parametrize("item", QUESTIONS, ids=lambda item: item["example_id"])
+def test_the_answer_is_in_no_question_and_no_passage(item: dict[str, Any]) -> None:
+    found = [
+        (answer, name, lang)
+        for name, lang, text in [
+            *((i["passage_id"], lang, i["text"][lang]) for i in PASSAGES for lang in LANGUAGES),
+            # Its own question, and the others, which may be asked of the same needle.
+            *questions(),
+        ]
+        for answer in accepted(item)
+        if contains(answer, normalise(text))
+    ]
+    assert found == []
+
+
+def test_no_answer_is_so_short_that_it_stands_in_ordinary_words() -> None:
+    for item in QUESTIONS:
+        for lang in LANGUAGES:
+            assert len(normalise(item["text"][lang]["answer"])) >= (3 if lang == "zh" else 4)
+
+
+# Texts
+
+
+def test_no_text_is_there_twice() -> None:
+    texts = Counter(text for _, _, text in [*paragraphs(), *questions()])
+    assert [text for text, n in texts.items() if n > 1] == []
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_texts_are_paragraphs_of_a_similar_length(lang: str) -> None:
+    shortest, longest = RANGES[lang]
+    for name, own, text in paragraphs():
+        if own == lang:
+            assert shortest <= len(text) <= longest, name
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_texts_are_in_the_script_of_their_language(lang: str) -> None:
+    wanted = SCRIPTS.get(lang, "LATIN")
+    for name, own, text in [*paragraphs(), *questions()]:
+        if own != lang:
+            continue
+        letters = [c for c in text if c.isalpha()]
+        other = {c for c in letters if not unicodedata.name(c).startswith(wanted)}
+        assert len(letters) > 8 and not other, (name, other)
+
+
+def test_texts_are_clean() -> None:
+    for name, lang, text in [*paragraphs(), *questions()]:
+        # Thousands are set apart by a space that does not break.
+        joined = re.sub(r"(?<=\d)\u00a0(?=\d)", "", text)
+        assert joined == " ".join(joined.split()), (name, lang)
+        assert unicodedata.is_normalized("NFC", text), (name, lang)
+        assert not any(unicodedata.category(c) in ("Cc", "Cf", "Co", "Cn") for c in text)
+        assert not set(text) & set("{}<>[]"), (name, lang)
+
+
+def test_texts_end_as_sentences_of_their_language_do() -> None:
+    ends = dict.fromkeys(LANGUAGES, ".") | {"zh": "。", "hi": "।"}
+    for name, lang, text in paragraphs():
+        assert text.rstrip('"”»“').endswith(ends[lang]), (name, lang)
+    marks = dict.fromkeys(LANGUAGES, "?") | {"zh": "？", "ar": "؟"}
+    for name, lang, text in questions():
+        assert text.endswith(marks[lang]) and ("¿" in text) == (lang == "es"), (name, lang)
+
+
+def test_the_languages_say_the_same_numbers() -> None:
+    """Years and measures. Small numbers and thousands are words in some languages, rightly."""
+    for item in [*QUESTIONS, *PASSAGES]:
+        numbers = {}
+        for lang in LANGUAGES:
+            text = item["text"][lang]
+            text = text if isinstance(text, str) else f"{text['context']} {text['answer']}"
+            found = re.findall(r"(?<!\d)[1-9]\d{2,3}(?!\d)", normalise(text))
+            numbers[lang] = sorted(found)
+        name = item.get("example_id") or item["passage_id"]
+        assert all(found == numbers["en"] for found in numbers.values()), (name, numbers)
+
+
+def test_every_text_is_in_its_language() -> None:
+    from lingua import IsoCode639_1, LanguageDetectorBuilder
+
+    codes = [IsoCode639_1.from_str(lang) for lang in LANGUAGES]
+    detector = LanguageDetectorBuilder.from_iso_codes_639_1(*codes).build()
+    texts = [*paragraphs(), *questions()]
+    found = detector.detect_languages_in_parallel_of([text for _, _, text in texts])
+    wrong = [
+        (name, lang, language)
+        for (name, lang, _), language in zip(texts, found, strict=True)
+        if language is None or language.iso_code_639_1.name.lower() != lang
+    ]
+    assert wrong == []

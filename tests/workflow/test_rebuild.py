@@ -1,0 +1,198 @@
+"""Invariant 5: a change rebuilds what depends on it, and nothing else, as Snakemake itself says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from needlework.benchmarks.mlneedle.plan import FIGURES, TABLES
+from runs import Workflow, copy_workflow
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("rebuild")]
+
+CONFIG = {
+    "run": {"models": ["lexical", "empty"]},
+    "benchmarks": {
+        "mlneedle": {
+            "needle_languages": ["en", "de"],
+            "haystack_languages": ["en", "hi"],
+            "lengths": [512],
+        }
+    },
+}
+LIBRARY = "workflow/scripts/needlework"
+
+TABLE_RULES = {f"mlneedle_{name}": 1 for name in TABLES}
+FIGURE_RULES = {f"mlneedle_{name}": 1 for name in FIGURES}
+RESULTS = TABLE_RULES | FIGURE_RULES
+# Those that are made of the scores; the ceiling is made of the gold answers alone.
+FROM_SCORES = {name: 1 for name in RESULTS if name != "mlneedle_translation_ceiling"}
+CEILING = {"translate_references": 1, "mlneedle_translation_ceiling": 1}
+
+
+def after_generation(models: int) -> dict[str, int]:
+    """What follows when so many models answer anew."""
+    stages = ("generate_answers", "translate_answers", "score_answers")
+    return dict.fromkeys(stages, models) | FROM_SCORES
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Workflow:
+    """A small run of a copy of the workflow, complete."""
+    folder = tmp_path_factory.mktemp("rebuild")
+    workflow = Workflow(copy_workflow(folder / "workflow"), folder / "workflow")
+    configure(workflow, CONFIG)
+    workflow.run("--configfile", "mine.yaml")
+    return workflow
+
+
+@pytest.fixture
+def edited(built) -> Iterator[Callable[[str, Callable[[str], str]], dict[str, int]]]:
+    """Edits files of the copy, says what would run, and puts everything back."""
+    originals: dict[Path, tuple[bytes, float]] = {}
+
+    def edit(name: str, change: Callable[[str], str]) -> dict[str, int]:
+        path = built.root / name
+        status = path.stat()
+        originals.setdefault(path, (path.read_bytes(), status.st_mtime_ns))
+        before = path.read_text(encoding="utf-8")
+        after = change(before)
+        assert after != before, f"{name} was not changed"
+        path.write_text(after, encoding="utf-8")
+        return built.would_run("--configfile", "mine.yaml")
+
+    yield edit
+    import os
+
+    for path, (content, mtime) in originals.items():
+        path.write_bytes(content)
+        os.utime(path, ns=(mtime, mtime))
+    assert built.would_run("--configfile", "mine.yaml") == {}
+
+
+def configure(workflow: Workflow, config: dict) -> None:
+    (workflow.root / "mine.yaml").write_text(yaml.safe_dump(config))
+
+
+def with_config(change: Callable[[dict], object]) -> Callable[[str], str]:
+    """An edit of the configuration file."""
+
+    def edit(text: str) -> str:
+        config = yaml.safe_load(text)
+        change(config)
+        return yaml.safe_dump(config)
+
+    return edit
+
+
+def replacing(old: str, new: str) -> Callable[[str], str]:
+    """An edit that must find what it replaces."""
+
+    def edit(text: str) -> str:
+        assert old in text, old
+        return text.replace(old, new, 1)
+
+    return edit
+
+
+def appending(text: str) -> Callable[[str], str]:
+    return lambda before: before + text
+
+
+def test_nothing_changed(built) -> None:
+    assert built.would_run("--configfile", "mine.yaml") == {}
+
+
+@pytest.mark.parametrize("module", ["budget", "retrieval", "stats", "generation", "records"])
+def test_a_comment_or_docstring_rebuilds_nothing(edited, module) -> None:
+    file = f"{LIBRARY}/{module}.py"
+    assert edited(file, appending("\n\n# A comment.\n")) == {}
+    assert edited(file, lambda text: text.replace('"""', '"""Another beginning. ', 1)) == {}
+
+
+def test_a_touched_script_rebuilds_nothing(built) -> None:
+    for script in (built.root / "workflow/scripts").glob("*.py"):
+        script.touch()
+    assert built.would_run("--configfile", "mine.yaml") == {}
+
+
+@pytest.mark.parametrize(
+    "file", ["benchmarks/mlneedle/scoring.py", "metrics/containment.py", "metrics/existence.py"]
+)
+def test_a_scoring_function_touches_no_generation(edited, file) -> None:
+    would = edited(f"{LIBRARY}/{file}", appending("\n\ndef unused() -> int:\n    return 1\n"))
+    assert would == {"score_answers": 2} | FROM_SCORES | CEILING
+
+
+@pytest.mark.parametrize("file", ["benchmarks/mlneedle/figures.py", "figures/panels.py"])
+def test_a_plotting_function_redraws_the_figures(edited, file) -> None:
+    would = edited(f"{LIBRARY}/{file}", appending("\n\nUNUSED = 1\n"))
+    assert would == FIGURE_RULES
+
+
+def test_a_module_that_tables_and_figures_import_rebuilds_both(edited) -> None:
+    assert edited(f"{LIBRARY}/stats.py", appending("\n\nUNUSED = 1\n")) == RESULTS
+
+
+def test_a_backend_concerns_its_own_models(edited) -> None:
+    would = edited(f"{LIBRARY}/backends/lexical.py", appending("\n\nUNUSED = 1\n"))
+    assert would == after_generation(1)
+    assert edited(f"{LIBRARY}/backends/oracle.py", appending("\n\nUNUSED = 1\n")) == would
+
+
+def test_a_prompt_template_rebuilds_prompts_and_what_follows(edited) -> None:
+    would = edited("resources/prompts/mlneedle/exact.txt", replacing("high-quality", "very good"))
+    assert would == {"build_instances": 6} | after_generation(2) | CEILING
+
+
+def test_one_more_needle_language_adds_its_own_files(edited) -> None:
+    def add(config: dict) -> None:
+        config["benchmarks"]["mlneedle"]["needle_languages"].append("es")
+
+    would = edited("mine.yaml", with_config(add))
+    # es-en, es-hi and es-none are new; no old instance file is built again.
+    assert would == {"build_instances": 3} | after_generation(2) | CEILING
+
+
+def test_one_more_haystack_language_adds_its_own_files(edited) -> None:
+    def add(config: dict) -> None:
+        config["benchmarks"]["mlneedle"]["haystack_languages"].append("zh")
+
+    would = edited("mine.yaml", with_config(add))
+    own = dict.fromkeys(("read_corpus", "embed_corpus", "search_passages", "choose_distractors"), 1)
+    assert would == own | {"build_instances": 2} | after_generation(2)
+
+
+def test_a_models_temperature_touches_that_model_alone(edited) -> None:
+    def heat(config: dict) -> None:
+        config["models"] = {"lexical": {"sampling": {"temperature": 0.1}}}
+
+    assert edited("mine.yaml", with_config(heat)) == after_generation(1)
+
+
+def test_one_more_model_leaves_the_others(edited) -> None:
+    def add(config: dict) -> None:
+        config["run"]["models"].append("oracle")
+
+    would = edited("mine.yaml", with_config(add))
+    assert would == after_generation(1) | {"mlneedle_translation_ceiling": 1}
+
+
+def test_a_published_number_touches_tables_and_figures(edited) -> None:
+    assert edited("resources/published/mlneedle.csv", replacing("0.335", "0.336")) == RESULTS
+
+
+def test_another_clone_beside_the_results_has_nothing_to_do(built, tmp_path) -> None:
+    """New times of all the workflow's own files, and another place."""
+    import shutil
+
+    clone = copy_workflow(tmp_path / "clone")
+    configure(Workflow(clone, clone), CONFIG)
+    for name in ("results", ".snakemake"):
+        shutil.copytree(built.root / name, clone / name, symlinks=True)
+    for file in clone.glob("workflow/**/*.py"):
+        file.touch()
+    assert Workflow(clone, clone).would_run("--configfile", "mine.yaml") == {}

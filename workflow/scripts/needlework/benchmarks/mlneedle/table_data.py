@@ -1,0 +1,423 @@
+"""The numbers of MLNeedle's tables: the paper's four, and those its reviewers missed.
+
+Each function takes (scores, published, settings) and makes a tidy table: one cell a row, with its
+uncertainty and the paper's number beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from needlework import published as publications
+from needlework import stats
+from needlework.benchmarks.mlneedle import cells
+from needlework.benchmarks.mlneedle.cells import COMPARISON, MEASURES, POSITIONS, Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VARIANT = ("question_lang", "retrieval")
+# Two models answered the same prompt where these agree.
+PAIR_KEY = (
+    "example_id",
+    "needle_lang",
+    "haystack_lang",
+    "question_lang",
+    "retrieval",
+    "position",
+    "length",
+    "sample",
+)
+GREEDY = " (greedy)"
+
+
+def table1(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """Accuracy by context length, the mean over baseline and lengths, and effective lengths.
+
+    `column` is claimed_length, effective_length, baseline, a length in tokens, or average. Of the
+    first two `value` is a number of tokens, 0 where no length keeps 75% of the baseline.
+    """
+    rows: list[dict[str, object]] = []
+    exact = scores[scores["task"] == "exact"]
+    for variant, model, mine in _models(exact, settings):
+        name = settings.get("published", {}).get(model, "")
+        labels = {**_labels(variant), "model": model, "source": "ours"}
+        groups = {int(length): group for length, group in mine.groupby("length")}
+        measured = {length: cells.measure(group) for length, group in groups.items()}
+        means = {length: float(cell["value"]) for length, cell in measured.items()}
+        baseline = means.pop(0, None)
+        for column, tokens in (
+            ("claimed_length", settings.get("claimed_length", {}).get(model)),
+            ("effective_length", stats.effective_length(means, baseline)),
+        ):
+            cell = dict.fromkeys(MEASURES, math.nan)
+            cell["value"] = math.nan if tokens is None else float(tokens)
+            number = publications.lookup(published, "table1", name, column)
+            rows.append(labels | {"column": column} | cell | cells.compared(cell, number, None))
+        for length, cell in measured.items():
+            number = publications.lookup(published, "table1", name, _column(length))
+            obstacle = _full_set_obstacle(settings, variant, groups[length])
+            share = float(cell["value"]) / baseline if baseline else math.nan
+            rows.append(
+                labels
+                | {"column": _column(length), "share_of_baseline": share}
+                | cell
+                | cells.compared(cell, number, obstacle)
+            )
+        cell = cells.measure(mine, strata="length")
+        number = publications.lookup(published, "table1", name, "average")
+        obstacle = _average_obstacle(settings, variant, mine, published, "table1", name)
+        rows.append(labels | {"column": "average"} | cell | cells.compared(cell, number, obstacle))
+    for name in _not_run(published, "table1", settings, exact):
+        rows += [
+            {"model": name, "column": column, **number}
+            for column, number in _printed(published, "table1", name)
+        ]
+    return _frame(rows, ["model", "source", "column", "share_of_baseline"])
+
+
+def table2(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """Accuracy by needle and haystack language, at every length and (`length` average) over them.
+
+    The paper's caption says average, but its numbers are those of each model's longest length
+    (docs/fidelity.md): ours of that length are compared with them.
+    """
+    rows: list[dict[str, object]] = []
+    exact = scores[(scores["task"] == "exact") & (scores["length"] > 0)]
+    for variant, model, mine in _models(exact, settings):
+        name = settings.get("published", {}).get(model, "")
+        longest = publications.lookup(published, "table1", name, "claimed_length")
+        theirs = 0 if longest is None else int(longest.value)
+        here = cells.lengths(mine)
+        groups = dict(list(mine.groupby(["haystack_lang", "needle_lang"])))
+        for haystack in cells.languages(mine["haystack_lang"]):
+            for needle in cells.languages(mine["needle_lang"]):
+                group = groups.get((haystack, needle))
+                if group is None:
+                    continue
+                obstacle = cells.obstacle(settings, variant, group, position=POSITIONS)
+                paper = publications.lookup(published, "table2", f"{name}/{haystack}", needle)
+                for length in [None, *here]:
+                    part = group if length is None else group[group["length"] == length]
+                    cell = cells.measure(part, strata="length")
+                    same = theirs == length or here == [theirs]
+                    reason = None if same else f"the paper's is of {theirs} tokens alone"
+                    number = paper if same or length is None else None
+                    rows.append(
+                        _labels(variant)
+                        | {"model": model, "source": "ours"}
+                        | {"haystack_lang": haystack, "needle_lang": needle}
+                        | {"length": "average" if length is None else str(length)}
+                        | cell
+                        | cells.compared(cell, number, obstacle or reason)
+                    )
+    for name in _not_run(published, "table2", settings, exact):
+        model, haystack = name.rsplit("/", 1)
+        longest = publications.lookup(published, "table1", model, "claimed_length")
+        theirs = "" if longest is None else str(int(longest.value))
+        rows += [
+            {"model": model, "haystack_lang": haystack, "needle_lang": needle}
+            | {"length": theirs, **number}
+            for needle, number in _printed(published, "table2", name)
+        ]
+    return _frame(rows, ["model", "source", "haystack_lang", "needle_lang", "length"])
+
+
+def table3(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """Base models against their instruction-tuned variants; see `_pairs` for the columns."""
+    return _pairs(scores, published, settings, settings.get("instruction_tuning", ()), "table3")
+
+
+def table4(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """Greedy decoding against sampling; see `_pairs` for the columns."""
+    return _pairs(scores, published, settings, settings.get("decoding", ()), "table4")
+
+
+def existence(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """Existence accuracy where the needle is present (the paper's), where absent, and their mean.
+
+    A model that always answers Yes has 1, 0 and 0.5. `length` is a length in tokens or `all`.
+    """
+    rows: list[dict[str, object]] = []
+    asked = scores[(scores["task"] == "existence") & (scores["length"] > 0)]
+    for variant, model, mine in _models(asked, settings):
+        for length in [None, *cells.lengths(mine)]:
+            part = mine if length is None else mine[mine["length"] == length]
+            present = part["needle_present"].astype(bool)
+            kinds = {"present": part[present], "absent": part[~present]}
+            if present.any() and not present.all():
+                kinds["balanced"] = part
+            rows += [
+                _labels(variant)
+                | {"model": model, "source": "ours"}
+                | {"length": "all" if length is None else str(length), "needle": kind}
+                | cells.measure(group, strata="needle_present")
+                for kind, group in kinds.items()
+                if len(group)
+            ]
+    return _frame(rows, ["model", "source", "length", "needle"], compared=False)
+
+
+def closed_book(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """Accuracy without any passage, and of the same questions with the needle alone (baseline).
+
+    The first is what a model knows, or has seen, without reading. `needle_lang` may be `all`.
+    """
+    rows: list[dict[str, object]] = []
+    short = scores[(scores["length"] == 0) & scores["task"].isin(["closed_book", "exact"])]
+    closed = short[short["task"] == "closed_book"]
+    for variant, model, mine in _models(closed, settings):
+        questions = short[(short["model"] == model) & (short["question_lang"] == variant[0])]
+        for needle in [None, *cells.languages(mine["needle_lang"])]:
+            for task, column in (("closed_book", "closed_book"), ("exact", "baseline")):
+                part = questions[questions["task"] == task]
+                part = part if needle is None else part[part["needle_lang"] == needle]
+                if len(part):
+                    rows.append(
+                        {"question_lang": variant[0], "retrieval": "none", "model": model}
+                        | {"source": "ours", "needle_lang": needle or "all", "column": column}
+                        | cells.measure(part)
+                    )
+    return _frame(rows, ["model", "source", "needle_lang", "column"], compared=False)
+
+
+def translation_ceiling(
+    ceilings: pd.DataFrame, published: pd.DataFrame, settings: Settings
+) -> pd.DataFrame:
+    """The share of gold answers that survive translation into English, by language.
+
+    `ceilings` has columns lang, n (answers translated) and n_survived (of them still right).
+    """
+    import pandas as pd
+
+    rows = []
+    counts = ceilings.groupby("lang")[["n", "n_survived"]].sum()
+    for lang in cells.languages(counts.index):
+        n, survived = int(counts.loc[lang, "n"]), int(counts.loc[lang, "n_survived"])
+        value = survived / n if n else math.nan
+        low, high = stats.wilson(value, n)
+        rows.append((lang, value, n, stats.standard_error(value, n), low, high))
+    return pd.DataFrame(rows, columns=["lang", "value", "n", "se", "ci_low", "ci_high"])
+
+
+def _pairs(
+    scores: pd.DataFrame,
+    published: pd.DataFrame,
+    settings: Settings,
+    pairs: Iterable[Sequence[str]],
+    table: str,
+) -> pd.DataFrame:
+    """Both models of each pair, and the second less the first on the prompts that both answered.
+
+    `pair` is "first|second", `role` first, second or delta. Rows of role delta have an interval of
+    the paired difference, McNemar's exact p, and how many prompts only one of the two got right.
+    """
+    exact = scores[scores["task"] == "exact"]
+    rows: list[dict[str, object]] = []
+    lines: set[str] = set()
+    for first, second in pairs:
+        names = {
+            role: _printed_name(published, table, settings, model)
+            for role, model in (("first", first), ("second", second))
+            if (exact["model"] == model).any()
+        }
+        if len(names) == 2 and all(names.values()):
+            names["delta"] = "delta"
+        lines |= set(names.values())
+        for variant in cells.variants(exact):
+            here = cells.select(exact, variant)
+            one, two = here[here["model"] == first], here[here["model"] == second]
+            labels = _labels(variant) | {"pair": f"{first}|{second}", "source": "ours"}
+            for role, model, part in (
+                ("first", first, one),
+                ("second", second, two),
+                ("delta", "delta", _paired(one, two)),
+            ):
+                name = names.get(role, "")
+                # Table 3 prints an instruction-tuned model's greedy numbers without saying so.
+                sampled = role != "first" and names.get("second", "") == (
+                    settings.get("published", {}).get(second, "") + GREEDY
+                )
+                reason = "the paper's is of greedy decoding" if sampled else None
+                for length in [*sorted({int(n) for n in part["length"]}), None]:
+                    if part.empty:
+                        continue
+                    among = part if length is None else part[part["length"] == length]
+                    if role == "delta":
+                        cell = _delta(among, _at(one, length), _at(two, length))
+                    else:
+                        cell = cells.measure(among, strata="length")
+                    obstacle = (
+                        _average_obstacle(settings, variant, among, published, table, name)
+                        if length is None
+                        else _full_set_obstacle(settings, variant, among)
+                    )
+                    column = "average" if length is None else _column(length)
+                    number = publications.lookup(published, table, name, column)
+                    rows.append(
+                        labels
+                        | {"role": role, "model": model, "column": column}
+                        | cell
+                        | cells.compared(cell, number, obstacle or reason)
+                    )
+    rows += _printed_pair(published, table, lines)
+    extra = ["n_first_only", "n_second_only", "p_mcnemar"]
+    return _frame(rows, ["pair", "role", "model", "source", "column"], extra)
+
+
+def _at(scores: pd.DataFrame, length: int | None) -> pd.DataFrame:
+    return scores if length is None else scores[scores["length"] == length]
+
+
+def _paired(one: pd.DataFrame, two: pd.DataFrame) -> pd.DataFrame:
+    """The prompts that both models answered, with `value_first` and `value_second`."""
+    return one[cells.judged(one)].merge(
+        two.loc[cells.judged(two), [*PAIR_KEY, "value"]],
+        on=list(PAIR_KEY),
+        suffixes=("_first", "_second"),
+        validate="one_to_one",
+    )
+
+
+def _delta(paired: pd.DataFrame, one: pd.DataFrame, two: pd.DataFrame) -> dict[str, float | int]:
+    """MEASURES of the difference between `one` and `two`; the counts of lost answers are of both."""
+    import pandas as pd
+
+    first, second = paired["value_first"].to_numpy(), paired["value_second"].to_numpy()
+    difference = stats.paired_difference(
+        first, second, paired["example_id"].to_numpy(), paired["length"].to_numpy()
+    )
+    test = stats.mcnemar(first, second)
+    return {
+        **asdict(difference),
+        **cells.lost(pd.concat([one, two])),
+        "n_first_only": test.first_only,
+        "n_second_only": test.second_only,
+        "p_mcnemar": test.p if test.n else math.nan,
+    }
+
+
+def _models(
+    scores: pd.DataFrame, settings: Settings
+) -> Iterator[tuple[tuple[str, str], str, pd.DataFrame]]:
+    """Each variant, model and its scores."""
+    for variant in cells.variants(scores):
+        here = cells.select(scores, variant)
+        for model in cells.models(settings, here):
+            yield variant, model, here[here["model"] == model]
+
+
+def _labels(variant: tuple[str, str]) -> dict[str, object]:
+    return dict(zip(VARIANT, variant, strict=True))
+
+
+def _column(length: int) -> str:
+    return str(length) if length else "baseline"
+
+
+def _full_set_obstacle(
+    settings: Settings, variant: tuple[str, str], scores: pd.DataFrame
+) -> str | None:
+    return cells.obstacle(
+        settings,
+        variant,
+        scores,
+        needle_lang=cells.LANGUAGES,
+        haystack_lang=cells.HAYSTACKS,
+        position=POSITIONS,
+    )
+
+
+def compared_with_table1(
+    cell: Mapping[str, float | int],
+    scores: pd.DataFrame,
+    published: pd.DataFrame,
+    settings: Settings,
+    model: str,
+) -> dict[str, object]:
+    """COMPARISON of the mean of a model's scores at one length with the paper's Table 1."""
+    name = settings.get("published", {}).get(model, "")
+    length = int(scores["length"].iloc[0])
+    number = publications.lookup(published, "table1", name, _column(length))
+    obstacle = _full_set_obstacle(settings, cells.variants(scores)[0], scores)
+    return cells.compared(cell, number, obstacle)
+
+
+def _average_obstacle(
+    settings: Settings,
+    variant: tuple[str, str],
+    scores: pd.DataFrame,
+    published: pd.DataFrame,
+    table: str,
+    name: str,
+) -> str | None:
+    theirs = {column for column, _ in _printed(published, table, name)}
+    theirs -= {"average", "claimed_length", "effective_length"}
+    ours = {_column(int(length)) for length in scores["length"]}
+    other = "other lengths" if ours != theirs else None
+    return _full_set_obstacle(settings, variant, scores) or other
+
+
+def _printed(published: pd.DataFrame, table: str, name: str) -> list[tuple[str, dict[str, object]]]:
+    """(column, row of the tidy table) of a line of the paper's table, in its order."""
+    found = published[
+        (published["table"] == table)
+        & (published["row"] == name)
+        & (published["source"] == "paper")
+    ]
+    return [
+        (
+            row.column,
+            _labels(cells.PAPER_VARIANT)
+            | {"source": "published", "value": row.value, "n": row.n}
+            | {"published": row.value, "published_n": row.n},
+        )
+        for row in found.itertuples()
+    ]
+
+
+def _printed_name(published: pd.DataFrame, table: str, settings: Settings, model: str) -> str:
+    """The line of the paper's table that a model belongs to, or ""."""
+    name = settings.get("published", {}).get(model, "")
+    lines = set(published.loc[published["table"] == table, "row"])
+    return next((line for line in (name, name + GREEDY) if line in lines), "")
+
+
+def _printed_pair(
+    published: pd.DataFrame, table: str, run: Iterable[str]
+) -> list[dict[str, object]]:
+    """Those lines of the paper's own pair that stand beside no line of ours."""
+    lines = list(dict.fromkeys(published.loc[published["table"] == table, "row"]))
+    return [
+        {"pair": "|".join(lines[:2]), "role": role, "model": line, "column": column, **number}
+        for role, line in zip(("first", "second", "delta"), lines, strict=False)
+        if line not in run
+        for column, number in _printed(published, table, line)
+    ]
+
+
+def _not_run(
+    published: pd.DataFrame, table: str, settings: Settings, scores: pd.DataFrame
+) -> list[str]:
+    """The lines of the paper's table whose model has no scores of ours."""
+    run = {settings.get("published", {}).get(model, "") for model in set(scores["model"])}
+    lines = dict.fromkeys(published.loc[published["table"] == table, "row"])
+    return [line for line in lines if line.rsplit("/", 1)[0] not in run]
+
+
+def _frame(
+    rows: Sequence[Mapping[str, object]],
+    labels: Sequence[str],
+    extra: Sequence[str] = (),
+    *,
+    compared: bool = True,
+) -> pd.DataFrame:
+    import pandas as pd
+
+    comparison = COMPARISON if compared else ()
+    frame = pd.DataFrame(rows, columns=[*VARIANT, *labels, *MEASURES, *extra, *comparison])
+    counts = [name for name in frame.columns if name.startswith("n_") or name.endswith("_n")]
+    return frame.astype(dict.fromkeys(("n", *counts), "Int64"))

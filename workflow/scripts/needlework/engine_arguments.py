@@ -1,0 +1,42 @@
+"""vLLM's engine arguments (a model's key `engine`): which change its answers, and which only speed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# Whatever is not here counts as changing the answers: an argument that is forgotten costs time, not
+# truth. Rounding, which depends on all of these a little, is no difference.
+_SPEED = frozenset(
+    """
+    tensor_parallel_size pipeline_parallel_size distributed_executor_backend enable_expert_parallel
+    disable_custom_all_reduce max_parallel_loading_workers nnodes node_rank master_addr master_port
+    gpu_memory_utilization kv_cache_memory_bytes cpu_offload_gb num_gpu_blocks_override block_size
+    max_num_seqs max_num_batched_tokens long_prefill_token_threshold enable_chunked_prefill
+    enable_prefix_caching prefix_caching_hash_algo async_scheduling scheduling_policy
+    enforce_eager compilation_config disable_cascade_attn
+    download_dir safetensors_load_strategy use_tqdm_on_load
+    max_loras max_cpu_loras max_lora_rank fully_sharded_loras
+    disable_log_stats log_level
+    """.split()
+)
+
+# What another key of the model says, what must not stand in a file, and what one job cannot do.
+ELSEWHERE = {
+    "model": "the key `name`",
+    "revision": "the key `revision`",
+    "trust_remote_code": "the key `trust_remote_code`",
+    "enable_lora": "the key `lora`",
+    "hf_token": "the environment variable HF_TOKEN",
+    "data_parallel_size": "`tensor_parallel_size`: a job has one engine",
+}
+
+
+def answer_arguments(engine: Mapping[str, Any]) -> dict[str, Any]:
+    """The engine arguments on which a model's answers depend."""
+    return {name: value for name, value in engine.items() if name not in _SPEED}
+
+
+def gpus(engine: Mapping[str, Any]) -> int:
+    """How many GPUs an engine takes: a model's tensor-parallel shares times its pipeline stages."""
+    return engine.get("tensor_parallel_size", 1) * engine.get("pipeline_parallel_size", 1)
