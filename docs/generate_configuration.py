@@ -87,6 +87,8 @@ def _rows(node: Node, prefix: str = "") -> Iterator[tuple[str, Node, bool]]:
     """(key, schema, whether it is required) of a group's keys, those of inner groups included."""
     for key, child in node["properties"].items():
         if _is_group(child):
+            if _description(child):
+                yield prefix + key, {"type": "mapping", "description": _description(child)}, False
             yield from _rows(child, f"{prefix}{key}.")
         else:
             yield prefix + key, child, key in node.get("required", ())

@@ -11,16 +11,25 @@ rule generate_answers:
     benchmark:
         "benchmarks/generate_answers/{model}/{benchmark}.tsv"
     conda:
-        "../../envs/generation.yaml"
+        lambda w: (
+            "../../envs/vllm.yaml"
+            if config["models"][w.model]["backend"] == "vllm"
+            else "../../envs/generation.yaml"
+        )
     resources:
-        mem_mb=lambda w, attempt: 8000 * attempt,
+        gpu=lambda w: files.generation_gpus(w.model),
+        # A GPU's share of the weights passes through the memory of the host.
+        mem_mb=lambda w, attempt: (8000 + 24000 * files.generation_gpus(w.model))
+        * attempt,
         runtime=lambda w, attempt: 720 * attempt,
     params:
-        # Where the journal lies changes no answer: it is read from the configuration.
+        # What changes no answer is read from the configuration: where the journal lies, and how
+        # many GPUs and how much memory an engine takes.
         model=lambda w: files.model_settings(w.model),
         lengths=lambda w: lengths_of(config, w.model, w.benchmark),
         code=lambda w: code_digest(
-            "generate_answers.py", f"needlework/backends/{config['models'][w.model]['backend']}.py"
+            "generate_answers.py",
+            f"needlework/backends/{config['models'][w.model]['backend']}.py",
         ),
     message:
         "{wildcards.model} answers {wildcards.benchmark}"

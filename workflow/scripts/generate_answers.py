@@ -9,29 +9,31 @@ from needlework.journal import Journal
 from needlework.prompt import Documents
 from needlework.records import write_table
 
-with running(snakemake) as logger:
-    model = snakemake.params.model
-    name = snakemake.wildcards.model
-    corpora = [*snakemake.input.needles, *snakemake.input.passages]
-    documents = Documents.read({Path(p).parent.name + "/" + Path(p).stem: p for p in corpora})
-    requests = InstanceRequests(
-        snakemake.input.instances,
-        documents,
-        samples=model["samples"],
-        lengths=snakemake.params.lengths,
-    )
-    with Journal(Path(snakemake.config["journal"]) / "generations" / name) as journal:
-        answers = generate(
-            requests,
-            load_backend(model["backend"], model),
-            journal,
-            context=model["context"],
-            max_failed=model["max_failed"],
+# vLLM starts its engine in a new Python that imports this file.
+if __name__ == "__main__":
+    with running(snakemake) as logger:
+        model = snakemake.params.model
+        name = snakemake.wildcards.model
+        corpora = [*snakemake.input.needles, *snakemake.input.passages]
+        documents = Documents.read({Path(p).parent.name + "/" + Path(p).stem: p for p in corpora})
+        requests = InstanceRequests(
+            snakemake.input.instances,
+            documents,
+            samples=model["samples"],
+            lengths=snakemake.params.lengths,
         )
-    logger.info("%d answers", answers.num_rows)
-    write_table(
-        answers,
-        snakemake.output[0],
-        inputs=snakemake.input,
-        config=[model, snakemake.params.lengths],
-    )
+        with Journal(Path(snakemake.config["journal"]) / "generations" / name) as journal:
+            answers = generate(
+                requests,
+                load_backend(model["backend"], {**snakemake.config["models"][name], "model": name}),
+                journal,
+                context=model["context"],
+                max_failed=model["max_failed"],
+            )
+        logger.info("%d answers", answers.num_rows)
+        write_table(
+            answers,
+            snakemake.output[0],
+            inputs=snakemake.input,
+            config=[model, snakemake.params.lengths],
+        )

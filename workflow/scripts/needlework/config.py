@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from needlework.engine_arguments import ELSEWHERE
 from needlework.errors import UserError
 
 SCHEMA = Path(__file__).resolve().parents[2] / "schemas" / "config.schema.yaml"
@@ -185,10 +186,29 @@ def _check_models(config: Mapping[str, Any]) -> None:
                     f"{where}: the length {max(wanted)} is above the model's context of "
                     f"{model['context']} tokens: set `lengths: {fitting}` for this model."
                 )
+            limit = model["engine"].get("max_model_len")
+            if isinstance(limit, int) and max(wanted, default=0) > limit:
+                raise UserError(
+                    f"{where}: the length {max(wanted)} is above engine.max_model_len, {limit}: raise it, "
+                    "or leave the length out of this model's `lengths`."
+                )
         if model["backend"] == "replay" and not model["answers"]:
             raise UserError(
                 f"{where}.answers is missing: the backend replay needs a file of answers."
             )
+        if model["backend"] == "vllm":
+            _check_engine(where, model)
+
+
+def _check_engine(where: str, model: Mapping[str, Any]) -> None:
+    """Raise UserError where vLLM is not told which model, or told the same thing twice."""
+    if not model["name"]:
+        raise UserError(
+            f"{where}.name is missing: the backend vllm needs a model of the hub, or a local folder."
+        )
+    for argument, instead in ELSEWHERE.items():
+        if argument in model["engine"]:
+            raise UserError(f"{where}.engine.{argument} cannot be set: use {instead}.")
 
 
 def _check_translation(config: Mapping[str, Any]) -> None:

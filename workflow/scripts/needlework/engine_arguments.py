@@ -38,5 +38,5 @@ def answer_arguments(engine: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def gpus(engine: Mapping[str, Any]) -> int:
-    """How many GPUs an engine takes: a model's tensor-parallel shares times its pipeline stages."""
-    return engine.get("tensor_parallel_size", 1) * engine.get("pipeline_parallel_size", 1)
+    """How many GPUs an engine takes: its pipeline's stages times the GPUs of each."""
+    return engine["pipeline_parallel_size"] * engine["tensor_parallel_size"]

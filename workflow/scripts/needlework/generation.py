@@ -102,8 +102,9 @@ def generate(
     is done. `requests` is iterated twice, first for the keys and then for the missing prompts, so it
     must not be an iterator. Requests with the same key are asked once.
 
-    A prompt of more than `context` tokens (None: no limit) is `skipped`. A request that fails is
-    `error` in the table and stays out of the journal, so the next run asks it again.
+    A prompt of more than `context` tokens (None: no limit), or of more than the backend takes with
+    its chat template, is `skipped`. A request that fails is `error` in the table. Both stay out of
+    the journal, so the next run asks them again.
 
     Raises UserError where more than `max_failed` requests failed, after all the others are done,
     and where the backend refuses the requests.
@@ -197,7 +198,8 @@ def _answers(
 def _outcome(answer: Answer) -> Record:
     """The columns of a row that come from the answer; what is not known is left out."""
     if answer.error is not None:
-        return {"text": "", "finish_reason": "error", "error": _well_formed(answer.error)}
+        reason = "skipped" if answer.finish_reason == "skipped" else "error"
+        return {"text": "", "finish_reason": reason, "error": _well_formed(answer.error)}
     counts = {name: getattr(answer, name) for name in COUNTS}
     return {
         "text": _well_formed(answer.text),

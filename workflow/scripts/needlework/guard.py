@@ -18,7 +18,7 @@ POLL_SECONDS = 1.0
 def start_guard() -> subprocess.Popen[bytes]:
     """Watch this process from now on; `terminate()` what is returned when all is closed."""
     return subprocess.Popen(
-        [sys.executable, __file__, str(os.getpid())],
+        [sys.executable, "-P", __file__, str(os.getpid())],
         stdin=subprocess.DEVNULL,
         # A Ctrl-C or a kill of the job's process group must not end it first.
         start_new_session=True,

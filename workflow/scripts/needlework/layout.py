@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from needlework.config import lengths_of
+from needlework.engine_arguments import answer_arguments, gpus
 from needlework.sources import Source, load_registry
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -176,20 +177,27 @@ class Layout:
     # Models
 
     def model_settings(self, model: str) -> dict[str, Any]:
-        """What a model's answers depend on: its entry, without what only chooses or names."""
+        """What a model's answers depend on: its entry, without what only chooses, names or speeds."""
         entry = self.config["models"][model]
         naming = {"tokenizer", "lengths", "published"}
-        return {key: value for key, value in entry.items() if key not in naming}
+        settings = {key: value for key, value in entry.items() if key not in naming}
+        return settings | {"engine": answer_arguments(entry["engine"])}
+
+    def generation_gpus(self, model: str) -> int:
+        """How many GPUs a model's job takes."""
+        entry = self.config["models"][model]
+        return gpus(entry["engine"]) if entry["backend"] == "vllm" else 0
 
     def generation_inputs(self, benchmark: str, model: str) -> dict[str, list[str]]:
-        """A model's prompts, the corpora that they are rendered from, and a replay's answers."""
+        """A model's prompts, the corpora that they are rendered from, and the files it names."""
         own, plan = self.settings(benchmark), self.plan(benchmark)
-        answers = self.config["models"][model]["answers"]
+        entry = self.config["models"][model]
         return {
             "instances": self.instances(benchmark, model),
             "needles": self.corpora(own["needles"], own["needle_languages"]),
             "passages": self.corpora(own["haystack"], plan.passage_languages(own)),
-            "answers": [answers] if answers else [],
+            "answers": [entry["answers"]] if entry["answers"] else [],
+            "chat_template": [entry["chat_template"]] if entry["chat_template"] else [],
         }
 
     # Translation

@@ -43,13 +43,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A model's answer to a request. With `error` it is a failure, and the rest says nothing.
+    """A model's answer to a request. With `error` there is none, and the rest says nothing.
 
-    Token counts are the model's own, None where the backend does not count.
+    That is a failure, unless `finish_reason` is `skipped`: the prompt, as the model gets it, exceeds
+    its context. Token counts are the model's own, None where the backend does not count.
     """
 
     text: str
-    finish_reason: Literal["stop", "length", "error"] = "stop"
+    finish_reason: Literal["stop", "length", "skipped", "error"] = "stop"
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
     completion_tokens: int | None = None

@@ -24,7 +24,6 @@ FACTORS: dict[str, pa.DataType] = {
     "needle_present": pa.bool_(),
 }
 
-TEMPLATES = ("exact", "existence", "closed_book")
 # Names and titles of what is made of the scores.
 TABLES = {
     "table1": "Table 1: accuracy by context length",

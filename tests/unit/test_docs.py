@@ -1,0 +1,243 @@
+"""What the documentation says is there, is: keys, files, links, targets, commands, tests, examples."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+from snakemake.utils import update_config
+
+from needlework.benchmarks.mlneedle import cells, plan
+from needlework.config import schema, validated
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIGURATION = ROOT / "docs/configuration.md"
+PAGES = [ROOT / "README.md", ROOT / "config/README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text("utf-8") for page in PAGES}
+
+# What a reader can look up: paths that begin so must exist.
+TRACKED = "presets|docs|config|workflow|resources|requirements|envs|profiles|tests|perf"
+
+
+def blocks(text: str, language: str = "") -> list[str]:
+    """The fenced code of a page in one language."""
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, flags=re.M | re.S)
+    return [code for name, code in fenced if name == language]
+
+
+def commands() -> list[str]:
+    """Every command line that a page shows."""
+    return [
+        line for text in TEXTS.values() for block in blocks(text) for line in block.splitlines()
+    ]
+
+
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    """docs/generate_configuration.py."""
+    spec = importlib.util.spec_from_file_location(
+        "generate_configuration", ROOT / "docs/generate_configuration.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_configuration_page_is_what_the_schema_says(generator) -> None:
+    assert CONFIGURATION.read_text("utf-8") == generator.page(schema()), (
+        "run python docs/generate_configuration.py"
+    )
+
+
+def test_a_stale_configuration_page_is_noticed(generator, tmp_path, monkeypatch, capsys) -> None:
+    page = tmp_path / "configuration.md"
+    monkeypatch.setattr(generator, "PAGE", page)
+    monkeypatch.setattr("sys.argv", ["generate_configuration.py", "--check"])
+    with pytest.raises(SystemExit, match="out of date"):
+        generator.main()
+    page.write_text(CONFIGURATION.read_text("utf-8"), "utf-8")
+    generator.main()
+    page.write_text(page.read_text("utf-8").replace("`run`", "`runs`", 1), "utf-8")
+    with pytest.raises(SystemExit, match="out of date"):
+        generator.main()
+
+
+def keys_of(node: Mapping, path: str) -> Iterator[tuple[str, str]]:
+    """(the heading that a key must stand below, the key as it must stand there)."""
+    entry = node.get("additionalProperties")
+    if isinstance(entry, Mapping):
+        for kind in entry.get("oneOf", [entry]):
+            yield from ((f"{path}.<name>", key) for key in leaves(kind))
+        return
+    children = node.get("properties", {})
+    if children and all("properties" in child for child in children.values()):
+        for name, child in children.items():
+            yield from ((f"{path}.{name}", key) for key in leaves(child))
+    else:
+        yield from ((path, key) for key in (leaves(node) if children else [path]))
+
+
+def leaves(node: Mapping) -> Iterator[str]:
+    for key, child in node["properties"].items():
+        if "properties" in child:
+            yield from [key] if "description" in child else []
+            yield from (f"{key}.{leaf}" for leaf in leaves(child))
+        else:
+            yield key
+
+
+def test_every_key_of_the_schema_has_a_row_with_a_meaning() -> None:
+    rows: dict[tuple[str, str], str] = {}
+    heading = ""
+    for line in CONFIGURATION.read_text("utf-8").splitlines():
+        if found := re.match(r"#+ `([^`]+)`", line):
+            heading = found[1]
+        elif found := re.match(r"\| `([^`]+)` \|.*\| (.*) \|$", line):
+            rows[heading, found[1]] = found[2]
+    expected = {key for name, node in schema()["properties"].items() for key in keys_of(node, name)}
+    assert len(expected) > 60
+    assert expected == set(rows)
+    # What chooses a kind is explained below the kind's heading.
+    unexplained = [key for key in expected if not rows[key] and key[1] not in ("kind", "backend")]
+    assert not unexplained
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_links_lead_somewhere(page) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", TEXTS[page]):
+        if re.match(r"https?://", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (ROOT / page).parent / path if path else ROOT / page
+        assert file.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", file.read_text("utf-8"), flags=re.M)
+            anchors = [re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings]
+            assert anchor in anchors, target
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_files_that_are_named_exist(page) -> None:
+    for path in re.findall(rf"(?<![\w./<])(?:{TRACKED})/[\w./*<>{{}}-]+", TEXTS[page]):
+        pattern = re.sub(r"<\w+>|\*+", "*", path.rstrip("."))
+        assert any(ROOT.glob(pattern.rstrip("/"))), path
+
+
+def test_make_targets_exist() -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), flags=re.M))
+    named = {name for text in TEXTS.values() for name in re.findall(r"\bmake ([a-z-]+)`", text)}
+    named |= {name for line in commands() for name in re.findall(r"\bmake ([a-z-]+)", line)}
+    assert {"demo", "test"} <= named <= targets
+
+
+def test_the_readme_names_every_table_and_figure_and_no_other() -> None:
+    there = {f"mlneedle_{name}" for name in (*plan.TABLES, *plan.FIGURES)}
+    for page, text in TEXTS.items():
+        assert set(re.findall(r"\bmlneedle_(?:table|figure)\d+\b", text)) <= there, page
+    named = set(re.findall(r"`(mlneedle_\w+)`", TEXTS["README.md"]))
+    first, last = map(
+        int, re.findall(r"`mlneedle_figure(\d)` to `mlneedle_figure(\d)`", TEXTS["README.md"])[0]
+    )
+    assert named | {f"mlneedle_figure{i}" for i in range(first, last)} == there
+
+
+PARSE = """
+import json, sys
+from snakemake.cli import get_argument_parser
+for line in json.load(sys.stdin):
+    found = get_argument_parser().parse_args(line)
+    print(json.dumps([[str(f) for f in found.configfile or []], list(found.targets)]))
+"""
+
+
+def test_snakemake_takes_the_commands() -> None:
+    shown = [line for line in commands() if line.startswith(".venv/bin/snakemake")]
+    assert len(shown) > 3
+    parsed = subprocess.run(
+        [sys.executable, "-c", PARSE],
+        input=json.dumps([shlex.split(line)[1:] for line in shown]),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    # A page may name a configuration that it shows.
+    examples = {name for text in TEXTS.values() for name in re.findall(r"`(\w+\.yaml)`", text)}
+    for line, (files, targets) in zip(shown, map(json.loads, parsed), strict=True):
+        # --configfile takes all that follows it: a target there would be a file that is missing.
+        assert all(name in examples or (ROOT / name).is_file() for name in files), line
+        assert all(target.startswith("mlneedle_") for target in targets), line
+
+
+def test_tests_that_are_named_exist() -> None:
+    named = [
+        (page, *found)
+        for page, text in TEXTS.items()
+        for found in re.findall(r"((?:unit|workflow)/test_\w+\.py)::(\w+)", text)
+    ]
+    assert len(named) > 10
+    for page, file, name in named:
+        text = (ROOT / "tests" / file).read_text("utf-8")
+        assert re.search(rf"^def {name}\(", text, flags=re.M), f"{page}: {file}::{name}"
+
+
+EXAMPLES = [(page, block) for page, text in TEXTS.items() for block in blocks(text, "yaml")]
+
+
+@pytest.mark.parametrize(
+    "page, block", EXAMPLES, ids=[f"{p}-{i}" for i, (p, _) in enumerate(EXAMPLES)]
+)
+def test_configurations_that_are_shown_are_valid(page, block) -> None:
+    config = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    update_config(config, yaml.safe_load(block))
+    validated(config)
+
+
+def test_python_that_is_shown_imports_what_exists() -> None:
+    shown = [block for text in TEXTS.values() for block in blocks(text, "python")]
+    imported = 0
+    for block in shown:
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("needlework"):
+                module = importlib.import_module(node.module)
+                for alias in node.names:
+                    assert hasattr(module, alias.name), f"{node.module}.{alias.name}"
+                    imported += 1
+    assert imported
+
+
+def test_the_contracts_of_a_benchmark_are_those_of_the_code() -> None:
+    text = TEXTS["docs/adding-a-benchmark.md"]
+    contracts = re.findall(r"`(plan|construct|scoring|tables|figures)\.(\w+)(\([^`]*\))?`", text)
+    assert len(contracts) > 12
+    for module, name, signature in contracts:
+        if name == "py":
+            continue
+        found = getattr(importlib.import_module(f"needlework.benchmarks.mlneedle.{module}"), name)
+        if signature:
+            wanted = [argument.strip("=* ") for argument in signature[1:-1].split(",")]
+            arguments = found.__code__
+            names = arguments.co_varnames[: arguments.co_argcount + arguments.co_kwonlyargcount]
+            assert wanted == list(names), name
+    for name in re.findall(r"`needlework\.(\w+)\.(\w+)`", text):
+        assert hasattr(importlib.import_module(f"needlework.{name[0]}"), name[1]), name
+
+
+def test_the_columns_that_are_explained_are_those_of_the_tables() -> None:
+    section = TEXTS["docs/quickstart.md"].partition("## Reading a table")[2]
+    explained = {
+        name
+        for row in re.findall(r"^\| (`[^|]+) \|", section, flags=re.M)
+        for name in re.findall(r"`(\w+)`", row)
+    }
+    assert explained == {*cells.MEASURES, *cells.COMPARISON}

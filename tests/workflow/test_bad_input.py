@@ -1,0 +1,168 @@
+"""Wrong input ends in one clear sentence, and where it can be told before any work, before it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from needlework.errors import UserError
+from needlework.prompt import read_template
+from runs import ROOT, Workflow
+
+pytestmark = pytest.mark.xdist_group("bad")
+
+SMALL = {
+    "run": {"models": ["lexical"]},
+    "benchmarks": {
+        "mlneedle": {
+            "needle_languages": ["en"],
+            "haystack_languages": ["en"],
+            "lengths": [512],
+            "tasks": ["exact"],
+        }
+    },
+}
+
+
+@pytest.fixture
+def run(tmp_path) -> Callable[..., tuple[Workflow, str]]:
+    """Runs the workflow with a configuration; gives the workflow and what it said."""
+    workflow = Workflow(ROOT, tmp_path / "run")
+
+    def start(config: dict, *arguments: str, env: dict | None = None) -> tuple[Workflow, str]:
+        file = tmp_path / "config.yaml"
+        file.write_text(yaml.safe_dump(config))
+        done = workflow.run(
+            "--configfile", str(file), *arguments, check=False, env={**os.environ, **(env or {})}
+        )
+        assert done.returncode != 0, done.stderr[-2000:]
+        return workflow, done.stdout + done.stderr
+
+    return start
+
+
+def merged(change: dict, into: dict = SMALL) -> dict:
+    """`into` with `change` laid over it."""
+    result = dict(into)
+    for key, value in change.items():
+        nested = isinstance(value, dict) and isinstance(result.get(key), dict)
+        result[key] = merged(value, result[key]) if nested else value
+    return result
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"benchmarks": {"mlneedle": {"postions": 3}}}, "did you mean 'positions'?"),
+        ({"benchmarks": {"mlneedle": {"needle_languages": ["xx"]}}}, "unknown language 'xx'"),
+        ({"models": {"lexical": {"context": 100}}}, "above the model's context of 100 tokens"),
+        ({"models": {"lexical": {"tokenizer": "wrds"}}}, "did you mean 'words'?"),
+    ],
+)
+def test_a_wrong_configuration_is_told_in_a_dry_run(run, change, said) -> None:
+    workflow, text = run(merged(change), "--dry-run")
+    assert said in text
+    assert not workflow.result(".").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"translation": {"translator": "google"}},
+            "set the environment variable GOOGLE_TRANSLATE_API_KEY",
+        ),
+        (
+            {
+                "tokenizers": {"mine": {"kind": "huggingface", "name": "/nowhere"}},
+                "models": {"lexical": {"tokenizer": "mine"}},
+            },
+            "tokenizers.mine",
+        ),
+        (
+            {
+                "tokenizers": {"mine": {"kind": "tiktoken", "encoding": "no_such"}},
+                "models": {"lexical": {"tokenizer": "mine"}},
+            },
+            "TIKTOKEN_CACHE_DIR",
+        ),
+    ],
+)
+def test_what_a_run_would_lack_is_told_before_any_job(run, change, said) -> None:
+    without_key = {k: v for k, v in os.environ.items() if k != "GOOGLE_TRANSLATE_API_KEY"}
+    workflow, text = run(merged(change), env={**without_key, "HF_HUB_OFFLINE": "1"})
+    assert said in text
+    assert not workflow.result(".").exists()
+
+
+def test_conda_is_asked_for_in_one_sentence_where_it_is_missing(run) -> None:
+    if shutil.which("conda"):
+        pytest.skip("conda is installed here")
+    _, text = run(SMALL, "--use-conda", "--dry-run")
+    assert "--use-conda needs the program conda" in text
+
+
+@pytest.mark.slow
+def test_a_corrupt_file_is_named(run, tmp_path) -> None:
+    workflow = Workflow(ROOT, tmp_path / "run")
+    config = tmp_path / "good.yaml"
+    config.write_text(yaml.safe_dump(SMALL))
+    target = "results/corpora/sample_questions/en.parquet"
+    workflow.run("--configfile", str(config), "--", target)
+    file = workflow.directory / target
+    file.write_bytes(file.read_bytes()[:-100])
+    _, text = run(SMALL)
+    assert "results/corpora/sample_questions/en.parquet cannot be read as Parquet" in text
+    assert "delete it and run again" in text
+    assert "Traceback" not in text.replace("traceback in", "")
+
+
+@pytest.mark.slow
+def test_a_replay_must_answer_every_prompt_and_no_other(run, tmp_path) -> None:
+    workflow = Workflow(ROOT, tmp_path / "run")
+    config = tmp_path / "good.yaml"
+    config.write_text(yaml.safe_dump(SMALL))
+    workflow.run("--configfile", str(config), "--", "results/scores/lexical/mlneedle.parquet")
+    answers = pq.read_table(workflow.result("generations/lexical/mlneedle.parquet"))
+    rows = answers.select(["instance_id", "text"]).to_pylist()
+
+    def replay(name: str, chosen: list[dict]) -> dict:
+        file = tmp_path / name
+        file.write_text("".join(json.dumps(row) + "\n" for row in chosen))
+        models = {
+            "again": {
+                "backend": "replay",
+                "answers": str(file),
+                "tokenizer": "words",
+                "context": 131072,
+            }
+        }
+        return merged({"run": {"models": ["again"]}, "models": models})
+
+    _, text = run(replay("missing.jsonl", rows[:-2]))
+    assert "missing.jsonl" in text
+    assert rows[-1]["instance_id"][:12] in text
+    _, text = run(replay("unknown.jsonl", [*rows, {"instance_id": "f" * 64, "text": "x"}]))
+    assert "unknown.jsonl" in text
+    assert "f" * 12 in text
+
+    config.write_text(yaml.safe_dump(replay("whole.jsonl", rows)))
+    workflow.run("--configfile", str(config), "--", "results/scores/again/mlneedle.parquet")
+    first, second = (
+        pq.read_table(workflow.result(f"scores/{model}/mlneedle.parquet")).drop_columns("model")
+        for model in ("lexical", "again")
+    )
+    assert first.equals(second)
+
+
+def test_a_bad_template_is_named(tmp_path) -> None:
+    file = tmp_path / "exact.txt"
+    file.write_text("Passages: {passages} Question: {qestion}")
+    with pytest.raises(UserError, match=r"exact\.txt.*\{question\}.*\{qestion\}"):
+        read_template(file, ["passages", "question"])

@@ -1,0 +1,103 @@
+"""MLQA's development split among XQuAD's paragraphs, from the sources' own files to the figures."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from invariants import check_instances, corpora_of
+from needlework.benchmarks.mlneedle.plan import FIGURES, TABLES
+from needlework.tokenizers import load_tokenizer
+from runs import ROOT, Workflow
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("real")]
+
+MODELS = ["lexical", "oracle", "empty"]
+CELL = ["needle_lang", "haystack_lang", "position", "length"]
+
+
+@pytest.fixture(scope="module")
+def real(mirror, tmp_path_factory) -> Workflow:
+    folder = tmp_path_factory.mktemp("real")
+    config = {
+        "mirror": str(mirror),
+        "sources": {
+            "mlqa": {"split": "dev"},
+            # The mirror's stand-in for mMARCO has 240 passages.
+            "mmarco": {"prefix_mb": None, "pool": 240, "passages": 240},
+        },
+        "models": {model: {"tokenizer": "mistral-v1"} for model in MODELS},
+        "benchmarks": {
+            "mlneedle": {
+                "needles": "mlqa",
+                "haystack": "mmarco",
+                "questions": 20,
+                "aligned": False,
+                "lengths": [4096, 8192],
+                "tasks": ["exact"],
+            }
+        },
+    }
+    (folder / "real.yaml").write_text(yaml.safe_dump(config))
+    workflow = Workflow(ROOT, folder / "run")
+    workflow.run("--configfile", str(folder / "real.yaml"))
+    return workflow
+
+
+def test_every_table_and_figure_is_drawn(real) -> None:
+    for name in TABLES:
+        # Nobody was asked about existence, or without passages.
+        unasked = name in ("existence", "closed_book")
+        assert (len(pd.read_csv(real.result(f"tables/mlneedle/{name}.csv"))) > 0) != unasked
+    for name in FIGURES:
+        assert real.result(f"figures/mlneedle/{name}.png").stat().st_size > 10_000
+
+
+def test_every_prompt_keeps_the_invariants(real) -> None:
+    files = sorted(real.result("instances/mlneedle/mistral-v1").glob("*.parquet"))
+    tokenizer = load_tokenizer("mistral-v1", {"kind": "mistral-common", "version": "v1"})
+    checked = check_instances(files, corpora_of(real, "mlqa", "mmarco"), tokenizer)
+    assert checked == 7 * 8 * 3 * 20 * 2 + 7 * 20
+
+
+def test_oracle_and_empty(real) -> None:
+    scores = pd.concat(
+        pq.read_table(real.result(f"scores/{model}/mlneedle.parquet")).to_pandas()
+        for model in MODELS
+    )
+    cells = scores.groupby(["model", *CELL])["value"].agg(["mean", "size"])
+    assert (cells.loc["oracle", "mean"] == 1.0).all()
+    assert (cells.loc["empty", "mean"] == 0.0).all()
+    assert (cells["size"] == 20).all()
+    # A reader that matches words reads English best.
+    lexical = cells.loc["lexical", "mean"].groupby("needle_lang").mean()
+    assert lexical.idxmax() == "en"
+    assert lexical["en"] > 0.4
+
+
+def test_sources_are_recorded(real) -> None:
+    records = sorted(real.result("sources").glob("*/**/*.json"))
+    assert len(records) == 1 + 7
+    assert all('"via": "mirror"' in record.read_text() for record in records)
+
+
+def test_passages_are_the_same_in_every_language(real) -> None:
+    ids = [
+        pq.read_table(file, columns=["passage_id"])["passage_id"].to_pylist()
+        for file in sorted(real.result("corpora/mmarco").glob("*.parquet"))
+    ]
+    assert len(ids) == 7
+    assert all(own == ids[0] and len(own) == 240 for own in ids)
+
+
+def test_tables_say_that_these_are_not_the_papers_models(real) -> None:
+    table = pd.read_csv(real.result("tables/mlneedle/table1.csv"))
+    ours = table[table["source"] == "ours"]
+    assert ours["comparison"].str.startswith("cannot tell").all()
+    assert {"Llama3-8B-Instruct", "Mistral-7B-Instruct-v0.2"} <= set(table["model"])
+
+
+def test_a_second_run_has_nothing_to_do(real) -> None:
+    assert real.would_run("--configfile", str(real.directory.parent / "real.yaml")) == {}

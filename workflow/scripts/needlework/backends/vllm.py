@@ -1,0 +1,333 @@
+"""vLLM's offline engine: one a job, with prefix caching, started again once if it dies.
+
+The engine is a process of its own, so its death is no death of the job.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from needlework import seeding
+from needlework.backends.base import Answer, Backend, Request
+from needlework.engine_arguments import answer_arguments
+from needlework.errors import UserError
+from needlework.guard import start_guard
+from needlework.model_files import weights_identity
+
+logger = logging.getLogger("needlework")
+
+# More tokens than a chat template adds to a prompt.
+TEMPLATE_TOKENS = 512
+
+# What is left of the memory, and of the prompts at once, for an engine that died.
+LESS_MEMORY, FEWER_PROMPTS = 0.9, 0.5
+
+
+class Vllm(Backend):
+    """A model of the hub or of a local folder (key `name`), run by vLLM in this job.
+
+    `chat` puts each prompt into the tokenizer's chat template, or into the one in the file
+    `chat_template`; without it the prompt is sent as it is. `engine` is handed to vLLM.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        super().__init__(config)
+        self.where = f"models.{config['model']}"
+        self._arguments: dict[str, Any] = {}
+        self._settings: Any = None
+        self._tokenizer: Any = None
+        self._engine: Any = None
+        self._lora: Any = None
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._restarted = False
+
+    def identity(self) -> Mapping[str, Any]:
+        """The weights, the chat template, sampling, and the engine arguments that change answers."""
+        config = self.config
+        engine = answer_arguments(config["engine"])
+        # It changes the answers of prompts near it alone: see `depends_on`.
+        engine.pop("max_model_len", None)
+        return {
+            "backend": "vllm",
+            "weights": weights_identity(config["name"], config["revision"]),
+            "lora": config["lora"] and weights_identity(config["lora"], None),
+            "chat": config["chat"],
+            "chat_template": self._template,
+            "sampling": config["sampling"],
+            "engine": engine,
+        }
+
+    def depends_on(self, request: Request) -> int | None:
+        """The engine's `max_model_len`, where it could cut the answer."""
+        limit = self.config["engine"].get("max_model_len")
+        needed = request.n_tokens + TEMPLATE_TOKENS + request.max_new_tokens
+        return limit if isinstance(limit, int) and needed > limit else None
+
+    def load(self) -> None:
+        """Read the model's configuration and tokenizer; the engine starts with the first prompt.
+
+        So where all that is missing exceeds the context, no weights are loaded.
+        """
+        # An engine inside this process could not be started again; and no run reports to anybody.
+        os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "1"
+        os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+        config = self.config
+        self._arguments = {
+            "enable_prefix_caching": True,
+            **config["engine"],
+            "model": config["name"],
+            "revision": config["revision"],
+            "trust_remote_code": config["trust_remote_code"],
+            "enable_lora": config["lora"] is not None,
+        }
+        if config["revision"] is None and not Path(config["name"]).is_dir():
+            logger.warning(
+                "%s.revision is not set: the answers are those of the hub's main branch of today.",
+                self.where,
+            )
+        self._read_settings()
+        try:
+            self._tokens("?")
+        except Exception as error:  # the template's own
+            raise UserError(
+                f"{self.where}: a prompt cannot be put into the chat template of {config['name']}: "
+                f"{_reason(error)}. Set `chat: false` for a base model, or give `chat_template`."
+            ) from error
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        """The answers in order, each as soon as it and those before it are known.
+
+        Raises UserError where the engine cannot start, or dies twice.
+        """
+        known: dict[int, Answer] = {}
+        answers = self._answers(dict(enumerate(batch)))
+        for wanted in range(len(batch)):
+            while wanted not in known:
+                place, answer = next(answers)
+                known[place] = answer
+            yield known.pop(wanted)
+
+    def close(self) -> None:
+        """End the engine and wait for its end."""
+        self._stop()
+        if self._guard is not None:
+            self._guard.terminate()
+            self._guard.wait()
+            self._guard = None
+
+    # Requests
+
+    def _answers(self, left: dict[int, Request]) -> Iterator[tuple[int, Answer]]:
+        """The answers to the requests `left`, by their places, in the order in which they finish."""
+        while left:
+            from vllm.v1.engine.exceptions import EngineDeadError
+
+            try:
+                for place, request in list(left.items()):
+                    refusal = self._send(str(place), request)
+                    if refusal is not None:
+                        del left[place]
+                        yield place, refusal
+                while left:
+                    for output in self._engine.step():
+                        place = int(output.request_id)
+                        del left[place]
+                        yield place, _answer(output)
+            except EngineDeadError as error:
+                self._restart(error)
+
+    def _send(self, name: str, request: Request) -> Answer | None:
+        """Hand a request to the engine, starting that if need be; an answer where it is not sent."""
+        from vllm import SamplingParams
+        from vllm.exceptions import VLLMClientError
+        from vllm.inputs import tokens_input
+        from vllm.sampling_params import RequestOutputKind
+
+        prompt = request.prompt
+        tokens = self._tokens(prompt)
+        limit = self._settings.model_config.max_model_len
+        if len(tokens) >= limit:
+            return Answer(
+                "",
+                "skipped",
+                error=f"the prompt has {len(tokens)} tokens as the model gets it, the engine's "
+                f"max_model_len is {limit}",
+            )
+        if self._engine is None:
+            logger.info(
+                "The first prompt, as the model gets it:\n%s", self._tokenizer.decode(tokens)
+            )
+            self._start()
+        sampling = self.config["sampling"]
+        parameters = SamplingParams(
+            temperature=sampling["temperature"],
+            top_k=sampling["top_k"] or 0,
+            top_p=sampling["top_p"],
+            # Named by the prompt, so that the company in which it is asked changes no sample.
+            seed=int(seeding.rank_key(sampling["seed"], prompt, request.sample)[:8], 16),
+            max_tokens=min(request.max_new_tokens, limit - len(tokens)),
+            output_kind=RequestOutputKind.FINAL_ONLY,
+        )
+        try:
+            self._engine.add_request(
+                name, tokens_input(tokens), parameters, lora_request=self._lora
+            )
+        except VLLMClientError as error:
+            return Answer("", error=_reason(error))
+        return None
+
+    def _tokens(self, prompt: str) -> list[int]:
+        """The prompt as the model gets it. A chat template brings its own first token."""
+        if not self.config["chat"]:
+            return list(self._tokenizer.encode(prompt))
+        return list(
+            self._tokenizer.apply_chat_template(
+                [{"role": "user", "content": prompt}],
+                chat_template=self._template,
+                add_generation_prompt=True,
+                tokenize=True,
+                return_dict=False,
+            )
+        )
+
+    @cached_property
+    def _template(self) -> str | None:
+        """The chat template in the file `chat_template`; None is the tokenizer's own."""
+        path = self.config["chat_template"]
+        try:
+            return path and Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(
+                f"{self.where}.chat_template: {path} cannot be read ({error}): correct the path."
+            ) from None
+
+    # The engine
+
+    def _read_settings(self) -> None:
+        """Make vLLM's configuration of the engine arguments, and the tokenizer; read no weights."""
+        try:
+            from vllm import EngineArgs
+            from vllm.tokenizers.registry import cached_tokenizer_from_config
+        except ImportError as error:
+            raise UserError(
+                f"{self.where}: the package {error.name!r} is not installed; run with --use-conda, or "
+                "in an environment that holds vLLM (envs/vllm.yaml)."
+            ) from None
+        known = EngineArgs.__dataclass_fields__
+        for argument in self._arguments:
+            if argument not in known:
+                near = difflib.get_close_matches(argument, known, n=1, cutoff=0)
+                raise UserError(
+                    f"{self.where}.engine.{argument} is no argument of vLLM's engine: did you mean "
+                    f"{near[0]!r}?"
+                )
+        try:
+            self._settings = EngineArgs(**self._arguments).create_engine_config()
+            self._tokenizer = cached_tokenizer_from_config(self._settings.model_config)
+        except Exception as error:  # each library has its own; none of them is the user's to know
+            raise UserError(
+                f"{self.where}: {self.config['name']} cannot be loaded: {_reason(error)}. Check `name`, "
+                "`revision` and `engine`; for a gated model, accept its licence on the hub and set "
+                "HF_TOKEN; without internet, set `name` to a local folder, or HF_HOME to a cache that "
+                "holds the model."
+            ) from error
+
+    def _start(self) -> None:
+        """Start the engine: load the weights, and the LoRA adapter if there is one."""
+        from vllm import LLMEngine
+        from vllm.lora.request import LoRARequest
+
+        if self._guard is None:
+            self._guard = start_guard()
+        try:
+            self._engine = LLMEngine.from_vllm_config(self._settings, disable_log_stats=True)
+            _announce_death(self._engine)
+            if self.config["lora"]:
+                self._lora = LoRARequest("adapter", 1, self.config["lora"])
+                self._engine.add_lora(self._lora)
+        except Exception as error:  # the engine's process hands on its own
+            raise UserError(
+                f"{self.where}: vLLM cannot start {self.config['name']}: {_reason(error)}. Its cause is "
+                "in the log; most often memory: lower `engine: {max_model_len: ...}` or "
+                "`gpu_memory_utilization`, or raise `tensor_parallel_size`."
+            ) from error
+
+    def _restart(self, error: Exception) -> None:
+        """Start the engine once more, with less memory for its cache and fewer prompts at once."""
+        if self._restarted:
+            raise UserError(
+                f"{self.where}: vLLM's engine died twice, the second time with less memory: the cause is "
+                "in the log; lower `engine: {max_model_len: ..., max_num_seqs: ..., "
+                "gpu_memory_utilization: ...}`, or raise `tensor_parallel_size`. The answers until "
+                "then are in the journal."
+            ) from error
+        self._restarted = True
+        self._stop()
+        cache, scheduler = self._settings.cache_config, self._settings.scheduler_config
+        less = {
+            "gpu_memory_utilization": LESS_MEMORY * cache.gpu_memory_utilization,
+            "max_num_seqs": max(1, int(FEWER_PROMPTS * scheduler.max_num_seqs)),
+        }
+        if cache.kv_cache_memory_bytes is not None:
+            less["kv_cache_memory_bytes"] = int(LESS_MEMORY * cache.kv_cache_memory_bytes)
+        logger.warning("%s: vLLM's engine died; it starts again with %s.", self.where, less)
+        self._arguments |= less
+        self._read_settings()
+        self._start()
+
+    def _stop(self) -> None:
+        """End the engine's processes, dead or alive."""
+        if self._engine is not None:
+            self._engine.engine_core.shutdown()
+            self._engine = None
+
+
+def _announce_death(engine: Any) -> None:
+    """Make `engine.step()` raise EngineDeadError where the engine's process is killed.
+
+    vLLM 0.32 notices that by itself, but leaves `step()` waiting for an output for ever.
+    """
+    from vllm.v1.engine.exceptions import EngineDeadError
+
+    client = engine.engine_core
+
+    def watch() -> None:
+        while not client.resources.engine_dead:
+            time.sleep(0.2)
+        client.outputs_queue.put(EngineDeadError())
+
+    Thread(target=watch, name="engine-watch", daemon=True).start()
+
+
+def _answer(output: Any) -> Answer:
+    """The answer in a finished output of vLLM's."""
+    (completion,) = output.outputs
+    if completion.finish_reason not in ("stop", "length"):
+        return Answer("", error=f"the engine ended the request with {completion.finish_reason!r}")
+    return Answer(
+        completion.text,
+        completion.finish_reason,
+        prompt_tokens=len(output.prompt_token_ids),
+        cached_tokens=output.num_cached_tokens,
+        completion_tokens=len(completion.token_ids),
+    )
+
+
+def _reason(error: Exception) -> str:
+    """The first line that says something, of an error whose class is not ours."""
+    details = getattr(error, "errors", None)
+    text = details()[0]["msg"] if callable(details) else str(error)
+    lines = text.strip().splitlines() or [type(error).__name__]
+    return lines[0].removeprefix("Value error, ").rstrip(".:")[:300]
+
+
+BACKEND = Vllm
