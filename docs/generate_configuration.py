@@ -28,7 +28,8 @@ PREAMBLE = """\
 `config.yaml` holds the default run, on the embedded sample. A file given with `--configfile` is laid
 over it: mappings are merged key by key, lists and single values are replaced. So a file of your own
 needs only what differs; the models, tokenizers and translators of `config.yaml` stay known, and
-`run.models` and `run.benchmarks` choose what is run. A single value can be set on the command line
+`run.models` and `run.benchmarks` choose what is run. The defaults below hold where neither file has the
+key: `config.yaml` itself sets some for the sample. A top-level value can be set on the command line
 (`--config mirror=/data/mirror`).
 
 The whole configuration is checked before any work starts. What is wrong ends in one sentence that names

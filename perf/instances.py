@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import re
-import resource
 import sys
 import tempfile
 import time
@@ -25,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "perf")]
 
 import pyarrow as pa  # noqa: E402
-from machine import describe  # noqa: E402
+from machine import describe, peak_memory_mib  # noqa: E402
 
 from needlework.benchmarks.mlneedle import construct, plan  # noqa: E402
 from needlework.budget import line  # noqa: E402
@@ -135,7 +134,7 @@ def build(name: str, folder: str) -> dict:
         "tokens": sum(table["n_tokens"].to_pylist()),
         "bytes": path.stat().st_size,
         "left_out": sum(left_out.values()),
-        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_mib": peak_memory_mib(),
     }
 
 
@@ -169,7 +168,7 @@ def main() -> None:
     total = {key: sum(slice_[key] for slice_ in made) for key in made[0]}
     speed = total["tokens"] / total["seconds"]
     result = {
-        "machine": describe(),
+        "machine": describe(["pyarrow", "mistral-common", "sentencepiece"]),
         "processes": PROCESSES,
         "seconds": round(seconds, 1),
         "prompts": total["prompts"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from needlework import records
 from needlework.embedders import NgramEmbedder
 from needlework.metrics import containment
 from needlework.retrieval import NOTHING, RANKED, AnswerFree, distractors, draw, merge, search
-from needlework.shards import BLOCK, shard_rows
+from needlework.shards import BLOCK, read_array, shard_rows, write_array
 
 GRID = 2.0**-26
 
@@ -76,6 +77,13 @@ def test_shards_merge_into_the_whole() -> None:
         assert in_shards(questions, passages, 50, [s.start for s in shards]).tobytes() == whole
     # Any other bounds as well.
     assert in_shards(questions, passages, 50, [0, 1, 20, 333, 334, 4100]).tobytes() == whole
+
+
+def test_vectors_may_be_mapped_from_disk(tmp_path: Path) -> None:
+    questions, passages = units(30, 64, 0), units(400, 64, 1)
+    write_array(passages, tmp_path / "passages.npy")
+    mapped = read_array(tmp_path / "passages.npy")
+    np.testing.assert_array_equal(search(questions, mapped, 20), expected(questions, passages, 20))
 
 
 def test_threads_change_no_bit() -> None:

@@ -145,7 +145,7 @@ def test_a_backend_concerns_its_own_models(edited) -> None:
 
 def test_a_prompt_template_rebuilds_prompts_and_what_follows(edited) -> None:
     would = edited("resources/prompts/mlneedle/exact.txt", replacing("high-quality", "very good"))
-    assert would == {"build_instances": 6} | after_generation(2) | CEILING
+    assert would == {"build_instances": 6, "describe_prompts": 1} | after_generation(2) | CEILING
 
 
 def test_one_more_needle_language_adds_its_own_files(edited) -> None:
@@ -154,7 +154,7 @@ def test_one_more_needle_language_adds_its_own_files(edited) -> None:
 
     would = edited("mine.yaml", with_config(add))
     # es-en, es-hi and es-none are new; no old instance file is built again.
-    assert would == {"build_instances": 3} | after_generation(2) | CEILING
+    assert would == {"build_instances": 3, "describe_prompts": 1} | after_generation(2) | CEILING
 
 
 def test_one_more_haystack_language_adds_its_own_files(edited) -> None:
@@ -163,7 +163,7 @@ def test_one_more_haystack_language_adds_its_own_files(edited) -> None:
 
     would = edited("mine.yaml", with_config(add))
     own = dict.fromkeys(("read_corpus", "embed_corpus", "search_passages", "choose_distractors"), 1)
-    assert would == own | {"build_instances": 2} | after_generation(2)
+    assert would == own | {"build_instances": 2, "describe_prompts": 1} | after_generation(2)
 
 
 def test_a_models_temperature_touches_that_model_alone(edited) -> None:

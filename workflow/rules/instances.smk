@@ -25,3 +25,32 @@ rule build_instances:
         "Building {wildcards.benchmark} {wildcards.slice} for {wildcards.tokenizer}"
     script:
         "../scripts/build_instances.py"
+
+
+rule describe_prompts:
+    input:
+        lambda w: files.instances(w.benchmark, w.tokenizer),
+    output:
+        report(
+            "results/tables/{benchmark}/prompts-{tokenizer}.csv",
+            caption="../report/prompts.rst",
+            category="Prompts",
+            labels={"result": "{benchmark}, {tokenizer}"},
+        ),
+    log:
+        "logs/describe_prompts/{benchmark}/{tokenizer}.log",
+    benchmark:
+        "benchmarks/describe_prompts/{benchmark}/{tokenizer}.tsv"
+    conda:
+        "../../envs/figures.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=30,
+    params:
+        code=lambda w: code_digest(
+            "describe_prompts.py", f"needlework/benchmarks/{w.benchmark}/prompts.py"
+        ),
+    message:
+        "Describing the prompts of {wildcards.benchmark} for {wildcards.tokenizer}"
+    script:
+        "../scripts/describe_prompts.py"

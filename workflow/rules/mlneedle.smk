@@ -33,7 +33,9 @@ if "mlneedle" in config["run"]["benchmarks"]:
                 benchmark="mlneedle",
                 name=name,
                 settings=mlneedle.result_settings(config),
-                code=code_digest("tabulate.py", "needlework/benchmarks/mlneedle/tables.py"),
+                code=code_digest(
+                    "tabulate.py", "needlework/benchmarks/mlneedle/tables.py"
+                ),
             message:
                 f"MLNeedle: {name}"
             script:

@@ -18,7 +18,10 @@ rule translate_answers:
         runtime=lambda w, attempt: 240 * attempt,
     params:
         translator=files.translator,
-        code=code_digest("translate_answers.py", f"needlework/translators/{files.translator['kind']}.py"),
+        code=code_digest(
+            "translate_answers.py",
+            f"needlework/translators/{files.translator['kind']}.py",
+        ),
     message:
         "Translating what {wildcards.model} answered to {wildcards.benchmark}"
     script:
@@ -57,7 +60,7 @@ rule translate_references:
 
 rule score_answers:
     input:
-        instances=lambda w: files.instances(w.benchmark, w.model),
+        instances=lambda w: files.instances(w.benchmark, files.tokenizer(w.model)),
         generations="results/generations/{model}/{benchmark}.parquet",
         translations="results/translations/{model}/{benchmark}.parquet",
     output:

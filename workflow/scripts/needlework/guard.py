@@ -1,4 +1,4 @@
-"""A process beside the job that ends what the job started, should the job be killed.
+"""What a job started, and a process beside the job that ends it, should the job be killed.
 
 vLLM's engine is a process of its own. A SIGKILL of the job leaves it running for ever, with all the
 memory of its GPUs, and the next job finds none.
@@ -10,6 +10,10 @@ import os
 import subprocess
 import sys
 import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import psutil
 
 # How long a child of a killed job may live, and how old it must be to be noticed.
 POLL_SECONDS = 1.0
@@ -25,6 +29,37 @@ def start_guard() -> subprocess.Popen[bytes]:
     )
 
 
+def descendants(job: psutil.Process) -> list[psutil.Process]:
+    """What a process started, directly or not, without its guard.
+
+    Nor Python's resource tracker: that ends by itself, once it has cleaned up the shared memory.
+    """
+    import psutil
+
+    found = []
+    for child in job.children(recursive=True):
+        try:
+            command = " ".join(child.cmdline())
+        except psutil.NoSuchProcess:
+            continue
+        if __file__ not in command and "resource_tracker" not in command:
+            found.append(child)
+    return found
+
+
+def end(processes: list[psutil.Process], seconds: float) -> None:
+    """Wait until the processes have ended; kill those that have not in time."""
+    import psutil
+
+    _, left = psutil.wait_procs(processes, timeout=seconds)
+    for process in left:
+        try:
+            process.kill()
+        except psutil.NoSuchProcess:
+            continue
+    psutil.wait_procs(left)
+
+
 def watch(pid: int) -> None:
     """Wait for the end of the process `pid`, then kill all that it started and left behind."""
     import psutil
@@ -33,17 +68,11 @@ def watch(pid: int) -> None:
     started: dict[int, psutil.Process] = {}
     try:
         while job.is_running() and job.status() != psutil.STATUS_ZOMBIE:
-            started |= {child.pid: child for child in job.children(recursive=True)}
+            started |= {child.pid: child for child in descendants(job)}
             time.sleep(POLL_SECONDS)
     except psutil.NoSuchProcess:
         pass
-    for child in started.values():
-        try:
-            # Python's resource tracker ends by itself, once it has cleaned up the shared memory.
-            if child.pid != os.getpid() and "resource_tracker" not in "".join(child.cmdline()):
-                child.kill()
-        except psutil.NoSuchProcess:
-            pass
+    end(list(started.values()), seconds=0)
 
 
 if __name__ == "__main__":

@@ -135,15 +135,18 @@ class Layout:
 
     # Instances
 
-    def instances(self, benchmark: str, model: str) -> list[str]:
-        """The instance files from which a model's prompts are taken."""
-        tokenizer = self.config["models"][model]["tokenizer"]
+    def instances(self, benchmark: str, tokenizer: str) -> list[str]:
+        """The instance files of a benchmark for a tokenizer."""
         slices = self.plan(benchmark).slices(self.settings(benchmark))
         return [f"results/instances/{benchmark}/{tokenizer}/{name}.parquet" for name in slices]
 
+    def tokenizer(self, model: str) -> str:
+        """The name of the tokenizer in which a model's prompts are measured."""
+        return self.config["models"][model]["tokenizer"]
+
     def baselines(self, benchmark: str) -> list[str]:
         """The smallest instance files that name every question that is asked."""
-        tokenizer = self.config["models"][self.config["run"]["models"][0]]["tokenizer"]
+        tokenizer = self.tokenizer(self.config["run"]["models"][0])
         names = self.plan(benchmark).baseline_slices(self.settings(benchmark))
         return [f"results/instances/{benchmark}/{tokenizer}/{name}.parquet" for name in names]
 
@@ -193,7 +196,7 @@ class Layout:
         own, plan = self.settings(benchmark), self.plan(benchmark)
         entry = self.config["models"][model]
         return {
-            "instances": self.instances(benchmark, model),
+            "instances": self.instances(benchmark, self.tokenizer(model)),
             "needles": self.corpora(own["needles"], own["needle_languages"]),
             "passages": self.corpora(own["haystack"], plan.passage_languages(own)),
             "answers": [entry["answers"]] if entry["answers"] else [],
@@ -226,9 +229,13 @@ class Layout:
         return resource(f"published/{benchmark}.csv")
 
     def tables(self, benchmark: str) -> list[str]:
-        """Every table of a benchmark."""
+        """Every table of a benchmark, and what its prompts are like."""
         names = self.plan(benchmark).TABLES
-        return [f"results/tables/{benchmark}/{n}.{x}" for n in names for x in ("csv", "tex")]
+        tokenizers = dict.fromkeys(map(self.tokenizer, self.config["run"]["models"]))
+        return [
+            *[f"results/tables/{benchmark}/{n}.{x}" for n in names for x in ("csv", "tex")],
+            *[f"results/tables/{benchmark}/prompts-{t}.csv" for t in tokenizers],
+        ]
 
     def figures(self, benchmark: str) -> list[str]:
         """Every figure of a benchmark."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
+from itertools import chain
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -24,12 +26,14 @@ NOTHING = np.array((-np.inf, -1), dtype=RANKED)
 # allowed(question, rows): which of these rows (of the passages searched) the question may have.
 Allowed = Callable[[int, np.ndarray], np.ndarray]
 
-# Questions and passages that are multiplied at once (measured: perf/search.py), and the most
+# Questions and passages that a thread multiplies at once (measured: perf/search.py), and the most
 # candidates that are held at once.
-_QUESTIONS, _PASSAGES, _CANDIDATES = 512, 4096, 1 << 20
+_QUESTIONS, _PASSAGES, _CANDIDATES = 512, 2048, 1 << 20
 # Candidates beyond `top` in the first round: for near-ties, and for some that are not allowed.
 _MARGIN = 32
+# What FAISS can choose on a GPU, where it takes one search at a time.
 _GPU_MOST_CANDIDATES = 2048
+_gpu_lock = Lock()
 
 
 class AnswerFree:
@@ -76,24 +80,19 @@ def search(
     and allowed candidates is searched again for twice as many.
     """
     ranking = np.full((len(questions), top), NOTHING)
-    # Twice the bound on the rounding of a float32 inner product of unit vectors.
-    error = (questions.shape[1] + 2) * 2.0**-23
     pending = np.arange(len(questions))
     with ThreadPoolExecutor(threads) as pool:
         for k in _depths(top, len(passages)):
             last = k == len(passages)
-            size = min(_QUESTIONS, max(1, _CANDIDATES // k))
+            size = min(_QUESTIONS * threads, max(1, _CANDIDATES // k))
             starts = range(0, len(pending), size)
             short = []
             for at in progress(starts, desc=f"search, {k} candidates", unit="batch"):
                 batch = pending[at : at + size]
-                approximate, rows = _nearest(questions[batch], passages, k, threads)
-                scores = _exact_scores(questions[batch], passages, rows, pool, threads)
-                missed = approximate.min(axis=1, keepdims=True) + error
-                certain = (last | (scores > missed)).sum(axis=1)
-                ordered = np.sort(_keys(scores, rows), axis=1)
-                for question, keys, n in zip(batch, ordered, certain, strict=True):
-                    if not _fill(ranking[question], keys[:n], question, allowed, first_row, last):
+                parts = [questions[part] for part in np.array_split(batch, threads) if len(part)]
+                found = pool.map(lambda part, k=k: _candidates(part, passages, k), parts)
+                for question, keys in zip(batch, chain.from_iterable(found), strict=True):
+                    if not _fill(ranking[question], keys, question, allowed, first_row, last):
                         short.append(question)
             pending = np.array(short, dtype=np.int64)
     return ranking
@@ -179,16 +178,30 @@ def _fill(
     return True
 
 
-def _nearest(
-    questions: np.ndarray, passages: np.ndarray, k: int, threads: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _candidates(questions: np.ndarray, passages: np.ndarray, k: int) -> list[np.ndarray]:
+    """For each question the `_keys` of passages that are certainly its best, at most `k`, in order."""
+    approximate, rows = _nearest(questions, passages, k)
+    scores = _exact_scores(questions, passages, rows)
+    if k == len(passages):
+        certain = np.full(len(questions), k)
+    else:
+        # Twice the bound on the rounding of a float32 inner product of unit vectors.
+        error = (questions.shape[1] + 2) * 2.0**-23
+        certain = (scores > approximate.min(axis=1, keepdims=True) + error).sum(axis=1)
+    ordered = np.sort(_keys(scores, rows), axis=1)
+    return [keys[:n] for keys, n in zip(ordered, certain, strict=True)]
+
+
+def _nearest(questions: np.ndarray, passages: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """FAISS's `k` best passages of each question: scores with float32's rounding errors, and rows."""
     import faiss
 
     inner_product = faiss.METRIC_INNER_PRODUCT
     if faiss.get_num_gpus() and k <= _GPU_MOST_CANDIDATES:
-        return faiss.knn_gpu(_gpu(), questions, passages, k, metric=inner_product)
-    faiss.omp_set_num_threads(threads)
+        with _gpu_lock:
+            return faiss.knn_gpu(_gpu(), questions, passages, k, metric=inner_product)
+    # Of this thread of ours: each searches for its own questions, and none waits for another.
+    faiss.omp_set_num_threads(1)
     faiss.cvar.distance_compute_blas_query_bs = _QUESTIONS
     faiss.cvar.distance_compute_blas_database_bs = _PASSAGES
     return faiss.knn(questions, passages, k, metric=inner_product)
@@ -201,24 +214,13 @@ def _gpu() -> Any:
     return faiss.StandardGpuResources()
 
 
-def _exact_scores(
-    questions: np.ndarray,
-    passages: np.ndarray,
-    rows: np.ndarray,
-    pool: ThreadPoolExecutor,
-    threads: int,
-) -> np.ndarray:
+def _exact_scores(questions: np.ndarray, passages: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The inner products of each question with the passages at its `rows`, (q, k) float32."""
     scores = np.empty(rows.shape, dtype=np.float32)
-
-    def fill(part: np.ndarray) -> None:
-        for i in part:
-            question = questions[i].astype(np.float64)
-            for at in range(0, rows.shape[1], _PASSAGES):
-                chosen = passages[rows[i, at : at + _PASSAGES]]
-                scores[i, at : at + _PASSAGES] = np.vecdot(chosen, question)  # in float64
-
-    list(pool.map(fill, np.array_split(np.arange(len(rows)), threads)))
+    for i, question in enumerate(questions.astype(np.float64)):
+        for at in range(0, rows.shape[1], _PASSAGES):
+            chosen = passages[rows[i, at : at + _PASSAGES]]
+            scores[i, at : at + _PASSAGES] = np.vecdot(chosen, question)  # in float64
     return scores
 
 

@@ -20,7 +20,7 @@ from needlework import seeding
 from needlework.backends.base import Answer, Backend, Request
 from needlework.engine_arguments import answer_arguments
 from needlework.errors import UserError
-from needlework.guard import start_guard
+from needlework.guard import descendants, end, start_guard
 from needlework.model_files import weights_identity
 
 logger = logging.getLogger("needlework")
@@ -30,6 +30,9 @@ TEMPLATE_TOKENS = 512
 
 # What is left of the memory, and of the prompts at once, for an engine that died.
 LESS_MEMORY, FEWER_PROMPTS = 0.9, 0.5
+
+# An engine that has not ended by then is killed.
+SHUTDOWN_SECONDS = 30
 
 
 class Vllm(Backend):
@@ -47,6 +50,7 @@ class Vllm(Backend):
         self._tokenizer: Any = None
         self._engine: Any = None
         self._lora: Any = None
+        self._processes: list[Any] = []
         self._guard: subprocess.Popen[bytes] | None = None
         self._restarted = False
 
@@ -243,6 +247,7 @@ class Vllm(Backend):
 
     def _start(self) -> None:
         """Start the engine: load the weights, and the LoRA adapter if there is one."""
+        import psutil
         from vllm import LLMEngine
         from vllm.lora.request import LoRARequest
 
@@ -260,6 +265,8 @@ class Vllm(Backend):
                 "in the log; most often memory: lower `engine: {max_model_len: ...}` or "
                 "`gpu_memory_utilization`, or raise `tensor_parallel_size`."
             ) from error
+        finally:
+            self._processes = descendants(psutil.Process())
 
     def _restart(self, error: Exception) -> None:
         """Start the engine once more, with less memory for its cache and fewer prompts at once."""
@@ -285,10 +292,13 @@ class Vllm(Backend):
         self._start()
 
     def _stop(self) -> None:
-        """End the engine's processes, dead or alive."""
+        """End the engine, dead or alive, and wait for its processes: they hold the memory."""
         if self._engine is not None:
-            self._engine.engine_core.shutdown()
+            self._engine.engine_core.shutdown(timeout=SHUTDOWN_SECONDS)
             self._engine = None
+        if self._processes:
+            end(self._processes, SHUTDOWN_SECONDS)
+            self._processes = []
 
 
 def _announce_death(engine: Any) -> None:

@@ -1,0 +1,163 @@
+"""Jobs of the rule generate_answers in vLLM's own environment, with processes that can be killed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow as pa
+import yaml
+
+from needlework.config import validated
+from needlework.journal import Journal
+from needlework.layout import Layout
+from needlework.records import read_table
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "workflow/scripts"
+PYTHON = ROOT / ".venv-vllm/bin/python"
+
+# What Snakemake puts before a script, as far as this one looks at it.
+PREAMBLE = """\
+import json, sys
+from types import SimpleNamespace
+sys.path.append({scripts!r})
+given = json.loads({given!r})
+
+class Files(list):
+    def __init__(self, named):
+        super().__init__(file for files in named.values() for file in files)
+        vars(self).update(named)
+
+snakemake = SimpleNamespace(
+    **{{name: SimpleNamespace(**given[name]) for name in ("wildcards", "params")}},
+    **{{name: given[name] for name in ("rule", "output", "log", "config")}},
+    input=Files(given["input"]),
+)
+"""
+
+
+def environment() -> dict[str, str]:
+    """What a test's engine needs: little memory, no network, no cache but the machine's."""
+    return {**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1"}
+
+
+class Job:
+    """A model's job in a folder; whatever it starts has ended when the `with` block has."""
+
+    def __init__(self, folder: Path, model: Mapping[str, Any], corpus: Path, instances: Path):
+        self.folder = folder
+        self.journal = folder / "journal"
+        config = copy.deepcopy(yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8")))
+        config |= {"journal": str(self.journal), "models": {"tiny": dict(model)}}
+        config["run"]["models"] = ["tiny"]
+        del config["benchmarks"]["mlneedle"]["comparisons"]
+        config = validated(config)
+        given = {
+            "rule": "generate_answers",
+            "wildcards": {"model": "tiny", "benchmark": "made"},
+            "params": {"model": Layout(config).model_settings("tiny"), "lengths": [512]},
+            "input": {"instances": [str(instances)], "needles": [], "passages": [str(corpus)]},
+            "output": [str(folder / "answers.parquet")],
+            "log": [str(folder / "job.log")],
+            "config": config,
+        }
+        script = (SCRIPTS / "generate_answers.py").read_text(encoding="utf-8")
+        preamble = PREAMBLE.format(scripts=str(SCRIPTS), given=json.dumps(given))
+        folder.mkdir(exist_ok=True)
+        self._file = folder / "generate_answers.py"
+        self._file.write_text(preamble + script, encoding="utf-8")
+        self._seen: dict[int, psutil.Process] = {}
+
+    def __enter__(self) -> Job:
+        with (self.folder / "terminal.txt").open("w") as terminal:
+            self.process = subprocess.Popen(
+                [str(PYTHON), str(self._file)], env=environment(), stdout=terminal, stderr=terminal
+            )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        for process in self.alive():
+            process.kill()
+
+    def finish(self, seconds: float = 240) -> str:
+        """Wait for the job's end; what it said on the terminal."""
+        end = time.monotonic() + seconds
+        while self.process.poll() is None:
+            self.remember()
+            assert time.monotonic() < end, f"not within {seconds} s:\n{self.log()[-3000:]}"
+            time.sleep(0.1)
+        return (self.folder / "terminal.txt").read_text(encoding="utf-8", errors="replace")
+
+    def wait_for(self, condition: Callable[[], bool], seconds: float = 240) -> None:
+        """Wait until the condition holds, while the job runs."""
+        end = time.monotonic() + seconds
+        while not condition():
+            self.remember()
+            assert self.process.poll() is None, f"the job ended early:\n{self.log()[-3000:]}"
+            assert time.monotonic() < end, f"not within {seconds} s:\n{self.log()[-3000:]}"
+            time.sleep(0.1)
+
+    def remember(self) -> None:
+        """Take note of the job's child processes."""
+        try:
+            children = psutil.Process(self.process.pid).children(recursive=True)
+        except psutil.NoSuchProcess:
+            return
+        self._seen |= {child.pid: child for child in children}
+
+    def alive(self) -> list[psutil.Process]:
+        """The child processes that still run."""
+        found = []
+        for process in self._seen.values():
+            try:
+                if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+            except psutil.NoSuchProcess:
+                pass
+        return found
+
+    def survivors(self, seconds: float = 15) -> list[psutil.Process]:
+        """The child processes that still run after a while: Python's resource tracker takes a little."""
+        assert self._seen, "none was seen"
+        end = time.monotonic() + seconds
+        while self.alive() and time.monotonic() < end:
+            time.sleep(0.1)
+        return self.alive()
+
+    def kill_engine(self) -> None:
+        """SIGKILL the engine's process, as the kernel does when memory runs out."""
+        self.remember()
+        for process in self.alive():
+            if "EngineCore" in "".join(process.cmdline()):
+                process.send_signal(signal.SIGKILL)
+                return
+        raise AssertionError("there is no engine to kill")
+
+    def kill(self) -> None:
+        """SIGKILL the job itself."""
+        self.remember()
+        self.process.kill()
+        self.process.wait()
+
+    def records(self) -> list[dict[str, Any]]:
+        """Every record of the job's journal."""
+        return list(Journal(self.journal / "generations" / "tiny").records())
+
+    def log(self) -> str:
+        """What the job and its engine said."""
+        path = self.folder / "job.log"
+        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+    def table(self) -> pa.Table:
+        """The job's output."""
+        return read_table(self.folder / "answers.parquet")

@@ -1,0 +1,340 @@
+"""The backend `vllm` on the real engine, on the CPU, with a tiny model: see `make setup-vllm`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from jobs import PYTHON, SCRIPTS, Job, environment
+from tokenizers import Tokenizer
+
+from needlework.prompt import Span, literal
+from needlework.records import PASSAGES, instances_schema, write_table
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("vllm"),
+    pytest.mark.skipif(
+        not PYTHON.exists(), reason="vLLM's environment is not here: run `make setup-vllm`"
+    ),
+]
+
+TOWNS = ("Orveld", "Tamsin", "Quillmouth", "Brackwater", "Ilmar", "Sedgeby")
+QUESTIONS, PASSAGES_EACH, SAMPLES, LIMIT, NEW_TOKENS = 6, 14, 8, 512, 64
+
+# Float32 and one prompt at a time: the order of sums, and so rounding, changes no answer.
+ENGINE = {"dtype": "float32", "enforce_eager": True, "max_model_len": LIMIT, "max_num_seqs": 1}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny model and its adapter, a corpus, and instances of it.
+
+    Twice six questions of a haystack each, and one prompt (`long`) that exceeds the engine's limit
+    by its chat template alone.
+    """
+    folder = tmp_path_factory.mktemp("made")
+    maker = Path(__file__).with_name("tiny_model.py")
+    subprocess.run([PYTHON, maker, folder], check=True, capture_output=True, timeout=300)
+    passages = [
+        f"House {n} of {TOWNS[n % 6]} was built in {1500 + n}. Nobody lives there."
+        for n in range(2 * PASSAGES_EACH)
+    ]
+    rows = [{"passage_id": str(n), "text": text} for n, text in enumerate(passages)]
+    write_table(pa.Table.from_pylist(rows, schema=PASSAGES), folder / "corpora/made/en.parquet")
+
+    tokenizer = Tokenizer.from_file(str(folder / "model/tokenizer.json"))
+
+    def count(text: str) -> int:
+        return len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def row(name: str, spans: list[Span], texts: list[str]) -> dict[str, Any]:
+        return {
+            "instance_id": name,
+            "benchmark": "made",
+            "task": "exact",
+            "length": LIMIT,
+            "example_id": name,
+            "prompt": [span._asdict() for span in spans],
+            "references": ["1501"],
+            "metric": "exact",
+            "max_new_tokens": NEW_TOKENS,
+            "n_tokens": count("".join(texts)),
+        }
+
+    instances = []
+    for haystack in range(2):
+        places = range(haystack * PASSAGES_EACH, (haystack + 1) * PASSAGES_EACH)
+        for asked in range(QUESTIONS):
+            question = f"\nQuestion: When was house {places[asked]} built?"
+            spans = [Span("distractor", f"made/en/{n}", 0, len(passages[n])) for n in places]
+            texts = [*(passages[n] for n in places), question]
+            instances.append(
+                row(f"{haystack}-{asked}", [*spans, literal("question", question)], texts)
+            )
+    filler = "Nobody lives there."
+    while count(filler) < LIMIT - 4:
+        filler += " there"
+    instances.append(row("long", [literal("haystack", filler)], [filler]))
+    table = pa.Table.from_pylist(instances, schema=instances_schema({"length": pa.int32()}))
+    write_table(table, folder / "instances.parquet")
+    return folder
+
+
+def job(folder: Path, made: Path, **changes: Any) -> Job:
+    """The tiny model's job on the instances, with changes of the model's entry."""
+    entry = {
+        "backend": "vllm",
+        "name": str(made / "model"),
+        "tokenizer": "words",
+        "context": LIMIT,
+        "samples": SAMPLES,
+        "engine": ENGINE,
+        "lengths": [512],
+        **changes,
+    }
+    return Job(folder, entry, made / "corpora/made/en.parquet", made / "instances.parquet")
+
+
+def answers(table: pa.Table) -> dict[tuple[str, int], dict[str, Any]]:
+    """The rows by instance and sample, without what depends on the cache of the moment."""
+    return {
+        (row["instance_id"], row["sample"]): {k: v for k, v in row.items() if k != "cached_tokens"}
+        for row in table.to_pylist()
+    }
+
+
+@pytest.fixture(scope="module")
+def undisturbed(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Job:
+    """A job that nothing disturbed, finished."""
+    with job(tmp_path_factory.mktemp("undisturbed"), made) as done:
+        said = done.finish()
+        assert done.process.returncode == 0, f"{said}\n{done.log()[-5000:]}"
+    return done
+
+
+def test_every_prompt_is_answered_stopped_or_cut(undisturbed: Job) -> None:
+    rows = [row for row in undisturbed.table().to_pylist() if row["instance_id"] != "long"]
+    assert len(rows) == 2 * QUESTIONS * SAMPLES
+    assert {row["finish_reason"] for row in rows} == {"stop", "length"}
+    assert all(
+        (row["completion_tokens"] == NEW_TOKENS) == (row["finish_reason"] == "length")
+        for row in rows
+    )
+    assert all(row["error"] is None for row in rows)
+
+
+def test_the_samples_of_a_prompt_differ(undisturbed: Job) -> None:
+    texts = defaultdict(set)
+    for (instance, _), row in answers(undisturbed.table()).items():
+        texts[instance].add(row["text"])
+    del texts["long"]
+    assert all(len(different) == SAMPLES for different in texts.values())
+
+
+def test_a_shared_prefix_is_computed_once(undisturbed: Job) -> None:
+    """Blocks of 128 tokens: a haystack's prompts share one or two, and a prompt's samples too."""
+    cached = [row["cached_tokens"] for row in undisturbed.table().to_pylist() if row["text"]]
+    assert cached.count(0) == 2, "the first prompt of each haystack alone"
+    assert all(tokens >= 128 for tokens in cached if tokens)
+
+
+def test_a_prompt_that_its_template_makes_too_long_is_skipped(undisturbed: Job) -> None:
+    rows = [row for row in undisturbed.table().to_pylist() if row["instance_id"] == "long"]
+    assert {row["finish_reason"] for row in rows} == {"skipped"} and len(rows) == SAMPLES
+    assert "max_model_len is 512" in rows[0]["error"]
+    assert len(undisturbed.records()) == 2 * QUESTIONS * SAMPLES
+
+
+def test_the_log_shows_the_first_prompt_as_the_model_gets_it(undisturbed: Job) -> None:
+    assert "\n<s>[user] House 0 of Orveld was built in 1500." in undisturbed.log()
+
+
+def test_nothing_of_a_finished_job_is_left(undisturbed: Job) -> None:
+    assert undisturbed.survivors() == []
+    assert "force killing" not in undisturbed.log()
+
+
+def test_a_second_run_starts_no_engine(undisturbed: Job, made: Path) -> None:
+    before, records = answers(undisturbed.table()), undisturbed.records()
+    with job(undisturbed.folder, made) as again:
+        said = again.finish()
+        assert again.process.returncode == 0, said
+        assert "EngineCore" not in again.log()
+    assert answers(again.table()) == before and again.records() == records
+
+
+def test_a_killed_job_takes_its_engine_along_and_is_resumed(
+    undisturbed: Job, made: Path, tmp_path: Path
+) -> None:
+    with job(tmp_path, made) as killed:
+        killed.wait_for(lambda: bool(killed.records()))
+        killed.kill()
+        kept = killed.records()
+        assert 0 < len(kept) < 2 * QUESTIONS * SAMPLES
+        assert killed.survivors() == [], "the engine outlived its job"
+    with job(tmp_path, made) as resumed:
+        said = resumed.finish()
+        assert resumed.process.returncode == 0, said
+    records = resumed.records()
+    assert records[: len(kept)] == kept
+    assert len(records) == len({record["key"] for record in records}) == 2 * QUESTIONS * SAMPLES
+    assert answers(resumed.table()) == answers(undisturbed.table())
+
+
+def test_an_engine_that_dies_starts_again_once(
+    undisturbed: Job, made: Path, tmp_path: Path
+) -> None:
+    """Raw prompts, so that their answers can be set against the chat template's."""
+    with job(tmp_path, made, chat=False) as dying:
+        dying.wait_for(lambda: bool(dying.records()))
+        dying.kill_engine()
+        dying.wait_for(lambda: "it starts again with" in dying.log(), 30)
+        kept = len(dying.records())
+        dying.wait_for(lambda: len(dying.records()) > kept)
+        dying.kill_engine()
+        said = dying.finish(60)
+        assert dying.process.returncode == 1
+        assert "models.tiny: vLLM's engine died twice" in said and "max_model_len" in said
+        assert "'max_num_seqs': 1" in dying.log() and "'gpu_memory_utilization': 0.8" in dying.log()
+        assert dying.survivors() == []
+    with job(tmp_path, made, chat=False) as resumed:
+        said = resumed.finish()
+        assert resumed.process.returncode == 0, said
+    records = resumed.records()
+    assert len(records) == len({record["key"] for record in records})
+    raw, chat = answers(resumed.table()), answers(undisturbed.table())
+    shared = [key for key in raw if key[0] != "long"]
+    # The template's own tokens: a space after [user], and what stands around the role of the answer.
+    assert len({chat[key]["prompt_tokens"] - raw[key]["prompt_tokens"] for key in shared}) == 1
+    assert all(chat[key]["prompt_tokens"] > raw[key]["prompt_tokens"] for key in shared)
+    assert sum(raw[key]["text"] != chat[key]["text"] for key in shared) > 0.9 * len(shared)
+    # Without the template, the longest prompt has room for a few tokens.
+    cut = [row for key, row in raw.items() if key[0] == "long"]
+    assert all(row["prompt_tokens"] + row["completion_tokens"] <= LIMIT for row in cut)
+    assert {row["finish_reason"] for row in cut} >= {"length"}
+
+
+def test_an_adapter_changes_the_answers(undisturbed: Job, made: Path, tmp_path: Path) -> None:
+    with job(tmp_path, made, lora=str(made / "adapter"), samples=1) as adapted:
+        said = adapted.finish()
+        assert adapted.process.returncode == 0, f"{said}\n{adapted.log()[-5000:]}"
+    with_it, without = answers(adapted.table()), answers(undisturbed.table())
+    shared = [key for key in with_it if key[0] != "long"]
+    assert sum(with_it[key]["text"] != without[key]["text"] for key in shared) > 0.9 * len(shared)
+
+
+def test_an_engine_that_cannot_start_says_so(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "torn").mkdir()
+    for file in (made / "model").iterdir():
+        content = file.read_bytes()
+        torn = content[:1_000_000] if file.suffix == ".safetensors" else content
+        (tmp_path / "torn" / file.name).write_bytes(torn)
+    with job(tmp_path / "job", made, name=str(tmp_path / "torn")) as failing:
+        said = failing.finish()
+        assert failing.process.returncode == 1
+        assert "models.tiny: vLLM cannot start" in said and "the log" in said
+        assert "incomplete" in failing.log().lower()
+        assert failing.survivors() == []
+
+
+# What is refused before any weights are loaded
+
+REFUSALS = """
+import json, sys
+sys.path.append(sys.argv[1])
+from needlework.backends.vllm import Vllm
+from needlework.errors import UserError
+
+plain = {"model": "tiny", "name": sys.argv[2], "revision": None, "chat": True,
+         "chat_template": None, "engine": {}, "lora": None, "trust_remote_code": False,
+         "sampling": {"temperature": 0, "top_k": None, "top_p": 1, "seed": 0}}
+found = {}
+for name, changes in json.loads(sys.argv[3]).items():
+    backend = Vllm({**plain, **changes})
+    try:
+        backend.identity()
+        backend.load()
+        found[name] = backend._settings.model_config.max_model_len
+    except UserError as error:
+        found[name] = str(error)
+print("FOUND", json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded(made: Path) -> dict[str, Any]:
+    """What `load` says to several models: an error's message, or the context in tokens."""
+    (made / "untemplated").mkdir()
+    for file in (made / "model").iterdir():
+        if file.name != "chat_template.jinja":
+            (made / "untemplated" / file.name).symlink_to(file)
+    (made / "broken.jinja").write_text("{{ raise_exception('no user') }}", encoding="utf-8")
+    rope = {"rope_type": "dynamic", "factor": 4, "rope_theta": 10000}
+    yarn = {**rope, "rope_type": "yarn", "original_max_position_embeddings": 2048}
+    cases = {
+        "right": {},
+        "shorter": {"engine": {"max_model_len": 1000}},
+        "ntk": {"engine": {"hf_overrides": {"rope_parameters": rope}}},
+        "yarn": {
+            "engine": {"hf_overrides": {"rope_parameters": yarn, "max_position_embeddings": 8192}}
+        },
+        "no folder": {"name": str(made / "absent")},
+        "no model": {"name": "nobody/nothing", "revision": "0" * 40},
+        "no argument": {"engine": {"max_model_length": 1000}},
+        "too long": {"engine": {"max_model_len": 100000}},
+        "not quantized": {"engine": {"quantization": "awq"}},
+        "no heads": {"engine": {"tensor_parallel_size": 3}},
+        "no template": {"name": str(made / "untemplated")},
+        "base model": {"name": str(made / "untemplated"), "chat": False},
+        "no template file": {"chat_template": str(made / "absent.jinja")},
+        "broken template": {"chat_template": str(made / "broken.jinja")},
+    }
+    done = subprocess.run(
+        [PYTHON, "-c", REFUSALS, SCRIPTS, made / "model", json.dumps(cases)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-5000:]
+    assert "EngineCore" not in done.stdout + done.stderr
+    line = next(line for line in done.stdout.splitlines() if line.startswith("FOUND "))
+    return json.loads(line.removeprefix("FOUND "))
+
+
+@pytest.mark.parametrize(
+    ("case", "context"),
+    [("right", 2048), ("base model", 2048), ("shorter", 1000), ("ntk", 8192), ("yarn", 8192)],
+)
+def test_the_context_is_the_models_or_what_the_engine_is_told(
+    loaded: dict[str, Any], case: str, context: int
+) -> None:
+    assert loaded[case] == context
+
+
+@pytest.mark.parametrize(
+    ("case", "messages"),
+    [
+        ("no folder", ["/absent cannot be loaded", "HF_TOKEN", "local folder"]),
+        ("no model", ["nobody/nothing cannot be loaded", "accept its licence", "HF_HOME"]),
+        ("no argument", ["engine.max_model_length is no argument", "'max_model_len'"]),
+        ("too long", ["max_model_len (100000) is greater", "`engine`"]),
+        ("not quantized", ["config file for awq"]),
+        ("no heads", ["divisible by tensor parallel size (3)"]),
+        ("no template", ["chat template", "`chat: false`"]),
+        ("no template file", ["models.tiny.chat_template: ", "absent.jinja", "correct the path"]),
+        ("broken template", ["no user", "`chat_template`"]),
+    ],
+)
+def test_what_cannot_be_loaded_is_said_in_a_sentence(
+    loaded: dict[str, Any], case: str, messages: list[str]
+) -> None:
+    said = loaded[case]
+    assert said.startswith("models.tiny") and said.endswith((".", "?")) and "\n" not in said
+    assert all(message in said for message in messages), said

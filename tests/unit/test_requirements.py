@@ -1,0 +1,259 @@
+"""One choice of versions: pyproject.toml's, in requirements/, in envs/ and in what runs the tests."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from needlework.codedigest import import_closure
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "workflow/scripts"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+ENVIRONMENTS = sorted((ROOT / "envs").glob("*.yaml"))
+# What the workflow itself puts together; others hold an engine that brings its own versions.
+COMPILED = runpy.run_path(str(ROOT / "requirements/compile.py"))["ENVIRONMENTS"]
+
+
+def pins(lines: list[str]) -> dict[str, str]:
+    """Versions by name, of lines `name==version` and nothing else."""
+    found = {}
+    for line in lines:
+        match = re.fullmatch(r"([a-z0-9-]+)==([\w.+]+)", line)
+        assert match, line
+        assert canonicalize_name(match[1]) == match[1] and match[1] not in found
+        found[match[1]] = match[2]
+    return found
+
+
+def required(name: str) -> dict[str, str]:
+    text = (ROOT / f"requirements/{name}.txt").read_text(encoding="utf-8")
+    return pins([line for line in text.splitlines() if not line.startswith("#")])
+
+
+def from_pypi(environment: Path) -> dict[str, str]:
+    *_, last = yaml.safe_load(environment.read_text(encoding="utf-8"))["dependencies"]
+    return pins(last["pip"])
+
+
+# Versions
+
+
+def test_the_files_are_what_pyproject_gives() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "requirements/compile.py", "--check"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "entry",
+    sorted({e for g in PROJECT["dependency-groups"].values() for e in g if isinstance(e, str)}),
+)
+def test_what_is_asked_for_is_one_version(entry: str) -> None:
+    (specifier,) = Requirement(entry).specifier
+    assert specifier.operator == "==" and "*" not in specifier.version
+
+
+def test_the_tests_run_with_the_versions_that_are_required() -> None:
+    wrong = {}
+    for name, wanted in required("all").items():
+        try:
+            found = version(name).split("+")[0]
+        except PackageNotFoundError:
+            found = "none"
+        if found != wanted:
+            wrong[name] = (found, wanted)
+    assert not wrong
+
+
+def test_the_demo_needs_a_part_of_all() -> None:
+    demo, every = required("demo"), required("all")
+    assert demo.items() < every.items()
+    # The README promises so.
+    assert "torch" in every and not {"torch", "transformers", "pytest"} & set(demo)
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_an_environment_holds_what_the_tests_ran_with(name: str) -> None:
+    assert from_pypi(ROOT / f"envs/{name}.yaml").items() <= required("all").items()
+
+
+@pytest.mark.parametrize("path", ENVIRONMENTS, ids=lambda path: path.stem)
+def test_conda_gives_python_and_pip_and_nothing_else(path: Path) -> None:
+    environment = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert set(environment) == {"channels", "dependencies"}
+    assert environment["channels"] == ["conda-forge", "nodefaults"]
+    python, pip, rest = environment["dependencies"]
+    assert re.fullmatch(r"python=3\.11", python) and re.fullmatch(r"pip=\d+\.\d+(\.\d+)?", pip)
+    assert list(rest) == ["pip"] and from_pypi(path)
+
+
+def test_one_python() -> None:
+    ours = f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert PROJECT["project"]["requires-python"] == ">=3.11"
+    assert PROJECT["tool"]["ruff"]["target-version"] == "py311"
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(r"^PYTHON \?= python3\.11$", makefile, re.MULTILINE)
+    assert "Python 3.11" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert ours == "3.11"
+
+
+def test_no_version_is_named_anywhere_else() -> None:
+    wanted = required("all")
+    wrong = []
+    for path in text_files():
+        for name, found in re.findall(
+            r"\b([A-Za-z][\w.-]*)==([0-9][\w.]*)", path.read_text("utf-8")
+        ):
+            if wanted.get(canonicalize_name(name), found) != found:
+                wrong.append((path.relative_to(ROOT).as_posix(), name, found))
+    assert wrong == []
+    least = re.search(r'min_version\("([\d.]+)"\)', (ROOT / "Snakefile").read_text("utf-8"))
+    assert wanted["snakemake"].startswith(f"{least[1]}.")
+
+
+def text_files() -> list[Path]:
+    """The files of the repository in which somebody might name a version."""
+    made = {ROOT / "requirements/demo.txt", ROOT / "requirements/all.txt"}
+    other = [p for p in ENVIRONMENTS if p.stem not in COMPILED]
+    found = [
+        ROOT / name for name in ("Makefile", "README.md", "Snakefile", ".ci/run", "pyproject.toml")
+    ]
+    for folder in (
+        "docs",
+        "envs",
+        "workflow",
+        "profiles",
+        "presets",
+        "requirements",
+        "perf",
+        "config",
+    ):
+        found += [
+            p
+            for p in (ROOT / folder).rglob("*")
+            if p.suffix in (".md", ".yaml", ".smk", ".py", ".txt", ".rst")
+        ]
+    return [path for path in found if path not in made and path not in other]
+
+
+# Who installs
+
+
+def test_the_commands_install_what_is_required() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(r"\.all: requirements/all\.txt\n(\t.*\n)*\t.*pip install .*-r \$<", makefile)
+    assert re.search(r"\.demo: requirements/demo\.txt\n(\t.*\n)*\t.*pip install .*-r \$<", makefile)
+    assert re.search(r"^test: setup$", makefile, re.MULTILINE)
+    assert re.search(r"^demo: setup-demo$", makefile, re.MULTILINE)
+    # Nothing is installed but from those files.
+    assert makefile.count("pip install") == 2
+
+
+def test_continuous_integration_runs_the_readmes_commands() -> None:
+    run = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = {t for line in re.findall(r"^make (.+)$", run, re.MULTILINE) for t in line.split()}
+    assert {"test", "demo"} <= targets
+    assert "make demo" in readme and "make test" in readme
+    for text in (run, readme):
+        assert "pip install" not in text
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+    assert (ROOT / ".ci/run").stat().st_mode & 0o111
+
+
+# Rules and their environments
+
+
+def rules() -> dict[str, tuple[set[str], list[str]]]:
+    """Of each script: the environments of its rule, and the files that its code digest names."""
+    found = {}
+    common = (ROOT / "workflow/rules/common.smk").read_text(encoding="utf-8")
+    for path in sorted((ROOT / "workflow/rules").glob("*.smk")):
+        for block in re.split(r"^ *rule\b", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[
+            1:
+        ]:
+            own = re.search(r"conda:(.*?)\n *\w+:\n", block, re.DOTALL)
+            assert own, f"a rule without an environment in {path.name}"
+            text = own[1] + (common if "environment(" in own[1] else "")
+            environments = set(re.findall(r"envs/([\w-]+)\.yaml", text))
+            script = re.search(r'script:\s+"\.\./scripts/(\w+\.py)"', block)[1]
+            named = re.findall(r'f?"(needlework/[^\n]*?\.py)"', block)
+            # What a rule chooses at run time may be any of its kind.
+            patterns = [re.sub(r"\{.*?\}(?=[./])", "*", name) for name in named]
+            found[script] = (environments, patterns)
+    return found
+
+
+RULES = rules()
+
+
+def test_every_script_has_a_rule() -> None:
+    assert set(RULES) == {path.name for path in SCRIPTS.glob("*.py")}
+
+
+@pytest.mark.parametrize("script", RULES)
+def test_the_environments_of_a_rule_exist(script: str) -> None:
+    environments, _ = RULES[script]
+    assert environments
+    for name in environments:
+        assert (ROOT / f"envs/{name}.yaml").is_file()
+
+
+def test_every_environment_is_some_rules() -> None:
+    used = set().union(*(environments for environments, _ in RULES.values()))
+    assert used == {path.stem for path in ENVIRONMENTS}
+
+
+@pytest.mark.parametrize("script", RULES)
+def test_the_environments_of_a_rule_hold_what_its_code_imports(script: str) -> None:
+    """At the head of a module: what is imported inside a function may be for others."""
+    environments, patterns = RULES[script]
+    chosen = []
+    for pattern in patterns:
+        files = sorted(SCRIPTS.glob(pattern))
+        assert files, pattern
+        chosen += [path.relative_to(SCRIPTS).as_posix() for path in files]
+    distributions = packages_distributions()
+    imported = {name for path in import_closure(script, *chosen) for name in heads(path)}
+    needed = {
+        canonicalize_name(distributions[name][0])
+        for name in imported - {"needlework"} - sys.stdlib_module_names
+    }
+    for name in environments:
+        path = ROOT / f"envs/{name}.yaml"
+        if path.is_file():
+            assert needed <= set(from_pypi(path)), name
+
+
+def heads(path: Path) -> set[str]:
+    """The top-level packages that a module imports when it is loaded."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(str(node.module).split(".")[0])
+    return found
+
+
+def test_the_check_of_imports_sees_them(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text("import a.b as c\nfrom d.e import f\ndef g():\n    import h\n")
+    assert heads(tmp_path / "m.py") == {"a", "d"}
+    assert "numpy" in heads(SCRIPTS / "needlework/retrieval.py")
