@@ -12,7 +12,7 @@ from snakemake.utils import min_version
 min_version("9.27")
 
 here = Path(workflow.current_basedir)
-sys.path.insert(0, str(here / "workflow/scripts"))
+sys.path.append(str(here / "workflow/scripts"))
 
 
 # The workflow's own, also when it runs in another folder (--directory).

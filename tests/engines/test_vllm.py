@@ -221,7 +221,9 @@ def test_an_engine_that_dies_starts_again_once(
 
 
 def test_an_adapter_changes_the_answers(undisturbed: Job, made: Path, tmp_path: Path) -> None:
-    with job(tmp_path, made, lora=str(made / "adapter"), samples=1) as adapted:
+    """And prompts asked at once, of more tokens than a step takes, do no harm."""
+    engine = ENGINE | {"max_num_seqs": 16, "max_num_batched_tokens": LIMIT}
+    with job(tmp_path, made, lora=str(made / "adapter"), samples=1, engine=engine) as adapted:
         said = adapted.finish()
         assert adapted.process.returncode == 0, f"{said}\n{adapted.log()[-5000:]}"
     with_it, without = answers(adapted.table()), answers(undisturbed.table())

@@ -203,6 +203,7 @@ def test_two_ways_to_write_the_same(tree: Path, one: str, other: str) -> None:
     [
         ("x = None", "x = 'None'"),
         ("x = 1", "x = 1.0"),
+        ("x = 1", "x = '1'"),
         ("x = 1", "x = True"),
         ("x = b'a'", "x = 'a'"),
         ("x = 'a\\u200b'", "x = 'a'"),
@@ -251,10 +252,10 @@ for path in sorted(ROOT.rglob("*.py")):
 """
 
 
-def digests_of_the_library(python: str, directory: Path, hash_seed: str) -> str:
-    """The digests of every file of the workflow, by another process."""
+def all_digests(python: str, scripts: Path, directory: Path, hash_seed: str) -> str:
+    """The digests of every file below `scripts`, by another process in `directory`."""
     return subprocess.run(
-        [python, "-B", "-c", ALL, str(SCRIPTS)],
+        [python, "-B", "-c", ALL, str(scripts)],
         cwd=directory,
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
         check=True,
@@ -264,13 +265,13 @@ def digests_of_the_library(python: str, directory: Path, hash_seed: str) -> str:
 
 
 def test_the_same_from_another_folder_in_another_process(tmp_path: Path) -> None:
-    here = digests_of_the_library(sys.executable, SCRIPTS, "1")
+    here = all_digests(sys.executable, SCRIPTS, SCRIPTS, "1")
     assert here.count("\n") > 40
-    assert digests_of_the_library(sys.executable, tmp_path, "2") == here
+    assert all_digests(sys.executable, SCRIPTS, tmp_path, "2") == here
 
 
 @pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
-def test_the_same_with_another_python(version: str, tmp_path: Path) -> None:
+def test_the_same_with_another_python(version: str, tree: Path) -> None:
     candidates = [
         shutil.which(f"python{version}"),
         *map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python")),
@@ -279,8 +280,9 @@ def test_the_same_with_another_python(version: str, tmp_path: Path) -> None:
     runs = [p for p in candidates if p and not subprocess.run([p, "-V"]).returncode]
     if not runs:
         pytest.skip(f"Python {version} is not on this machine")
-    here = digests_of_the_library(sys.executable, SCRIPTS, "0")
-    assert digests_of_the_library(runs[0], tmp_path, "0") == here
+    for scripts in (SCRIPTS, tree):
+        here = all_digests(sys.executable, scripts, tree, "0")
+        assert all_digests(runs[0], scripts, tree, "0") == here
 
 
 # The repository

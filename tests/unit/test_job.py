@@ -21,6 +21,7 @@ from needlework.progress import progress
 
 snakemake = SimpleNamespace(rule="read_corpus", log=["logs/read_corpus/en.log"])
 print("before")
+logging.basicConfig()  # as a library may have done
 with running(snakemake) as logger:
 {body}
 """

@@ -171,13 +171,14 @@ def test_the_lengths_are_those_of_the_models_with_the_tokenizer(files: Layout) -
 
 def test_a_model_reads_all_slices_of_its_tokenizer(files: Layout) -> None:
     names = [f"{n}-{h}" for n in ("en", "de") for h in ("en", "hi", "multilingual", "none")]
-    assert files.instances("mlneedle", "other") == [
+    assert files.tokenizer("other") == "characters"
+    assert files.instances("mlneedle", "characters") == [
         f"results/instances/mlneedle/characters/{name}.parquet" for name in names
     ]
     assert set(files.baselines("mlneedle")) == {
         f"results/instances/mlneedle/words/{lang}-none.parquet" for lang in ("en", "de")
     }
-    assert set(files.baselines("mlneedle")) <= set(files.instances("mlneedle", "short"))
+    assert set(files.baselines("mlneedle")) <= set(files.instances("mlneedle", "words"))
 
 
 # Models

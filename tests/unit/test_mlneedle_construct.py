@@ -723,7 +723,7 @@ def test_a_prompt_whose_needle_does_not_fit_is_counted_and_left_out() -> None:
     chosen = settings("en-en", (50, 300), **ENGLISH)
     table, counts = build(chosen, tables, TEMPLATES, tokenizer("words"))
     # Three exact and three existence prompts at the shorter length; the absent one has no needle.
-    assert counts == {"no_answer_left": 0, "needle_too_long": 6}
+    assert counts == {"no_answer_left": 0, "questions_lacking": 0, "needle_too_long": 6}
     rows = table.to_pylist()
     own = [r for r in rows if r["example_id"] == "q2"]
     assert {(r["length"], r["needle_present"]) for r in own} == {
@@ -743,7 +743,7 @@ def test_an_item_with_an_answer_of_which_nothing_is_left_is_counted_and_left_out
     own = ENGLISH | {"answer_languages": ["en", "de"], "tasks": ["exact"]}
     chosen = settings("en-none", (512,), **own)
     table, counts = build(chosen, made(items), TEMPLATES, tokenizer("words"))
-    assert counts == {"no_answer_left": 1, "needle_too_long": 0}
+    assert counts == {"no_answer_left": 1, "questions_lacking": 0, "needle_too_long": 0}
     assert table["example_id"].to_pylist() == ["q1"]
     # The place of an item that is left out goes to the next one.
     chosen["questions"] = 1

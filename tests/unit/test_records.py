@@ -192,13 +192,14 @@ def test_no_path_of_this_machine_is_recorded(tmp_path: Path, monkeypatch) -> Non
         work = tmp_path / folder
         work.mkdir()
         monkeypatch.chdir(work)
-        (work / "below.txt").write_text("x")
+        (work / "in").mkdir()
+        (work / "in/below.txt").write_text("x")
         resource = records.ROOT / "resources/prompts/mlneedle/exact.txt"
-        inputs = [work / "below.txt", "below.txt", resource]
+        inputs = [work / "in/below.txt", "in/below.txt", resource]
         write_table(TABLE, work / "out.parquet", inputs=inputs)
         written.append((work / "out.parquet").read_bytes())
         names = json.loads(metadata(work / "out.parquet")["needlework.inputs"])
-        assert set(names) == {"below.txt", "resources/prompts/mlneedle/exact.txt"}
+        assert set(names) == {"in/below.txt", "resources/prompts/mlneedle/exact.txt"}
     assert written[0] == written[1]
     assert str(tmp_path).encode() not in written[0]
     assert str(records.ROOT).encode() not in written[0]

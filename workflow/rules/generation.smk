@@ -11,11 +11,10 @@ rule generate_answers:
     benchmark:
         "benchmarks/generate_answers/{model}/{benchmark}.tsv"
     conda:
-        lambda w: (
-            "../../envs/vllm.yaml"
-            if config["models"][w.model]["backend"] == "vllm"
-            else "../../envs/generation.yaml"
-        )
+        lambda w: {
+            "vllm": "../../envs/vllm.yaml",
+            "transformers": "../../envs/neural.yaml",
+        }.get(config["models"][w.model]["backend"], "../../envs/generation.yaml")
     resources:
         gpu=lambda w: files.generation_gpus(w.model),
         # A GPU's share of the weights passes through the memory of the host.

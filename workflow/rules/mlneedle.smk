@@ -34,12 +34,12 @@ if "mlneedle" in config["run"]["benchmarks"]:
                 name=name,
                 settings=mlneedle.result_settings(config),
                 code=code_digest(
-                    "tabulate.py", "needlework/benchmarks/mlneedle/tables.py"
+                    "make_table.py", "needlework/benchmarks/mlneedle/tables.py"
                 ),
             message:
                 f"MLNeedle: {name}"
             script:
-                "../scripts/tabulate.py"
+                "../scripts/make_table.py"
 
     for name in mlneedle.FIGURES:
 

@@ -10,8 +10,24 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from needlework.endpoints import check_url
 from needlework.engine_arguments import ELSEWHERE
 from needlework.errors import UserError
+
+# What the backends that have a model elsewhere call it by.
+_NAMED = {
+    "vllm": "a model of the hub, or a local folder",
+    "transformers": "a model of the hub, or a local folder",
+    "openai": "the model's name at the endpoint",
+}
+
+# Keys that change answers, and the backends that heed them.
+_ONLY = {
+    "chat_template": ("vllm", "transformers"),
+    "lora": ("vllm",),
+    "request": ("openai",),
+    "rope_scaling": ("transformers",),
+}
 
 SCHEMA = Path(__file__).resolve().parents[2] / "schemas" / "config.schema.yaml"
 
@@ -196,19 +212,39 @@ def _check_models(config: Mapping[str, Any]) -> None:
             raise UserError(
                 f"{where}.answers is missing: the backend replay needs a file of answers."
             )
+        for key, backends in _ONLY.items():
+            if model[key] and model["backend"] not in backends:
+                raise UserError(
+                    f"{where}.{key} says nothing to the backend {model['backend']}, only to "
+                    f"{' and '.join(backends)}: leave it out."
+                )
+        if model["backend"] in _NAMED and not model["name"]:
+            raise UserError(
+                f"{where}.name is missing: the backend {model['backend']} needs "
+                f"{_NAMED[model['backend']]}."
+            )
         if model["backend"] == "vllm":
             _check_engine(where, model)
+        if model["backend"] == "openai":
+            _check_endpoint(where, model)
 
 
 def _check_engine(where: str, model: Mapping[str, Any]) -> None:
-    """Raise UserError where vLLM is not told which model, or told the same thing twice."""
-    if not model["name"]:
-        raise UserError(
-            f"{where}.name is missing: the backend vllm needs a model of the hub, or a local folder."
-        )
+    """Raise UserError where vLLM is told the same thing twice."""
     for argument, instead in ELSEWHERE.items():
         if argument in model["engine"]:
             raise UserError(f"{where}.engine.{argument} cannot be set: use {instead}.")
+
+
+def _check_endpoint(where: str, model: Mapping[str, Any]) -> None:
+    """Raise UserError where the address is none, or the name of the key's variable is none."""
+    check_url(model["base_url"], f"the model {where}")
+    if model["key_env"] and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", model["key_env"]):
+        # It may be the key itself, so it is not shown.
+        raise UserError(
+            f"{where}.key_env is not the name of an environment variable: put the key into a variable, "
+            "and the variable's name here."
+        )
 
 
 def _check_translation(config: Mapping[str, Any]) -> None:

@@ -182,14 +182,17 @@ class Layout:
     def model_settings(self, model: str) -> dict[str, Any]:
         """What a model's answers depend on: its entry, without what only chooses, names or speeds."""
         entry = self.config["models"][model]
-        naming = {"tokenizer", "lengths", "published"}
-        settings = {key: value for key, value in entry.items() if key not in naming}
+        naming = {"tokenizer", "lengths", "published", "base_url", "key_env"}
+        speed = {"concurrency", "timeout", "batch_size", "device"}
+        settings = {key: value for key, value in entry.items() if key not in naming | speed}
         return settings | {"engine": answer_arguments(entry["engine"])}
 
     def generation_gpus(self, model: str) -> int:
         """How many GPUs a model's job takes."""
         entry = self.config["models"][model]
-        return gpus(entry["engine"]) if entry["backend"] == "vllm" else 0
+        if entry["backend"] == "vllm":
+            return gpus(entry["engine"])
+        return int(entry["backend"] == "transformers" and entry["device"] != "cpu")
 
     def generation_inputs(self, benchmark: str, model: str) -> dict[str, list[str]]:
         """A model's prompts, the corpora that they are rendered from, and the files it names."""

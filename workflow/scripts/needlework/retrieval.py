@@ -26,7 +26,7 @@ NOTHING = np.array((-np.inf, -1), dtype=RANKED)
 # allowed(question, rows): which of these rows (of the passages searched) the question may have.
 Allowed = Callable[[int, np.ndarray], np.ndarray]
 
-# Questions and passages that a thread multiplies at once (measured: perf/search.py), and the most
+# Questions and passages that a thread multiplies at once (the fastest of those tried), and the most
 # candidates that are held at once.
 _QUESTIONS, _PASSAGES, _CANDIDATES = 512, 2048, 1 << 20
 # Candidates beyond `top` in the first round: for near-ties, and for some that are not allowed.

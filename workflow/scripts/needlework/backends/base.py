@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from needlework import seeding
 from needlework.errors import UserError
 from needlework.prompt import Span, span_text
 
@@ -97,6 +98,11 @@ class Backend(ABC):
     def close(self) -> None:
         """Release what `load` took."""
         return None
+
+
+def sample_seed(seed: int, prompt: str, sample: int) -> int:
+    """The 32-bit seed of one answer, named by its prompt: the company it is asked in changes nothing."""
+    return int(seeding.rank_key(seed, prompt, sample)[:8], 16)
 
 
 def backend_names() -> list[str]:

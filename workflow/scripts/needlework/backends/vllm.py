@@ -16,11 +16,11 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from needlework import seeding
-from needlework.backends.base import Answer, Backend, Request
+from needlework.backends.base import Answer, Backend, Request, sample_seed
 from needlework.engine_arguments import answer_arguments
 from needlework.errors import UserError
 from needlework.guard import descendants, end, start_guard
+from needlework.local_models import encode, read_chat_template, reason
 from needlework.model_files import weights_identity
 
 logger = logging.getLogger("needlework")
@@ -104,7 +104,7 @@ class Vllm(Backend):
         except Exception as error:  # the template's own
             raise UserError(
                 f"{self.where}: a prompt cannot be put into the chat template of {config['name']}: "
-                f"{_reason(error)}. Set `chat: false` for a base model, or give `chat_template`."
+                f"{reason(error)}. Set `chat: false` for a base model, or give `chat_template`."
             ) from error
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
@@ -176,8 +176,7 @@ class Vllm(Backend):
             temperature=sampling["temperature"],
             top_k=sampling["top_k"] or 0,
             top_p=sampling["top_p"],
-            # Named by the prompt, so that the company in which it is asked changes no sample.
-            seed=int(seeding.rank_key(sampling["seed"], prompt, request.sample)[:8], 16),
+            seed=sample_seed(sampling["seed"], prompt, request.sample),
             max_tokens=min(request.max_new_tokens, limit - len(tokens)),
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
@@ -186,33 +185,17 @@ class Vllm(Backend):
                 name, tokens_input(tokens), parameters, lora_request=self._lora
             )
         except VLLMClientError as error:
-            return Answer("", error=_reason(error))
+            return Answer("", error=reason(error))
         return None
 
     def _tokens(self, prompt: str) -> list[int]:
         """The prompt as the model gets it. A chat template brings its own first token."""
-        if not self.config["chat"]:
-            return list(self._tokenizer.encode(prompt))
-        return list(
-            self._tokenizer.apply_chat_template(
-                [{"role": "user", "content": prompt}],
-                chat_template=self._template,
-                add_generation_prompt=True,
-                tokenize=True,
-                return_dict=False,
-            )
-        )
+        return encode(self._tokenizer, prompt, chat=self.config["chat"], template=self._template)
 
     @cached_property
     def _template(self) -> str | None:
         """The chat template in the file `chat_template`; None is the tokenizer's own."""
-        path = self.config["chat_template"]
-        try:
-            return path and Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(
-                f"{self.where}.chat_template: {path} cannot be read ({error}): correct the path."
-            ) from None
+        return read_chat_template(self.config["chat_template"], self.where)
 
     # The engine
 
@@ -220,12 +203,16 @@ class Vllm(Backend):
         """Make vLLM's configuration of the engine arguments, and the tokenizer; read no weights."""
         try:
             from vllm import EngineArgs
+            from vllm.platforms import current_platform
             from vllm.tokenizers.registry import cached_tokenizer_from_config
         except ImportError as error:
             raise UserError(
                 f"{self.where}: the package {error.name!r} is not installed; run with --use-conda, or "
                 "in an environment that holds vLLM (envs/vllm.yaml)."
             ) from None
+        if current_platform.is_cpu():
+            # On a CPU, vLLM 0.32 dies of a prompt with a seed that it computes in parts.
+            self._arguments.setdefault("enable_chunked_prefill", False)
         known = EngineArgs.__dataclass_fields__
         for argument in self._arguments:
             if argument not in known:
@@ -239,7 +226,7 @@ class Vllm(Backend):
             self._tokenizer = cached_tokenizer_from_config(self._settings.model_config)
         except Exception as error:  # each library has its own; none of them is the user's to know
             raise UserError(
-                f"{self.where}: {self.config['name']} cannot be loaded: {_reason(error)}. Check `name`, "
+                f"{self.where}: {self.config['name']} cannot be loaded: {reason(error)}. Check `name`, "
                 "`revision` and `engine`; for a gated model, accept its licence on the hub and set "
                 "HF_TOKEN; without internet, set `name` to a local folder, or HF_HOME to a cache that "
                 "holds the model."
@@ -261,7 +248,7 @@ class Vllm(Backend):
                 self._engine.add_lora(self._lora)
         except Exception as error:  # the engine's process hands on its own
             raise UserError(
-                f"{self.where}: vLLM cannot start {self.config['name']}: {_reason(error)}. Its cause is "
+                f"{self.where}: vLLM cannot start {self.config['name']}: {reason(error)}. Its cause is "
                 "in the log; most often memory: lower `engine: {max_model_len: ...}` or "
                 "`gpu_memory_utilization`, or raise `tensor_parallel_size`."
             ) from error
@@ -330,14 +317,6 @@ def _answer(output: Any) -> Answer:
         cached_tokens=output.num_cached_tokens,
         completion_tokens=len(completion.token_ids),
     )
-
-
-def _reason(error: Exception) -> str:
-    """The first line that says something, of an error whose class is not ours."""
-    details = getattr(error, "errors", None)
-    text = details()[0]["msg"] if callable(details) else str(error)
-    lines = text.strip().splitlines() or [type(error).__name__]
-    return lines[0].removeprefix("Value error, ").rstrip(".:")[:300]
 
 
 BACKEND = Vllm

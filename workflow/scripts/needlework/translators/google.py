@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from needlework.endpoints import api_key, check_url
 from needlework.translators.base import Translator
-from needlework.translators.http import Endpoint, api_key, check_url
+from needlework.translators.http import Endpoint
 
 PATH = "/language/translate/v2"
 # The service takes at most 128 texts and, of all of them together, 30,000 characters.
@@ -29,8 +30,8 @@ class Google(Translator):
 
     def check(self) -> None:
         """Raise UserError where the key is missing or the URL is none."""
-        check_url(self.config["base_url"], "google")
-        api_key(self.config["key_env"], "google")
+        check_url(self.config["base_url"], "the translator google")
+        api_key(self.config["key_env"], "the translator google")
 
     def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
         """The texts in English."""
@@ -54,7 +55,7 @@ class Google(Translator):
             # In a header: a URL ends up in the logs of everything on the way.
             header="X-goog-api-key",
             scheme="",
-            secret=api_key(self.config["key_env"], "google"),
+            secret=api_key(self.config["key_env"], "the translator google"),
         )
 
 

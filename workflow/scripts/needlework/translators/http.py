@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import email.utils
 import logging
-import os
 import time
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
+from needlework.endpoints import excerpt, may_pass, seconds, shown_url
 from needlework.errors import UserError
 
 T = TypeVar("T")
@@ -20,7 +17,6 @@ ATTEMPTS = 6
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 600.0
 TIMEOUT_S = 120.0
-_TRANSIENT = {408, 425, 429}
 
 
 class _Retry(Exception):
@@ -29,35 +25,6 @@ class _Retry(Exception):
     def __init__(self, what: str, pause: float = 0.0) -> None:
         super().__init__(what)
         self.pause = pause
-
-
-def api_key(variable: str, translator: str) -> str:
-    """The key in the environment variable. Raises UserError where there is none, or no sound one."""
-    key = os.environ.get(variable, "").strip()
-    if not key:
-        raise UserError(
-            f"the translator {translator} needs an API key: set the environment variable {variable}."
-        )
-    if not (key.isascii() and key.isprintable()):
-        raise UserError(
-            f"the environment variable {variable} (the API key of the translator {translator}) holds "
-            "characters that no key has: set it again."
-        )
-    return key
-
-
-def check_url(url: str, translator: str) -> None:
-    """Raise UserError unless `url` is a whole http(s) URL."""
-    try:
-        parts = urlsplit(url)
-        # A port that is no number raises ValueError when it is read.
-        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        sound = False
-    if not sound:
-        raise UserError(
-            f"the translator {translator} has a `base_url` that is no http(s) URL: correct it."
-        )
 
 
 class Endpoint:
@@ -107,11 +74,11 @@ class Endpoint:
         except httpx.RequestError as error:
             raise _Retry(f"the connection failed ({type(error).__name__})") from None
         status = response.status_code
-        if status in _TRANSIENT or status >= 500:
-            raise _Retry(f"status {status}", _pause(response.headers.get("Retry-After", "")))
+        if may_pass(status):
+            raise _Retry(f"status {status}", seconds(response.headers.get("Retry-After", "")))
         if status != 200:
             raise self._trouble(
-                f"status {status}: {self._excerpt(response.text)}",
+                f"status {status}: {excerpt(response.text, self._secret)}",
                 "check the key, the model's name and the URL",
             )
         try:
@@ -119,26 +86,6 @@ class Endpoint:
         except (LookupError, TypeError, ValueError, RecursionError):
             raise _Retry("the response is not a translation") from None
 
-    def _excerpt(self, text: str) -> str:
-        """The beginning of an error message that the server wrote, made harmless."""
-        if self._secret:
-            text = text.replace(self._secret, "***")
-        text = "".join(c if c.isprintable() else " " for c in text[:2000])
-        return " ".join(text.split())[:200]
-
     def _trouble(self, what: str, remedy: str) -> UserError:
-        parts = urlsplit(self._url)
-        host = parts.hostname if parts.port is None else f"{parts.hostname}:{parts.port}"
-        shown = f"{parts.scheme}://{host}{parts.path}"
-        return UserError(f"the translator {self._translator} at {shown} failed: {what}; {remedy}.")
-
-
-def _pause(retry_after: str) -> float:
-    """The seconds that a Retry-After header asks for, which it gives as such or as a date."""
-    if retry_after.strip().isdecimal():
-        return float(retry_after)
-    try:
-        date = email.utils.parsedate_to_datetime(retry_after)
-    except (TypeError, ValueError):
-        return 0.0
-    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+        where = shown_url(self._url)
+        return UserError(f"the translator {self._translator} at {where} failed: {what}; {remedy}.")

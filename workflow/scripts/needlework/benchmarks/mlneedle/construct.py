@@ -64,7 +64,8 @@ def build(
     `chosen` is what `plan.settings` gives; `tables` holds the corpora "questions" and "passages" and
     the "distractors", each by language; `templates` are files named after their task. The counts:
     `no_answer_left`, items one of whose answers the metric's normalisation empties (every text would
-    contain it); `needle_too_long`, prompts whose needle alone exceeds the budget.
+    contain it); `questions_lacking`, by how many there are fewer than asked for; `needle_too_long`,
+    prompts whose needle alone exceeds the budget.
     """
     items, counts = _items(chosen, tables)
     builder = _Builder(chosen, {Path(path).stem: path for path in templates}, tokenizer)
@@ -114,7 +115,9 @@ def _items(chosen: Mapping[str, Any], tables: Tables) -> tuple[list[Item], dict[
             )
         )
     _add_distractors(items, chosen, tables)
-    return sorted(items, key=lambda item: item.example_id), {"no_answer_left": dropped}
+    asked = len(items) if chosen["questions"] == "all" else chosen["questions"]
+    counts = {"no_answer_left": dropped, "questions_lacking": asked - len(items)}
+    return sorted(items, key=lambda item: item.example_id), counts
 
 
 def _by_id(table: pa.Table) -> dict[str, dict[str, Any]]:
@@ -181,8 +184,6 @@ class _Builder:
     def with_haystack(self, item: Item) -> None:
         """The prompts of every task, retrieval, length and position."""
         for task in self.chosen["tasks"]:
-            if task == "closed_book":
-                continue
             head, middle, end = self.templates[task]
             frame = Frame(head, middle + item.question + end, self.costs, self.tokenizer)
             for retrieval in self.chosen["retrieval"]:

@@ -119,6 +119,7 @@ def settings(config: Mapping[str, Any], name: str, lengths: list[int]) -> dict[s
         own = ("positions", "retrieval", "needle_absent", "truncate_last", "answer_buffer")
         chosen |= {key: config[key] for key in own}
         chosen["lengths"] = sorted(lengths)
+        chosen["tasks"] = [task for task in config["tasks"] if task != "closed_book"]
     if haystack == MULTILINGUAL:
         chosen["multilingual"] = sorted(config["multilingual"])
         chosen["multilingual_top"] = config["multilingual_top"]

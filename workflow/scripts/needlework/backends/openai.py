@@ -1,0 +1,295 @@
+"""A model behind an OpenAI-compatible endpoint, through the official client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from needlework.backends.base import Answer, Backend, Request, sample_seed
+from needlework.endpoints import api_key, excerpt, may_pass, seconds, shown_url
+from needlework.errors import UserError
+
+logger = logging.getLogger("needlework")
+
+ATTEMPTS = 6
+FIRST_PAUSE_S = 1.0
+LONGEST_PAUSE_S = 600.0
+
+# An endpoint that fails so often in a row is not asked for all the rest.
+FAILURES_IN_A_ROW = 20
+
+# Statuses that say nothing of one request: the key, the money or the model's name is wrong.
+_HOPELESS = {401, 402, 404}
+
+# How endpoints say that a prompt is too long: OpenAI, vLLM, TGI, Mistral, llama.cpp, Anthropic,
+# Gemini and SGLang.
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|(maximum|available|model's) context (length|size)"
+    r"|longer than the (maximum )?model|maximum model length|prompt is too long"
+    r"|`inputs` tokens \+|exceeds the maximum number of tokens",
+    re.IGNORECASE,
+)
+
+# Why an answer ended: the protocol's own words, Together's and Mistral's.
+_REASONS = {"stop": "stop", "eos": "stop", "length": "length", "model_length": "length"}
+
+
+class _Retry(Exception):
+    """An attempt failed in a way that another may not; the server asks to wait `pause` seconds."""
+
+    def __init__(self, what: str, pause: float = 0.0) -> None:
+        super().__init__(what)
+        self.pause = pause
+
+
+class OpenAI(Backend):
+    """The model `name` at `base_url`, with the API key in the variable that `key_env` names.
+
+    `chat` sends each prompt as a user's message, and the endpoint puts it into its chat template;
+    without it the prompt is sent as it is, to be completed. `concurrency` requests are under way at
+    once, each for at most `timeout` seconds. The fields in `request` go into every request.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        super().__init__(config)
+        self._where = f"models.{config['model']}"
+        self._address = shown_url(config["base_url"])
+        self._secret = ""
+        self._client: Any = None
+        self._runner = asyncio.Runner()
+        self._not_before = 0.0
+        self._answered = False
+        self._failures = 0
+
+    def identity(self) -> Mapping[str, Any]:
+        """The model and what it is asked for, wherever it is served."""
+        own = ("name", "revision", "chat", "sampling", "request")
+        return {"backend": "openai", **{key: self.config[key] for key in own}}
+
+    def load(self) -> None:
+        """Make the client; nothing is sent. Raises UserError where the key is missing."""
+        try:
+            import openai
+        except ImportError as error:
+            raise UserError(
+                f"{self._where}: the package {error.name!r} is not installed; install requirements/"
+                "all.txt, or run with --use-conda."
+            ) from None
+        # What they log may hold URLs and headers, and so secrets, of ours or of the server's.
+        for library in ("openai", "httpx2", "httpcore2"):
+            logging.getLogger(library).setLevel(logging.WARNING)
+        config = self.config
+        if config["key_env"]:
+            self._secret = api_key(config["key_env"], f"the model {self._where}")
+        # Where no key is given, the client would take what OPENAI_API_KEY and OPENAI_ADMIN_KEY hold.
+        self._client = openai.AsyncOpenAI(
+            api_key=self._secret,
+            admin_api_key="",
+            base_url=config["base_url"],
+            default_headers=None if self._secret else {"Authorization": openai.Omit()},
+            timeout=None,
+            max_retries=0,
+        )
+        loop = self._runner.get_loop()
+        self._slots = asyncio.Semaphore(config["concurrency"])
+        self._hopeless: asyncio.Future[str] = loop.create_future()
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        """The answers in order, each as soon as it and those before it are known.
+
+        Raises UserError, after the answers that have come, where the endpoint answers nothing any
+        more: its key, its address or the model's name is wrong, or it keeps failing.
+        """
+        loop = self._runner.get_loop()
+        tasks = [loop.create_task(self._answer(request)) for request in batch]
+        try:
+            for task in tasks:
+                loop.run_until_complete(
+                    asyncio.wait([task, self._hopeless], return_when=asyncio.FIRST_COMPLETED)
+                )
+                yield task.result() if task.done() else Answer("", error=self._hopeless.result())
+            if self._hopeless.done():
+                raise UserError(
+                    f"{self._where}: {self._hopeless.result()}. Check the key, `base_url`, `name`, and "
+                    "whether the endpoint takes all fields (`sampling: {top_k: null}` and `request: "
+                    "{seed: null}` leave some out). The answers until then are in the journal."
+                )
+        finally:
+            # `close` may have come first.
+            if not loop.is_closed():
+                for task in tasks:
+                    task.cancel()
+                loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            self._runner.run(self._client.close())
+            self._client = None
+        self._runner.close()
+
+    # One request
+
+    async def _answer(self, request: Request) -> Answer:
+        """The answer, after as many attempts as it takes."""
+        async with self._slots:
+            body = self._body(request)
+            attempt, pause = 1, FIRST_PAUSE_S
+            while True:
+                if self._hopeless.done():
+                    return Answer("", error=self._hopeless.result())
+                try:
+                    return await self._attempt(body)
+                except _Retry as failure:
+                    if attempt == ATTEMPTS or failure.pause > LONGEST_PAUSE_S:
+                        return self._failed(f"{failure} (attempt {attempt})")
+                    logger.warning("%s: %s; it is asked again.", self._where, failure)
+                    now = self._runner.get_loop().time()
+                    # A limit of the rate is for all requests.
+                    self._not_before = max(self._not_before, now + failure.pause)
+                await asyncio.sleep(pause)
+                attempt, pause = attempt + 1, 2 * pause
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        """The request's fields; the configuration's own come last, and null takes one out."""
+        config, sampling = self.config, self.config["sampling"]
+        prompt = request.prompt
+        own = config["request"]
+        # What JSON cannot hold, no model has seen.
+        text = prompt.encode("utf-8", "replace").decode("utf-8")
+        asked = (
+            {"messages": [{"role": "user", "content": text}]}
+            if config["chat"]
+            else {"prompt": text}
+        )
+        body = {
+            "model": config["name"],
+            **asked,
+            "temperature": sampling["temperature"],
+            "top_p": sampling["top_p"],
+            "top_k": sampling["top_k"],
+            "seed": sample_seed(sampling["seed"], prompt, request.sample),
+            "max_tokens": request.max_new_tokens,
+            **own,
+        }
+        return {field: value for field, value in body.items() if value is not None}
+
+    async def _attempt(self, body: Mapping[str, Any]) -> Answer:
+        """Send a request once. Raises _Retry where another attempt may help."""
+        import openai
+
+        await self._wait_for_the_rate()
+        client, chat = self._client, self.config["chat"]
+        resource = client.chat.completions if chat else client.completions
+        text = "messages" if chat else "prompt"
+        rest = {field: value for field, value in body.items() if field not in ("model", text)}
+        try:
+            async with asyncio.timeout(self.config["timeout"]):
+                response = await resource.with_raw_response.create(
+                    model=body["model"], **{text: body[text]}, extra_body=rest
+                )
+            status, headers, content = 200, response.headers, response.http_response.text
+        except TimeoutError:
+            raise _Retry(f"no answer within {self.config['timeout']} s") from None
+        except openai.APIConnectionError as error:
+            raise _Retry(f"the connection failed ({type(error.__cause__).__name__})") from None
+        except openai.APIStatusError as error:
+            status, headers, content = (
+                error.status_code,
+                error.response.headers,
+                error.response.text,
+            )
+        if self._secret:
+            # A server may say it back, even in an answer.
+            content = content.replace(self._secret, "***")
+        if status != 200:
+            return self._refused(status, headers.get("Retry-After", ""), content)
+        try:
+            answer = _read(json.loads(content), chat)
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
+            raise _Retry(f"the response is no completion: {excerpt(content, '')}") from None
+        self._answered, self._failures = True, 0
+        return answer
+
+    async def _wait_for_the_rate(self) -> None:
+        loop = self._runner.get_loop()
+        while (left := self._not_before - loop.time()) > 0:
+            await asyncio.sleep(left)
+
+    def _refused(self, status: int, retry_after: str, content: str) -> Answer:
+        """What a status other than 200 means. Raises _Retry where another attempt may help."""
+        said = f"status {status}: {excerpt(_message(content), '')}"
+        if status in _HOPELESS or "insufficient_quota" in content:
+            return self._give_up(f"{self._address} answers with {said}")
+        if _TOO_LONG.search(content) and status < 500:
+            return Answer("", "skipped", error=said)
+        if may_pass(status):
+            raise _Retry(said, seconds(retry_after))
+        # Prompts can be refused one by one. Where nothing was ever answered, it is not the prompts.
+        return Answer("", error=said) if self._answered else self._failed(said)
+
+    def _failed(self, what: str) -> Answer:
+        """The answer to a request that failed, as far as can be told, through no fault of its own."""
+        self._failures += 1
+        if self._failures >= FAILURES_IN_A_ROW:
+            return self._give_up(
+                f"{self._failures} requests in a row failed at {self._address}, the last with {what}"
+            )
+        return Answer("", error=what)
+
+    def _give_up(self, why: str) -> Answer:
+        """Ask nothing more."""
+        if not self._hopeless.done():
+            self._hopeless.set_result(why)
+        return Answer("", error=why)
+
+
+def _read(body: Any, chat: bool) -> Answer:
+    """The answer in a response. Raises LookupError, TypeError or AttributeError where it is none."""
+    choice = body["choices"][0]
+    if chat:
+        message = choice["message"]
+        text = message.get("content")
+        if text is None:
+            # What a model says that refuses; or nothing, when it thought until the limit.
+            text = message.get("refusal") or ""
+    else:
+        text = choice["text"]
+    if not isinstance(text, str):
+        raise TypeError
+    reason = choice["finish_reason"]
+    if reason not in _REASONS:
+        return Answer("", error=excerpt(f"the answer was ended with {reason!r}: {text}", ""))
+    usage = body.get("usage") or {}
+    return Answer(
+        text,
+        _REASONS[reason],
+        prompt_tokens=_count(usage, "prompt_tokens"),
+        cached_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens"),
+        completion_tokens=_count(usage, "completion_tokens"),
+        reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+    )
+
+
+def _count(counts: Any, name: str) -> int | None:
+    """One of the counts, if the endpoint gives it as one."""
+    found = counts.get(name) if isinstance(counts, dict) else None
+    return found if type(found) is int and 0 <= found < 2**31 else None
+
+
+def _message(content: str) -> str:
+    """What an endpoint says in an error's body, which is JSON of one of several shapes, or is not."""
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return content
+    error = body.get("error", body) if isinstance(body, dict) else body
+    message = error.get("message") if isinstance(error, dict) else error
+    return message if isinstance(message, str) else content
+
+
+BACKEND = OpenAI
