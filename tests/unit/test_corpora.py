@@ -13,7 +13,7 @@ import pytest
 from needlework.corpora import mlqa, mmarco, sample, xquad
 from needlework.errors import UserError
 from needlework.records import PASSAGES, QUESTIONS
-from needlework.sources import load_registry
+from needlework.registry import load_registry
 
 LANGUAGES = ["ar", "de", "en", "es", "hi", "vi", "zh"]
 CONTEXT = "Bräu 𝄞 liegt am Fluss. Der Fluss heißt Ill."

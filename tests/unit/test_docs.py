@@ -213,7 +213,9 @@ def test_python_that_is_shown_imports_what_exists() -> None:
 
 def test_the_contracts_of_a_benchmark_are_those_of_the_code() -> None:
     text = TEXTS["docs/adding-a-benchmark.md"]
-    contracts = re.findall(r"`(plan|construct|scoring|tables|figures)\.(\w+)(\([^`]*\))?`", text)
+    contracts = re.findall(
+        r"`(plan|construct|prompts|scoring|tables|figures)\.(\w+)(\([^`]*\))?`", text
+    )
     assert len(contracts) > 12
     for module, name, signature in contracts:
         if name == "py":

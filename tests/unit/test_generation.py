@@ -201,6 +201,25 @@ def test_what_exceeds_the_context_is_skipped_and_not_asked(
     assert len(Journal(tmp_path / "j").load()) == 14
 
 
+def test_what_the_backend_skips_is_no_failure_and_stays_out_of_the_journal(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    class Templated(Watched):
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            for request, answer in zip(batch, super().generate(batch), strict=True):
+                fits = request.n_tokens < 120
+                yield answer if fits else Answer("", "skipped", error="too long with its template")
+
+    backend = Templated()
+    with Journal(tmp_path / "j") as journal:
+        for _ in range(2):
+            rows = generate(requests, backend, journal).to_pylist()
+        assert len(journal.load()) == 20
+    skipped = [r for r in rows if r["finish_reason"] == "skipped"]
+    assert [r["error"] for r in skipped] == ["too long with its template"] * 4
+    assert sorted(backend.asked.values()) == [1] * 20 + [2] * 4
+
+
 def test_failures_above_the_limit_stop_the_job_after_the_rest_is_kept(
     requests: InstanceRequests, tmp_path: Path
 ) -> None:

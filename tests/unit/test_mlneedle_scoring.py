@@ -11,7 +11,7 @@ from needlework.benchmarks.mlneedle.scoring import score
 from needlework.errors import UserError
 from needlework.records import GENERATIONS, TRANSLATIONS, scores_schema
 
-FACTORS = {"needle_lang": pa.string(), "depth": pa.float64(), "length": pa.int32()}
+FACTORS = {"needle_lang": "string", "depth": "double", "length": "int32"}
 
 
 def instances(*rows: tuple[str, str, list[str]]) -> pa.Table:
@@ -20,7 +20,7 @@ def instances(*rows: tuple[str, str, list[str]]) -> pa.Table:
         [
             ("instance_id", pa.string()),
             ("task", pa.string()),
-            *FACTORS.items(),
+            *((name, pa.type_for_alias(kind)) for name, kind in FACTORS.items()),
             ("example_id", pa.string()),
             ("references", pa.list_(pa.string())),
         ]

@@ -30,7 +30,7 @@ from needlework.records import (
     write_table,
 )
 
-FACTORS = {"lang": pa.string(), "depth": pa.float64(), "length": pa.int32(), "there": pa.bool_()}
+FACTORS = {"lang": "string", "depth": "double", "length": "int32", "there": "bool"}
 TABLE = pa.table({"passage_id": ["1", "2"], "text": ["Turm", "塔"]}, schema=PASSAGES)
 
 

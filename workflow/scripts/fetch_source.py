@@ -1,7 +1,8 @@
 """Bring one published file here, verified, or not at all."""
 
 from needlework.job import running
-from needlework.sources import SourceFile, fetch
+from needlework.registry import SourceFile
+from needlework.sources import fetch
 
 with running(snakemake) as logger:
     megabytes = snakemake.params.prefix_mb

@@ -24,6 +24,7 @@ _NAMED = {
 # Keys that change answers, and the backends that heed them.
 _ONLY = {
     "chat_template": ("vllm", "transformers"),
+    "dtype": ("transformers",),
     "lora": ("vllm",),
     "request": ("openai",),
     "rope_scaling": ("transformers",),
@@ -184,6 +185,7 @@ def _check_retrieval(config: Mapping[str, Any]) -> None:
 
 
 def _check_models(config: Mapping[str, Any]) -> None:
+    defaults = schema()["properties"]["models"]["additionalProperties"]["properties"]
     for name, model in _running(config):
         where = f"models.{name}"
         check_named(f"{where}.tokenizer", [model["tokenizer"]], config["tokenizers"], "tokenizers")
@@ -213,7 +215,7 @@ def _check_models(config: Mapping[str, Any]) -> None:
                 f"{where}.answers is missing: the backend replay needs a file of answers."
             )
         for key, backends in _ONLY.items():
-            if model[key] and model["backend"] not in backends:
+            if model[key] != defaults[key]["default"] and model["backend"] not in backends:
                 raise UserError(
                     f"{where}.{key} says nothing to the backend {model['backend']}, only to "
                     f"{' and '.join(backends)}: leave it out."

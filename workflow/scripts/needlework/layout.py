@@ -11,7 +11,7 @@ from typing import Any
 
 from needlework.config import lengths_of
 from needlework.engine_arguments import answer_arguments, gpus
-from needlework.sources import Source, load_registry
+from needlework.registry import Source, load_registry
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -74,14 +74,21 @@ TRANSLATIONS = pa.schema(
 )
 
 
-def instances_schema(factors: Mapping[str, pa.DataType]) -> pa.Schema:
-    """The schema of a benchmark's instances: one row a prompt, one column a factor."""
+def _columns(factors: Mapping[str, str]) -> list[tuple[str, pa.DataType]]:
+    return [(name, pa.type_for_alias(kind)) for name, kind in factors.items()]
+
+
+def instances_schema(factors: Mapping[str, str]) -> pa.Schema:
+    """The schema of a benchmark's instances: one row a prompt, one column a factor.
+
+    `factors` maps their names to those of Arrow types ("string", "int32", "double", "bool").
+    """
     return pa.schema(
         [
             ("instance_id", pa.string()),
             ("benchmark", pa.string()),
             ("task", pa.string()),
-            *factors.items(),
+            *_columns(factors),
             ("example_id", pa.string()),
             ("prompt", pa.list_(SPAN)),
             ("references", pa.list_(pa.string())),
@@ -92,7 +99,7 @@ def instances_schema(factors: Mapping[str, pa.DataType]) -> pa.Schema:
     )
 
 
-def scores_schema(factors: Mapping[str, pa.DataType]) -> pa.Schema:
+def scores_schema(factors: Mapping[str, str]) -> pa.Schema:
     """The schema of a model's scores: one row an answer, with the factors again."""
     return pa.schema(
         [
@@ -105,7 +112,7 @@ def scores_schema(factors: Mapping[str, pa.DataType]) -> pa.Schema:
             ("finish_reason", pa.string()),
             ("example_id", pa.string()),
             ("task", pa.string()),
-            *factors.items(),
+            *_columns(factors),
         ]
     )
 

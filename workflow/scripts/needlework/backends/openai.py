@@ -62,6 +62,7 @@ class OpenAI(Backend):
         self._client: Any = None
         self._runner = asyncio.Runner()
         self._not_before = 0.0
+        self._shown = False
         self._answered = False
         self._failures = 0
 
@@ -85,12 +86,12 @@ class OpenAI(Backend):
         config = self.config
         if config["key_env"]:
             self._secret = api_key(config["key_env"], f"the model {self._where}")
-        # Where no key is given, the client would take what OPENAI_API_KEY and OPENAI_ADMIN_KEY hold.
+        # Without a key the client would look for others in the environment, and insist on one.
+        self._headers = {} if self._secret else {"Authorization": openai.Omit()}
         self._client = openai.AsyncOpenAI(
             api_key=self._secret,
             admin_api_key="",
             base_url=config["base_url"],
-            default_headers=None if self._secret else {"Authorization": openai.Omit()},
             timeout=None,
             max_retries=0,
         )
@@ -104,6 +105,10 @@ class OpenAI(Backend):
         Raises UserError, after the answers that have come, where the endpoint answers nothing any
         more: its key, its address or the model's name is wrong, or it keeps failing.
         """
+        if not self._shown:
+            self._shown = True
+            how = "a user's message" if self.config["chat"] else "raw text"
+            logger.info("The first prompt, sent as %s:\n%s", how, batch[0].prompt)
         loop = self._runner.get_loop()
         tasks = [loop.create_task(self._answer(request)) for request in batch]
         try:
@@ -157,10 +162,8 @@ class OpenAI(Backend):
     def _body(self, request: Request) -> dict[str, Any]:
         """The request's fields; the configuration's own come last, and null takes one out."""
         config, sampling = self.config, self.config["sampling"]
-        prompt = request.prompt
-        own = config["request"]
-        # What JSON cannot hold, no model has seen.
-        text = prompt.encode("utf-8", "replace").decode("utf-8")
+        # Half a character, which JSON cannot hold, becomes a question mark.
+        text = request.prompt.encode("utf-8", "replace").decode("utf-8")
         asked = (
             {"messages": [{"role": "user", "content": text}]}
             if config["chat"]
@@ -172,9 +175,9 @@ class OpenAI(Backend):
             "temperature": sampling["temperature"],
             "top_p": sampling["top_p"],
             "top_k": sampling["top_k"],
-            "seed": sample_seed(sampling["seed"], prompt, request.sample),
+            "seed": sample_seed(sampling["seed"], text, request.sample),
             "max_tokens": request.max_new_tokens,
-            **own,
+            **config["request"],
         }
         return {field: value for field, value in body.items() if value is not None}
 
@@ -190,7 +193,10 @@ class OpenAI(Backend):
         try:
             async with asyncio.timeout(self.config["timeout"]):
                 response = await resource.with_raw_response.create(
-                    model=body["model"], **{text: body[text]}, extra_body=rest
+                    model=body["model"],
+                    **{text: body[text]},
+                    extra_body=rest,
+                    extra_headers=self._headers,
                 )
             status, headers, content = 200, response.headers, response.http_response.text
         except TimeoutError:
@@ -244,7 +250,7 @@ class OpenAI(Backend):
     def _give_up(self, why: str) -> Answer:
         """Ask nothing more."""
         if not self._hopeless.done():
-            self._hopeless.set_result(why)
+            self._hopeless.set_result(why.rstrip("."))
         return Answer("", error=why)
 
 

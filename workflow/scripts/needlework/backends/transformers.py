@@ -160,6 +160,9 @@ class Transformers(Backend):
 
     def _ask(self, group: Sequence[_Prompt]) -> list[Answer] | None:
         """The answers to a batch; None where the memory does not suffice for it."""
+        if "_model" not in self.__dict__:
+            first = self._tokenizer.decode(group[0].tokens)
+            logger.info("The first prompt, as the model gets it:\n%s", first)
         model = self._model
         try:
             return self._generate(model, group)

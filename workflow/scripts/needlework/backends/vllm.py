@@ -28,6 +28,9 @@ logger = logging.getLogger("needlework")
 # More tokens than a chat template adds to a prompt.
 TEMPLATE_TOKENS = 512
 
+# Prompts of no more tokens than these wait in the engine: they fill any GPU, and little memory here.
+TOKENS_AHEAD = 2_000_000
+
 # What is left of the memory, and of the prompts at once, for an engine that died.
 LESS_MEMORY, FEWER_PROMPTS = 0.9, 0.5
 
@@ -135,29 +138,34 @@ class Vllm(Backend):
         while left:
             from vllm.v1.engine.exceptions import EngineDeadError
 
+            unsent, ahead = list(reversed(left)), 0
             try:
-                for place, request in list(left.items()):
-                    refusal = self._send(str(place), request)
-                    if refusal is not None:
-                        del left[place]
-                        yield place, refusal
                 while left:
+                    if unsent and ahead < TOKENS_AHEAD:
+                        place = unsent.pop()
+                        tokens = self._tokens(left[place].prompt)
+                        refusal = self._send(str(place), left[place], tokens)
+                        if refusal is None:
+                            ahead += len(tokens)
+                        else:
+                            del left[place]
+                            yield place, refusal
+                        continue
                     for output in self._engine.step():
                         place = int(output.request_id)
+                        ahead -= len(output.prompt_token_ids)
                         del left[place]
                         yield place, _answer(output)
             except EngineDeadError as error:
                 self._restart(error)
 
-    def _send(self, name: str, request: Request) -> Answer | None:
-        """Hand a request to the engine, starting that if need be; an answer where it is not sent."""
+    def _send(self, name: str, request: Request, tokens: list[int]) -> Answer | None:
+        """Hand a prompt to the engine, starting that if need be; an answer where it is not sent."""
         from vllm import SamplingParams
         from vllm.exceptions import VLLMClientError
         from vllm.inputs import tokens_input
         from vllm.sampling_params import RequestOutputKind
 
-        prompt = request.prompt
-        tokens = self._tokens(prompt)
         limit = self._settings.model_config.max_model_len
         if len(tokens) >= limit:
             return Answer(
@@ -167,16 +175,14 @@ class Vllm(Backend):
                 f"max_model_len is {limit}",
             )
         if self._engine is None:
-            logger.info(
-                "The first prompt, as the model gets it:\n%s", self._tokenizer.decode(tokens)
-            )
+            logger.info("The first prompt, %s:\n%s", self._form, self._tokenizer.decode(tokens))
             self._start()
         sampling = self.config["sampling"]
         parameters = SamplingParams(
             temperature=sampling["temperature"],
             top_k=sampling["top_k"] or 0,
             top_p=sampling["top_p"],
-            seed=sample_seed(sampling["seed"], prompt, request.sample),
+            seed=sample_seed(sampling["seed"], request.prompt, request.sample),
             max_tokens=min(request.max_new_tokens, limit - len(tokens)),
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
@@ -191,6 +197,13 @@ class Vllm(Backend):
     def _tokens(self, prompt: str) -> list[int]:
         """The prompt as the model gets it. A chat template brings its own first token."""
         return encode(self._tokenizer, prompt, chat=self.config["chat"], template=self._template)
+
+    @property
+    def _form(self) -> str:
+        """In words, what the model gets of a prompt."""
+        if not self.config["chat"]:
+            return "as raw text"
+        return f"in the chat template of {self.config['chat_template'] or 'the tokenizer'}"
 
     @cached_property
     def _template(self) -> str | None:

@@ -31,7 +31,7 @@ from needlework.records import SPAN, instance_id, instances_schema
 from needlework.seeding import rank_key
 from needlework.tokenizers import Tokenizer
 
-SCHEMA = instances_schema({**FACTORS, "n_distractors": pa.int32(), "exhausted": pa.bool_()})
+SCHEMA = instances_schema({**FACTORS, "n_distractors": "int32", "exhausted": "bool"})
 
 
 @dataclass(frozen=True)

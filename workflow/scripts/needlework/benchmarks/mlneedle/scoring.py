@@ -78,7 +78,7 @@ def score(
         verdicts.append(verdict)
         metrics.append("existence" if task == "existence" else metric)
 
-    factors = {f.name: f.type for f in instances.schema if f.name not in _NOT_FACTORS}
+    factors = {f.name: str(f.type) for f in instances.schema if f.name not in _NOT_FACTORS}
     return pa.table(
         {
             "instance_id": generations["instance_id"],

@@ -1,0 +1,639 @@
+"""The backend `openai` against a real server on loopback that goes wrong as a test asks."""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import os
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import yaml
+
+from needlework import preflight
+from needlework.backends import openai
+from needlework.backends.base import Answer, Request, load_backend
+from needlework.config import validated
+from needlework.errors import UserError
+from needlework.generation import generate
+from needlework.journal import Journal
+from needlework.layout import Layout
+from needlework.prompt import literal
+from openai_server import OpenAIServer, Reply, completion, prompt_of, refusal
+
+ROOT = Path(__file__).resolve().parents[2]
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+SECRET = "sk-very-secret-0123456789"
+
+
+@pytest.fixture
+def server(monkeypatch) -> Iterator[OpenAIServer]:
+    monkeypatch.setenv("A_KEY", SECRET)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(openai, "FIRST_PAUSE_S", 0.01)
+    with OpenAIServer() as running:
+        yield running
+
+
+def configured(server: OpenAIServer | None = None, **changes: Any) -> dict[str, Any]:
+    """A whole configuration whose model `remote` is served there."""
+    config = copy.deepcopy(DEFAULT)
+    config["run"]["models"] = ["remote"]
+    config["models"]["remote"] = {
+        "backend": "openai",
+        "tokenizer": "words",
+        "context": 40000,
+        "name": "some-model",
+        "base_url": server.url if server else "http://127.0.0.1:9/v1",
+        "key_env": "A_KEY",
+        **changes,
+    }
+    return validated(config)
+
+
+def backend(server: OpenAIServer | None = None, **changes: Any) -> openai.OpenAI:
+    model = configured(server, **changes)["models"]["remote"]
+    return load_backend("openai", {**model, "model": "remote"})
+
+
+def requests(*prompts: str, samples: int = 1) -> list[Request]:
+    return [
+        Request(f"i{n:03d}", sample, "exact", [literal("question", prompt)], ["x"], 16, 1, {})
+        for n, prompt in enumerate(prompts)
+        for sample in range(samples)
+    ]
+
+
+def answers(model: openai.OpenAI, asked: list[Request]) -> list[Answer]:
+    model.load()
+    try:
+        return list(model.generate(asked))
+    finally:
+        model.close()
+
+
+def answer(server: OpenAIServer, **changes: Any) -> Answer:
+    (only,) = answers(backend(server, **changes), requests("Who?"))
+    return only
+
+
+# What is asked
+
+
+def test_a_prompt_is_a_user_s_message(server) -> None:
+    assert answer(server).text == "<Who?>"
+    (received,) = server.received
+    assert received.path == "/v1/chat/completions"
+    assert received.headers["authorization"] == f"Bearer {SECRET}"
+    assert received.body["messages"] == [{"role": "user", "content": "Who?"}]
+    asked = {key: received.body[key] for key in ("model", "temperature", "top_p", "top_k")}
+    assert asked == {"model": "some-model", "temperature": 0.7, "top_p": 1, "top_k": 50}
+    assert received.body["max_tokens"] == 16
+
+
+def test_a_base_model_gets_the_prompt_as_it_is(server) -> None:
+    assert answer(server, chat=False).text == "<Who?>"
+    (received,) = server.received
+    assert received.path == "/v1/completions"
+    assert received.body["prompt"] == "Who?" and "messages" not in received.body
+
+
+def test_the_configuration_adds_fields_and_takes_some_out(server) -> None:
+    own = {
+        "max_tokens": None,
+        "max_completion_tokens": 4096,
+        "seed": None,
+        "reasoning_effort": "low",
+    }
+    answer(server, request=own, sampling={"top_k": None})
+    body = server.received[0].body
+    assert not {"max_tokens", "seed", "top_k"} & set(body)
+    assert (body["max_completion_tokens"], body["reasoning_effort"]) == (4096, "low")
+
+
+def test_samples_have_seeds_of_their_own(server) -> None:
+    model = backend(server, concurrency=1)
+    assert len(answers(model, requests("a", "b", samples=2))) == 4
+    seeds = [received.body["seed"] for received in server.received]
+    assert len(set(seeds)) == 4
+    answers(backend(server, concurrency=1), requests("b", samples=2))
+    assert [received.body["seed"] for received in server.received[4:]] == seeds[2:]
+
+
+def test_without_a_key_none_is_sent(server, monkeypatch) -> None:
+    """Least of all the one that the client would find by itself."""
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", SECRET)
+    assert answer(server, key_env=None).text == "<Who?>"
+    assert not any(SECRET in value for value in server.received[0].headers.values())
+
+
+def test_half_a_character_is_no_reason_to_fail(server) -> None:
+    (only,) = answers(backend(server), requests("a\ud800b"))
+    assert (only.text, only.error) == ("<a?b>", None)
+
+
+# What is answered
+
+
+@pytest.mark.parametrize("chat", [True, False])
+def test_tokens_are_counted_by_the_endpoint(server, chat) -> None:
+    usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": 30,
+        "prompt_tokens_details": {"cached_tokens": 64},
+        "completion_tokens_details": {"reasoning_tokens": 20},
+    }
+    server.reply = lambda number, body: completion(body, "x", usage=usage)
+    assert answer(server, chat=chat) == Answer("x", "stop", 100, 64, 30, 20)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, {}, [], {"prompt_tokens": "3", "prompt_tokens_details": None}, {"prompt_tokens": 2**40}],
+)
+def test_counts_that_are_none_are_unknown(server, usage) -> None:
+    server.reply = lambda number, body: completion(body, "x", usage=usage)
+    found = answer(server)
+    assert (found.text, found.prompt_tokens, found.cached_tokens) == ("x", None, None)
+
+
+@pytest.mark.parametrize("chat", [True, False])
+@pytest.mark.parametrize("reason", ["length", "model_length"])
+def test_a_cut_answer_is_marked(server, chat, reason) -> None:
+    server.reply = lambda number, body: completion(body, "half", finish_reason=reason)
+    found = answer(server, chat=chat)
+    assert (found.text, found.finish_reason, found.error) == ("half", "length", None)
+
+
+def test_a_model_that_refuses_has_answered_so(server) -> None:
+    server.reply = lambda number, body: completion(body, refusal="I cannot say.")
+    found = answer(server)
+    assert (found.text, found.finish_reason, found.error) == ("I cannot say.", "stop", None)
+
+
+def test_a_model_that_thinks_until_the_limit_has_answered_nothing(server) -> None:
+    server.reply = lambda number, body: completion(body, refusal=None, finish_reason="length")
+    assert answer(server).text == "" and answer(server).finish_reason == "length"
+
+
+@pytest.mark.parametrize("reason", ["content_filter", None, "abort", "error"])
+def test_an_answer_that_was_ended_otherwise_is_a_failure(server, reason) -> None:
+    server.reply = lambda number, body: completion(body, "half", finish_reason=reason)
+    assert f"{reason!r}: half" in str(answer(server).error)
+
+
+TOO_LONG = {
+    "openai": (
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000.",
+        "context_length_exceeded",
+    ),
+    "vllm": (
+        "This model's maximum context length is 2048 tokens. However, your prompt contains at least "
+        "2049 input tokens, which exceeds this limit even without any output tokens.",
+        None,
+    ),
+    "vllm's engine": (
+        "The decoder prompt (length 9) is longer than the maximum model length of 8.",
+        None,
+    ),
+    "tgi": ("`inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000", None),
+    "mistral": (
+        "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
+        None,
+    ),
+    "llama.cpp": ("the request exceeds the available context size, try increasing it", None),
+    "anthropic": ("prompt is too long: 210000 tokens > 200000 maximum", None),
+    "gemini": (
+        "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+        None,
+    ),
+    "sglang": ("The input (9 tokens) is longer than the model's context length (8 tokens).", None),
+}
+
+
+@pytest.mark.parametrize("endpoint", TOO_LONG)
+def test_a_prompt_beyond_the_context_is_skipped(server, endpoint) -> None:
+    message, code = TOO_LONG[endpoint]
+    server.reply = lambda number, body: refusal(400, message, code)
+    found = answer(server)
+    assert found.finish_reason == "skipped"
+    assert found.error == f"status 400: {message}"[: len(found.error)]
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize("chat", [True, False])
+def test_a_refused_request_is_a_failure_of_its_own(server, chat) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        bad = prompt_of(body) == "b"
+        return refusal(400, "flagged by our policy", "content_filter") if bad else completion(body)
+
+    server.reply = reply
+    found = answers(backend(server, chat=chat, concurrency=1), requests("a", "b", "c"))
+    assert [a.text for a in found] == ["<a>", "", "<c>"]
+    assert [a.error for a in found] == [None, "status 400: flagged by our policy", None]
+    assert len(server.received) == 3
+
+
+# What goes wrong
+
+FAULTS = {
+    "429": refusal(429, "slow down"),
+    "500": refusal(500, "oops"),
+    "503": Reply(b"<html>busy</html>", 503),
+    "408": Reply(b"", 408),
+    "no response": Reply(stop_after=0),
+    "half a body": Reply({"choices": []}, stop_after=5),
+    "no JSON": Reply(b"hello"),
+    "empty": Reply(b""),
+    "no bytes of text": Reply(b"\xff\xfe\x00", headers={"Content-Type": "application/json"}),
+    "another type": Reply(b"<html></html>", headers={"Content-Type": "text/html"}),
+    "null": Reply(None),
+    "no choices": Reply({"choices": []}),
+    "a number for choices": Reply({"choices": 5}),
+    "no message": Reply({"choices": [{"finish_reason": "stop"}]}),
+    "a number for the text": Reply(
+        {"choices": [{"finish_reason": "stop", "message": {"content": 5}, "text": 5}]}
+    ),
+    "a list for the reason": Reply(
+        {"choices": [{"finish_reason": [], "message": {"content": "x"}, "text": "x"}]}
+    ),
+    "an error that is called a success": Reply({"error": {"message": "no upstream", "code": 502}}),
+    "deep": Reply(b"[" * 200_000),
+}
+
+
+@pytest.mark.parametrize("chat", [True, False])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_passing_fault_is_passed_over(server, fault, chat) -> None:
+    server.reply = lambda number, body: FAULTS[fault] if number < 2 else completion(body)
+    assert answer(server, chat=chat).text == "<Who?>"
+    assert len(server.received) == 3
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_lasting_fault_is_one_request_s_failure(server, fault, monkeypatch) -> None:
+    monkeypatch.setattr(openai, "ATTEMPTS", 3)
+
+    def reply(number: int, body: Any) -> Reply:
+        return FAULTS[fault] if prompt_of(body) == "b" else completion(body)
+
+    server.reply = reply
+    found = answers(backend(server), requests("a", "b", "c"))
+    assert [a.text for a in found] == ["<a>", "", "<c>"]
+    assert [a.error is None for a in found] == [True, False, True]
+    assert found[1].error.endswith("(attempt 3)")
+    assert len(found[1].error) < 300
+    assert len(server.received) == 5
+
+
+def test_an_answer_that_does_not_come_is_not_waited_for(server) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        return Reply(delay=1.5) if number == 0 else completion(body)
+
+    server.reply = reply
+    began = time.monotonic()
+    assert answer(server, timeout=0.3).text == "<Who?>"
+    assert time.monotonic() - began < 1.4
+
+
+@pytest.mark.parametrize("date", [False, True])
+def test_retry_after_is_honoured_by_all_requests(server, date) -> None:
+    # A date counts whole seconds, so two of them are at least one from now.
+    after = formatdate(time.time() + 2, usegmt=True) if date else "1"
+
+    def reply(number: int, body: Any) -> Reply:
+        return refusal(429, "slow down", Retry_After=after) if number == 0 else completion(body)
+
+    server.reply = reply
+    assert all(a.text for a in answers(backend(server, concurrency=1), requests(*"abc")))
+    waited = [r.time - server.received[0].time for r in server.received[1:]]
+    assert len(waited) == 3 and min(waited) >= 0.9
+
+
+def test_an_endpoint_that_asks_for_hours_is_not_waited_for(server) -> None:
+    server.reply = lambda number, body: refusal(429, "tomorrow", Retry_After="7200")
+    assert answer(server).error == "status 429: tomorrow (attempt 1)"
+
+
+def test_nobody_listens(monkeypatch) -> None:
+    monkeypatch.setenv("A_KEY", SECRET)
+    monkeypatch.setattr(openai, "FIRST_PAUSE_S", 0.01)
+    (found,) = answers(backend(), requests("a"))
+    assert found.error == "the connection failed (ConnectError) (attempt 6)"
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(401, None), (402, None), (404, None), (429, "insufficient_quota")]
+)
+def test_what_no_request_can_survive_stops_them_all(server, status, code) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        return completion(body) if number < 3 else refusal(status, "No.", code)
+
+    server.reply = reply
+    model = backend(server, concurrency=1)
+    model.load()
+    found = []
+    with pytest.raises(
+        UserError, match=rf"models\.remote: http.* status {status}: No\. Check"
+    ) as e:
+        for one in model.generate(requests(*"abcdefgh")):
+            found.append(one)
+    model.close()
+    # What has come is given, and nothing more is asked.
+    assert [a.text for a in found] == ["<a>", "<b>", "<c>", "", "", "", "", ""]
+    assert len(server.received) == 4
+    assert "\n" not in str(e.value)
+
+
+def test_an_endpoint_that_refuses_everything_is_not_asked_everything(server) -> None:
+    server.reply = lambda number, body: refusal(400, "Unknown parameter: 'top_k'.")
+    with pytest.raises(UserError, match=r"20 requests in a row failed .*'top_k'.*top_k: null"):
+        answers(backend(server, concurrency=4), requests(*map(str, range(200))))
+    assert len(server.received) < 30
+
+
+def test_an_endpoint_that_dies_is_not_asked_everything(server, monkeypatch) -> None:
+    monkeypatch.setattr(openai, "ATTEMPTS", 2)
+    server.reply = lambda number, body: completion(body) if number < 50 else FAULTS["no response"]
+    with pytest.raises(UserError, match="20 requests in a row failed"):
+        answers(backend(server, concurrency=4), requests(*map(str, range(200))))
+    assert len(server.received) < 50 + 2 * 30
+
+
+# Many at once
+
+
+def test_answers_come_in_order_and_no_more_are_asked_at_once_than_allowed(server) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        late = 0.2 if prompt_of(body) == "0" else 0.01
+        return Reply(completion(body).body, delay=late)
+
+    server.reply = reply
+    prompts = [str(n) for n in range(40)]
+    found = answers(backend(server, concurrency=5), requests(*prompts))
+    assert [a.text for a in found] == [f"<{prompt}>" for prompt in prompts]
+    assert server.most_at_once == 5
+
+
+def test_each_answer_is_given_as_soon_as_those_before_it_are_known(server) -> None:
+    server.reply = lambda number, body: Reply(
+        completion(body).body, delay=1.0 if prompt_of(body) == "last" else 0.0
+    )
+    model = backend(server)
+    model.load()
+    began = time.monotonic()
+    found = model.generate(requests("a", "b", "last"))
+    assert [next(found).text, next(found).text] == ["<a>", "<b>"]
+    assert time.monotonic() - began < 0.8
+    assert next(found).text == "<last>"
+    model.close()
+
+
+def test_what_is_no_longer_wanted_is_given_up_at_once(server) -> None:
+    server.reply = lambda number, body: Reply(
+        completion(body).body, delay=3.0 if prompt_of(body) != "a" else 0.0
+    )
+    model = backend(server)
+    model.load()
+    found = model.generate(requests("a", "b", "c"))
+    assert next(found).text == "<a>"
+    began = time.monotonic()
+    model.close()
+    found.close()
+    assert time.monotonic() - began < 1.0
+
+
+def test_a_job_resumes_where_it_failed(server, tmp_path) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        return refusal(400, "flagged") if prompt_of(body) == "b" else completion(body)
+
+    server.reply = reply
+    asked = requests("a", "b", "c")
+
+    def run() -> pa.Table:
+        with Journal(tmp_path) as journal:
+            return generate(asked, backend(server, concurrency=1), journal)
+
+    with pytest.raises(UserError, match=r"1 of 3 requests failed.*status 400: flagged"):
+        run()
+    server.reply = lambda number, body: completion(body)
+    table = run()
+    assert table["text"].to_pylist() == ["<a>", "<b>", "<c>"]
+    assert table["prompt_tokens"].to_pylist() == [3, 3, 3]
+    assert [prompt_of(r.body) for r in server.received] == ["a", "b", "c", "b"]
+
+
+# What an answer depends on
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"base_url": "http://elsewhere/v1"},
+        {"key_env": None},
+        {"concurrency": 100},
+        {"timeout": 5},
+        {"batch_size": 1},
+        {"device": "cpu"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_changes_no_answer_asks_nothing_again(change) -> None:
+    assert backend(**change).identity() == backend().identity()
+    ours, theirs = Layout(configured(**change)), Layout(configured())
+    assert ours.model_settings("remote") == theirs.model_settings("remote")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "other"},
+        {"revision": "2"},
+        {"chat": False},
+        {"sampling": {"temperature": 0}},
+        {"request": {"reasoning_effort": "low"}},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_changes_answers_asks_again(change) -> None:
+    assert backend(**change).identity() != backend().identity()
+    ours, theirs = Layout(configured(**change)), Layout(configured())
+    assert ours.model_settings("remote") != theirs.model_settings("remote")
+    assert json.loads(json.dumps(backend(**change).identity())) == backend(**change).identity()
+
+
+# The key
+
+
+def everything_of(error: BaseException | None) -> str:
+    """What could be printed of an exception, and of those that it came from."""
+    if error is None:
+        return ""
+    shown = "".join(traceback.format_exception(error)) + repr(error) + repr(vars(error))
+    return shown + everything_of(error.__cause__) + everything_of(error.__context__)
+
+
+def test_the_key_shows_nowhere(server, tmp_path, caplog, monkeypatch) -> None:
+    """Not even where the server says it back, the address holds it, and everything is logged."""
+    caplog.set_level(logging.DEBUG)
+    for library in ("openai", "httpx2", "httpcore2"):
+        # As an application that wants to see everything.
+        caplog.set_level(logging.DEBUG, library)
+    monkeypatch.setenv("OPENAI_LOG", "debug")
+    monkeypatch.setattr(openai, "ATTEMPTS", 2)
+    said = f"\x1b[31mIncorrect API key provided: {SECRET}\n"
+    echo = {"X-Echo": SECRET, "Location": f"/v1?key={SECRET}"}
+
+    def reply(number: int, body: Any) -> Reply:
+        match prompt_of(body):
+            case "says it":
+                return Reply(completion(body, f"Your key is {SECRET}.").body, headers=echo)
+            case "filtered":
+                return completion(body, SECRET, finish_reason=SECRET)
+            case "no JSON":
+                return Reply(said.encode(), headers=echo)
+            case "busy":
+                return Reply(said.encode(), 500, echo)
+            case "too long":
+                return refusal(400, f"context_length_exceeded {SECRET}")
+            case "refused":
+                return refusal(400, said)
+        return refusal(401, said, None, **{"X_Echo": SECRET})
+
+    server.reply = reply
+    with_key = server.url.replace("://", f"://user:{SECRET}@")
+    first = ["says it", "filtered", "no JSON", "busy", "too long", "refused"]
+    model = backend(server, base_url=with_key)
+    with Journal(tmp_path / "journal") as journal:
+        table = generate(requests(*first), model, journal, max_failed=9)
+        assert table["text"].to_pylist()[0] == "Your key is ***."
+        with pytest.raises(UserError, match=r"Incorrect API key provided: \*\*\*") as error:
+            generate(requests(*first, "denied"), backend(server, base_url=with_key), journal)
+    assert {prompt_of(received.body) for received in server.received} == {*first, "denied"}
+    assert "\x1b" not in str(error.value)
+    kept = "".join(path.read_text("utf-8") for path in (tmp_path / "journal").iterdir())
+    assert "***" in kept
+    for text in (
+        kept,
+        caplog.text,
+        everything_of(error.value),
+        str(table.to_pylist()),
+        repr(model),
+    ):
+        assert SECRET not in text
+
+
+def test_the_key_is_in_no_process_list_and_on_no_terminal(server, tmp_path) -> None:
+    """A process of its own, so that a log of the client's or of asyncio's would be seen."""
+    model = configured(server)["models"]["remote"] | {"model": "remote"}
+    code = (
+        "import json, logging, sys; logging.basicConfig(level=logging.DEBUG)\n"
+        "from pathlib import Path\n"
+        "from needlework.backends.base import Request, load_backend\n"
+        "from needlework.prompt import literal\n"
+        "model = load_backend('openai', json.loads(sys.argv[1]))\n"
+        "model.load()\n"
+        "ask = [Request('i', 0, 'exact', [literal('question', 'Who?')], [], 4, 1, {})]\n"
+        "print([a.text for a in model.generate(ask)])\n"
+        "print(Path('/proc/self/cmdline').read_bytes())\n"
+        "model.close()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", code, json.dumps(model)],
+        env=os.environ
+        | {
+            "PYTHONPATH": str(ROOT / "workflow/scripts"),
+            "OPENAI_LOG": "debug",
+            "PYTHONWARNINGS": "",
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "<Who?>" in done.stdout
+    assert server.received[0].headers["authorization"] == f"Bearer {SECRET}"
+    assert SECRET not in done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", [None, "", "  "])
+def test_a_missing_key_is_named_before_any_work(value, monkeypatch) -> None:
+    monkeypatch.delenv("A_KEY", raising=False)
+    if value is not None:
+        monkeypatch.setenv("A_KEY", value)
+    wanted = r"the model models\.remote needs an API key: set the environment variable A_KEY"
+    with pytest.raises(UserError, match=wanted):
+        preflight.check(configured())
+    model = backend()
+    with pytest.raises(UserError, match=wanted):
+        model.load()
+    model.close()
+
+
+def test_a_key_that_is_not_needed_is_not_asked_for(monkeypatch) -> None:
+    monkeypatch.delenv("A_KEY", raising=False)
+    preflight.check(configured(key_env=None))
+    config = configured()
+    config["run"]["models"] = ["lexical"]
+    preflight.check(config)
+
+
+def test_a_key_that_cannot_be_sent_does_not_show_in_the_error(monkeypatch) -> None:
+    monkeypatch.setenv("A_KEY", f"{SECRET}\nx")
+    with pytest.raises(UserError, match="A_KEY") as error:
+        preflight.check(configured())
+    assert SECRET not in everything_of(error.value)
+
+
+def test_a_key_in_the_configuration_is_refused_and_not_shown() -> None:
+    with pytest.raises(UserError, match=r"models\.remote\.key_env is not the name") as error:
+        configured(key_env=SECRET)
+    assert SECRET not in str(error.value)
+
+
+# Configurations
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost:8000/v1", "ftp://host/v1", "http://", "http://a:b:c/"]
+)
+def test_a_url_that_is_none_is_refused(url) -> None:
+    with pytest.raises(UserError, match=r"models\.remote has a `base_url` that is no http"):
+        configured(base_url=url)
+
+
+@pytest.mark.parametrize(
+    ("change", "wanted"),
+    [
+        ({"name": None}, r"models\.remote\.name is missing: the backend openai needs"),
+        (
+            {"chat_template": "a.jinja"},
+            "chat_template says nothing to the backend openai, only to vllm",
+        ),
+        (
+            {"rope_scaling": {"rope_type": "yarn", "factor": 2}},
+            "only to transformers: leave it out",
+        ),
+        ({"dtype": "float16"}, "dtype says nothing to the backend openai"),
+        ({"lora": "x"}, "only to vllm"),
+        ({"concurrency": 0}, "concurrency is 0"),
+        ({"timeout": 0}, "timeout is 0"),
+        ({"backend": "lexical", "request": {"x": 1}}, "only to openai"),
+    ],
+)
+def test_a_wrong_key_is_named(change, wanted) -> None:
+    with pytest.raises(UserError, match=wanted):
+        configured(**change)

@@ -1,0 +1,87 @@
+"""A killed job takes along what it started."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
+
+# A job with a guard, and a child that has one itself.
+JOB = """
+import subprocess, sys, time
+sys.path.append(sys.argv[1])
+from needlework.guard import start_guard
+
+guard = start_guard()
+subprocess.Popen(["sh", "-c", "sleep 600 & wait"])
+time.sleep(float(sys.argv[2]))
+guard.terminate()
+guard.wait()
+print("closed", flush=True)
+time.sleep(600)
+"""
+
+
+def start(seconds: float) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", JOB, SCRIPTS, str(seconds)], stdout=subprocess.PIPE, text=True
+    )
+
+
+def family(job: subprocess.Popen[str], size: int) -> list[psutil.Process]:
+    """The job's children and theirs, once there are so many."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        found = psutil.Process(job.pid).children(recursive=True)
+        if len(found) == size:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(found)
+
+
+def left(processes: list[psutil.Process], seconds: float) -> list[psutil.Process]:
+    """Those that still run after a while."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        running = [p for p in processes if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+        if not running:
+            return []
+        time.sleep(0.05)
+    return running
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_what_a_killed_job_started_ends(how: signal.Signals) -> None:
+    with start(600) as job:
+        found = family(job, 3)
+        try:
+            # The guard looks every second.
+            time.sleep(2.5)
+            job.send_signal(how)
+            job.wait(5)
+            assert left(found, 10) == [], "the guard itself is among them"
+        finally:
+            job.kill()
+            for process in left(found, 0.1):
+                process.kill()
+
+
+def test_a_guard_that_is_sent_home_touches_nothing() -> None:
+    with start(2.5) as job:
+        found = family(job, 3)
+        try:
+            assert job.stdout.readline() == "closed\n"
+            job.kill()
+            job.wait(5)
+            assert len(left(found, 3)) == 2
+        finally:
+            job.kill()
+            for process in left(found, 0.1):
+                process.kill()

@@ -1,0 +1,80 @@
+"""The registry of published data sets, resources/sources.yaml: which files they are, and where.
+
+It needs nothing but the standard library and YAML, so that Snakemake can plan without more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from needlework.errors import UserError
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A published file. `id` is its path below a mirror's root and below results/sources/.
+
+    `size` is in bytes. Where `sha256` is not known, `unverified` says so and what is checked instead.
+    """
+
+    id: str
+    url: str
+    languages: tuple[str, ...]
+    size: int | None = None
+    sha256: str | None = None
+    md5: str | None = None
+    unverified: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """A published data set and its files."""
+
+    name: str
+    title: str
+    homepage: str
+    revision: str
+    licence: str
+    citation: str
+    files: tuple[SourceFile, ...]
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages (ISO 639-1) that its files hold, sorted."""
+        return sorted({language for file in self.files for language in file.languages})
+
+    def file(self, lang: str) -> SourceFile:
+        """The file that holds a language. UserError, naming those there are, if none does."""
+        for file in self.files:
+            if lang in file.languages:
+                return file
+        raise UserError(
+            f"{self.name} has no language {lang!r}: choose among {', '.join(self.languages)}."
+        )
+
+
+def load_registry(path: str | Path) -> dict[str, Source]:
+    """The sources of resources/sources.yaml, by name. UserError where an entry is malformed."""
+    try:
+        entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        return {name: _source(name, entry) for name, entry in entries.items()}
+    except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{path} is no registry of sources ({error}): mend the entry.") from None
+
+
+def _source(name: str, entry: Mapping) -> Source:
+    files = [
+        SourceFile(**{**file, "languages": tuple(file["languages"])}) for file in entry["files"]
+    ]
+    for file in files:
+        # The id becomes a path on the disk.
+        if not re.fullmatch(rf"{re.escape(name)}(/\w[\w.-]*)+", file.id, flags=re.ASCII):
+            raise ValueError(f"the id {file.id!r} is not a plain path below {name}/")
+        if not (file.sha256 or file.unverified):
+            raise ValueError(f"{file.id} has neither `sha256` nor `unverified`")
+    return Source(**{**entry, "name": name, "files": tuple(files)})
