@@ -182,6 +182,7 @@ def test_paired_difference_of_means_of_strata():
         ({}, 0.6, None),
         ({4096: 0.5}, None, None),
         ({4096: 0.5}, math.nan, None),
+        ({4096: 0.0, 8192: 0.0}, 0.0, None),  # a model that knows nothing keeps nothing
     ],
 )
 def test_effective_length(means, baseline, expected):

@@ -187,10 +187,11 @@ def effective_length(
 ) -> int | None:
     """The longest length whose mean is at least `share` of the baseline (paper, Table 1).
 
-    0 where no length reaches it; None where there is no baseline or no length to judge.
+    0 where no length reaches it; None where there is no length to judge, no baseline, or a baseline
+    of 0, of which every accuracy would be share enough.
     """
     judged = {length: mean for length, mean in means.items() if not math.isnan(mean)}
-    if baseline is None or math.isnan(baseline) or not judged:
+    if not baseline or math.isnan(baseline) or not judged:
         return None
     # The tolerance keeps 0.45 from failing against 0.75 * 0.6 = 0.45000000000000007.
     return max((k for k, mean in judged.items() if mean >= share * baseline - 1e-12), default=0)
