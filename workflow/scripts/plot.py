@@ -7,7 +7,6 @@ import pandas as pd
 
 from needlework import published
 from needlework.figures.save import save_figure
-from needlework.figures.style import style
 from needlework.job import running
 from needlework.records import read_table
 
@@ -18,5 +17,4 @@ with running(snakemake):
     settings = snakemake.params.settings
     data = plot.data(scores, published.load(snakemake.input.published), settings)
     data.to_csv(snakemake.output.csv, index=False)
-    with style():
-        save_figure(plot.draw(data, settings), Path(snakemake.output.svg).with_suffix(""))
+    save_figure(plot.draw(data, settings), Path(snakemake.output.svg).with_suffix(""))
