@@ -25,7 +25,7 @@ include: "workflow/rules/retrieval.smk"
 include: "workflow/rules/instances.smk"
 include: "workflow/rules/generation.smk"
 include: "workflow/rules/scoring.smk"
-include: "workflow/rules/mlneedle.smk"
+include: "workflow/rules/results.smk"
 
 
 report: "workflow/report/workflow.rst"

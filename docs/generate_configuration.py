@@ -87,7 +87,7 @@ def _entries(path: str, entry: Node) -> Iterator[str]:
 def _rows(node: Node, prefix: str = "") -> Iterator[tuple[str, Node, bool]]:
     """(key, schema, whether it is required) of a group's keys, those of inner groups included."""
     for key, child in node["properties"].items():
-        if _is_group(child):
+        if "properties" in child:
             if _description(child):
                 yield prefix + key, {"type": "mapping", "description": _description(child)}, False
             yield from _rows(child, f"{prefix}{key}.")

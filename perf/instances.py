@@ -125,7 +125,7 @@ def build(name: str, folder: str) -> dict:
     made_from = tables(chosen)
     start = time.perf_counter()
     tokenizer = load_tokenizer("mistral-v1", {"kind": "mistral-common", "version": "v1"})
-    table, left_out = construct.build(chosen, made_from, TEMPLATES, tokenizer)
+    table, left_out, _ = construct.build(chosen, made_from, TEMPLATES, tokenizer)
     path = Path(folder) / f"{name}.parquet"
     write_table(table, path, page_bytes=1 << 26)
     return {

@@ -99,11 +99,11 @@ def test_xquad_is_fully_aligned(mirror):
 def test_mmarco_passages_have_the_same_ids_in_every_language(mirror, root):
     source = load_registry(root / "resources" / "sources.yaml")["mmarco"]
     pids = mmarco.sample_ids(240, 50, seed=7)
-    tables = {lang: mmarco.read(mirror / source.file(lang).id, pids) for lang in LANGUAGES}
+    tables = {lang: mmarco.read(mirror / source.of(lang)[0].id, pids) for lang in LANGUAGES}
     for lang, table in tables.items():
         assert table.schema == PASSAGES
         assert ids(table) == [str(pid) for pid in pids]
-        lines = (mirror / source.file(lang).id).read_text("utf-8").split("\n")
+        lines = (mirror / source.of(lang)[0].id).read_text("utf-8").split("\n")
         assert table.column("text").to_pylist() == [lines[pid].split("\t", 1)[1] for pid in pids]
     assert len({tuple(table.column("text").to_pylist()) for table in tables.values()}) == 7
 

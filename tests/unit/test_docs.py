@@ -18,7 +18,8 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from needlework.benchmarks.mlneedle import cells, plan
+from needlework import cells
+from needlework.benchmarks.mlneedle import plan
 from needlework.config import schema, validated
 
 ROOT = Path(__file__).resolve().parents[2]

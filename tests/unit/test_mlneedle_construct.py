@@ -85,7 +85,7 @@ def instances(
     tables: Tables, name: str, lengths: Sequence[int] = (512,), tokens: str = "words", **own: Any
 ) -> list[dict[str, Any]]:
     """The rows of a slice."""
-    table, _ = build(settings(name, lengths, **own), tables, TEMPLATES, tokenizer(tokens))
+    table, _, _ = build(settings(name, lengths, **own), tables, TEMPLATES, tokenizer(tokens))
     assert table.schema.equals(SCHEMA)
     return table.to_pylist()
 
@@ -488,7 +488,7 @@ def test_other_passages_of_other_languages_change_nothing(tables) -> None:
 def written(path: Path, tables: Tables, name: str, **own: Any) -> bytes:
     """The bytes of a slice's file, as the rule writes it."""
     chosen = settings(name, (512, 1024), **own)
-    table, counts = build(chosen, tables, TEMPLATES, tokenizer("words"))
+    table, counts, _ = build(chosen, tables, TEMPLATES, tokenizer("words"))
     write_table(table, path, inputs=TEMPLATES, config=chosen, notes={"left_out": counts})
     return path.read_bytes()
 
@@ -721,7 +721,7 @@ def test_a_prompt_whose_needle_does_not_fit_is_counted_and_left_out() -> None:
     item = question("q1", ["Ostrel"], "The tower is Ostrel.")
     tables = made({"en": [item, long]}, {"a": "Fog signals are loud."}, ["a"])
     chosen = settings("en-en", (50, 300), **ENGLISH)
-    table, counts = build(chosen, tables, TEMPLATES, tokenizer("words"))
+    table, counts, _ = build(chosen, tables, TEMPLATES, tokenizer("words"))
     # Three exact and three existence prompts at the shorter length; the absent one has no needle.
     assert counts == {"no_answer_left": 0, "questions_lacking": 0, "needle_too_long": 6}
     rows = table.to_pylist()
@@ -742,14 +742,14 @@ def test_an_item_with_an_answer_of_which_nothing_is_left_is_counted_and_left_out
     }
     own = ENGLISH | {"answer_languages": ["en", "de"], "tasks": ["exact"]}
     chosen = settings("en-none", (512,), **own)
-    table, counts = build(chosen, made(items), TEMPLATES, tokenizer("words"))
+    table, counts, _ = build(chosen, made(items), TEMPLATES, tokenizer("words"))
     assert counts == {"no_answer_left": 1, "questions_lacking": 0, "needle_too_long": 0}
     assert table["example_id"].to_pylist() == ["q1"]
     # The place of an item that is left out goes to the next one.
     chosen["questions"] = 1
     for seed in range(12):
         chosen["seed"] = seed
-        table, _ = build(chosen, made(items), TEMPLATES, tokenizer("words"))
+        table, _, _ = build(chosen, made(items), TEMPLATES, tokenizer("words"))
         assert table["example_id"].to_pylist() == ["q1"]
 
 

@@ -151,7 +151,10 @@ def test_the_languages_that_a_slice_reads() -> None:
 
     def read(name: str) -> tuple[list[str], list[str]]:
         chosen = plan.settings(own, name, [512])
-        return plan.question_languages(chosen), plan.haystack_languages(chosen)
+        read = plan.corpora(chosen)
+        assert {corpus for corpus, _ in read["questions"]} == {own["needles"]}
+        assert [lang for _, lang in read["passages"]] == plan.searches(chosen)
+        return [lang for _, lang in read["questions"]], plan.searches(chosen)
 
     assert read("de-es") == (["de", "en", "hi", "vi"], ["es"])
     assert read("de-multilingual") == (["de", "en", "hi", "vi"], ["ar", "zh"])
@@ -163,13 +166,18 @@ def test_aligned_slices_read_all_the_languages_that_are_compared() -> None:
         needle_languages=["de", "hi"], answer_languages=["de", "hi", "en"], aligned=True
     )
     chosen = plan.settings(own, "de-none", [512])
-    assert {"de", "hi"} <= set(plan.question_languages(chosen))
+    questions = plan.corpora(chosen)["questions"]
+    assert {"de", "hi"} <= {lang for _, lang in questions}
 
 
 def test_the_languages_of_all_passages() -> None:
-    assert plan.passage_languages(benchmark(haystack_languages=["zh", "de"])) == ["de", "zh"]
-    own = benchmark(haystack_languages=["de", "multilingual"], multilingual=["hi", "de"])
-    assert plan.passage_languages(own) == ["de", "hi"]
+    def passages(**own: object) -> list[str]:
+        config = benchmark(**own)
+        return [lang for corpus, lang in plan.documents(config) if corpus == config["haystack"]]
+
+    assert passages(haystack_languages=["zh", "de"]) == ["de", "zh"]
+    own = {"haystack_languages": ["de", "multilingual"], "multilingual": ["hi", "de"]}
+    assert passages(**own) == ["de", "hi"]
 
 
 # Results

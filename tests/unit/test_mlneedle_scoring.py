@@ -11,6 +11,7 @@ from needlework.benchmarks.mlneedle.scoring import score
 from needlework.errors import UserError
 from needlework.records import GENERATIONS, TRANSLATIONS, scores_schema
 
+EXACT = {"metric": "containment"}
 FACTORS = {"needle_lang": "string", "depth": "double", "length": "int32"}
 
 
@@ -78,7 +79,7 @@ def test_a_row_for_each_answer_in_their_order_with_the_instance_s_factors():
         ("b", 0, "Yes", "stop"),
         ("c", 0, "In Paris", "stop"),
     )
-    scores = score(THREE, answers, same(answers), model="m", metric="containment")
+    scores = score(THREE, answers, same(answers), model="m", settings=EXACT)
     assert scores.schema == scores_schema(FACTORS)
     rows = scores.to_pylist()
     assert [(r["instance_id"], r["sample"], r["value"], r["verdict"]) for r in rows] == [
@@ -96,6 +97,8 @@ def test_a_row_for_each_answer_in_their_order_with_the_instance_s_factors():
         "value": 1.0,
         "verdict": "match:raw:1",
         "finish_reason": "length",
+        "completion_tokens": None,
+        "reasoning_tokens": None,
         "example_id": "example of c",
         "task": "closed_book",
         "needle_lang": "lang of c",
@@ -114,7 +117,7 @@ def test_the_translation_of_that_very_sample_counts():
     english = translations(
         ("c", 0, "Rome"), ("a", 1, "Gustave Eiffel"), ("b", 0, "No."), ("a", 0, "nobody")
     )
-    scores = score(THREE, answers, english, model="m", metric="containment")
+    scores = score(THREE, answers, english, model="m", settings=EXACT)
     assert scores["value"].to_pylist() == [0.0, 1.0, 1.0, 1.0]
     assert scores["verdict"].to_pylist() == [
         "no_match",
@@ -131,7 +134,7 @@ def test_the_metric_decides_for_exact_answers_alone():
         ("c", 0, "Oslo", "stop"),
     )
     by_metric = {
-        metric: score(THREE, answers, same(answers), model="m", metric=metric)
+        metric: score(THREE, answers, same(answers), model="m", settings={"metric": metric})
         for metric in ("containment", "released")
     }
     assert by_metric["containment"]["value"].to_pylist() == [0.0, 1.0, 0.0]
@@ -143,7 +146,7 @@ def test_failed_requests_are_zero_and_say_so_even_without_a_translation():
     answers = generations(
         ("a", 0, None, "skipped"), ("b", 0, "No", "error"), ("c", 0, "Rome", "stop")
     )
-    scores = score(THREE, answers, translations(("c", 0, "Rome")), model="m", metric="containment")
+    scores = score(THREE, answers, translations(("c", 0, "Rome")), model="m", settings=EXACT)
     assert scores["value"].to_pylist() == [0.0, 0.0, 1.0]
     assert scores["verdict"].to_pylist() == ["skipped", "error", "match:raw:1"]
     assert scores["finish_reason"].to_pylist() == ["skipped", "error", "stop"]
@@ -181,11 +184,11 @@ ANSWER = generations(("a", 0, "Rome", "stop"))
 )
 def test_tables_that_do_not_belong_together_are_refused(given, answers, english, message):
     with pytest.raises(UserError, match=message):
-        score(given, answers, english, model="m", metric="containment")
+        score(given, answers, english, model="m", settings=EXACT)
 
 
 def test_no_answers_give_no_rows():
-    scores = score(instances(), generations(), translations(), model="m", metric="containment")
+    scores = score(instances(), generations(), translations(), model="m", settings=EXACT)
     assert scores.num_rows == 0
     assert scores.schema == scores_schema(FACTORS)
 
@@ -197,6 +200,6 @@ def test_a_hundred_thousand_answers_take_seconds():
     text = "The passages say that the town lies on the river {}, which flows to the sea. " * 4
     answers = generations(*((str(i), 0, text.format(i, *"abc"), "stop") for i in range(count)))
     started = time.perf_counter()
-    scores = score(given, answers, same(answers), model="m", metric="containment")
+    scores = score(given, answers, same(answers), model="m", settings=EXACT)
     assert scores.num_rows == count
     assert time.perf_counter() - started < 30

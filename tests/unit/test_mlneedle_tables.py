@@ -12,7 +12,7 @@ import pytest
 from mlneedle_scores import SETTINGS
 
 from needlework import latex, published, stats
-from needlework.benchmarks.mlneedle import cells
+from needlework.benchmarks.mlneedle import factors, plan
 from needlework.benchmarks.mlneedle.tables import TABLES
 
 NUMBERS = published.load(Path(__file__).parents[2] / "resources" / "published" / "mlneedle.csv")
@@ -229,8 +229,8 @@ def test_table2_by_hand(two):
 def test_table2_orders_languages_as_the_paper_does(two):
     table = made("table2", two)
     ours = table[table["source"] == "ours"]
-    assert list(dict.fromkeys(ours["needle_lang"])) == list(cells.LANGUAGES)
-    assert list(dict.fromkeys(ours["haystack_lang"])) == list(cells.HAYSTACKS)
+    assert list(dict.fromkeys(ours["needle_lang"])) == list(factors.LANGUAGES)
+    assert list(dict.fromkeys(ours["haystack_lang"])) == list(factors.HAYSTACKS)
 
 
 def test_the_longest_length_alone_is_the_papers_average(scores):
@@ -360,7 +360,7 @@ def check_latex(text):
 @pytest.mark.parametrize("name", TABLES)
 def test_latex_is_sound(name, two):
     odd = two.assign(model=two["model"].replace("mistral", r"a_b&c 50% {x} \y $#~^<>"))
-    rows = CEILINGS if TABLES[name].source == "ceilings" else odd
+    rows = CEILINGS if plan.TABLES[name].needs == "ceilings" else odd
     for settings in (SETTINGS, {}):
         for these in (rows, rows.iloc[:0]):
             check_latex(TABLES[name].layout(made(name, these, settings), TABLES[name].title))
@@ -397,7 +397,7 @@ def test_a_row_that_begins_with_a_bracket_is_no_argument():
 # Order and sources of rows do not matter
 
 
-@pytest.mark.parametrize("name", [name for name in TABLES if TABLES[name].source == "scores"])
+@pytest.mark.parametrize("name", [name for name in TABLES if plan.TABLES[name].needs == "scores"])
 def test_tables_do_not_depend_on_the_order_of_rows(name, two):
     # As the scripts read them: one file a model, each with its own index.
     parts = [part.reset_index(drop=True) for _, part in two.groupby("model")]

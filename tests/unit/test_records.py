@@ -97,6 +97,8 @@ ROWS = {
             "value": 1.0,
             "verdict": "match:raw:0",
             "finish_reason": "stop",
+            "completion_tokens": 3,
+            "reasoning_tokens": None,
             "example_id": "q",
             "task": "t",
             "lang": "en",

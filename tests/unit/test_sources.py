@@ -649,10 +649,10 @@ def test_the_registry_has_the_languages_that_the_configuration_accepts(root):
 
 def test_a_language_finds_its_file(root):
     registry = load_registry(root / "resources" / "sources.yaml")
-    assert registry["mmarco"].file("zh").id == "mmarco/collections/chinese_collection.tsv"
-    assert registry["mlqa"].file("hi") == registry["mlqa"].file("vi")
+    assert registry["mmarco"].of("zh")[0].id == "mmarco/collections/chinese_collection.tsv"
+    assert registry["mlqa"].of("hi") == registry["mlqa"].of("vi")
     with pytest.raises(UserError, match=r"xquad has no language 'fr': choose among ar, de, el"):
-        registry["xquad"].file("fr")
+        registry["xquad"].of("fr")
 
 
 ENTRY = """
@@ -687,7 +687,7 @@ def test_a_malformed_registry_is_refused(tmp_path, text):
 def test_a_sound_registry_entry_is_accepted(tmp_path):
     path = tmp_path / "sources.yaml"
     path.write_text(ENTRY.format(id="a/b.tsv", rest="sha256: x"))
-    assert load_registry(path)["a"].file("en").id == "a/b.tsv"
+    assert load_registry(path)["a"].of("en")[0].id == "a/b.tsv"
 
 
 def test_the_real_mirror_serves_every_file_that_it_has(root, mirror, tmp_path, caplog):

@@ -116,5 +116,5 @@ def test_a_report_is_built_offline(demo, tmp_path) -> None:
     demo.run("--report", str(report))
     text = report.read_text(encoding="utf-8")
     assert "MLNeedle" in text
-    for title in [*TABLES.values(), *FIGURES.values()]:
-        assert title in text
+    for result in [*TABLES.values(), *FIGURES.values()]:
+        assert result.title in text

@@ -14,7 +14,7 @@ from runs import Workflow, copy_workflow
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("rebuild")]
 
 CONFIG = {
-    "run": {"models": ["lexical", "empty"]},
+    "run": {"models": ["lexical", "empty"], "benchmarks": ["mlneedle"]},
     "benchmarks": {
         "mlneedle": {
             "needle_languages": ["en", "de"],

@@ -36,14 +36,14 @@ wildcard_constraints:
     source=r"[a-z0-9-]+",
     # The ending tells a source's file from the record beside it (`<file>.json`).
     file=r".+\.(zip|tsv|json|gz|csv|txt)",
-    corpus=r"[a-z_]+",
+    corpus=r"[a-z0-9_]+",
     lang=r"[a-z]{2,3}",
     part=r"[a-z]{2,3}(\.\d+-of-\d+)?",
     embedder=r"[A-Za-z0-9._-]+",
     tokenizer=r"[A-Za-z0-9._-]+",
     model=r"[A-Za-z0-9._-]+",
     benchmark=r"[a-z0-9_]+",
-    slice=r"[a-z]+-[a-z]+",
+    slice=r"[a-z0-9]+(-[a-z0-9]+)*",
     retrieval=r"semantic|random",
     shard=r"\d+-of-\d+",
 

@@ -5,7 +5,8 @@ rule build_instances:
     input:
         unpack(lambda w: files.slice_inputs(w.benchmark, w.tokenizer, w.slice)),
     output:
-        "results/instances/{benchmark}/{tokenizer}/{slice}.parquet",
+        instances="results/instances/{benchmark}/{tokenizer}/{slice}.parquet",
+        documents="results/documents/{benchmark}/{tokenizer}/{slice}.parquet",
     log:
         "logs/build_instances/{benchmark}/{tokenizer}/{slice}.log",
     benchmark:
@@ -17,6 +18,7 @@ rule build_instances:
         runtime=lambda w, attempt: 60 * attempt,
     params:
         settings=lambda w: files.slice_settings(w.benchmark, w.tokenizer, w.slice),
+        tables=lambda w: files.table_names(w.benchmark, w.tokenizer, w.slice),
         tokenizer=lambda w: config["tokenizers"][w.tokenizer],
         code=lambda w: code_digest(
             "build_instances.py", f"needlework/benchmarks/{w.benchmark}/construct.py"

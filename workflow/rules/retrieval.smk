@@ -44,7 +44,7 @@ rule search_passages:
     params:
         retrieval=lambda w: w.retrieval,
         top=config["retrieval"]["top"],
-        question_lang=lambda w: files.settings(w.benchmark)["question_lang"],
+        question_lang=lambda w: files.search(w.benchmark, w.lang).question_lang,
         code=code_digest("search_passages.py"),
     message:
         "Ranking passages in {wildcards.lang} ({wildcards.retrieval})"
@@ -68,7 +68,7 @@ rule choose_distractors:
         runtime=lambda w, attempt: 60 * attempt,
     params:
         top=config["retrieval"]["top"],
-        retrieval=lambda w: files.settings(w.benchmark)["retrieval"],
+        retrieval=lambda w: files.search(w.benchmark, w.lang).kinds,
         code=code_digest("choose_distractors.py"),
     message:
         "Choosing distractors in {wildcards.lang}"

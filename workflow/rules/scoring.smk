@@ -46,7 +46,7 @@ rule translate_references:
         runtime=lambda w, attempt: 240 * attempt,
     params:
         translator=files.translator,
-        metric=lambda w: files.settings(w.benchmark)["metric"],
+        settings=lambda w: files.scoring_settings(w.benchmark),
         code=lambda w: code_digest(
             "translate_references.py",
             f"needlework/translators/{files.translator['kind']}.py",
@@ -60,9 +60,7 @@ rule translate_references:
 
 rule score_answers:
     input:
-        instances=lambda w: files.instances(w.benchmark, files.tokenizer(w.model)),
-        generations="results/generations/{model}/{benchmark}.parquet",
-        translations="results/translations/{model}/{benchmark}.parquet",
+        unpack(lambda w: files.scoring_inputs(w.benchmark, w.model)),
     output:
         "results/scores/{model}/{benchmark}.parquet",
     log:
@@ -75,7 +73,7 @@ rule score_answers:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=60,
     params:
-        metric=lambda w: files.settings(w.benchmark)["metric"],
+        settings=lambda w: files.scoring_settings(w.benchmark),
         lengths=lambda w: lengths_of(config, w.model, w.benchmark),
         code=lambda w: code_digest(
             "score_answers.py", f"needlework/benchmarks/{w.benchmark}/scoring.py"

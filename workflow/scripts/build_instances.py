@@ -1,30 +1,33 @@
-"""Build the prompts of one slice of a benchmark."""
+"""Build the prompts of one slice of a benchmark, and the texts that they refer to and no corpus has."""
 
 from importlib import import_module
 from pathlib import Path
 
 from needlework.job import running
-from needlework.records import read_table, write_table
+from needlework.records import DOCUMENTS, read_table, write_table
 from needlework.tokenizers import load_tokenizer
 
 with running(snakemake) as logger:
+    params = snakemake.params
     construct = import_module(f"needlework.benchmarks.{snakemake.wildcards.benchmark}.construct")
-    tokenizer = load_tokenizer(snakemake.wildcards.tokenizer, snakemake.params.tokenizer)
-    table, counts = construct.build(
-        snakemake.params.settings,
+    built = construct.build(
+        params.settings,
         {
             name: {Path(path).stem: read_table(path) for path in snakemake.input.get(name)}
-            for name in ("questions", "passages", "distractors")
+            for name in params.tables
         },
         snakemake.input.templates,
-        tokenizer,
+        load_tokenizer(snakemake.wildcards.tokenizer, params.tokenizer),
     )
-    logger.info("%d prompts; left out: %s", table.num_rows, counts)
+    logger.info("%d prompts; left out: %s", built.instances.num_rows, built.counts)
+    config = [params.settings, params.tokenizer]
+    documents = DOCUMENTS.empty_table() if built.documents is None else built.documents
+    write_table(documents, snakemake.output.documents, inputs=snakemake.input, config=config)
     write_table(
-        table,
-        snakemake.output[0],
+        built.instances,
+        snakemake.output.instances,
         inputs=snakemake.input,
-        config=[snakemake.params.settings, snakemake.params.tokenizer],
-        notes={"left_out": counts},
+        config=config,
+        notes={"left_out": built.counts},
         page_bytes=1 << 26,
     )

@@ -14,11 +14,11 @@ if __name__ == "__main__":
     with running(snakemake) as logger:
         model = snakemake.params.model
         name = snakemake.wildcards.model
-        corpora = [*snakemake.input.needles, *snakemake.input.passages]
-        documents = Documents.read({Path(p).parent.name + "/" + Path(p).stem: p for p in corpora})
         requests = InstanceRequests(
             snakemake.input.instances,
-            documents,
+            Documents.of(
+                snakemake.wildcards.benchmark, snakemake.input.corpora, snakemake.input.documents
+            ),
             samples=model["samples"],
             lengths=snakemake.params.lengths,
         )

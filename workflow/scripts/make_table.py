@@ -3,18 +3,19 @@
 from importlib import import_module
 from pathlib import Path
 
-import pandas as pd
-
 from needlework import published
 from needlework.job import running
-from needlework.records import read_table
+from needlework.results import result_rows
 
 with running(snakemake):
-    benchmark, name = snakemake.params.benchmark, snakemake.params.name
-    table = import_module(f"needlework.benchmarks.{benchmark}.tables").TABLES[name]
-    rows = pd.concat([read_table(path).to_pandas() for path in snakemake.input.rows])
+    params = snakemake.params
+    package = f"needlework.benchmarks.{params.benchmark}"
+    factors = import_module(f"{package}.plan").FACTORS
+    table = import_module(f"{package}.tables").TABLES[params.name]
     made = table.function(
-        rows, published.load(snakemake.input.published), snakemake.params.settings
+        result_rows(params.needs, snakemake.input.rows, factors),
+        published.load(snakemake.input.published),
+        params.settings,
     )
     made.to_csv(snakemake.output.csv, index=False)
     Path(snakemake.output.tex).write_text(table.layout(made, table.title), encoding="utf-8")

@@ -17,12 +17,15 @@ with running(snakemake) as logger:
     # The model does not get every length that the instance files hold; 0 has no length.
     lengths = pa.array([0, *snakemake.params.lengths], pa.int32())
     instances = instances.filter(pc.is_in(instances["length"], value_set=lengths))
+    translations = snakemake.input.get("translations")
     scores = scoring.score(
         instances,
         read_table(snakemake.input.generations),
-        read_table(snakemake.input.translations),
+        read_table(translations) if translations else None,
         model=snakemake.wildcards.model,
-        metric=snakemake.params.metric,
+        settings=snakemake.params.settings,
     )
     logger.info("%d answers, mean %.3f", scores.num_rows, pc.mean(scores["value"]).as_py())
-    write_table(scores, snakemake.output[0], inputs=snakemake.input, config=snakemake.params.metric)
+    write_table(
+        scores, snakemake.output[0], inputs=snakemake.input, config=snakemake.params.settings
+    )

@@ -26,9 +26,9 @@ with running(snakemake):
             asked,
             load_translator(snakemake.params.translator),
             Path(snakemake.config["journal"]) / "translations",
-            scoring.METRICS[snakemake.params.metric],
+            scoring.METRICS[snakemake.params.settings["metric"]],
         ),
         snakemake.output[0],
         inputs=[*snakemake.input.questions, *snakemake.input.instances],
-        config=[snakemake.params.translator, snakemake.params.metric],
+        config=[snakemake.params.translator, snakemake.params.settings],
     )

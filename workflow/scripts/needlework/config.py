@@ -68,7 +68,9 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
 def lengths_of(config: Mapping[str, Any], model: str, benchmark: str) -> list[int]:
     """The prompt lengths that a model gets of a benchmark."""
     own = config["models"][model]["lengths"]
-    return sorted(config["benchmarks"][benchmark]["lengths"] if own is None else own)
+    if isinstance(own, Mapping):
+        own = own.get(benchmark)
+    return sorted(config["benchmarks"][benchmark].get("lengths", []) if own is None else own)
 
 
 def _plain(value: Any) -> Any:
@@ -164,6 +166,7 @@ def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], whe
 def _check_run(config: Mapping[str, Any]) -> None:
     check_named("run.models", config["run"]["models"], config["models"], "models")
     check_named("run.benchmarks", config["run"]["benchmarks"], config["benchmarks"], "benchmarks")
+    check_named("run.tokenizers", config["run"]["tokenizers"], config["tokenizers"], "tokenizers")
     for registry in ("models", "tokenizers", "embedders", "translators"):
         for name in config[registry]:
             if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", name):
@@ -190,7 +193,8 @@ def _check_models(config: Mapping[str, Any]) -> None:
         where = f"models.{name}"
         check_named(f"{where}.tokenizer", [model["tokenizer"]], config["tokenizers"], "tokenizers")
         for benchmark in config["run"]["benchmarks"]:
-            known = config["benchmarks"][benchmark]["lengths"]
+            if (known := config["benchmarks"][benchmark].get("lengths")) is None:
+                continue
             wanted = lengths_of(config, name, benchmark)
             for length in wanted:
                 if length not in known:

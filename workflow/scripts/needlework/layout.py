@@ -7,21 +7,34 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
+from needlework.benchmarks.contract import Result, Search
 from needlework.config import lengths_of
 from needlework.engine_arguments import answer_arguments, gpus
 from needlework.registry import Source, load_registry
 
 ROOT = Path(__file__).resolve().parents[3]
 
-# The source, and the reader's module, of each corpus. The sample has no source: it is in resources/.
+
+class Corpus(NamedTuple):
+    """Where a corpus comes from: the module that reads it, and the source and its part.
+
+    Instead of a source, `resources` are files of this repository, with the language for `{lang}`.
+    """
+
+    reader: str
+    source: str | None = None
+    part: str | None = None
+    resources: tuple[str, ...] = ()
+
+
 _CORPORA = {
-    "mlqa": ("mlqa", "mlqa"),
-    "xquad": ("xquad", "xquad"),
-    "mmarco": ("mmarco", "mmarco"),
-    "sample_questions": (None, "sample"),
-    "sample_passages": (None, "sample"),
+    "mlqa": Corpus("mlqa", "mlqa"),
+    "xquad": Corpus("xquad", "xquad"),
+    "mmarco": Corpus("mmarco", "mmarco"),
+    "sample_questions": Corpus("sample", resources=("sample/*.json",)),
+    "sample_passages": Corpus("sample", resources=("sample/*.json",)),
 }
 
 
@@ -64,25 +77,30 @@ class Layout:
         """The table of a corpus in a language."""
         return f"results/corpora/{corpus}/{lang}.parquet"
 
-    def corpora(self, corpus: str, langs: Iterable[str]) -> list[str]:
-        """The tables of a corpus in several languages."""
-        return [self.corpus(corpus, lang) for lang in langs]
+    def corpora(self, tables: Iterable[tuple[str, str]]) -> list[str]:
+        """Several tables, each given by its corpus and language."""
+        return [self.corpus(corpus, lang) for corpus, lang in tables]
 
     def corpus_sources(self, corpus: str, lang: str) -> list[str]:
         """The files that a corpus table is read from."""
-        source, _ = _CORPORA[corpus]
-        if source is None:
-            return sorted(str(path) for path in Path(resource("sample")).glob("*.json"))
-        return [f"results/sources/{self.sources[source].file(lang).id}"]
+        own = _CORPORA[corpus]
+        if own.source is None:
+            return [
+                str(path)
+                for pattern in own.resources
+                for path in sorted(Path(resource(".")).glob(pattern.format(lang=lang)))
+            ]
+        files = self.sources[own.source].of(lang, own.part)
+        return [f"results/sources/{file.id}" for file in files]
 
     def corpus_settings(self, corpus: str) -> dict[str, Any]:
         """What a corpus table depends on besides its files; how much was fetched is not part of it."""
-        own = self.config["sources"].get(corpus, {})
+        own = self.config["sources"].get(_CORPORA[corpus].source, {})
         return {key: value for key, value in own.items() if key != "prefix_mb"}
 
     def corpus_reader(self, corpus: str) -> str:
         """The name of the module in needlework/corpora that reads a corpus."""
-        return _CORPORA[corpus][1]
+        return _CORPORA[corpus].reader
 
     # Retrieval
 
@@ -97,29 +115,35 @@ class Layout:
         part = lang if shard is None or len(self.shards) == 1 else f"{lang}.{shard}"
         return f"results/embeddings/{self.config['retrieval']['embedder']}/{corpus}/{part}.npy"
 
+    def search(self, benchmark: str, lang: str) -> Search:
+        """How a benchmark finds its distractors in a language."""
+        return self.plan(benchmark).search(self.settings(benchmark), lang)
+
     def search_inputs(
         self, benchmark: str, retrieval: str, lang: str, shard: str
     ) -> dict[str, str | list[str]]:
         """What ranks the passages of a shard: texts and answers, and vectors where they are used."""
-        own = self.settings(benchmark)
+        search = self.search(benchmark, lang)
         needed: dict[str, str | list[str]] = {
-            "passages": self.corpus(own["haystack"], lang),
-            "questions": self.answer_corpora(benchmark),
+            "passages": self.corpus(search.haystack, lang),
+            "questions": self.corpora(
+                (search.needles, answer_lang) for answer_lang in search.answer_languages
+            ),
         }
         if retrieval == "semantic":
-            needed["question_vectors"] = self.embeddings(own["needles"], own["question_lang"])
-            needed["passage_vectors"] = self.embeddings(own["haystack"], lang, shard)
+            needed["question_vectors"] = self.embeddings(search.needles, search.question_lang)
+            needed["passage_vectors"] = self.embeddings(search.haystack, lang, shard)
         return needed
 
     def distractor_inputs(self, benchmark: str, lang: str) -> dict[str, str | list[str]]:
         """The rankings of all shards of a language, and what their rows are."""
-        own = self.settings(benchmark)
+        search = self.search(benchmark, lang)
         return {
-            "questions": self.corpus(own["needles"], own["question_lang"]),
-            "passages": self.corpus(own["haystack"], lang),
+            "questions": self.corpus(search.needles, search.question_lang),
+            "passages": self.corpus(search.haystack, lang),
             "rankings": [
                 f"results/distractors/{benchmark}/{lang}.{retrieval}.{shard}.npy"
-                for retrieval in own["retrieval"]
+                for retrieval in search.kinds
                 for shard in self.shards
             ],
         }
@@ -128,17 +152,25 @@ class Layout:
         """How many GPUs an embedding job takes where there are any."""
         return int(self.config["embedders"][embedder]["kind"] != "ngram")
 
-    def answer_corpora(self, benchmark: str) -> list[str]:
-        """The questions of a benchmark in all languages whose answers are accepted."""
-        own = self.settings(benchmark)
-        return self.corpora(own["needles"], own["answer_languages"])
-
     # Instances
 
     def instances(self, benchmark: str, tokenizer: str) -> list[str]:
         """The instance files of a benchmark for a tokenizer."""
+        return self._slices("instances", benchmark, tokenizer)
+
+    def documents(self, benchmark: str, tokenizer: str) -> list[str]:
+        """The files of what the construction of a benchmark's prompts made itself."""
+        return self._slices("documents", benchmark, tokenizer)
+
+    def _slices(self, kind: str, benchmark: str, tokenizer: str) -> list[str]:
         slices = self.plan(benchmark).slices(self.settings(benchmark))
-        return [f"results/instances/{benchmark}/{tokenizer}/{name}.parquet" for name in slices]
+        return [f"results/{kind}/{benchmark}/{tokenizer}/{name}.parquet" for name in slices]
+
+    @property
+    def tokenizers(self) -> list[str]:
+        """The tokenizers in which this run's prompts are built."""
+        run = self.config["run"]
+        return list(dict.fromkeys([*map(self.tokenizer, run["models"]), *run["tokenizers"]]))
 
     def tokenizer(self, model: str) -> str:
         """The name of the tokenizer in which a model's prompts are measured."""
@@ -159,19 +191,28 @@ class Layout:
             if models[model]["tokenizer"] == tokenizer
             for length in lengths_of(self.config, model, benchmark)
         }
+        if tokenizer in self.config["run"]["tokenizers"]:
+            lengths |= set(self.settings(benchmark).get("lengths", []))
         return self.plan(benchmark).settings(self.settings(benchmark), name, sorted(lengths))
 
     def slice_inputs(self, benchmark: str, tokenizer: str, name: str) -> dict[str, list[str]]:
         """The files of a slice."""
-        plan, own = self.plan(benchmark), self.settings(benchmark)
+        plan = self.plan(benchmark)
         chosen = self.slice_settings(benchmark, tokenizer, name)
-        hay = plan.haystack_languages(chosen)
+        found = [
+            f"results/distractors/{benchmark}/{lang}.parquet" for lang in plan.searches(chosen)
+        ]
         return {
-            "questions": self.corpora(own["needles"], plan.question_languages(chosen)),
-            "passages": self.corpora(own["haystack"], hay),
-            "distractors": [f"results/distractors/{benchmark}/{lang}.parquet" for lang in hay],
+            **{kind: self.corpora(tables) for kind, tables in plan.corpora(chosen).items()},
+            "distractors": found,
             "templates": self.templates(benchmark),
         }
+
+    def table_names(self, benchmark: str, tokenizer: str, name: str) -> list[str]:
+        """The names of a slice's inputs that are tables, by language each."""
+        return [
+            kind for kind in self.slice_inputs(benchmark, tokenizer, name) if kind != "templates"
+        ]
 
     def templates(self, benchmark: str) -> list[str]:
         """The benchmark's prompt templates."""
@@ -196,17 +237,42 @@ class Layout:
 
     def generation_inputs(self, benchmark: str, model: str) -> dict[str, list[str]]:
         """A model's prompts, the corpora that they are rendered from, and the files it names."""
-        own, plan = self.settings(benchmark), self.plan(benchmark)
         entry = self.config["models"][model]
         return {
             "instances": self.instances(benchmark, self.tokenizer(model)),
-            "needles": self.corpora(own["needles"], own["needle_languages"]),
-            "passages": self.corpora(own["haystack"], plan.passage_languages(own)),
+            **self.document_inputs(benchmark, self.tokenizer(model)),
             "answers": [entry["answers"]] if entry["answers"] else [],
             "chat_template": [entry["chat_template"]] if entry["chat_template"] else [],
         }
 
+    def document_inputs(self, benchmark: str, tokenizer: str) -> dict[str, list[str]]:
+        """The files of all documents that a benchmark's prompts refer to."""
+        plan = self.plan(benchmark)
+        return {
+            "corpora": self.corpora(plan.documents(self.settings(benchmark))),
+            "documents": self.documents(benchmark, tokenizer),
+        }
+
     # Translation
+
+    def answer_corpora(self, benchmark: str) -> list[str]:
+        """The questions of a benchmark in all languages whose answers are accepted."""
+        own = self.settings(benchmark)
+        return self.corpora((own["needles"], lang) for lang in own["answer_languages"])
+
+    def scoring_inputs(self, benchmark: str, model: str) -> dict[str, str | list[str]]:
+        """A model's prompts and answers, in English too where the benchmark scores that."""
+        needed: dict[str, str | list[str]] = {
+            "instances": self.instances(benchmark, self.tokenizer(model)),
+            "generations": f"results/generations/{model}/{benchmark}.parquet",
+        }
+        if self.plan(benchmark).TRANSLATED:
+            needed["translations"] = f"results/translations/{model}/{benchmark}.parquet"
+        return needed
+
+    def scoring_settings(self, benchmark: str) -> dict[str, Any]:
+        """What a benchmark's scores depend on besides prompts and answers."""
+        return self.plan(benchmark).scoring_settings(self.settings(benchmark))
 
     @property
     def translator(self) -> dict[str, Any]:
@@ -221,10 +287,14 @@ class Layout:
             f"results/scores/{model}/{benchmark}.parquet" for model in self.config["run"]["models"]
         ]
 
-    def table_rows(self, benchmark: str, name: str) -> list[str]:
-        """What a table is made of: every model's scores, or what the translator did to gold answers."""
-        if name == "translation_ceiling":
+    def result_rows(self, benchmark: str, result: Result) -> list[str]:
+        """What a table or figure is made of, by what it needs."""
+        if result.needs == "ceilings":
             return [f"results/translation_ceilings/{benchmark}.parquet"]
+        if result.needs == "instances":
+            return [file for name in self.tokenizers for file in self.instances(benchmark, name)]
+        if result.needs == "token_counts":
+            return [f"results/token_counts/{benchmark}/{name}.parquet" for name in self.tokenizers]
         return self.scores(benchmark)
 
     def published(self, benchmark: str) -> str:
@@ -233,16 +303,15 @@ class Layout:
 
     def tables(self, benchmark: str) -> list[str]:
         """Every table of a benchmark, and what its prompts are like."""
-        names = self.plan(benchmark).TABLES
-        tokenizers = dict.fromkeys(map(self.tokenizer, self.config["run"]["models"]))
+        names = self.plan(benchmark).tables(self.settings(benchmark))
         return [
             *[f"results/tables/{benchmark}/{n}.{x}" for n in names for x in ("csv", "tex")],
-            *[f"results/tables/{benchmark}/prompts-{t}.csv" for t in tokenizers],
+            *[f"results/tables/{benchmark}/prompts-{t}.csv" for t in self.tokenizers],
         ]
 
     def figures(self, benchmark: str) -> list[str]:
         """Every figure of a benchmark."""
-        names = self.plan(benchmark).FIGURES
+        names = self.plan(benchmark).figures(self.settings(benchmark))
         return [
             f"results/figures/{benchmark}/{n}.{x}" for n in names for x in ("svg", "pdf", "png")
         ]

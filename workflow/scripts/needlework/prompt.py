@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from needlework.errors import UserError
-from needlework.records import read_table
+from needlework.records import read_names, read_table
 
 ROLES = ("instruction", "haystack", "distractor", "needle", "question", "answer_format", "example")
 
@@ -55,19 +55,32 @@ def render(spans: Iterable[Mapping[str, object] | Span], documents: Mapping[str,
 class Documents(Mapping[str, str]):
     """The documents of corpus files, by source id `<corpus>/<lang>/<id>`.
 
-    Of a table of questions, the document is the context.
+    Of a table of questions, the document is the context. Lists of words are read from their file when
+    one of them is first asked for, and only the last file's are held: as text they would be gigabytes.
     """
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
+        self._lists: dict[str, str | Path] = {}
+        self._rows: dict[str, tuple[str, int]] = {}
+        self._words: tuple[str, pa.ChunkedArray] | None = None
 
     @classmethod
     def read(cls, files: Mapping[str, str]) -> Documents:
         """Documents of the files given as {"<corpus>/<lang>": path}."""
         documents = cls()
         for prefix, path in files.items():
-            documents.add(prefix, read_table(path))
+            if "words" in read_names(path):
+                documents._add_lists(prefix, path)
+            else:
+                documents.add(prefix, read_table(path))
         return documents
+
+    @classmethod
+    def of(cls, benchmark: str, corpora: Iterable[str], documents: Iterable[str]) -> Documents:
+        """What the prompts of a benchmark refer to: corpus tables, and what the construction made."""
+        files = {f"{Path(path).parent.name}/{Path(path).stem}": path for path in corpora}
+        return cls.read(files | {f"{benchmark}/{Path(path).stem}": path for path in documents})
 
     def add(self, prefix: str, table: pa.Table) -> None:
         """Add the rows of a corpus table under `<corpus>/<lang>`."""
@@ -76,14 +89,37 @@ class Documents(Mapping[str, str]):
         for identifier, text in zip(table[ids].to_pylist(), table[texts].to_pylist(), strict=True):
             self._texts[f"{prefix}/{identifier}"] = text
 
+    def _add_lists(self, prefix: str, path: str | Path) -> None:
+        """Add the rows of a file of records.DOCUMENTS."""
+        table = read_table(path, ["passage_id", "text"])
+        self._lists[prefix] = path
+        for row, (identifier, text) in enumerate(
+            zip(table["passage_id"].to_pylist(), table["text"].to_pylist(), strict=True)
+        ):
+            if text is None:
+                self._rows[f"{prefix}/{identifier}"] = (prefix, row)
+            else:
+                self._texts[f"{prefix}/{identifier}"] = text
+
     def __getitem__(self, source: str) -> str:
-        return self._texts[source]
+        if source in self._texts:
+            return self._texts[source]
+        prefix, row = self._rows[source]
+        if self._words is None or self._words[0] != prefix:
+            self._words = (prefix, read_table(self._lists[prefix], ["words"])["words"])
+        return numbered(self._words[1][row].as_py())
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._texts)
+        yield from self._texts
+        yield from self._rows
 
     def __len__(self) -> int:
-        return len(self._texts)
+        return len(self._texts) + len(self._rows)
+
+
+def numbered(words: Iterable[str]) -> str:
+    """The text of a list of words: "1. one 2. two"."""
+    return " ".join(f"{i}. {word}" for i, word in enumerate(words, start=1))
 
 
 def read_template(path: str | Path, placeholders: Sequence[str]) -> list[str]:

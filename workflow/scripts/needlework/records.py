@@ -18,6 +18,12 @@ ROOT = Path(__file__).resolve().parents[3]
 
 PASSAGES = pa.schema([("passage_id", pa.string()), ("text", pa.string())])
 
+# Texts that the construction of prompts made itself: `text`, or the `words` of a numbered list, which
+# a dictionary holds in a fraction of the space.
+DOCUMENTS = pa.schema(
+    [("passage_id", pa.string()), ("text", pa.string()), ("words", pa.list_(pa.string()))]
+)
+
 QUESTIONS = pa.schema(
     [
         ("example_id", pa.string()),
@@ -110,6 +116,8 @@ def scores_schema(factors: Mapping[str, str]) -> pa.Schema:
             ("value", pa.float64()),
             ("verdict", pa.string()),
             ("finish_reason", pa.string()),
+            ("completion_tokens", pa.int32()),
+            ("reasoning_tokens", pa.int32()),
             ("example_id", pa.string()),
             ("task", pa.string()),
             *_columns(factors),
@@ -169,6 +177,7 @@ def write_table(
             compression="zstd",
             use_dictionary=_repeating(table.schema),
             data_page_size=page_bytes,
+            dictionary_pagesize_limit=1 << 22,
             # Arrow's schema as text would be larger than the small tables; Parquet's own suffices.
             store_schema=False,
             write_page_checksum=True,
@@ -192,8 +201,9 @@ def _name(path: str | Path) -> str:
 
 
 def _repeating(schema: pa.Schema) -> list[str]:
-    """Columns worth a dictionary: plain strings. Nested ones compress better without."""
-    return [field.name for field in schema if pa.types.is_string(field.type)]
+    """Columns worth a dictionary: plain strings, and words. Spans compress better without."""
+    plain = [field.name for field in schema if pa.types.is_string(field.type)]
+    return [*plain, *(f"{field.name}.list.element" for field in schema if field.name == "words")]
 
 
 def read_table(path: str | Path, columns: Sequence[str] | None = None) -> pa.Table:

@@ -19,12 +19,14 @@ from needlework.errors import UserError
 class SourceFile:
     """A published file. `id` is its path below a mirror's root and below results/sources/.
 
-    `size` is in bytes. Where `sha256` is not known, `unverified` says so and what is checked instead.
+    `part` names what the file holds, where a source has several kinds. `size` is in bytes. Where
+    `sha256` is not known, `unverified` says so and what is checked instead.
     """
 
     id: str
     url: str
     languages: tuple[str, ...]
+    part: str | None = None
     size: int | None = None
     sha256: str | None = None
     md5: str | None = None
@@ -48,14 +50,14 @@ class Source:
         """The languages (ISO 639-1) that its files hold, sorted."""
         return sorted({language for file in self.files for language in file.languages})
 
-    def file(self, lang: str) -> SourceFile:
-        """The file that holds a language. UserError, naming those there are, if none does."""
-        for file in self.files:
-            if lang in file.languages:
-                return file
-        raise UserError(
-            f"{self.name} has no language {lang!r}: choose among {', '.join(self.languages)}."
-        )
+    def of(self, lang: str, part: str | None = None) -> list[SourceFile]:
+        """The files of a part that hold a language. UserError, naming those there are, if none does."""
+        parts = [file for file in self.files if file.part == part]
+        if found := [file for file in parts if lang in file.languages]:
+            return found
+        known = sorted({language for file in parts for language in file.languages})
+        what = f"{self.name} ({part})" if part else self.name
+        raise UserError(f"{what} has no language {lang!r}: choose among {', '.join(known)}.")
 
 
 def load_registry(path: str | Path) -> dict[str, Source]:
@@ -73,7 +75,7 @@ def _source(name: str, entry: Mapping) -> Source:
     ]
     for file in files:
         # The id becomes a path on the disk.
-        if not re.fullmatch(rf"{re.escape(name)}(/\w[\w.-]*)+", file.id, flags=re.ASCII):
+        if not re.fullmatch(rf"{re.escape(name)}(/\w[\w.-]*)+", file.id):
             raise ValueError(f"the id {file.id!r} is not a plain path below {name}/")
         if not (file.sha256 or file.unverified):
             raise ValueError(f"{file.id} has neither `sha256` nor `unverified`")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from needlework.figures.style import COLUMN, PAGE
+from needlework.figures.style import COLUMN, PAGE, PUBLISHED_COLOUR, looks, style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,6 +17,21 @@ if TYPE_CHECKING:
 
 # What the legend calls a published line, after the model's name.
 PAPER = ", paper"
+INTERVALS = "Bars: 95% intervals over questions."
+# Of lines whose model has no line of ours.
+PUBLISHED_MARKERS = "<>*hp8d"
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure of a benchmark: `draw(data(rows, published, settings), settings)`.
+
+    What `rows` are, the benchmark's plan says (`contract.Result.needs`).
+    """
+
+    title: str
+    data: Callable[[pd.DataFrame, pd.DataFrame, Any], pd.DataFrame]
+    draw: Callable[[pd.DataFrame, Any], Figure]
 
 
 def figure_of(width: float, height: float) -> Figure:
@@ -43,6 +59,61 @@ def empty(reason: str) -> Figure:
     text = textwrap.fill(f"Nothing to draw: {reason}.", 50)
     figure.text(0.5, 0.5, text, ha="center", va="center")
     return figure
+
+
+def nothing(reason: str) -> Figure:
+    """`empty`, in the project's style."""
+    with style():
+        return empty(reason)
+
+
+def looked(data: pd.DataFrame, models: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The models of ours in `data` with the colour and marker they have in every figure.
+
+    `models` are all of the run, in its order.
+    """
+    present = set(data.loc[data["source"] == "ours", "model"])
+    every = looks([*models, *sorted(present.difference(models))])
+    return {model: look for model, look in every.items() if model in present}
+
+
+def not_run(data: pd.DataFrame) -> list[tuple[str, str]]:
+    """The published models that have no line of ours, each with a marker."""
+    names = dict.fromkeys(data.loc[data["source"] == "published", "model"])
+    return list(zip(names, PUBLISHED_MARKERS, strict=False))
+
+
+def turn(i: int, n: int, places: int = 0) -> float:
+    """How far line `i` of `n` is moved aside: a little of an axis of so many `places`, or from 0 to 1."""
+    return (i - (n - 1) / 2) * 0.012 * (places or 1.2)
+
+
+def model_lines(
+    ax: Axes,
+    data: pd.DataFrame,
+    across: str,
+    models: Sequence[str],
+    *,
+    places: Sequence[Any] | None = None,
+    names: Mapping[str, str] | None = None,
+) -> None:
+    """One line a model over the column `across`, side by side where they would hide each other.
+
+    `data` has source, model, cells.MEASURES and, where the paper prints numbers, `published`: ours are
+    solid, the paper's dashed in the same colour, or grey where the model was not run. `across` holds
+    `places`, drawn at equal distances, or numbers from 0 to 1. The legend has `names` for models.
+    """
+    every = looked(data, models)
+    x = data[across].map(list(places).index) if places else data[across]
+    for i, (model, (colour, marker)) in enumerate(every.items()):
+        rows = data[(data["source"] == "ours") & (data["model"] == model)]
+        at = x[rows.index] + turn(i, len(every), len(places) if places else 0)
+        measured(ax, at, rows, colour, marker, names[model] if names else model)
+        if "published" in rows and rows["published"].notna().any():
+            printed(ax, at, rows["published"], colour, marker, model)
+    for name, marker in not_run(data):
+        rows = data[(data["source"] == "published") & (data["model"] == name)]
+        printed(ax, x[rows.index], rows["value"], PUBLISHED_COLOUR, marker, name)
 
 
 def measured(
@@ -127,6 +198,25 @@ def footnote(figure: Figure, text: str) -> None:
     # At least 21 characters of 6-point text fit into an inch.
     width = int(float(figure.get_size_inches()[0]) * 21)
     figure.supxlabel(textwrap.fill(text, width), x=0.01, ha="left", fontsize=6, color="#555555")
+
+
+def if_published(data: pd.DataFrame, what: str) -> str:
+    """A sentence that says what the dashed lines are, where there are any."""
+    return f" Dashed: {what}." if data["published"].notna().any() else ""
+
+
+def counted(data: pd.DataFrame) -> str:
+    """How many answers are behind a point, and how many are missing."""
+    words = f"n\u00a0=\u00a0{spread(data['n'])} prompts a point ({spread(data['n_questions'])} questions)."
+    missing = int(data["n_skipped"].sum() + data["n_error"].sum())
+    return words + (f" {missing:,} answers skipped or failed." if missing else "")
+
+
+def spread(counts: Iterable[int]) -> str:
+    """The smallest and largest of these counts, as one number where they are the same."""
+    found = sorted(set(counts))
+    low, high = int(found[0]), int(found[-1])
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def fitting(name: str, inches: float) -> str:

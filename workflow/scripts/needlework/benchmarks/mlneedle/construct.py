@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from needlework.benchmarks.contract import Built
 from needlework.benchmarks.mlneedle.plan import (
     FACTORS,
     NAME,
@@ -58,7 +59,7 @@ Tables = Mapping[str, Mapping[str, pa.Table]]
 
 def build(
     chosen: Mapping[str, Any], tables: Tables, templates: Iterable[str], tokenizer: Tokenizer
-) -> tuple[pa.Table, dict[str, int]]:
+) -> Built:
     """The instances of a slice, and the counts of what could not be built.
 
     `chosen` is what `plan.settings` gives; `tables` holds the corpora "questions" and "passages" and
@@ -74,7 +75,7 @@ def build(
             builder.without_haystack(item)
         else:
             builder.with_haystack(item)
-    return builder.table(), counts | {"needle_too_long": builder.too_long}
+    return Built(builder.table(), counts | {"needle_too_long": builder.too_long})
 
 
 def _items(chosen: Mapping[str, Any], tables: Tables) -> tuple[list[Item], dict[str, int]]:

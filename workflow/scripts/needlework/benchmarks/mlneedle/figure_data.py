@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from needlework import cells, seeding
 from needlework import published as publications
-from needlework import seeding
-from needlework.benchmarks.mlneedle import cells, table_data
-from needlework.benchmarks.mlneedle.cells import COMPARISON, MEASURES, Settings
+from needlework.benchmarks.mlneedle import factors, table_data
+from needlework.benchmarks.mlneedle.factors import Settings
+from needlework.cells import COMPARISON, MEASURES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,7 +132,7 @@ def figure8(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -
     parts = [pd.DataFrame(columns=[*columns, *MEASURES])]
     for greedy, sampling in settings.get("decoding", ()):
         both = exact[exact["model"].isin([greedy, sampling])]
-        here = set(cells.lengths(both))
+        here = set(factors.lengths(both))
         both = both[both["length"].isin(here.intersection(DECODING_LENGTHS) or here)]
         english = both[both["haystack_lang"] == "en"]
         needle = cells.summarise(english, ["model", "length", "needle_lang"])
@@ -153,8 +154,8 @@ def figure8(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -
 def _chosen(scores: pd.DataFrame, task: str = "exact") -> pd.DataFrame:
     """The scores of a task in the variant nearest to the paper's."""
     here = scores[scores["task"] == task]
-    variants = cells.variants(here)
-    return cells.select(here, variants[0]) if variants else here
+    variants = factors.variants(here)
+    return factors.select(here, variants[0]) if variants else here
 
 
 def _both_tasks(scores: pd.DataFrame) -> pd.DataFrame:
@@ -173,19 +174,10 @@ def _by_position(scores: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def _ordered(data: pd.DataFrame, settings: Settings, *by: str) -> pd.DataFrame:
-    """Rows in the order of the run's models, then of `by`; languages in the paper's order."""
-    listed = list(settings.get("models", ()))
-    models = [*listed, *sorted(set(data["model"]).difference(listed))]
-
-    def rank(column: pd.Series) -> pd.Series:
-        if column.name == "model":
-            return column.map({model: i for i, model in enumerate(models)})
-        if column.name in ("needle_lang", "haystack_lang"):
-            langs = cells.languages(column.dropna())
-            return column.map({lang: i for i, lang in enumerate(langs)}).astype("float64")
-        return column
-
-    data = data.sort_values(["model", *by], key=rank, kind="stable").reset_index(drop=True)
-    if "source" not in data:
-        data.insert(data.columns.get_loc("model") + 1, "source", "ours")
-    return data
+    """`cells.ordered`, with languages in the paper's order."""
+    langs = {
+        column: factors.languages(data[column].dropna())
+        for column in by
+        if column in ("needle_lang", "haystack_lang")
+    }
+    return cells.ordered(data, settings, *by, order=langs)

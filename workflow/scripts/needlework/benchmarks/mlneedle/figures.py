@@ -6,21 +6,21 @@ A model has the same colour and marker in every figure. Bars are intervals over 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.mlneedle import cells, figure_data
-from needlework.benchmarks.mlneedle.cells import Settings
+from needlework.benchmarks.mlneedle import factors, figure_data
+from needlework.benchmarks.mlneedle.factors import Settings
 from needlework.benchmarks.mlneedle.figure_data import RESOURCES, TASKS
+from needlework.cells import length_label
 from needlework.figures import panels as parts
+from needlework.figures.panels import Plot
 from needlework.figures.style import (
     COLUMN,
     MARKERS,
     PAGE,
     PUBLISHED_COLOUR,
     language_name,
-    looks,
     ordered_colours,
     style,
 )
@@ -30,28 +30,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INTERVALS = "Bars: 95% intervals over questions."
 POSITIONS = {"start": 0.0, "middle": 0.5, "end": 1.0}
-
-
-@dataclass(frozen=True)
-class Plot:
-    """A figure of this benchmark: `draw(data(scores, published, settings), settings)`."""
-
-    title: str
-    data: Callable[[pd.DataFrame, pd.DataFrame, Settings], pd.DataFrame]
-    draw: Callable[[pd.DataFrame, Settings], Figure]
 
 
 def figure1(data: pd.DataFrame, settings: Settings) -> Figure:
     """A radar: one axis a language, one line a model."""
     ours = data[data["source"] == "ours"]
     if ours.empty:
-        return _nothing("no model answered prompts whose needle and haystack share a language")
-    langs = cells.languages(data["needle_lang"])
+        return parts.nothing("no model answered prompts whose needle and haystack share a language")
+    langs = factors.languages(data["needle_lang"])
     angles = [2 * math.pi * i / len(langs) for i in range(len(langs))]
     ring = [*range(len(langs)), 0]
-    looked = _looks(ours, settings)
+    looked = parts.looked(ours, settings.get("models", ()))
     with style():
         figure = parts.figure_of(COLUMN, COLUMN * 1.22)
         ax: Any = figure.add_subplot(projection="polar")
@@ -64,7 +54,7 @@ def figure1(data: pd.DataFrame, settings: Settings) -> Figure:
             parts.measured(ax, theta, rows, colour, marker, model)
             if rows["published"].notna().any():
                 parts.printed(ax, theta, rows["published"], colour, marker, model)
-        for name, marker in _not_run(data):
+        for name, marker in parts.not_run(data):
             rows = data[(data["source"] == "published") & (data["model"] == name)]
             values = rows.set_index("needle_lang")["value"].reindex(langs).iloc[ring]
             theta = [angles[k] for k in ring]
@@ -81,9 +71,11 @@ def figure1(data: pd.DataFrame, settings: Settings) -> Figure:
             label.set_bbox({"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6})
         ax.spines["polar"].set_color("#bbbbbb")
         parts.legend(figure, [ax])
-        paper = _if_published(data, "the paper's Table 2, which is of the longest length alone")
+        paper = parts.if_published(
+            data, "the paper's Table 2, which is of the longest length alone"
+        )
         words = "Exact accuracy outwards, mean of all lengths."
-        parts.footnote(figure, f"{words} {_counted(ours)} {INTERVALS}{paper}")
+        parts.footnote(figure, f"{words} {parts.counted(ours)} {parts.INTERVALS}{paper}")
     return figure
 
 
@@ -91,10 +83,10 @@ def figure3(data: pd.DataFrame, settings: Settings) -> Figure:
     """One panel a length, needle languages across, one line a model."""
     ours = data[data["source"] == "ours"]
     if ours[ours["length"] > 0].empty:
-        return _nothing("no model answered prompts with an English haystack")
+        return parts.nothing("no model answered prompts with an English haystack")
     here = sorted(set(ours["length"]))
     data = data[data["length"].isin(here)]
-    langs = cells.languages(data["needle_lang"])
+    langs = factors.languages(data["needle_lang"])
     with style():
         figure, panels = parts.grid(len(here), ncols=min(3, len(here)))
         for ax, length in zip(panels, here, strict=True):
@@ -104,15 +96,15 @@ def figure3(data: pd.DataFrame, settings: Settings) -> Figure:
             parts.unit_axis(ax)
         parts.outer_labels(panels, "Needle language", "Exact accuracy")
         parts.legend(figure, panels)
-        paper = _if_published(data, "the paper's Table 2, haystack English")
-        parts.footnote(figure, f"Haystack English. {_counted(ours)} {INTERVALS}{paper}")
+        paper = parts.if_published(data, "the paper's Table 2, haystack English")
+        parts.footnote(figure, f"Haystack English. {parts.counted(ours)} {parts.INTERVALS}{paper}")
     return figure
 
 
 def figure4(data: pd.DataFrame, settings: Settings) -> Figure:
     """Rows: resources of the needle's language; columns: lengths; one line a model."""
     if data.empty:
-        return _nothing("no model answered prompts with a haystack")
+        return parts.nothing("no model answered prompts with a haystack")
     titles = {
         **{
             name: f"{name.capitalize()} resource\n({', '.join(RESOURCES[name])})"
@@ -136,14 +128,14 @@ def figure4(data: pd.DataFrame, settings: Settings) -> Figure:
                 parts.row_title(ax, titles[row])
         parts.outer_labels(panels, _position_words(data), "Exact accuracy")
         parts.legend(figure, panels)
-        parts.footnote(figure, f"{_counted(data)} {INTERVALS}")
+        parts.footnote(figure, f"{parts.counted(data)} {parts.INTERVALS}")
     return figure
 
 
 def figure5(data: pd.DataFrame, settings: Settings) -> Figure:
     """One panel a model, one line a length; dark: one standard error, light: 95% over questions."""
     if data.empty:
-        return _nothing("no model answered prompts with a haystack")
+        return parts.nothing("no model answered prompts with a haystack")
     colours = _length_colours(data)
     names = list(dict.fromkeys(data["model"]))
     with style():
@@ -171,10 +163,11 @@ def figure5(data: pd.DataFrame, settings: Settings) -> Figure:
         parts.outer_labels(panels, "Number of prompts", "Exact accuracy")
         parts.legend(figure, panels)
         full = data.groupby(["model", "length"])["n"].max()
-        paper = _if_published(data, "the paper's Table 1")
+        paper = parts.if_published(data, "the paper's Table 1")
         parts.footnote(
             figure,
-            f"Prompts are drawn at random; the last point is all of them (n\u00a0=\u00a0{_range(full)}). "
+            "Prompts are drawn at random; the last point is all of them "
+            f"(n\u00a0=\u00a0{parts.spread(full)}). "
             "Dark: one standard error of independent prompts, as in the paper. Light: 95% interval "
             f"over questions.{paper}",
         )
@@ -184,7 +177,7 @@ def figure5(data: pd.DataFrame, settings: Settings) -> Figure:
 def figure6(data: pd.DataFrame, settings: Settings) -> Figure:
     """Columns: models; rows: both accuracies by position, then by needle language."""
     if data.empty:
-        return _nothing("no model answered prompts with a haystack")
+        return parts.nothing("no model answered prompts with a haystack")
     rows = [("position", task) for task in TASKS] + [("needle_lang", task) for task in TASKS]
     return _by_length(data, rows, "By needle language, the haystack is English.")
 
@@ -192,7 +185,7 @@ def figure6(data: pd.DataFrame, settings: Settings) -> Figure:
 def figure7(data: pd.DataFrame, settings: Settings) -> Figure:
     """Columns: models; rows: both accuracies by haystack language."""
     if data.empty:
-        return _nothing("no model answered prompts with an English needle")
+        return parts.nothing("no model answered prompts with an English needle")
     rows = [("haystack_lang", task) for task in TASKS]
     return _by_length(data, rows, "Needle English; mix: a haystack of all languages.")
 
@@ -200,9 +193,9 @@ def figure7(data: pd.DataFrame, settings: Settings) -> Figure:
 def figure8(data: pd.DataFrame, settings: Settings) -> Figure:
     """Columns: lengths; rows, for each pair: by needle language, by position."""
     if data.empty:
-        return _nothing("no pair of models, one greedy and one sampled, answered such prompts")
+        return parts.nothing("no pair of models, one greedy and one sampled, answered such prompts")
     here = sorted(set(data["length"]))
-    langs = cells.languages(data["needle_lang"].dropna())
+    langs = factors.languages(data["needle_lang"].dropna())
     pairs = list(dict.fromkeys(data["pair"]))
     rows = [(pair, factor) for pair in pairs for factor in ("needle_lang", "position")]
     roles = dict(zip(data["model"], data["decoding"], strict=True))
@@ -219,7 +212,7 @@ def figure8(data: pd.DataFrame, settings: Settings) -> Figure:
                 _lines(ax, lines, "depth", None, settings, names)
                 _position_axis(ax, data)
                 ax.set_xlabel(_position_words(data))
-                for model, (colour, _) in _looks(part, settings).items():
+                for model, (colour, _) in parts.looked(part, settings.get("models", ())).items():
                     for value in part.loc[part["model"] == model, "published"].dropna().unique():
                         parts.printed_level(ax, value, colour)
             else:
@@ -230,9 +223,9 @@ def figure8(data: pd.DataFrame, settings: Settings) -> Figure:
             if length == here[0]:
                 ax.set_ylabel("Exact accuracy")
         parts.legend(figure, panels)
-        paper = _if_published(data, "the paper's means over the positions (Table 4)")
+        paper = parts.if_published(data, "the paper's means over the positions (Table 4)")
         words = "By needle language, the haystack is English."
-        parts.footnote(figure, f"{words} {_counted(data)} {INTERVALS}{paper}")
+        parts.footnote(figure, f"{words} {parts.counted(data)} {parts.INTERVALS}{paper}")
     return figure
 
 
@@ -255,12 +248,12 @@ def _by_length(data: pd.DataFrame, rows: Sequence[tuple[str, str]], words: str) 
             part = data[
                 (data["factor"] == factor) & (data["task"] == task) & (data["model"] == model)
             ]
-            langs = [] if factor == "position" else cells.languages(data[factor].dropna())
+            langs = [] if factor == "position" else factors.languages(data[factor].dropna())
             for k, (length, colour) in enumerate(colours.items()):
                 line = part[part["length"] == length]
                 if len(line):
                     x = line[factor].map(langs.index) if langs else line["depth"]
-                    turn = _turn(k, len(colours), langs)
+                    turn = parts.turn(k, len(colours), len(langs))
                     marker = MARKERS[k % len(MARKERS)]
                     parts.measured(ax, x + turn, line, colour, marker, _tokens(length))
             if langs:
@@ -277,7 +270,7 @@ def _by_length(data: pd.DataFrame, rows: Sequence[tuple[str, str]], words: str) 
             if task == last[factor]:
                 ax.set_xlabel(across[factor])
         parts.legend(figure, panels)
-        parts.footnote(figure, f"{words} {_counted(data)} {INTERVALS}")
+        parts.footnote(figure, f"{words} {parts.counted(data)} {parts.INTERVALS}")
     return figure
 
 
@@ -289,39 +282,10 @@ def _lines(
     settings: Settings,
     names: Mapping[str, str] | None = None,
 ) -> None:
-    """One line a model (called by `names`), side by side where they would hide each other."""
-    looked = _looks(data, settings)
-    x = data[across].map(langs.index) if langs else data[across]
-    for i, (model, (colour, marker)) in enumerate(looked.items()):
-        rows = data[(data["source"] == "ours") & (data["model"] == model)]
-        at = x[rows.index] + _turn(i, len(looked), langs)
-        parts.measured(ax, at, rows, colour, marker, names[model] if names else model)
-        if "published" in rows and rows["published"].notna().any():
-            parts.printed(ax, at, rows["published"], colour, marker, model)
-    for name, marker in _not_run(data):
-        rows = data[(data["source"] == "published") & (data["model"] == name)]
-        parts.printed(ax, x[rows.index], rows["value"], PUBLISHED_COLOUR, marker, name)
+    """`parts.model_lines`, over languages where `langs` are given."""
+    parts.model_lines(ax, data, across, settings.get("models", ()), places=langs, names=names)
     if langs:
         _language_axis(ax, langs)
-
-
-def _turn(i: int, n: int, langs: Sequence[str] | None) -> float:
-    """How far line `i` of `n` is moved aside: a little of the axis, whatever its length."""
-    return (i - (n - 1) / 2) * 0.012 * (len(langs) if langs else 1.2)
-
-
-def _looks(data: pd.DataFrame, settings: Settings) -> dict[str, tuple[str, str]]:
-    """The models of ours in `data` with the colour and marker they have in every figure."""
-    listed = list(settings.get("models", ()))
-    present = set(data.loc[data["source"] == "ours", "model"])
-    every = looks([*listed, *sorted(present.difference(listed))])
-    return {model: look for model, look in every.items() if model in present}
-
-
-def _not_run(data: pd.DataFrame) -> list[tuple[str, str]]:
-    """The published models that have no line of ours, each with a marker."""
-    names = dict.fromkeys(data.loc[data["source"] == "published", "model"])
-    return list(zip(names, "<>*hp8d", strict=False))
 
 
 def _length_colours(data: pd.DataFrame) -> dict[int, str]:
@@ -330,7 +294,7 @@ def _length_colours(data: pd.DataFrame) -> dict[int, str]:
 
 
 def _tokens(length: int) -> str:
-    return f"{cells.length_label(length)} tokens"
+    return f"{length_label(length)} tokens"
 
 
 def _language_axis(ax: Axes, langs: Sequence[str]) -> None:
@@ -355,28 +319,6 @@ def _position_words(data: pd.DataFrame) -> str:
 
 def _only_named(data: pd.DataFrame) -> bool:
     return set(data["position"].dropna()) <= set(POSITIONS)
-
-
-def _nothing(reason: str) -> Figure:
-    with style():
-        return parts.empty(reason)
-
-
-def _if_published(data: pd.DataFrame, what: str) -> str:
-    return f" Dashed: {what}." if data["published"].notna().any() else ""
-
-
-def _counted(data: pd.DataFrame) -> str:
-    """How many answers are behind a point, and how many are missing."""
-    words = f"n\u00a0=\u00a0{_range(data['n'])} prompts a point ({_range(data['n_questions'])} questions)."
-    missing = int(data["n_skipped"].sum() + data["n_error"].sum())
-    return words + (f" {missing:,} answers skipped or failed." if missing else "")
-
-
-def _range(counts: Iterable[int]) -> str:
-    found = sorted(set(counts))
-    low, high = int(found[0]), int(found[-1])
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 FIGURES: dict[str, Plot] = {

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from needlework.benchmarks.contract import Result, Search
 from needlework.config import check_named
 from needlework.corpora.languages import CORPUS_LANGUAGES
 from needlework.errors import UserError
 
 NAME = "mlneedle"
+TITLE = "MLNeedle"
+# Answers are scored in English.
+TRANSLATED = True
 
 # Factor columns and their Arrow types, by name: planning needs no Arrow.
 FACTORS: dict[str, str] = {
@@ -25,22 +29,22 @@ FACTORS: dict[str, str] = {
 
 # Names and titles of what is made of the scores.
 TABLES = {
-    "table1": "Table 1: accuracy by context length",
-    "table2": "Table 2: needle and haystack language",
-    "table3": "Table 3: instruction tuning",
-    "table4": "Table 4: decoding",
-    "existence": "Existence accuracy, with and without the needle",
-    "closed_book": "Accuracy without passages",
-    "translation_ceiling": "Gold answers that survive translation",
+    "table1": Result("Table 1: accuracy by context length"),
+    "table2": Result("Table 2: needle and haystack language"),
+    "table3": Result("Table 3: instruction tuning"),
+    "table4": Result("Table 4: decoding"),
+    "existence": Result("Existence accuracy, with and without the needle"),
+    "closed_book": Result("Accuracy without passages"),
+    "translation_ceiling": Result("Gold answers that survive translation", "ceilings"),
 }
 FIGURES = {
-    "figure1": "Figure 1: monolingual accuracy",
-    "figure3": "Figure 3: needle language",
-    "figure4": "Figure 4: needle position",
-    "figure5": "Figure 5: sample size",
-    "figure6": "Figure 6: exact and existence accuracy",
-    "figure7": "Figure 7: haystack language",
-    "figure8": "Figure 8: decoding",
+    "figure1": Result("Figure 1: monolingual accuracy"),
+    "figure3": Result("Figure 3: needle language"),
+    "figure4": Result("Figure 4: needle position"),
+    "figure5": Result("Figure 5: sample size"),
+    "figure6": Result("Figure 6: exact and existence accuracy"),
+    "figure7": Result("Figure 7: haystack language"),
+    "figure8": Result("Figure 8: decoding"),
 }
 MULTILINGUAL = "multilingual"
 NO_HAYSTACK = "none"
@@ -125,14 +129,39 @@ def settings(config: Mapping[str, Any], name: str, lengths: list[int]) -> dict[s
     return chosen
 
 
-def question_languages(chosen: Mapping[str, Any]) -> list[str]:
-    """The languages whose questions a slice reads: the needle's, the question's, the references'."""
-    return sorted(
-        {
-            chosen["needle_lang"],
-            chosen["question_lang"],
-            *chosen["answer_languages"],
-        }
+def tables(config: Mapping[str, Any]) -> dict[str, Result]:
+    """The tables that a configuration of this benchmark fills."""
+    return TABLES
+
+
+def figures(config: Mapping[str, Any]) -> dict[str, Result]:
+    """The figures that a configuration of this benchmark fills."""
+    return FIGURES
+
+
+def corpora(chosen: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+    """The tables that a slice reads: questions for needle, question and references; passages."""
+    asked = {chosen["needle_lang"], chosen["question_lang"], *chosen["answer_languages"]}
+    return {
+        "questions": [(chosen["needles"], lang) for lang in sorted(asked)],
+        "passages": [(chosen["haystack"], lang) for lang in haystack_languages(chosen)],
+    }
+
+
+def searches(chosen: Mapping[str, Any]) -> list[str]:
+    """The languages in which a slice needs distractors."""
+    return haystack_languages(chosen)
+
+
+def search(config: Mapping[str, Any], lang: str) -> Search:
+    """The search of distractors in a language."""
+    return Search(
+        config["needles"],
+        config["question_lang"],
+        config["haystack"],
+        lang,
+        config["answer_languages"],
+        config["retrieval"],
     )
 
 
@@ -144,12 +173,20 @@ def haystack_languages(chosen: Mapping[str, Any]) -> list[str]:
     return sorted(chosen["multilingual"]) if haystack == MULTILINGUAL else [haystack]
 
 
-def passage_languages(config: Mapping[str, Any]) -> list[str]:
-    """The languages of all passages that the benchmark's prompts can hold."""
+def documents(config: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The tables of all needles and passages that the benchmark's prompts can hold."""
     languages = set(config["haystack_languages"])
     if MULTILINGUAL in languages:
         languages = languages - {MULTILINGUAL} | set(config["multilingual"])
-    return sorted(languages)
+    return [
+        *((config["needles"], lang) for lang in config["needle_languages"]),
+        *((config["haystack"], lang) for lang in sorted(languages)),
+    ]
+
+
+def scoring_settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What the scores depend on besides prompts and answers."""
+    return {"metric": config["metric"]}
 
 
 def result_settings(config: Mapping[str, Any]) -> dict[str, Any]:

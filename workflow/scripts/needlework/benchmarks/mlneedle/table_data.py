@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from needlework import cells, stats
 from needlework import published as publications
-from needlework import stats
-from needlework.benchmarks.mlneedle import cells
-from needlework.benchmarks.mlneedle.cells import COMPARISON, MEASURES, POSITIONS, Settings
+from needlework.benchmarks.mlneedle import factors
+from needlework.benchmarks.mlneedle.factors import POSITIONS, Settings
+from needlework.cells import COMPARISON, MEASURES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +72,7 @@ def table1(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) ->
         number = publications.lookup(published, "table1", name, "average")
         obstacle = _average_obstacle(settings, variant, mine, published, "table1", name)
         rows.append(labels | {"column": "average"} | cell | cells.compared(cell, number, obstacle))
-    for name in _not_run(published, "table1", settings, exact):
+    for name in cells.not_run(published, "table1", settings, exact):
         rows += [
             {"model": name, "column": column, **number}
             for column, number in _printed(published, "table1", name)
@@ -91,14 +92,14 @@ def table2(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) ->
         name = settings.get("published", {}).get(model, "")
         longest = publications.lookup(published, "table1", name, "claimed_length")
         theirs = 0 if longest is None else int(longest.value)
-        here = cells.lengths(mine)
+        here = factors.lengths(mine)
         groups = dict(list(mine.groupby(["haystack_lang", "needle_lang"])))
-        for haystack in cells.languages(mine["haystack_lang"]):
-            for needle in cells.languages(mine["needle_lang"]):
+        for haystack in factors.languages(mine["haystack_lang"]):
+            for needle in factors.languages(mine["needle_lang"]):
                 group = groups.get((haystack, needle))
                 if group is None:
                     continue
-                obstacle = cells.obstacle(settings, variant, group, position=POSITIONS)
+                obstacle = factors.obstacle(settings, variant, group, position=POSITIONS)
                 paper = publications.lookup(published, "table2", f"{name}/{haystack}", needle)
                 for length in [None, *here]:
                     part = group if length is None else group[group["length"] == length]
@@ -114,7 +115,7 @@ def table2(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) ->
                         | cell
                         | cells.compared(cell, number, obstacle or reason)
                     )
-    for name in _not_run(published, "table2", settings, exact):
+    for name in cells.not_run(published, "table2", settings, exact):
         model, haystack = name.rsplit("/", 1)
         longest = publications.lookup(published, "table1", model, "claimed_length")
         theirs = "" if longest is None else str(int(longest.value))
@@ -144,7 +145,7 @@ def existence(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings)
     rows: list[dict[str, object]] = []
     asked = scores[(scores["task"] == "existence") & (scores["length"] > 0)]
     for variant, model, mine in _models(asked, settings):
-        for length in [None, *cells.lengths(mine)]:
+        for length in [None, *factors.lengths(mine)]:
             part = mine if length is None else mine[mine["length"] == length]
             present = part["needle_present"].astype(bool)
             kinds = {"present": part[present], "absent": part[~present]}
@@ -171,7 +172,7 @@ def closed_book(scores: pd.DataFrame, published: pd.DataFrame, settings: Setting
     closed = short[short["task"] == "closed_book"]
     for variant, model, mine in _models(closed, settings):
         questions = short[(short["model"] == model) & (short["question_lang"] == variant[0])]
-        for needle in [None, *cells.languages(mine["needle_lang"])]:
+        for needle in [None, *factors.languages(mine["needle_lang"])]:
             for task, column in (("closed_book", "closed_book"), ("exact", "baseline")):
                 part = questions[questions["task"] == task]
                 part = part if needle is None else part[part["needle_lang"] == needle]
@@ -195,7 +196,7 @@ def translation_ceiling(
 
     rows = []
     counts = ceilings.groupby("lang")[["n", "n_survived"]].sum()
-    for lang in cells.languages(counts.index):
+    for lang in factors.languages(counts.index):
         n, survived = int(counts.loc[lang, "n"]), int(counts.loc[lang, "n_survived"])
         value = survived / n if n else math.nan
         low, high = stats.wilson(value, n)
@@ -227,8 +228,8 @@ def _pairs(
         if len(names) == 2 and all(names.values()):
             names["delta"] = "delta"
         lines |= set(names.values())
-        for variant in cells.variants(exact):
-            here = cells.select(exact, variant)
+        for variant in factors.variants(exact):
+            here = factors.select(exact, variant)
             one, two = here[here["model"] == first], here[here["model"] == second]
             labels = _labels(variant) | {"pair": f"{first}|{second}", "source": "ours"}
             for role, model, part in (
@@ -304,8 +305,8 @@ def _models(
     scores: pd.DataFrame, settings: Settings
 ) -> Iterator[tuple[tuple[str, str], str, pd.DataFrame]]:
     """Each variant, model and its scores."""
-    for variant in cells.variants(scores):
-        here = cells.select(scores, variant)
+    for variant in factors.variants(scores):
+        here = factors.select(scores, variant)
         for model in cells.models(settings, here):
             yield variant, model, here[here["model"] == model]
 
@@ -321,12 +322,12 @@ def _column(length: int) -> str:
 def _full_set_obstacle(
     settings: Settings, variant: tuple[str, str], scores: pd.DataFrame
 ) -> str | None:
-    return cells.obstacle(
+    return factors.obstacle(
         settings,
         variant,
         scores,
-        needle_lang=cells.LANGUAGES,
-        haystack_lang=cells.HAYSTACKS,
+        needle_lang=factors.LANGUAGES,
+        haystack_lang=factors.HAYSTACKS,
         position=POSITIONS,
     )
 
@@ -342,7 +343,7 @@ def compared_with_table1(
     name = settings.get("published", {}).get(model, "")
     length = int(scores["length"].iloc[0])
     number = publications.lookup(published, "table1", name, _column(length))
-    obstacle = _full_set_obstacle(settings, cells.variants(scores)[0], scores)
+    obstacle = _full_set_obstacle(settings, factors.variants(scores)[0], scores)
     return cells.compared(cell, number, obstacle)
 
 
@@ -362,20 +363,10 @@ def _average_obstacle(
 
 
 def _printed(published: pd.DataFrame, table: str, name: str) -> list[tuple[str, dict[str, object]]]:
-    """(column, row of the tidy table) of a line of the paper's table, in its order."""
-    found = published[
-        (published["table"] == table)
-        & (published["row"] == name)
-        & (published["source"] == "paper")
-    ]
+    """`cells.printed`, with the variant that the paper's numbers are of."""
     return [
-        (
-            row.column,
-            _labels(cells.PAPER_VARIANT)
-            | {"source": "published", "value": row.value, "n": row.n}
-            | {"published": row.value, "published_n": row.n},
-        )
-        for row in found.itertuples()
+        (column, _labels(factors.PAPER_VARIANT) | cell)
+        for column, cell in cells.printed(published, table, name)
     ]
 
 
@@ -399,15 +390,6 @@ def _printed_pair(
     ]
 
 
-def _not_run(
-    published: pd.DataFrame, table: str, settings: Settings, scores: pd.DataFrame
-) -> list[str]:
-    """The lines of the paper's table whose model has no scores of ours."""
-    run = {settings.get("published", {}).get(model, "") for model in set(scores["model"])}
-    lines = dict.fromkeys(published.loc[published["table"] == table, "row"])
-    return [line for line in lines if line.rsplit("/", 1)[0] not in run]
-
-
 def _frame(
     rows: Sequence[Mapping[str, object]],
     labels: Sequence[str],
@@ -415,9 +397,5 @@ def _frame(
     *,
     compared: bool = True,
 ) -> pd.DataFrame:
-    import pandas as pd
-
     comparison = COMPARISON if compared else ()
-    frame = pd.DataFrame(rows, columns=[*VARIANT, *labels, *MEASURES, *extra, *comparison])
-    counts = [name for name in frame.columns if name.startswith("n_") or name.endswith("_n")]
-    return frame.astype(dict.fromkeys(("n", *counts), "Int64"))
+    return cells.frame(rows, [*VARIANT, *labels, *MEASURES, *extra, *comparison])

@@ -6,55 +6,30 @@ Below each number stands its interval, and below that the paper's number in ital
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from needlework import latex
-from needlework.benchmarks.mlneedle import cells, table_data
-from needlework.benchmarks.mlneedle.cells import Settings
+from needlework import latex, tabular
+from needlework.benchmarks.mlneedle import factors, table_data
+from needlework.cells import length_label
+from needlework.tabular import Body, Row, Table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Row = Mapping[str, Any]
-Body = list[Sequence[str] | None]
-
-LEGEND = (
-    r"In brackets: 95\% intervals over questions. In italics: the paper's numbers, and whether our "
-    "interval covers them ($=$), lies below ($<$) or above them ($>$), or that this cannot be told "
-    "($?$; the CSV says why)."
-)
-INTERVALS = r"In brackets: 95\% intervals over questions."
-MARKS = {"covers": "=", "below": "<", "above": ">"}
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of this benchmark.
-
-    `function(data, published, settings)` makes the tidy table, from the scores of all models or, for
-    `source="ceilings"`, from rows (lang, n, n_survived). `layout(table, title)` makes LaTeX of it.
-    """
-
-    title: str
-    source: Literal["scores", "ceilings"]
-    function: Callable[[pd.DataFrame, pd.DataFrame, Settings], pd.DataFrame]
-    layout: Callable[[pd.DataFrame, str], str]
 
 
 def table1(table: pd.DataFrame, title: str) -> str:
     """Models down, lengths across; underlined: at least 75% of the baseline."""
     fixed = ["claimed_length", "effective_length", "baseline"]
     columns = _columns(table["column"], fixed)
-    shortest = cells.length_label(min((int(c) for c in columns if c.isdigit()), default=0))
+    shortest = length_label(min((int(c) for c in columns if c.isdigit()), default=0))
     shown = dict.fromkeys(columns, _numeral)
     shown |= dict.fromkeys(fixed[:2], partial(_tokens, none=f"$<${shortest}"))
     body: Body = []
     for _, lines in _blocks(table, ["model", "source"]):
         row = {str(line["column"]): line for line in lines}
-        body += _lines(_name(lines[0], table), row, columns, shown, digits=3)
+        body += tabular.lines(_name(lines[0], table), row, columns, shown, digits=3)
     heads = {"claimed_length": "Claimed", "effective_length": "Effective", "average": "Avg."}
     return latex.table(
         [
@@ -65,7 +40,9 @@ def table1(table: pd.DataFrame, title: str) -> str:
         columns="l" + "c" * len(columns),
         caption=f"{latex.escape(title)}.",
         label="tab:mlneedle-table1",
-        note=r"Underlined: at least 75\% of the baseline. " + LEGEND + _missing(table, "column"),
+        note=r"Underlined: at least 75\% of the baseline. "
+        + tabular.LEGEND
+        + _missing(table, "column"),
         wide=True,
     )
 
@@ -84,9 +61,9 @@ def table2(table: pd.DataFrame, title: str) -> str:
 
 
 def _matrix(lines: Sequence[Row], table: pd.DataFrame, title: str) -> str:
-    needles = cells.languages(str(line["needle_lang"]) for line in lines)
+    needles = factors.languages(str(line["needle_lang"]) for line in lines)
     body: Body = []
-    for haystack in cells.languages(str(line["haystack_lang"]) for line in lines):
+    for haystack in factors.languages(str(line["haystack_lang"]) for line in lines):
         row = {
             str(line["needle_lang"]): line
             for line in lines
@@ -94,17 +71,23 @@ def _matrix(lines: Sequence[Row], table: pd.DataFrame, title: str) -> str:
             and (line["length"] == "average" or line["source"] == "published")
         }
         shown = dict.fromkeys(needles, _numeral)
-        body += _lines(latex.escape(haystack), row, needles, shown, digits=2)
+        body += tabular.lines(latex.escape(haystack), row, needles, shown, digits=2)
     name = _name(lines[0], table)
     ours = [line for line in lines if line["length"] == "average"]
-    counted = f" Averaged over the context lengths, $n$ = {_range(ours)} a cell." if ours else ""
+    counted = (
+        f" Averaged over the context lengths, $n$ = {tabular.spread(ours)} a cell." if ours else ""
+    )
     return latex.table(
         [[r"$H \backslash N$", *map(latex.escape, needles)]],
         body,
         columns="l" + "c" * len(needles),
         caption=f"{latex.escape(title)}: {name}.",
-        label=f"tab:mlneedle-table2-{_slug(str(lines[0]['model']))}",
-        note=r"$H$: haystack, $N$: needle." + counted + " " + LEGEND + _missing_of(ours),
+        label=f"tab:mlneedle-table2-{tabular.slug(str(lines[0]['model']))}",
+        note=r"$H$: haystack, $N$: needle."
+        + counted
+        + " "
+        + tabular.LEGEND
+        + tabular.missing(ours),
         wide=True,
     )
 
@@ -118,14 +101,14 @@ def pairs(table: pd.DataFrame, title: str) -> str:
         row = {str(line["column"]): line for line in lines}
         if lines[0]["role"] == "delta":
             name = r"$\Delta$ second $-$ first"
-            body += _lines(name, row, columns, dict.fromkeys(columns, _signed), digits=3)
+            body += tabular.lines(name, row, columns, dict.fromkeys(columns, _signed), digits=3)
             if lines[0]["source"] == "ours":
                 body[-1:] = [
                     [r"\quad McNemar's $p$", *(_p(row.get(column)) for column in columns)],
                     None,
                 ]
         else:
-            body += _lines(_name(lines[0], table), row, columns, shown, digits=3)
+            body += tabular.lines(_name(lines[0], table), row, columns, shown, digits=3)
     models = table[table["role"] != "delta"] if len(table) else table
     return latex.table(
         [
@@ -135,8 +118,8 @@ def pairs(table: pd.DataFrame, title: str) -> str:
         body or [["no pair was run", *[""] * len(columns)]],
         columns="l" + "c" * len(columns),
         caption=f"{latex.escape(title)}.",
-        label=f"tab:mlneedle-{_slug(title)}",
-        note=LEGEND + _missing(models, "column"),
+        label=f"tab:mlneedle-{tabular.slug(title)}",
+        note=tabular.LEGEND + _missing(models, "column"),
         wide=True,
     )
 
@@ -144,40 +127,40 @@ def pairs(table: pd.DataFrame, title: str) -> str:
 def existence(table: pd.DataFrame, title: str) -> str:
     """Models and lengths down; needle present, absent, and the mean of both across."""
     kinds = ["present", "absent", "balanced"]
-    every = _rows(table[(table["length"] == "all") & (table["needle"] != "balanced")])
+    every = tabular.records(table[(table["length"] == "all") & (table["needle"] != "balanced")])
     body: Body = []
     for _, lines in _blocks(table, ["model", "length"]):
         row = {str(line["needle"]): line for line in lines}
         length = str(lines[0]["length"])
         label = f"{_name(lines[0], table)} & {'all' if length == 'all' else _heading(length)}"
-        body += _lines(label, row, kinds, dict.fromkeys(kinds, _numeral), digits=3, labels=2)
+        body += tabular.lines(label, row, kinds, dict.fromkeys(kinds, _numeral), digits=3, labels=2)
     return latex.table(
         [["Model", "Length", "Needle present", "Needle absent", "Mean of both"]],
         body or [["no existence prompts", *[""] * 4]],
         columns="llccc",
         caption=f"{latex.escape(title)}.",
         label="tab:mlneedle-existence",
-        note=f"$n$ = {_range(_rows(table))} a cell. " + INTERVALS + _missing_of(every),
+        note=tabular.counted(tabular.records(table)) + tabular.INTERVALS + tabular.missing(every),
     )
 
 
 def closed_book(table: pd.DataFrame, title: str) -> str:
     """Models down, languages across, without passages and with the needle alone."""
-    langs = ["all", *cells.languages(set(table["needle_lang"]) - {"all"})]
+    langs = ["all", *factors.languages(set(table["needle_lang"]) - {"all"})]
     names = {"closed_book": "no passage", "baseline": "needle alone"}
-    every = _rows(table[table["needle_lang"] == "all"])
+    every = tabular.records(table[table["needle_lang"] == "all"])
     body: Body = []
     for _, lines in _blocks(table, ["model", "column"]):
         row = {str(line["needle_lang"]): line for line in lines}
         label = f"{_name(lines[0], table)} & {names[str(lines[0]['column'])]}"
-        body += _lines(label, row, langs, dict.fromkeys(langs, _numeral), digits=2, labels=2)
+        body += tabular.lines(label, row, langs, dict.fromkeys(langs, _numeral), digits=2, labels=2)
     return latex.table(
         [["Model", "Passages", *map(latex.escape, langs)]],
         body or [["no closed-book prompts", *[""] * (len(langs) + 1)]],
         columns="ll" + "c" * len(langs),
         caption=f"{latex.escape(title)}.",
         label="tab:mlneedle-closed-book",
-        note=f"$n$ = {_range(_rows(table))} a cell. " + INTERVALS + _missing_of(every),
+        note=tabular.counted(tabular.records(table)) + tabular.INTERVALS + tabular.missing(every),
         wide=True,
     )
 
@@ -191,7 +174,7 @@ def translation_ceiling(table: pd.DataFrame, title: str) -> str:
             _numeral(row, 3),
             f"[{float(row['ci_low']):.3f}, {float(row['ci_high']):.3f}]",
         ]
-        for row in _rows(table)
+        for row in tabular.records(table)
     ]
     return latex.table(
         [["Language", "$n$", "Survived", r"95\% interval"]],
@@ -202,42 +185,11 @@ def translation_ceiling(table: pd.DataFrame, title: str) -> str:
     )
 
 
-def _lines(
-    label: str,
-    row: Mapping[str, Row],
-    columns: Sequence[str],
-    shown: Mapping[str, Callable[[Row, int], str]],
-    *,
-    digits: int,
-    labels: int = 1,
-) -> Body:
-    """The lines of one block: numbers, intervals, the paper's numbers; then a little space.
-
-    `label` fills the first `labels` columns.
-    """
-    pad = [""] * (labels - 1)
-    source = next(iter(row.values())).get("source", "ours")
-    if source == "published":
-        numbers = [_italic(shown[c](row[c], digits)) if c in row else "--" for c in columns]
-        return [[rf"\textit{{{label}}} (paper)", *numbers], None]
-    lines: Body = [[label, *(shown[c](row[c], digits) if c in row else "--" for c in columns)]]
-    intervals = [_interval(row[c], digits) if c in row else "" for c in columns]
-    if any(intervals):
-        lines.append(["", *pad, *intervals])
-    paper = [_paper(row[c], shown[c], digits) if c in row else "" for c in columns]
-    if any(paper):
-        lines.append([r"\quad\textit{paper}", *pad, *paper])
-    return [*lines, None]
-
-
 def _numeral(row: Row, digits: int) -> str:
-    value = float(row["value"])
-    if math.isnan(value):
-        return "--"
-    number = f"{value:.{digits}f}"
     share = row.get("share_of_baseline", math.nan)
     kept = share is not None and float(share) >= 0.75 - 1e-12
-    return rf"\underline{{{number}}}" if kept else number
+    number = tabular.numeral(row, digits)
+    return rf"\underline{{{number}}}" if kept and number != "--" else number
 
 
 def _signed(row: Row, digits: int) -> str:
@@ -249,32 +201,7 @@ def _tokens(row: Row, digits: int, none: str) -> str:
     value = float(row["value"])
     if math.isnan(value):
         return "--"
-    return cells.length_label(int(value)) if value else none
-
-
-def _interval(row: Row, digits: int) -> str:
-    low, high = float(row["ci_low_clustered"]), float(row["ci_high_clustered"])
-    if math.isnan(low):
-        return ""
-    ends = (f"{end:.{digits}f}".replace("0.", ".", 1).replace("-", "$-$") for end in (low, high))
-    return rf"{{\scriptsize[{', '.join(ends)}]}}"
-
-
-def _paper(row: Row, shown: Callable[[Row, int], str], digits: int) -> str:
-    value = row.get("published", math.nan)
-    if value is None or math.isnan(float(value)):
-        return ""
-    number = _italic(shown({"value": value}, digits))
-    # Lengths in tokens are not estimates: they are only set side by side.
-    return number + ("" if value > 1 or not value else rf"\textsuperscript{{${_mark(row)}$}}")
-
-
-def _mark(row: Row) -> str:
-    return MARKS.get(row["comparison"], "?")
-
-
-def _italic(text: str) -> str:
-    return text if text.startswith("$") else rf"\textit{{{text}}}"
+    return length_label(int(value)) if value else none
 
 
 def _p(row: Row | None) -> str:
@@ -284,14 +211,10 @@ def _p(row: Row | None) -> str:
     return "$<$0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _rows(table: pd.DataFrame) -> list[Row]:
-    return table.to_dict("records")
-
-
 def _blocks(table: pd.DataFrame, by: Sequence[str]) -> list[tuple[object, list[Row]]]:
     """The rows of each group of `by`, variants apart, in the table's order."""
     keys = ["question_lang", "retrieval", *by]
-    return [(key, _rows(group)) for key, group in table.groupby(keys, sort=False)]
+    return [(key, tabular.records(group)) for key, group in table.groupby(keys, sort=False)]
 
 
 def _columns(found: Iterable[str], fixed: Sequence[str]) -> list[str]:
@@ -301,7 +224,7 @@ def _columns(found: Iterable[str], fixed: Sequence[str]) -> list[str]:
 
 
 def _heading(column: str) -> str:
-    return cells.length_label(int(column)) if column.isdigit() else column.capitalize()
+    return length_label(int(column)) if column.isdigit() else column.capitalize()
 
 
 def _name(row: Row, table: pd.DataFrame) -> str:
@@ -320,59 +243,27 @@ def _name(row: Row, table: pd.DataFrame) -> str:
 
 def _counts(table: pd.DataFrame, column: str, columns: Sequence[str]) -> list[str]:
     ours = table[table["source"] == "ours"]
-    return [_range(_rows(ours[ours[column] == name])) for name in columns]
-
-
-def _range(rows: Iterable[Row]) -> str:
-    """The smallest and largest n of these rows, as one number where they are the same."""
-    counts = sorted({int(str(row["n"])) for row in rows if str(row["n"]).isdigit()})
-    if not counts:
-        return ""
-    ends = [_count(count) for count in (counts[0], counts[-1])]
-    return ends[0] if counts[0] == counts[-1] else "--".join(ends)
-
-
-def _count(count: int) -> str:
-    return f"{count:,}".replace(",", "{,}")
+    return [tabular.spread(tabular.records(ours[ours[column] == name])) for name in columns]
 
 
 def _missing(table: pd.DataFrame, column: str) -> str:
-    """`_missing_of` the rows that hold all answers of a model."""
-    return _missing_of(_rows(table[(table["source"] == "ours") & (table[column] == "average")]))
-
-
-def _missing_of(rows: Sequence[Row]) -> str:
-    """A sentence on the answers that were skipped, failed or cut, where there are any."""
-    words = {
-        "n_skipped": "were skipped (longer than the model's context)",
-        "n_error": "failed",
-        "n_cut": "were cut at the token limit",
-    }
-    counts = {key: sum(int(row[key]) for row in rows) for key in words}
-    found = [f"{_count(counts[key])} {words[key]}" for key in words if counts[key]]
-    return f" Of all answers {', '.join(found)}." if found else ""
-
-
-def _slug(text: str) -> str:
-    return "-".join("".join(c if c.isalnum() else " " for c in text.lower()).split())
+    """`tabular.missing` of the rows that hold all answers of a model."""
+    return tabular.missing(
+        tabular.records(table[(table["source"] == "ours") & (table[column] == "average")])
+    )
 
 
 TABLES: dict[str, Table] = {
-    "table1": Table("Accuracy by context length", "scores", table_data.table1, table1),
-    "table2": Table(
-        "Accuracy by needle and haystack language", "scores", table_data.table2, table2
-    ),
-    "table3": Table("Base and instruction-tuned models", "scores", table_data.table3, pairs),
-    "table4": Table("Greedy decoding and sampling", "scores", table_data.table4, pairs),
+    "table1": Table("Accuracy by context length", table_data.table1, table1),
+    "table2": Table("Accuracy by needle and haystack language", table_data.table2, table2),
+    "table3": Table("Base and instruction-tuned models", table_data.table3, pairs),
+    "table4": Table("Greedy decoding and sampling", table_data.table4, pairs),
     "existence": Table(
-        "Existence accuracy with and without the needle", "scores", table_data.existence, existence
+        "Existence accuracy with and without the needle", table_data.existence, existence
     ),
-    "closed_book": Table(
-        "Accuracy without passages", "scores", table_data.closed_book, closed_book
-    ),
+    "closed_book": Table("Accuracy without passages", table_data.closed_book, closed_book),
     "translation_ceiling": Table(
         "Gold answers that survive translation",
-        "ceilings",
         table_data.translation_ceiling,
         translation_ceiling,
     ),

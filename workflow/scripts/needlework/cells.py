@@ -1,0 +1,201 @@
+"""From scores to cells: which answers count, their mean, its certainty, and the paper's number beside it.
+
+What the tables and figures of all benchmarks share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from needlework import published as publications
+from needlework import stats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# What every cell of every table says beside its labels.
+MEASURES = (
+    "value",
+    "n",
+    "se",
+    "ci_low",
+    "ci_high",
+    "n_questions",
+    "ci_low_clustered",
+    "ci_high_clustered",
+    "n_skipped",
+    "n_error",
+    "n_cut",
+)
+COMPARISON = ("published", "published_n", "comparison")
+
+
+class Settings(TypedDict, total=False):
+    """What the tables and figures of any benchmark need to know of a run.
+
+    models: all models, in the order of rows and colours. published: model to its name in the paper's
+    numbers. setup: the run's values of the settings that move the paper's numbers.
+    """
+
+    models: Sequence[str]
+    published: Mapping[str, str]
+    setup: Mapping[str, object]
+
+
+def models(settings: Settings, scores: pd.DataFrame) -> list[str]:
+    """The models that have scores, in the run's order, then any others by name."""
+    present = set(scores["model"])
+    listed = [model for model in settings.get("models", ()) if model in present]
+    return listed + sorted(present.difference(listed))
+
+
+def length_label(length: int) -> str:
+    """4096 as "4K"; other lengths in full; 0 as "baseline"."""
+    if length == 0:
+        return "baseline"
+    return f"{length // 1024}K" if length % 1024 == 0 else f"{length:,}"
+
+
+def judged(scores: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Which answers were given: a skipped or failed request tells nothing of a model."""
+    reasons = scores["finish_reason"].to_numpy(dtype=object)
+    value = scores["value"].to_numpy(dtype=np.float64)
+    return (reasons != "skipped") & (reasons != "error") & ~np.isnan(value)
+
+
+def lost(scores: pd.DataFrame) -> dict[str, int]:
+    """How many requests were skipped or failed, and how many answers cut at the token limit."""
+    reasons = scores["finish_reason"].to_numpy(dtype=object)
+    return {
+        "n_skipped": int((reasons == "skipped").sum()),
+        "n_error": int((reasons == "error").sum()),
+        "n_cut": int((reasons == "length").sum()),
+    }
+
+
+def measure(scores: pd.DataFrame, strata: str | None = None) -> dict[str, float | int]:
+    """MEASURES of these scores; the mean of the means of `strata` (a column) where one is named.
+
+    Answers that were never given are counted apart and are in no mean.
+    """
+    given = judged(scores)
+    estimate = stats.estimate(
+        scores["value"].to_numpy()[given],
+        scores["example_id"].to_numpy()[given],
+        None if strata is None else scores[strata].to_numpy()[given],
+        seed=("estimate",),
+    )
+    return {**asdict(estimate), **lost(scores)}
+
+
+def summarise(scores: pd.DataFrame, by: Sequence[str], strata: str | None = None) -> pd.DataFrame:
+    """One row a group of `by`, with MEASURES, in the order in which the groups come."""
+    import pandas as pd
+
+    rows = []
+    for key, group in scores.groupby(list(by), sort=False):
+        labels: tuple[Hashable, ...] = key if isinstance(key, tuple) else (key,)
+        rows.append({**dict(zip(by, labels, strict=True)), **measure(group, strata)})
+    return pd.DataFrame(rows, columns=[*by, *MEASURES])
+
+
+def compared(
+    cell: Mapping[str, float | int],
+    number: publications.Number | None,
+    obstacle: str | None,
+) -> dict[str, object]:
+    """COMPARISON of a cell with a published number, by the interval over questions.
+
+    A mean that lacks answers is a mean of other prompts: it is not compared.
+    """
+    missing = cell["n_skipped"] + cell["n_error"]
+    if missing > 0:
+        obstacle = f"{missing:,} answers are missing"
+    return {
+        "published": None if number is None else number.value,
+        "published_n": None if number is None else number.n,
+        "comparison": publications.compare(
+            float(cell["value"]),
+            float(cell["ci_low_clustered"]),
+            float(cell["ci_high_clustered"]),
+            None if number is None else number.value,
+            obstacle,
+        ),
+    }
+
+
+def differences(setup: Mapping[str, object], paper: Mapping[str, object]) -> list[str]:
+    """Where a run's settings are not the paper's, in words; those that `paper` lacks do not matter."""
+    return [
+        f"{key} is {_plain(value)}, in the paper {_plain(paper[key])}"
+        for key, value in setup.items()
+        if key in paper and value != paper[key]
+    ]
+
+
+def _plain(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def printed(published: pd.DataFrame, table: str, row: str) -> list[tuple[str, dict[str, object]]]:
+    """(column, cell) of a row of the paper's table, in its order, for tables of ours."""
+    found = published[
+        (published["table"] == table) & (published["row"] == row) & (published["source"] == "paper")
+    ]
+    return [
+        (
+            line.column,
+            {"source": "published", "value": line.value, "n": line.n}
+            | {"published": line.value, "published_n": line.n},
+        )
+        for line in found.itertuples()
+    ]
+
+
+def not_run(
+    published: pd.DataFrame, table: str, settings: Settings, scores: pd.DataFrame
+) -> list[str]:
+    """The rows `<model>` or `<model>/...` of the paper's table whose model has no scores of ours."""
+    run = {settings.get("published", {}).get(model, "") for model in set(scores["model"])}
+    lines = dict.fromkeys(published.loc[published["table"] == table, "row"])
+    return [line for line in lines if line.rsplit("/", 1)[0] not in run]
+
+
+def frame(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.DataFrame:
+    """A tidy table of these columns; counts are whole numbers, missing where there are none."""
+    import pandas as pd
+
+    table = pd.DataFrame(rows, columns=list(columns))
+    counts = [name for name in table.columns if name.startswith("n_") or name.endswith("_n")]
+    return table.astype(dict.fromkeys(("n", *counts), "Int64"))
+
+
+def ordered(
+    data: pd.DataFrame,
+    settings: Settings,
+    *by: str,
+    order: Mapping[str, Sequence[str]] | None = None,
+) -> pd.DataFrame:
+    """Rows in the order of the run's models, then of `by`: by value, or as `order` lists a column's.
+
+    A column `source` is added, "ours", where there is none.
+    """
+    listed = list(settings.get("models", ()))
+    models = [*listed, *sorted(set(data["model"]).difference(listed))]
+    order = {**(order or {}), "model": models}
+
+    def rank(column: pd.Series) -> pd.Series:
+        places = order.get(str(column.name))
+        if places is None:
+            return column
+        return column.map({name: i for i, name in enumerate(places)}).astype("float64")
+
+    data = data.sort_values(["model", *by], key=rank, kind="stable").reset_index(drop=True)
+    if "source" not in data:
+        data.insert(data.columns.get_loc("model") + 1, "source", "ours")
+    return data

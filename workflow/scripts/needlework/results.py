@@ -1,0 +1,31 @@
+"""The rows that a table or figure is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from needlework.records import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def result_rows(needs: str, files: Sequence[str], factors: Mapping[str, str]) -> pd.DataFrame:
+    """The rows of `files` in one frame, by what a result needs (`benchmarks.contract.Result`).
+
+    Of instances, the columns task, example_id, n_tokens and the benchmark's `factors`, without the
+    prompts; they and token counts get the column `tokenizer`.
+    """
+    import pandas as pd
+
+    frames = []
+    for file in files:
+        if needs == "instances":
+            columns = ["task", "example_id", "n_tokens", *factors]
+            frames.append(read_table(file, columns).to_pandas())
+            frames[-1]["tokenizer"] = Path(file).parent.name
+        else:
+            frames.append(read_table(file).to_pandas())
+    return pd.concat(frames, ignore_index=True)
