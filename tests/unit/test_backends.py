@@ -67,7 +67,7 @@ def test_an_identity_is_json_and_names_the_code(name: str) -> None:
 
 def test_oracle_and_empty() -> None:
     asked = [request(references=["Ada", "Bo"]), request(references=["Cy"])]
-    assert answer(load_backend("oracle", {}), *asked) == ["Ada", "Cy"]
+    assert answer(load_backend("oracle", {}), *asked) == ["Ada, Bo", "Cy"]
     assert answer(load_backend("empty", {}), *asked) == ["", ""]
 
 

@@ -1,7 +1,7 @@
 """A reader without a neural network: it answers with the sentence that overlaps the question most.
 
-It sees what a model sees, the text of the question and of the passages, and nothing of which
-passage is the needle. It needs no download and reads millions of tokens a second, so a demo and a
+It sees what a model sees, the text of the question and of all that may hold the answer, and nothing of
+which passage is the needle. It needs no download and reads millions of tokens a second, so a demo and a
 test can run the whole workflow with answers that are right for a reason.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 from needlework.backends.base import Answer, Backend, Request
 from needlework.codedigest import code_digest
 
-PASSAGE_ROLES = ("needle", "distractor")
+PASSAGE_ROLES = ("needle", "distractor", "haystack")
 
 # The question's weight that one sentence must cover for the reader to say that the answer is there.
 EXISTENCE_COVERAGE = 0.4

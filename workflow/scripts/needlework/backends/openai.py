@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from needlework.backends.base import Answer, Backend, Request, sample_seed
 from needlework.endpoints import api_key, excerpt, may_pass, seconds, shown_url
 from needlework.errors import UserError
+from needlework.generation import request_key
+from needlework.openai_batches import Batches, Endpoint, Limits, Line
+from needlework.openai_protocol import MALFORMED, TOO_LONG, message_of, read_completion
 
 logger = logging.getLogger("needlework")
 
@@ -24,18 +27,6 @@ FAILURES_IN_A_ROW = 20
 
 # Statuses that say nothing of one request: the key, the money or the model's name is wrong.
 _HOPELESS = {401, 402, 404}
-
-# How endpoints say that a prompt is too long: OpenAI, vLLM, TGI, Mistral, llama.cpp, Anthropic,
-# Gemini and SGLang.
-_TOO_LONG = re.compile(
-    r"context_length_exceeded|exceed_context_size|(maximum|available|model's) context (length|size)"
-    r"|longer than the (maximum )?model|maximum model length|prompt is too long"
-    r"|`inputs` tokens \+|exceeds the maximum number of tokens",
-    re.IGNORECASE,
-)
-
-# Why an answer ended: the protocol's own words, Together's and Mistral's.
-_REASONS = {"stop": "stop", "eos": "stop", "length": "length", "model_length": "length"}
 
 
 class _Retry(Exception):
@@ -52,6 +43,9 @@ class OpenAI(Backend):
     `chat` sends each prompt as a user's message, and the endpoint puts it into its chat template;
     without it the prompt is sent as it is, to be completed. `concurrency` requests are under way at
     once, each for at most `timeout` seconds. The fields in `request` go into every request.
+
+    `batch` sends them in files instead, through the endpoint's batch API, and waits for the answers;
+    what was submitted stands in `<journal>/batches/<model>`.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -65,6 +59,8 @@ class OpenAI(Backend):
         self._shown = False
         self._answered = False
         self._failures = 0
+        self._batches: Batches | None = None
+        self._expected = False
 
     def identity(self) -> Mapping[str, Any]:
         """The model and what it is asked for, wherever it is served."""
@@ -98,6 +94,14 @@ class OpenAI(Backend):
         loop = self._runner.get_loop()
         self._slots = asyncio.Semaphore(config["concurrency"])
         self._hopeless: asyncio.Future[str] = loop.create_future()
+        if config.get("batch"):
+            self._batches = self._batch_api()
+
+    def expect(self, requests: Iterable[Request]) -> None:
+        """All that `generate` will be asked: batches are filled from it."""
+        if self._batches is not None:
+            self._batches.expect(map(self._line, requests))
+            self._expected = True
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
         """The answers in order, each as soon as it and those before it are known.
@@ -109,6 +113,9 @@ class OpenAI(Backend):
             self._shown = True
             how = "a user's message" if self.config["chat"] else "raw text"
             logger.info("The first prompt, sent as %s:\n%s", how, batch[0].prompt)
+        if self._batches is not None:
+            yield from self._collect(batch)
+            return
         loop = self._runner.get_loop()
         tasks = [loop.create_task(self._answer(request)) for request in batch]
         try:
@@ -132,10 +139,46 @@ class OpenAI(Backend):
 
     def close(self) -> None:
         """Close the connections."""
+        if self._batches is not None:
+            self._batches.close()
         if self._client is not None:
             self._runner.run(self._client.close())
             self._client = None
         self._runner.close()
+
+    # In batches
+
+    def _batch_api(self) -> Batches:
+        config = self.config
+        endpoint = Endpoint(
+            self._client,
+            self._runner.run,
+            path="/v1/chat/completions" if config["chat"] else "/v1/completions",
+            headers=self._headers,
+            timeout=config["timeout"],
+            clean=self._clean,
+        )
+        return Batches(
+            endpoint,
+            Path(config["journal"]) / "batches" / config["model"],
+            Limits(**config["batch_limits"]),
+            where=self._where,
+            address=self._address,
+            chat=config["chat"],
+        )
+
+    def _collect(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        if not self._expected:
+            self._batches.expect(map(self._line, batch))
+        for request in batch:
+            yield self._batches.answer(self._key(request))
+
+    def _line(self, request: Request) -> Line:
+        return Line(self._key(request), self._body(request), request.n_tokens)
+
+    def _key(self, request: Request) -> str:
+        """The request's key in the journal of answers."""
+        return request_key(self.identity(), request.prompt, request.sample, request.max_new_tokens)
 
     # One request
 
@@ -209,17 +252,19 @@ class OpenAI(Backend):
                 error.response.headers,
                 error.response.text,
             )
-        if self._secret:
-            # A server may say it back, even in an answer.
-            content = content.replace(self._secret, "***")
+        content = self._clean(content)
         if status != 200:
             return self._refused(status, headers.get("Retry-After", ""), content)
         try:
-            answer = _read(json.loads(content), chat)
-        except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
+            answer = read_completion(json.loads(content), chat)
+        except MALFORMED:
             raise _Retry(f"the response is no completion: {excerpt(content, '')}") from None
         self._answered, self._failures = True, 0
         return answer
+
+    def _clean(self, content: str) -> str:
+        """What a server wrote, without the key: it may say that back, even in an answer."""
+        return content.replace(self._secret, "***") if self._secret else content
 
     async def _wait_for_the_rate(self) -> None:
         loop = self._runner.get_loop()
@@ -228,10 +273,10 @@ class OpenAI(Backend):
 
     def _refused(self, status: int, retry_after: str, content: str) -> Answer:
         """What a status other than 200 means. Raises _Retry where another attempt may help."""
-        said = f"status {status}: {excerpt(_message(content), '')}"
+        said = f"status {status}: {excerpt(message_of(content), '')}"
         if status in _HOPELESS or "insufficient_quota" in content:
             return self._give_up(f"{self._address} answers with {said}")
-        if _TOO_LONG.search(content) and status < 500:
+        if TOO_LONG.search(content) and status < 500:
             return Answer("", "skipped", error=said)
         if may_pass(status):
             raise _Retry(said, seconds(retry_after))
@@ -252,50 +297,6 @@ class OpenAI(Backend):
         if not self._hopeless.done():
             self._hopeless.set_result(why.rstrip("."))
         return Answer("", error=why)
-
-
-def _read(body: Any, chat: bool) -> Answer:
-    """The answer in a response. Raises LookupError, TypeError or AttributeError where it is none."""
-    choice = body["choices"][0]
-    if chat:
-        message = choice["message"]
-        text = message.get("content")
-        if text is None:
-            # What a model says that refuses; or nothing, when it thought until the limit.
-            text = message.get("refusal") or ""
-    else:
-        text = choice["text"]
-    if not isinstance(text, str):
-        raise TypeError
-    reason = choice["finish_reason"]
-    if reason not in _REASONS:
-        return Answer("", error=excerpt(f"the answer was ended with {reason!r}: {text}", ""))
-    usage = body.get("usage") or {}
-    return Answer(
-        text,
-        _REASONS[reason],
-        prompt_tokens=_count(usage, "prompt_tokens"),
-        cached_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens"),
-        completion_tokens=_count(usage, "completion_tokens"),
-        reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
-    )
-
-
-def _count(counts: Any, name: str) -> int | None:
-    """One of the counts, if the endpoint gives it as one."""
-    found = counts.get(name) if isinstance(counts, dict) else None
-    return found if type(found) is int and 0 <= found < 2**31 else None
-
-
-def _message(content: str) -> str:
-    """What an endpoint says in an error's body, which is JSON of one of several shapes, or is not."""
-    try:
-        body = json.loads(content)
-    except (ValueError, RecursionError):
-        return content
-    error = body.get("error", body) if isinstance(body, dict) else body
-    message = error.get("message") if isinstance(error, dict) else error
-    return message if isinstance(message, str) else content
 
 
 BACKEND = OpenAI

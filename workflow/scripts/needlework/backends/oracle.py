@@ -1,4 +1,4 @@
-"""The oracle: it sees the references and answers with the first.
+"""The oracle: it sees the references and answers with all of them.
 
 Where it does not score 1.0, construction or scoring is wrong.
 """
@@ -13,19 +13,19 @@ from needlework.codedigest import code_digest
 
 
 class Oracle(Backend):
-    """Answers with the first reference."""
+    """Answers with the references: a task may ask for one of them or for all."""
 
     def identity(self) -> Mapping[str, Any]:
         """The code alone."""
         return {"backend": "oracle", "code": code_digest("needlework/backends/oracle.py")}
 
     def depends_on(self, request: Request) -> list[str]:
-        """The reference that it reads."""
-        return list(request.references[:1])
+        """The references that it reads."""
+        return list(request.references)
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-        """The first reference of each request."""
-        return (Answer(request.references[0]) for request in batch)
+        """The references of each request, on one line."""
+        return (Answer(", ".join(request.references)) for request in batch)
 
 
 BACKEND = Oracle
