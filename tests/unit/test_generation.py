@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import time
 import tracemalloc
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,8 +19,9 @@ import pytest
 from needlework.backends.base import Answer, Request
 from needlework.backends.lexical import Lexical
 from needlework.backends.oracle import Oracle
+from needlework.backends.replay import Replay
 from needlework.errors import UserError
-from needlework.generation import InstanceRequests, generate, request_key
+from needlework.generation import InstanceRequests, generate, merge, request_key
 from needlework.journal import Journal
 from needlework.prompt import Span, literal
 from needlework.records import GENERATIONS, instances_schema, read_table, write_table
@@ -176,6 +178,70 @@ def test_lengths_choose_the_instances(requests: InstanceRequests) -> None:
     assert {r.instance_id for r in requests} == expected and len(expected) == 16
 
 
+def test_prompts_are_sent_so_that_neighbours_share_most(requests: InstanceRequests) -> None:
+    requests.samples = 2
+    sent = list(requests)
+    prompts = [request.prompt for request in sent]
+    assert prompts == sorted(prompts) and len(set(prompts)) == 24
+    assert [request.sample for request in sent] == [0, 1] * 24
+    assert [r.instance_id for r in sent] == [r.instance_id for r in requests]
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_shards_change_no_byte(requests: InstanceRequests, tmp_path: Path, n: int) -> None:
+    """All of them share a journal, as the jobs of a model do."""
+    requests.samples = 2
+    whole = generate(requests, Watched(), Journal(tmp_path / "whole"))
+    write_table(whole, tmp_path / "whole.parquet", inputs=requests.files)
+    files, asked = [], Counter()
+    for shard in range(n):
+        backend = Watched()
+        part = InstanceRequests(requests.files, documents(), samples=2, shard=(shard, n))
+        with Journal(tmp_path / "j") as journal:
+            table = generate(part, backend, journal, known=part.known())
+        assert part.known() == requests.known() and len(part.known()) == 48
+        assert abs(table.num_rows - 48 / n) <= 2
+        files.append(tmp_path / f"made.{shard}-of-{n}.parquet")
+        write_table(table, files[-1])
+        asked += backend.asked
+    write_table(merge(files), tmp_path / "merged.parquet", inputs=requests.files)
+    assert set(asked.values()) == {1} and asked.keys() == requests.known()
+    merged = tmp_path / "merged.parquet"
+    assert merged.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
+def test_a_shard_of_a_replay_is_no_shard_of_its_file(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    lines = [json.dumps({"instance_id": r.instance_id, "text": "a"}) for r in requests]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    part = InstanceRequests(requests.files, documents(), shard=(1, 3))
+    backend = Replay({"answers": tmp_path / "a.jsonl"})
+    table = generate(part, backend, Journal(tmp_path / "j"), known=part.known())
+    assert 6 <= table.num_rows <= 10
+
+
+@pytest.mark.parametrize("shard", [(2, 2), (-1, 2), (0, 0)])
+def test_there_is_no_such_shard(shard: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="there is no shard"):
+        InstanceRequests([], {}, shard=shard)
+
+
+def test_failures_of_all_shards_count_together(requests: InstanceRequests, tmp_path: Path) -> None:
+    files = []
+    for shard in range(3):
+        part = InstanceRequests(requests.files, documents(), shard=(shard, 3))
+        files.append(tmp_path / f"made.{shard}-of-3.parquet")
+        with Journal(tmp_path / "j") as journal:
+            write_table(generate(part, Failing(), journal, max_failed=3), files[-1])
+    assert merge(files, max_failed=3).num_rows == 24
+    with pytest.raises(UserError, match=r"3 requests failed in all .*-of-3") as error:
+        merge(files, max_failed=2)
+    for file in files:
+        failed = "error" in read_table(file)["finish_reason"].to_pylist()
+        assert (file.name in str(error.value)) == failed
+
+
 def test_equal_prompts_are_asked_once_and_answered_in_each_row(tmp_path: Path) -> None:
     table = instances(1)
     twin = table.set_column(0, "instance_id", pa.array(["f" * 64]))
@@ -252,24 +318,43 @@ def test_what_was_answered_before_a_crash_is_kept(
     backend.broken = True
     with Journal(tmp_path / "j") as journal, pytest.raises(RuntimeError, match="the engine died"):
         generate(requests, backend, journal, batch_size=50)
-    assert len(Journal(tmp_path / "j").load()) == 3
+    sent = [request.n_tokens for request in requests]
+    before = min(sent.index(size) for size in Failing.bad)
+    assert len(Journal(tmp_path / "j").load()) == before > 0
     assert backend.closes == 1
 
 
-def test_a_slow_model_is_journalled_within_its_batch(
-    requests: InstanceRequests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_answer_is_on_the_disk_before_its_batch_is_done(
+    requests: InstanceRequests, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("needlework.generation.SYNC_SECONDS", 0.0)
-    finished = []
-
-    class Peeking(Lexical):
+    class Patient(Lexical):
         def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-            for answer in super().generate(batch):
-                finished.append(len(Journal(tmp_path / "j").load()))
+            for finished, answer in enumerate(super().generate(batch)):
+                end = time.monotonic() + 10
+                while len(Journal(tmp_path / "j").load()) < finished:
+                    assert time.monotonic() < end, f"{finished} were answered"
+                    time.sleep(0.001)
                 yield answer
 
-    generate(requests, Peeking({}), Journal(tmp_path / "j"), batch_size=50)
-    assert finished == list(range(24))
+    generate(requests, Patient({}), Journal(tmp_path / "j"), batch_size=50)
+
+
+def test_a_full_disk_stops_the_model(requests: InstanceRequests, tmp_path: Path) -> None:
+    class Full(Journal):
+        def append(self, records: Iterable[Mapping[str, object]]) -> None:
+            if list(records):
+                raise UserError("the journal cannot be written")
+
+    class Slow(Watched):
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            for answer in super().generate(batch):
+                time.sleep(0.02)
+                yield answer
+
+    backend = Slow()
+    with pytest.raises(UserError, match="cannot be written"):
+        generate(requests, backend, Full(tmp_path / "j"), batch_size=1)
+    assert backend.closes == 1 and backend.asked.total() < 10
 
 
 def test_lone_surrogates_of_a_model_do_no_harm(requests: InstanceRequests, tmp_path: Path) -> None:
@@ -349,6 +434,8 @@ def test_memory_holds_a_batch_and_not_all_prompts(tmp_path: Path) -> None:
     assert peak < 20_000_000, "100 prompts of 1 MB each"
 
 
+# Jobs that are killed, or run at once
+
 JOB = """
 import sys, time
 from pathlib import Path
@@ -414,3 +501,24 @@ def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(tmp_path: Path)
     assert (killed / "answers.parquet").read_bytes() == (
         undisturbed / "answers.parquet"
     ).read_bytes()
+
+
+@pytest.mark.slow
+def test_two_jobs_of_a_model_at_once_give_what_one_gives(tmp_path: Path) -> None:
+    """On one journal, started together, so that most requests are under way twice."""
+    table = instances(200)
+    ids = pa.array([f"{n:064x}" for n in range(200)])
+    folders = [tmp_path / name for name in ("one", "two", "alone")]
+    for folder in folders:
+        folder.mkdir()
+        write_table(table.set_column(0, "instance_id", ids), folder / "instances.parquet")
+    (folders[1] / "journal").symlink_to(folders[0] / "journal")
+    jobs = [start_job(folder, pause=0.005, batch=16) for folder in folders]
+    assert [job.wait(60) for job in jobs] == [0, 0, 0]
+    one, two, alone = ((folder / "answers.parquet").read_bytes() for folder in folders)
+    assert one == two == alone
+    assert len(list((folders[0] / "journal").iterdir())) == 2
+    keys = Counter(record["key"] for record in Journal(folders[0] / "journal").records())
+    assert len(keys) == 200 and keys.total() > 200, "they did not run at once"
+    assert start_job(folders[0]).wait(60) == 0
+    assert len(list((folders[0] / "journal").iterdir())) == 2, "a third job asked again"

@@ -6,12 +6,19 @@ import os
 import signal
 import subprocess
 import time
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 import yaml
 
+from needlework.journal import Journal
+from needlework.records import read_table
 from needlework.seeding import rng
+from openai_server import OpenAIServer, Reply, completion
 from runs import ROOT, Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kill")]
@@ -81,3 +88,140 @@ def test_a_run_that_is_killed_again_and_again_ends_like_an_undisturbed_one(tmp_p
     assert found.keys() == expected.keys()
     assert [name for name in expected if found[name] != expected[name]] == []
     assert killed.would_run(*arguments) == {}
+
+
+# What a model's endpoint sees of it
+
+CONCURRENCY, SAMPLES, DELAY = 4, 16, 0.04
+ANSWERS = "results/generations/served/mlneedle.parquet"
+
+
+class Endpoint(OpenAIServer):
+    """Answers with the prompt's end and the seed, each after a while; counts what it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reply = self.answer
+
+    def answer(self, number: int, body: Mapping[str, Any]) -> Reply:
+        said = completion(body, f"{body['messages'][-1]['content'][-40:]} {body['seed']}")
+        return Reply(said.body, delay=DELAY)
+
+    def asked(self, first: int = 0) -> Counter[tuple[str, int]]:
+        """How often each request came, from number `first` on. The seed tells samples apart."""
+        received = self.received[first:]
+        return Counter((r.body["messages"][-1]["content"], r.body["seed"]) for r in received)
+
+
+def served(url: str, folder: Path) -> list[str]:
+    """The arguments of a run of one model behind the endpoint."""
+    config = {
+        "run": {"models": ["served"]},
+        "models": {
+            "served": {
+                "backend": "openai",
+                "tokenizer": "words",
+                "context": 4096,
+                "name": "made",
+                "base_url": url,
+                "key_env": None,
+                "concurrency": CONCURRENCY,
+                "samples": SAMPLES,
+            }
+        },
+        "benchmarks": {
+            "mlneedle": {
+                "needle_languages": ["en"],
+                "haystack_languages": ["en"],
+                "lengths": [512],
+                "tasks": ["exact"],
+                "comparisons": {"instruction_tuning": [], "decoding": []},
+            }
+        },
+    }
+    folder.mkdir()
+    (folder / "served.yaml").write_text(yaml.safe_dump(config))
+    # The other test unlocks the folder, as a user does; here that would double the time.
+    return ["--configfile", str(folder / "served.yaml"), "--nolock", "--", ANSWERS]
+
+
+def kill_while_it_asks(
+    workflow: Workflow, arguments: list[str], server: Endpoint, victim: str, seconds: float
+) -> None:
+    """Run until the model is asked, and so many seconds more; then SIGKILL the victim."""
+    before = len(server.received)
+    snakemake = psutil.Popen(
+        workflow.command(*arguments),
+        cwd=workflow.root,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        end = time.monotonic() + 120
+        while len(server.received) == before:
+            assert snakemake.poll() is None and time.monotonic() < end, "nothing was asked"
+            time.sleep(0.01)
+        (job,) = (
+            process
+            for process in snakemake.children(recursive=True)
+            if "generate_answers" in " ".join(process.cmdline())
+        )
+        time.sleep(seconds)
+        if victim == "job":
+            job.kill()
+            assert snakemake.wait(60) == 1
+        elif victim == "snakemake":
+            snakemake.kill()
+        else:
+            os.killpg(snakemake.pid, signal.SIGKILL)
+        snakemake.wait()
+        gone, left = psutil.wait_procs([job], timeout=10)
+        assert not left, f"the job outlived {victim}"
+    finally:
+        for process in (snakemake, job):
+            if process.is_running():
+                process.kill()
+
+
+def test_no_finished_request_is_sent_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """21 kills while the model answers: of the job, of Snakemake, and of both at once.
+
+    At most what was under way is sent again: `CONCURRENCY` requests, and as many that were answered
+    within the few milliseconds that an answer's way to the disk takes.
+    """
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with Endpoint() as server, Endpoint() as other:
+        killed = Workflow(ROOT, tmp_path / "killed")
+        arguments = served(server.url, killed.directory)
+        killed.run(*arguments[:-2], "--until", "build_instances", *arguments[-2:])
+        for trial in range(21):
+            seen, first = server.asked(), len(server.received)
+            victim = ("job", "snakemake", "both")[trial % 3]
+            seconds = rng("kill", "asking", trial).uniform(0, 0.4)
+            kill_while_it_asks(killed, arguments, server, victim, seconds)
+            again = server.asked(first).keys() & seen.keys()
+            assert len(again) <= 2 * CONCURRENCY, f"after trial {trial}, of {victim}"
+        left = len(server.received)
+        killed.run(*arguments)
+        assert len(server.received) > left, "the last kill came too late"
+
+        undisturbed = Workflow(ROOT, tmp_path / "undisturbed")
+        undisturbed.run(*served(other.url, undisturbed.directory))
+        assert server.asked().keys() == other.asked().keys()
+        assert set(other.asked().values()) == {1}
+        assert server.asked().total() <= other.asked().total() + 21 * CONCURRENCY
+
+        keys = Counter(
+            record["key"]
+            for record in Journal(killed.directory / "journal/generations/served").records()
+        )
+        assert set(keys.values()) == {1} and len(keys) == len(other.asked())
+        assert read_table(killed.directory / ANSWERS).num_rows == len(keys)
+        made, expected = (w.directory / ANSWERS for w in (killed, undisturbed))
+        assert made.read_bytes() == expected.read_bytes()
+
+        told = len(server.received)
+        (killed.directory / ANSWERS).unlink()
+        killed.run(*arguments)
+        assert len(server.received) == told and made.read_bytes() == expected.read_bytes()

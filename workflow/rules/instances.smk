@@ -29,6 +29,34 @@ rule build_instances:
         "../scripts/build_instances.py"
 
 
+rule count_tokens:
+    input:
+        instances=lambda w: files.instances(w.benchmark, files.text_tokenizer),
+        corpora=lambda w: files.document_inputs(w.benchmark, files.text_tokenizer)[
+            "corpora"
+        ],
+        documents=lambda w: files.documents(w.benchmark, files.text_tokenizer),
+    output:
+        "results/token_counts/{benchmark}/{tokenizer}.parquet",
+    log:
+        "logs/count_tokens/{benchmark}/{tokenizer}.log",
+    benchmark:
+        "benchmarks/count_tokens/{benchmark}/{tokenizer}.tsv"
+    conda:
+        "../../envs/instances.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
+    params:
+        tokenizer=lambda w: config["tokenizers"][w.tokenizer],
+        factors=lambda w: list(files.plan(w.benchmark).FACTORS),
+        code=code_digest("count_tokens.py"),
+    message:
+        "Counting the prompts of {wildcards.benchmark} in {wildcards.tokenizer}"
+    script:
+        "../scripts/count_tokens.py"
+
+
 rule describe_prompts:
     input:
         lambda w: files.instances(w.benchmark, w.tokenizer),

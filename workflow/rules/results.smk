@@ -1,9 +1,9 @@
 # The benchmarks' tables and figures. Each is a target of its own: `mlneedle_table1`, `oneruler_figure3` ...
 
 for name in config["run"]["benchmarks"]:
-    plan, own = files.plan(name), files.settings(name)
+    plan = files.plan(name)
 
-    for table, result in plan.tables(own).items():
+    for table, result in files.results(name, "tables").items():
 
         rule:
             name:
@@ -42,7 +42,7 @@ for name in config["run"]["benchmarks"]:
             script:
                 "../scripts/make_table.py"
 
-    for figure, result in plan.figures(own).items():
+    for figure, result in files.results(name, "figures").items():
 
         rule:
             name:

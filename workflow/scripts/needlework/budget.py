@@ -22,19 +22,28 @@ def line(index: int, text: str) -> str:
 
 
 class LineCosts:
-    """What passages add to a prompt in which each stands on a numbered line of its own, in tokens."""
+    """What passages add to a prompt in which each stands on a line of its own, in tokens.
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._count = tokenizer.count
+    `line(index, text)` is how a passage's line is written; `stub` is a short text in whose neighbourhood
+    all others are measured: it begins as they do.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, line: Callable[[int, str], str] = line, stub: str = "a"
+    ) -> None:
+        self._count, self._line = tokenizer.count, line
+        self.stub = line(0, stub)
+        self._stub = stub
         self._costs: dict[str, int] = {}
+        self._ends: dict[tuple[str, str], int] = {}
         self._labels = np.zeros(1, dtype=np.int64)
 
     @cached_property
     def _neighbour(self) -> int:
-        return self._count("\n" + line(0, "a"))
+        return self._count("\n" + self.stub)
 
     def text(self, text: str) -> int:
-        """The cost of a line "[0] text" with its line's end. Each text is tokenized once."""
+        """The cost of a line with its line's end (and the number 0). Each text is tokenized once."""
         cost = self._costs.get(text)
         if cost is None:
             cost = self._costs[text] = self.fragment(text)
@@ -42,7 +51,20 @@ class LineCosts:
 
     def fragment(self, text: str) -> int:
         """As `text`, not remembered: for cut passages."""
-        return self._count(f"\n{line(0, text)}\n{line(0, 'a')}") - self._neighbour
+        return self._count(f"\n{self._line(0, text)}\n{self.stub}") - self._neighbour
+
+    def last(self, text: str, after: str) -> int:
+        """What a text costs more than the stub where it is the last line and `after` follows.
+
+        A line's last characters and what follows can be one token, so this is another cost than that
+        of a line between lines. Each text is tokenized once.
+        """
+        key = (after, text)
+        cost = self._ends.get(key)
+        if cost is None:
+            found = self._count(f"\n{self._line(0, text)}{after}")
+            cost = self._ends[key] = found - self._count(f"\n{self.stub}{after}")
+        return cost
 
     def texts(self, texts: Sequence[str]) -> np.ndarray:
         """The costs of several lines: int64, one a text."""
@@ -52,7 +74,9 @@ class LineCosts:
         """Entry k: what the numbers of lines 0..k-1 cost beyond as many zeros; k = 0..n."""
         while len(self._labels) <= n:
             size = 2 * len(self._labels) + 64
-            extra = [self._count("\n" + line(i, "a")) - self._neighbour for i in range(size)]
+            extra = [
+                self._count("\n" + self._line(i, self._stub)) - self._neighbour for i in range(size)
+            ]
             self._labels = np.concatenate([[0], np.cumsum(extra)])
         return self._labels[: n + 1]
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 import pyarrow as pa
@@ -16,12 +18,9 @@ import pyarrow.compute as pc
 from needlework.backends.base import Answer, Backend, Request
 from needlework.errors import UserError
 from needlework.journal import Journal, Record
+from needlework.ordering import Prompts, cut
 from needlework.progress import progress
-from needlework.prompt import Span
 from needlework.records import GENERATIONS, read_table
-
-# A slow model's answers reach the disk at least this often, whatever the batch.
-SYNC_SECONDS = 1.0
 
 COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
 
@@ -30,20 +29,15 @@ class InstanceRequests(Iterable[Request]):
     """The requests of instance files, each instance asked `samples` times.
 
     With `lengths`, only the instances whose factor `length` is among them or 0 (no haystack): models
-    that share a tokenizer share instance files, and may want different lengths of them.
+    that share a tokenizer share instance files, and may want different lengths of them. With `shard`
+    (i, n), only the i-th (from 0) of n parts.
 
-    Every iteration reads the files again, one at a time, and renders nothing by itself, so memory
-    holds one file's spans and never the prompts.
+    They come in the order in which neighbours share the longest prefix (`ordering`), whatever the
+    files' order, and parts are cut where neighbours share least. The files are read once. Memory holds
+    the prompts as references to their spans, 4 bytes each, and never their texts.
     """
 
-    COLUMNS = (
-        "instance_id",
-        "task",
-        "prompt",
-        "references",
-        "max_new_tokens",
-        "n_tokens",
-    )
+    COLUMNS = ("instance_id", "task", "references", "max_new_tokens", "n_tokens")
 
     def __init__(
         self,
@@ -52,23 +46,55 @@ class InstanceRequests(Iterable[Request]):
         *,
         samples: int = 1,
         lengths: Collection[int] | None = None,
+        shard: tuple[int, int] = (0, 1),
     ) -> None:
-        self.files, self.documents, self.samples = files, documents, samples
+        if not 0 <= shard[0] < shard[1]:
+            raise ValueError(f"there is no shard {shard[0]} of {shard[1]}")
+        self.files, self.documents, self.samples, self.shard = files, documents, samples, shard
         self.lengths = None if lengths is None else pa.array({0, *lengths}, pa.int32())
 
     def __iter__(self) -> Iterator[Request]:
-        for file in self.files:
-            if self.lengths is None:
-                table = read_table(file, self.COLUMNS)
-            else:
-                table = read_table(file, [*self.COLUMNS, "length"])
-                wanted = pc.is_in(table["length"], value_set=self.lengths)
-                table = table.filter(wanted).drop_columns("length")
-            for batch in table.to_batches(max_chunksize=64):
-                for row in batch.to_pylist():
-                    row["spans"] = [Span(**span) for span in row.pop("prompt")]
-                    for sample in range(self.samples):
-                        yield Request(sample=sample, documents=self.documents, **row)
+        places = self._places
+        for first in range(0, len(places), 64):
+            some = places[first : first + 64]
+            for place, row in zip(some, self._rows.take(some).to_pylist(), strict=True):
+                spans = self._prompts[place]
+                for sample in range(self.samples):
+                    yield Request(sample=sample, spans=spans, documents=self.documents, **row)
+
+    def known(self) -> set[tuple[str, int]]:
+        """The (instance_id, sample) of the requests of all shards."""
+        names = self._rows["instance_id"].to_pylist()
+        return {(name, sample) for name in names for sample in range(self.samples)}
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """The places of this shard's instances among all that were read, in the order of sending."""
+        order = self._prompts.order(self.documents)
+        shard, n = self.shard
+        tokens = self._rows["n_tokens"].to_numpy()[order.places]
+        return [order.places[place] for place in cut(tokens, order.shared, n)[shard]]
+
+    @property
+    def _rows(self) -> pa.Table:
+        """All that a request needs but its prompt, in the order of the files."""
+        return self._read[0]
+
+    @property
+    def _prompts(self) -> Prompts:
+        return self._read[1]
+
+    @cached_property
+    def _read(self) -> tuple[pa.Table, Prompts]:
+        columns = [*self.COLUMNS, "prompt"] + ["length"] * (self.lengths is not None)
+        prompts, rows = Prompts(), []
+        for file in progress(self.files, desc="instances", unit="file"):
+            table = read_table(file, columns)
+            if self.lengths is not None:
+                table = table.filter(pc.is_in(table["length"], value_set=self.lengths))
+            prompts.add(table["prompt"])
+            rows.append(table.select(self.COLUMNS))
+        return pa.concat_tables(rows).combine_chunks(), prompts
 
 
 def request_key(
@@ -94,13 +120,15 @@ def generate(
     context: int | None = None,
     batch_size: int = 256,
     max_failed: int = 0,
+    known: Set[tuple[str, int]] | None = None,
 ) -> pa.Table:
     """The model's answers, one row a request (schema GENERATIONS), by instance_id and sample.
 
     What the journal holds is taken from there; the backend is loaded only if something is missing,
-    gets that in batches in the order of `requests`, and each answer is in the journal when its batch
-    is done. `requests` is iterated twice, first for the keys and then for the missing prompts, so it
-    must not be an iterator. Requests with the same key are asked once.
+    gets that in batches in the order of `requests`, and each answer goes into the journal as soon as
+    the backend gives it. `requests` is iterated twice, first for the keys and then for the missing
+    prompts, so it must not be an iterator. Requests with the same key are asked once. `known` are the
+    (instance_id, sample) of the whole benchmark, where `requests` are a shard of it.
 
     A prompt of more than `context` tokens (None: no limit), or of more than the backend takes with
     its chat template, is `skipped`. A request that fails is `error` in the table. Both stay out of
@@ -123,7 +151,8 @@ def generate(
         rows.append((request.instance_id, request.sample, key))
         if context is not None and request.n_tokens > context:
             outcomes[key] = _skipped(request.n_tokens, context)
-    known = {(instance, sample) for instance, sample, _ in rows}
+    if known is None:
+        known = {(instance, sample) for instance, sample, _ in rows}
     asked = {(instance, sample) for instance, sample, key in rows if key not in outcomes}
     backend.check(known, asked)
 
@@ -153,24 +182,60 @@ def _ask(
 ) -> dict[str, Record]:
     """The outcomes of the requests whose keys are `missing`; finished ones are in the journal."""
     outcomes: dict[str, Record] = {}
-    fresh: list[Record] = []
-    synced = time.monotonic()
+    writer = _Writer(journal)
     try:
         backend.load()
         answers = _answers(requests, keys, missing, backend, batch_size)
         for key, answer in progress(answers, desc="answers", total=len(missing), unit="prompt"):
             outcomes[key] = _outcome(answer)
             if answer.error is None:
-                fresh.append({"key": key, **outcomes[key]})
-            if len(fresh) >= batch_size or time.monotonic() - synced > SYNC_SECONDS:
-                journal.append(fresh)
-                fresh, synced = [], time.monotonic()
+                writer.put({"key": key, **outcomes[key]})
     finally:
         try:
-            journal.append(fresh)
+            writer.close()
         finally:
             backend.close()
     return outcomes
+
+
+class _Writer:
+    """Appends records to a journal while the work goes on.
+
+    It syncs without a pause, each time whatever has come meanwhile. So a record is on the disk within
+    two syncs, some milliseconds, and nothing waits for the disk.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._queue: SimpleQueue[Record | None] = SimpleQueue()
+        self._failure: BaseException | None = None
+        self._thread = Thread(target=self._run, name="journal", daemon=True)
+        self._thread.start()
+
+    def put(self, record: Record) -> None:
+        """Append a record soon. Raises what appending an earlier one raised."""
+        if self._failure is not None:
+            raise self._failure
+        self._queue.put(record)
+
+    def close(self) -> None:
+        """Return when all is on the disk. Raises what appending raised."""
+        self._queue.put(None)
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        last = False
+        try:
+            while not last:
+                records = [self._queue.get()]
+                while not self._queue.empty():
+                    records.append(self._queue.get())
+                last = records[-1] is None
+                self._journal.append(record for record in records if record is not None)
+        except BaseException as error:  # for the thread that does the work
+            self._failure = error
 
 
 def _answers(
@@ -227,3 +292,22 @@ def _refuse_failures(outcomes: Sequence[Record], max_failed: int) -> None:
             f"allows; the first: {errors[0]}. The other answers are in the journal: correct the cause "
             "and run again."
         )
+
+
+def merge(files: Sequence[str | Path], max_failed: int = 0) -> pa.Table:
+    """The answers of all shards of a benchmark, in the rows and the order that `generate` gives of it.
+
+    Raises UserError where more than `max_failed` requests failed in all shards together.
+    """
+    tables = [read_table(file) for file in files]
+    errors = [pc.sum(pc.equal(table["finish_reason"], "error")).as_py() or 0 for table in tables]
+    if sum(errors) > max_failed:
+        failed = [str(file) for file, count in zip(files, errors, strict=True) if count]
+        raise UserError(
+            f"{sum(errors)} requests failed in all shards, more than `max_failed: {max_failed}` allows: "
+            f"delete {', '.join(failed)} and run again, and they are asked again."
+        )
+    merged = pa.concat_tables(tables).sort_by(
+        [("instance_id", "ascending"), ("sample", "ascending")]
+    )
+    return merged.combine_chunks().cast(GENERATIONS)

@@ -7,10 +7,11 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from needlework.benchmarks.contract import Result, Search
 from needlework.config import lengths_of
+from needlework.corpora.languages import folder_languages
 from needlework.engine_arguments import answer_arguments, gpus
 from needlework.registry import Source, load_registry
 
@@ -20,21 +21,54 @@ ROOT = Path(__file__).resolve().parents[3]
 class Corpus(NamedTuple):
     """Where a corpus comes from: the module that reads it, and the source and its part.
 
-    Instead of a source, `resources` are files of this repository, with the language for `{lang}`.
+    `files` are the patterns of its files, with the language for `{lang}`: of a corpus without a source
+    in resources/sample, of one that has languages of the user's own in the folder that
+    `sources.<source>.folder` names. A package holds the languages of `packaged`.
     """
 
     reader: str
     source: str | None = None
     part: str | None = None
-    resources: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    packaged: tuple[str, ...] = ()
+
+
+# What ONERULER has of a language, in the embedded sample and in a user's folder.
+_BOOKS = ("{lang}/book.txt", "{lang}/sentences.json")
+_NOUNS = ("nouns.tsv",)
+_WORDS = ("{lang}/words.csv",)
+_PROMPTS = ("{lang}/niah.json", "{lang}/cwe.txt")
+
+
+def _in_sample(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"oneruler/{pattern}" for pattern in patterns)
 
 
 _CORPORA = {
     "mlqa": Corpus("mlqa", "mlqa"),
+    "mlqa_passages": Corpus("titled", "mlqa"),
     "xquad": Corpus("xquad", "xquad"),
+    "xquad_passages": Corpus("titled", "xquad"),
     "mmarco": Corpus("mmarco", "mmarco"),
-    "sample_questions": Corpus("sample", resources=("sample/*.json",)),
-    "sample_passages": Corpus("sample", resources=("sample/*.json",)),
+    "sample_questions": Corpus("sample", files=("*.json",)),
+    "sample_passages": Corpus("sample", files=("*.json",)),
+    "nq_open": Corpus("nq_open", "lost-in-the-middle", "oracle"),
+    "nq_open_released": Corpus("nq_open", "lost-in-the-middle", "documents"),
+    "nq_open_released_passages": Corpus("nq_open", "lost-in-the-middle", "documents"),
+    "nq_open_retrieved": Corpus("nq_open", "lost-in-the-middle", "retrieval"),
+    "nq_open_retrieved_passages": Corpus("nq_open", "lost-in-the-middle", "retrieval"),
+    "wikipedia": Corpus("wikipedia", "wikipedia"),
+    "key_value_75": Corpus("key_value", "lost-in-the-middle", "key_value_75"),
+    "key_value_140": Corpus("key_value", "lost-in-the-middle", "key_value_140"),
+    "key_value_300": Corpus("key_value", "lost-in-the-middle", "key_value_300"),
+    "oneruler_books": Corpus("oneruler", "oneruler", "books", _BOOKS),
+    "oneruler_nouns": Corpus("oneruler", "oneruler", "nouns", _NOUNS),
+    "oneruler_words": Corpus("oneruler", "oneruler", "words", _WORDS, packaged=("en",)),
+    "oneruler_prompts": Corpus("oneruler", "oneruler", "prompts", _PROMPTS),
+    "sample_books": Corpus("oneruler", files=_in_sample(_BOOKS)),
+    "sample_nouns": Corpus("oneruler", files=_in_sample(_NOUNS)),
+    "sample_words": Corpus("oneruler", files=_in_sample(_WORDS)),
+    "sample_prompts": Corpus("oneruler", files=_in_sample(_PROMPTS)),
 }
 
 
@@ -84,19 +118,23 @@ class Layout:
     def corpus_sources(self, corpus: str, lang: str) -> list[str]:
         """The files that a corpus table is read from."""
         own = _CORPORA[corpus]
-        if own.source is None:
-            return [
-                str(path)
-                for pattern in own.resources
-                for path in sorted(Path(resource(".")).glob(pattern.format(lang=lang)))
-            ]
+        folder = resource("sample") if own.source is None else self._folder(own.source)
+        if own.source is None or lang in folder_languages(folder):
+            patterns = [pattern.format(lang=lang) for pattern in own.files]
+            return [str(file) for each in patterns for file in sorted(Path(folder).glob(each))]
+        if lang in own.packaged:
+            return []
         files = self.sources[own.source].of(lang, own.part)
         return [f"results/sources/{file.id}" for file in files]
+
+    def _folder(self, source: str) -> str | None:
+        """The folder of a user's own languages of a source."""
+        return self.config["sources"].get(source, {}).get("folder")
 
     def corpus_settings(self, corpus: str) -> dict[str, Any]:
         """What a corpus table depends on besides its files; how much was fetched is not part of it."""
         own = self.config["sources"].get(_CORPORA[corpus].source, {})
-        return {key: value for key, value in own.items() if key != "prefix_mb"}
+        return {key: value for key, value in own.items() if key not in ("prefix_mb", "folder")}
 
     def corpus_reader(self, corpus: str) -> str:
         """The name of the module in needlework/corpora that reads a corpus."""
@@ -309,9 +347,21 @@ class Layout:
         """The paper's numbers."""
         return resource(f"published/{benchmark}.csv")
 
+    @property
+    def text_tokenizer(self) -> str:
+        """The tokenizer whose prompts are the texts that are counted in all tokenizers."""
+        run = self.config["run"]
+        return run["tokenizers"][0] if run["tokenizers"] else self.tokenizer(run["models"][0])
+
+    def results(self, benchmark: str, kind: Literal["tables", "figures"]) -> dict[str, Result]:
+        """The tables or figures that this configuration fills: one tokenizer is not compared."""
+        found = getattr(self.plan(benchmark), kind)(self.settings(benchmark))
+        several = len(self.tokenizers) > 1
+        return {name: r for name, r in found.items() if several or r.needs != "token_counts"}
+
     def tables(self, benchmark: str) -> list[str]:
         """Every table of a benchmark, and what its prompts are like."""
-        names = self.plan(benchmark).tables(self.settings(benchmark))
+        names = self.results(benchmark, "tables")
         return [
             *[f"results/tables/{benchmark}/{n}.{x}" for n in names for x in ("csv", "tex")],
             *[f"results/tables/{benchmark}/prompts-{t}.csv" for t in self.tokenizers],
@@ -319,7 +369,7 @@ class Layout:
 
     def figures(self, benchmark: str) -> list[str]:
         """Every figure of a benchmark."""
-        names = self.plan(benchmark).figures(self.settings(benchmark))
+        names = self.results(benchmark, "figures")
         return [
             f"results/figures/{benchmark}/{n}.{x}" for n in names for x in ("svg", "pdf", "png")
         ]

@@ -1,11 +1,14 @@
-"""What the backends that load a model's weights share: how a prompt becomes its tokens."""
+"""What the backends that load a model's weights share: how a prompt becomes its tokens, and messages."""
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
 from needlework.errors import UserError
+
+logger = logging.getLogger("needlework")
 
 
 def read_chat_template(path: str | None, where: str) -> str | None:
@@ -30,6 +33,31 @@ def encode(tokenizer: Any, prompt: str, *, chat: bool, template: str | None) -> 
             tokenize=True,
             return_dict=False,
         )
+    )
+
+
+def warn_if_unpinned(where: str, name: str, revision: str | None) -> None:
+    """Warn where a model of the hub is not pinned: its answers will not be another day's."""
+    if revision is None and not Path(name).is_dir():
+        logger.warning(
+            "%s.revision is not set: the answers are those of the hub's main branch of today.",
+            where,
+        )
+
+
+def unfilled_template(where: str, name: str, error: Exception) -> UserError:
+    """What to raise where no prompt can be put into the chat template of the model `name`."""
+    return UserError(
+        f"{where}: a prompt cannot be put into the chat template of {name}: {reason(error)}. Set "
+        "`chat: false` for a base model, or give `chat_template`."
+    )
+
+
+def not_installed(where: str, error: ImportError) -> UserError:
+    """What to raise where a package is missing that `make setup` installs."""
+    return UserError(
+        f"{where}: the package {error.name!r} is not installed; install requirements/all.txt, or run "
+        "with --use-conda."
     )
 
 

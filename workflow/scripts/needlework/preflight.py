@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
 from needlework.endpoints import api_key
+from needlework.engine_arguments import gpus
+from needlework.errors import UserError
 from needlework.tokenizers import PACKAGES, load_tokenizer
 from needlework.translators.base import check_translator
 
@@ -25,3 +27,28 @@ def check(config: Mapping[str, Any]) -> None:
         tokenizer = config["tokenizers"][name]
         if all(map(find_spec, PACKAGES[tokenizer["kind"]])):
             load_tokenizer(name, tokenizer)
+
+
+def check_gpus(config: Mapping[str, Any], models: Iterable[str], declared: int | None) -> None:
+    """Raise UserError where the job of one of `models` takes more GPUs than this run declares.
+
+    Snakemake would give such a job what is declared, say nothing, and start others beside it.
+    `declared` is the limit of the resource `gpu`, None where there is none. What takes one GPU where
+    there is any runs without as well, or says itself that it cannot.
+    """
+    for name in sorted(models):
+        model = config["models"][name]
+        needed = gpus(model["engine"]) if model["backend"] == "vllm" else 0
+        if declared is None or needed <= max(declared, 1):
+            continue
+        arguments = [
+            f"{key} {model['engine'][key]}"
+            for key in ("tensor_parallel_size", "pipeline_parallel_size")
+            if model["engine"][key] > 1
+        ]
+        raise UserError(
+            f"models.{name}.engine takes {needed} GPUs ({' times '.join(arguments)}), and this run "
+            f"declares {declared} (the resource `gpu`): run with `--resources gpu={needed} downloads=4`, "
+            f"or set `gpu: {needed}` under `resources` in the profile (profiles/default/config.yaml, unless "
+            "you name another), where there are so many; or lower `tensor_parallel_size`."
+        )

@@ -97,6 +97,10 @@ class OpenAI(Backend):
         if config.get("batch"):
             self._batches = self._batch_api()
 
+    def as_sent(self, prompt: str) -> tuple[str, str]:
+        """In words, how the endpoint gets a prompt, and the prompt: its template is its own."""
+        return "as a user's message" if self.config["chat"] else "as raw text", prompt
+
     def expect(self, requests: Iterable[Request]) -> None:
         """All that `generate` will be asked: batches are filled from it."""
         if self._batches is not None:
@@ -111,8 +115,7 @@ class OpenAI(Backend):
         """
         if not self._shown:
             self._shown = True
-            how = "a user's message" if self.config["chat"] else "raw text"
-            logger.info("The first prompt, sent as %s:\n%s", how, batch[0].prompt)
+            logger.info("The first prompt, sent %s:\n%s", *self.as_sent(batch[0].prompt))
         if self._batches is not None:
             yield from self._collect(batch)
             return

@@ -5,12 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from needlework.backends.base import Answer, Backend, Request, sample_seed
 from needlework.errors import UserError
-from needlework.local_models import encode, read_chat_template, reason
+from needlework.local_models import (
+    encode,
+    not_installed,
+    read_chat_template,
+    reason,
+    unfilled_template,
+    warn_if_unpinned,
+)
 from needlework.model_files import weights_identity
 
 logger = logging.getLogger("needlework")
@@ -67,15 +73,8 @@ class Transformers(Backend):
             import torch  # noqa: F401
             from transformers import AutoConfig, AutoTokenizer
         except ImportError as error:
-            raise UserError(
-                f"{self._where}: the package {error.name!r} is not installed; install requirements/"
-                "all.txt, or run with --use-conda."
-            ) from None
-        if self.config["revision"] is None and not Path(self.config["name"]).is_dir():
-            logger.warning(
-                "%s.revision is not set: the answers are those of the hub's main branch of today.",
-                self._where,
-            )
+            raise not_installed(self._where, error) from None
+        warn_if_unpinned(self._where, self.config["name"], self.config["revision"])
         try:
             self._settings = AutoConfig.from_pretrained(self.config["name"], **self._source)
             self._tokenizer = AutoTokenizer.from_pretrained(self.config["name"], **self._source)
@@ -91,11 +90,7 @@ class Transformers(Backend):
         try:
             self._encode("?")
         except Exception as error:  # the template's own
-            raise UserError(
-                f"{self._where}: a prompt cannot be put into the chat template of "
-                f"{self.config['name']}: {reason(error)}. Set `chat: false` for a base model, or give "
-                "`chat_template`."
-            ) from error
+            raise unfilled_template(self._where, self.config["name"], error) from error
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
         """The answers in order, a window at a time."""

@@ -12,7 +12,6 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -20,7 +19,13 @@ from needlework.backends.base import Answer, Backend, Request, sample_seed
 from needlework.engine_arguments import answer_arguments
 from needlework.errors import UserError
 from needlework.guard import descendants, end, start_guard
-from needlework.local_models import encode, read_chat_template, reason
+from needlework.local_models import (
+    encode,
+    read_chat_template,
+    reason,
+    unfilled_template,
+    warn_if_unpinned,
+)
 from needlework.model_files import weights_identity
 
 logger = logging.getLogger("needlework")
@@ -96,19 +101,12 @@ class Vllm(Backend):
             "trust_remote_code": config["trust_remote_code"],
             "enable_lora": config["lora"] is not None,
         }
-        if config["revision"] is None and not Path(config["name"]).is_dir():
-            logger.warning(
-                "%s.revision is not set: the answers are those of the hub's main branch of today.",
-                self.where,
-            )
+        warn_if_unpinned(self.where, config["name"], config["revision"])
         self._read_settings()
         try:
             self._tokens("?")
         except Exception as error:  # the template's own
-            raise UserError(
-                f"{self.where}: a prompt cannot be put into the chat template of {config['name']}: "
-                f"{reason(error)}. Set `chat: false` for a base model, or give `chat_template`."
-            ) from error
+            raise unfilled_template(self.where, config["name"], error) from error
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
         """The answers in order, each as soon as it and those before it are known.

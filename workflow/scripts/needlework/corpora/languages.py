@@ -2,12 +2,73 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+from needlework.errors import UserError
+
 _PAPER = ("en", "de", "es", "zh", "vi", "hi", "ar")
+_XQUAD = (*_PAPER, "el", "ro", "ru", "th", "tr")
+
+_ONERULER = (
+    *(
+        "cs",
+        "da",
+        "de",
+        "en",
+        "es",
+        "fa",
+        "fi",
+        "fr",
+        "hi",
+        "hu",
+        "it",
+        "ja",
+        "ko",
+        "nl",
+        "no",
+        "pl",
+    ),
+    *("pt", "ru", "sr", "st", "sv", "sw", "ta", "uk", "vi", "zh"),
+)
+_ONERULER_SAMPLE = ("en", "fa", "hi", "ko", "ru", "sw", "zh")
 
 CORPUS_LANGUAGES: dict[str, tuple[str, ...]] = {
     "mlqa": _PAPER,
-    "xquad": (*_PAPER, "el", "ro", "ru", "th", "tr"),
+    "mlqa_passages": _PAPER,
+    "xquad": _XQUAD,
+    "xquad_passages": _XQUAD,
     "mmarco": (*_PAPER, "fr", "id", "it", "ja", "nl", "pt", "ru"),
     "sample_questions": _PAPER,
     "sample_passages": _PAPER,
+    "nq_open": ("en",),
+    "nq_open_released": ("en",),
+    "nq_open_released_passages": ("en",),
+    "nq_open_retrieved": ("en",),
+    "nq_open_retrieved_passages": ("en",),
+    "wikipedia": ("en",),
+    "key_value_75": ("en",),
+    "key_value_140": ("en",),
+    "key_value_300": ("en",),
+    "oneruler_books": _ONERULER,
+    "oneruler_nouns": _ONERULER,
+    "oneruler_words": _ONERULER,
+    "oneruler_prompts": _ONERULER,
+    "sample_books": _ONERULER_SAMPLE,
+    "sample_nouns": _ONERULER_SAMPLE,
+    "sample_words": _ONERULER_SAMPLE,
+    "sample_prompts": _ONERULER_SAMPLE,
 }
+
+
+def folder_languages(folder: str | None) -> list[str]:
+    """The languages of a user's folder for ONERULER (`sources.oneruler.folder`): those of its folders.
+
+    UserError where there is no such folder.
+    """
+    if folder is None:
+        return []
+    if not Path(folder).is_dir():
+        raise UserError(f"sources.oneruler.folder: {folder} is no folder: mend the path.")
+    names = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
+    return [name for name in names if re.fullmatch("[a-z0-9]+", name)]

@@ -83,7 +83,7 @@ def not_run(data: pd.DataFrame) -> list[tuple[str, str]]:
     return list(zip(names, PUBLISHED_MARKERS, strict=False))
 
 
-def turn(i: int, n: int, places: int = 0) -> float:
+def turn(i: int, n: int, places: float = 0) -> float:
     """How far line `i` of `n` is moved aside: a little of an axis of so many `places`, or from 0 to 1."""
     return (i - (n - 1) / 2) * 0.012 * (places or 1.2)
 
@@ -95,19 +95,21 @@ def model_lines(
     models: Sequence[str],
     *,
     places: Sequence[Any] | None = None,
+    span: float = 0,
     names: Mapping[str, str] | None = None,
 ) -> None:
     """One line a model over the column `across`, side by side where they would hide each other.
 
     `data` has source, model, cells.MEASURES and, where the paper prints numbers, `published`: ours are
     solid, the paper's dashed in the same colour, or grey where the model was not run. `across` holds
-    `places`, drawn at equal distances, or numbers from 0 to 1. The legend has `names` for models.
+    `places`, drawn at equal distances, or numbers on an axis that is `span` long (0: from 0 to 1). The
+    legend has `names` for models.
     """
     every = looked(data, models)
     x = data[across].map(list(places).index) if places else data[across]
     for i, (model, (colour, marker)) in enumerate(every.items()):
         rows = data[(data["source"] == "ours") & (data["model"] == model)]
-        at = x[rows.index] + turn(i, len(every), len(places) if places else 0)
+        at = x[rows.index] + turn(i, len(every), len(places) if places else span)
         measured(ax, at, rows, colour, marker, names[model] if names else model)
         if "published" in rows and rows["published"].notna().any():
             printed(ax, at, rows["published"], colour, marker, model)
@@ -152,22 +154,25 @@ def printed_level(ax: Axes, value: float, colour: str) -> None:
     ax.axhline(value, color=colour, linestyle=(0, (4, 3)), linewidth=0.8, zorder=1.5)
 
 
-def legend(figure: Figure, panels: Sequence[Axes]) -> None:
-    """One legend above all panels, the paper's lines last."""
+def legend(figure: Figure, panels: Sequence[Axes], *, beside: bool = False) -> None:
+    """One legend above all panels, or beside them, the paper's lines last."""
     found: dict[str, Any] = {}
     for ax in panels:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     ours = [label for label in found if not label.endswith(PAPER)]
     theirs = [label for label in found if label.endswith(PAPER)]
-    beside = [f"{label}{PAPER}" for label in ours if f"{label}{PAPER}" in theirs]
-    labels = [*ours, *beside, *(label for label in theirs if label not in beside)]
+    next_to = [f"{label}{PAPER}" for label in ours if f"{label}{PAPER}" in theirs]
+    labels = [*ours, *next_to, *(label for label in theirs if label not in next_to)]
     if not labels:
+        return
+    handles = [found[label] for label in labels]
+    if beside:
+        figure.legend(handles, labels, loc="outside right upper")
         return
     # Inches: the line and the gaps, then about 0.053 a character of 7-point text.
     each = 0.45 + 0.053 * max(map(len, labels))
     ncols = max(1, min(len(labels), int(float(figure.get_size_inches()[0]) / each)))
-    handles = [found[label] for label in labels]
     figure.legend(handles, labels, loc="outside upper center", ncols=ncols, columnspacing=1.0)
 
 
@@ -193,6 +198,14 @@ def unit_axis(ax: Axes) -> None:
     ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
 
 
+def fitted_axis(ax: Axes, data: pd.DataFrame) -> None:
+    """An accuracy axis around the values, intervals and published numbers of `data`, within 0 and 1."""
+    ends = ("value", "ci_low_clustered", "ci_high_clustered", "published")
+    shown = data[[name for name in ends if name in data]]
+    low, high = shown.min(axis=None), shown.max(axis=None)
+    ax.set_ylim(max(-0.02, low - 0.03), min(1.02, high + 0.03))
+
+
 def footnote(figure: Figure, text: str) -> None:
     """Small print below the figure, wrapped to its width."""
     # At least 21 characters of 6-point text fit into an inch.
@@ -207,7 +220,10 @@ def if_published(data: pd.DataFrame, what: str) -> str:
 
 def counted(data: pd.DataFrame) -> str:
     """How many answers are behind a point, and how many are missing."""
-    words = f"n\u00a0=\u00a0{spread(data['n'])} prompts a point ({spread(data['n_questions'])} questions)."
+    # What has no answer has no point.
+    given = data[data["n"] > 0] if data["n"].any() else data
+    n, questions = spread(given["n"]), spread(given["n_questions"])
+    words = f"n\u00a0=\u00a0{n} prompts a point ({questions} questions)."
     missing = int(data["n_skipped"].sum() + data["n_error"].sum())
     return words + (f" {missing:,} answers skipped or failed." if missing else "")
 

@@ -1,0 +1,194 @@
+"""Build the prompts of every setting of Lost in the Middle for one model: how fast, in what memory and bytes.
+
+    python perf/lost_in_the_middle.py [--small]
+
+2,655 questions among 10, 20 and 30 documents at every index of the paper, its ablations, the open-domain
+case study, closed book and oracle, and 500 key-value examples of 75, 140 and 300 pairs at every index,
+with and without the key before them: in two processes, one slice at a time, as the workflow does. Questions
+are the released ones; documents and pairs are stand-ins of the released size, made of the oracle file
+(`tests/lost_in_the_middle_data.py`), which is taken from a mirror of the sources. Beside it the naive way on
+some of the same prompts: tokenize every prompt as a whole. `--small` takes a tenth, to try the script.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / name) for name in ("workflow/scripts", "perf", "tests")]
+
+import yaml  # noqa: E402
+from machine import describe, peak_memory_mib  # noqa: E402
+
+import lost_in_the_middle_data as data  # noqa: E402
+from needlework.benchmarks.lost_in_the_middle import construct, plan  # noqa: E402
+from needlework.config import validated  # noqa: E402
+from needlework.corpora import key_value, nq_open  # noqa: E402
+from needlework.prompt import Documents, render  # noqa: E402
+from needlework.records import read_table, write_table  # noqa: E402
+from needlework.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
+
+MIRROR = ROOT.parent / "shared" / "mirror"
+TEMPLATES = sorted(str(p) for p in (ROOT / "resources/prompts/lost_in_the_middle").glob("*.txt"))
+PROCESSES = 2
+# The naive way is measured on one prompt of so many.
+NAIVE_EVERY = 200
+
+
+def configuration(small: bool) -> dict:
+    """The paper's settings, with random distractors from other questions."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    config["benchmarks"]["lost_in_the_middle"] = {
+        "random_from": "other_questions",
+        "examples": 50 if small else 500,
+    }
+    return validated(config)["benchmarks"]["lost_in_the_middle"]
+
+
+def tokenizer() -> Tokenizer:
+    """The paper's GPT-3.5-Turbo encoding."""
+    return load_tokenizer("cl100k", {"kind": "tiktoken", "encoding": "cl100k_base"})
+
+
+def corpus(name: str, folder: Path) -> Path:
+    """Where a corpus table is."""
+    return folder / "corpora" / f"{name}.parquet"
+
+
+def read_corpora(folder: Path) -> None:
+    """Read the stand-ins into corpus tables, as the workflow does once."""
+    files = {
+        "nq_open": data.ORACLE,
+        "nq_open_released": data.documents_path(30, 0),
+        "nq_open_retrieved": data.RETRIEVAL,
+    }
+    for name, file in files.items():
+        write_table(nq_open.read_questions(name, folder / file), corpus(name, folder))
+        if name != "nq_open":
+            passages = nq_open.read_passages(name, folder / file)
+            write_table(passages, corpus(f"{name}_passages", folder))
+    for n in plan.RELEASED_PAIRS:
+        pairs = key_value.read(folder / data.pairs_path(n), n)
+        write_table(pairs, corpus(f"key_value_{n}", folder))
+
+
+def build(name: str, folder: Path, small: bool) -> dict:
+    """Build and write a slice; what it took, reading its tables included."""
+    start = time.perf_counter()
+    chosen = plan.settings(configuration(small), name, [])
+    tables = {
+        kind: {lang: read_table(corpus(table, folder)) for table, lang in wanted}
+        for kind, wanted in plan.corpora(chosen).items()
+    }
+    built = construct.build(chosen, tables, TEMPLATES, tokenizer())
+    path = folder / "instances" / f"{name}.parquet"
+    write_table(built.instances, path, page_bytes=1 << 26)
+    n_tokens = built.instances["n_tokens"].to_pylist()
+    return {
+        "seconds": round(time.perf_counter() - start, 1),
+        "prompts": len(n_tokens),
+        "tokens": sum(n_tokens),
+        "bytes": path.stat().st_size,
+        "peak_mib": peak_memory_mib(),
+    }
+
+
+def naive(name: str, folder: Path, small: bool) -> dict:
+    """Tokenize some prompts of a slice as a whole: seconds, tokens, and how many lengths differ."""
+    chosen = plan.settings(configuration(small), name, [])
+    documents = Documents()
+    for wanted in plan.corpora(chosen).values():
+        for table, lang in wanted:
+            documents.add(f"{table}/{lang}", read_table(corpus(table, folder)))
+    rows = read_table(folder / "instances" / f"{name}.parquet", ["prompt", "n_tokens"])
+    rows = rows.take(list(range(0, rows.num_rows, NAIVE_EVERY))).to_pylist()
+    prompts = [render(row["prompt"], documents) for row in rows]
+    count = tokenizer().count
+    start = time.perf_counter()
+    found = [count(prompt) for prompt in prompts]
+    return {
+        "seconds": time.perf_counter() - start,
+        "tokens": sum(found),
+        "prompts": len(found),
+        "wrong": sum(a != row["n_tokens"] for a, row in zip(found, rows, strict=True)),
+    }
+
+
+def in_two_processes(function, names: list[str], *arguments: object) -> list[dict]:
+    """`function` of each slice, in two processes that begin afresh with each."""
+    with ProcessPoolExecutor(PROCESSES, max_tasks_per_child=1) as pool:
+        return list(pool.map(function, names, *([argument] * len(names) for argument in arguments)))
+
+
+def stand_ins(folder: Path, small: bool) -> None:
+    """Make the stand-ins of the released size, or a tenth of it."""
+    if not MIRROR.is_dir():
+        sys.exit(f"{MIRROR} is not there: this measurement needs a mirror of the sources.")
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
+    cl100k = MIRROR / "tokenizers/cl100k_base.tiktoken"
+    (folder / "9b5ad71b2ce5302211f9c61530b329a4922fc6a4").symlink_to(cl100k)
+    oracle = data.read(MIRROR / data.ORACLE)[: 266 if small else None]
+    results = data.retrieval(oracle, 60, distinct=True)
+    data.write(folder / data.ORACLE, oracle)
+    data.write(folder / data.RETRIEVAL, results)
+    data.write(folder / data.documents_path(30, 0), data.documents(results, 30, 0))
+    for n in plan.RELEASED_PAIRS:
+        data.write(folder / data.pairs_path(n), data.pairs(n, 50 if small else 500))
+
+
+def main() -> None:
+    """Measure, and write perf/lost_in_the_middle.json."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--small", action="store_true", help="a tenth; writes nothing")
+    small = parser.parse_args().small
+    names = plan.slices(configuration(small))
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        stand_ins(folder, small)
+        start = time.perf_counter()
+        read_corpora(folder)
+        reading = time.perf_counter() - start
+        start = time.perf_counter()
+        slices = in_two_processes(build, names, folder, small)
+        seconds = time.perf_counter() - start
+        whole = in_two_processes(naive, names, folder, small)
+    total = {key: sum(made[key] for made in slices) for key in slices[0]}
+    tokens, taken = (sum(one[key] for one in whole) for key in ("tokens", "seconds"))
+    result = {
+        "machine": describe(["pyarrow", "tiktoken"]),
+        "processes": PROCESSES,
+        "questions": 266 if small else 2655,
+        "seconds": round(seconds, 1),
+        "seconds_reading_corpora_once": round(reading, 1),
+        "prompts": total["prompts"],
+        "tokens": total["tokens"],
+        "tokens_per_second": round(total["tokens"] / seconds),
+        "peak_mib_a_process": round(max(made["peak_mib"] for made in slices)),
+        "megabytes": round(total["bytes"] / 1e6, 1),
+        "bytes_a_prompt": round(total["bytes"] / total["prompts"]),
+        "limits": {"seconds": 300, "gib": 4, "megabytes": 100},
+        "slices": dict(zip(names, slices, strict=True)),
+        "naive": {
+            "prompts_measured": sum(one["prompts"] for one in whole),
+            "lengths_that_differ": sum(one["wrong"] for one in whole),
+            "seconds_for_all": round(taken / tokens * total["tokens"] / PROCESSES, 1),
+            "ours_is_times_faster": round(
+                taken / tokens * total["tokens"] / sum(made["seconds"] for made in slices), 1
+            ),
+        },
+    }
+    text = json.dumps(result, indent=1)
+    if not small:
+        (ROOT / "perf/lost_in_the_middle.json").write_text(text + "\n", encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

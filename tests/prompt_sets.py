@@ -1,0 +1,163 @@
+"""Sets of prompts as the benchmarks build them, for what orders and caches them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from needlework.benchmarks.mlneedle import construct, plan
+from needlework.corpora import mmarco, sample, xquad
+from needlework.prompt import Documents, Span, literal
+from needlework.records import DISTRACTORS, SPAN
+from needlework.seeding import rng
+from needlework.tokenizers import load_tokenizer, word_starts
+
+ROOT = Path(__file__).resolve().parents[1]
+TEMPLATES = sorted(str(path) for path in (ROOT / "resources/prompts/mlneedle").glob("*.txt"))
+
+
+class PromptSet(NamedTuple):
+    """The columns `prompt` of instance files, and the documents that they are rendered from."""
+
+    columns: list[pa.ChunkedArray]
+    documents: Mapping[str, str]
+
+
+def words(text: str, known: dict[str, int]) -> list[int]:
+    """The words of a text as numbers; `known` has those of earlier texts, and learns new ones.
+
+    Each word is taken with what stands before it, so equal numbers are equal texts.
+    """
+    starts = [*word_starts(text), len(text)]
+    pieces = [text[: starts[0]], *(text[a:b] for a, b in pairwise(starts))]
+    return [known.setdefault(piece, len(known)) for piece in pieces if piece]
+
+
+def sample_set(lengths: Sequence[int], questions: int) -> PromptSet:
+    """MLNeedle of the embedded sample."""
+    files = sorted(str(path) for path in (ROOT / "resources/sample").glob("*.json"))
+    languages = ["de", "en", "zh"]
+    return _mlneedle(
+        *(
+            {lang: sample.table(corpus, lang, files, {}) for lang in languages}
+            for corpus in ("sample_questions", "sample_passages")
+        ),
+        lengths,
+        questions,
+    )
+
+
+def mirror_set(mirror: Path, lengths: Sequence[int], questions: int) -> PromptSet:
+    """MLNeedle of XQuAD's questions, several of which share a context, among mMARCO's passages."""
+    languages = {"de": "german", "en": "english", "zh": "chinese"}
+    return _mlneedle(
+        {lang: xquad.read(mirror / f"xquad/xquad.{lang}.json") for lang in languages},
+        {
+            lang: mmarco.read(mirror / f"mmarco/collections/{name}_collection.tsv", range(240))
+            for lang, name in languages.items()
+        },
+        lengths,
+        questions,
+    )
+
+
+def _mlneedle(
+    questions: Mapping[str, pa.Table],
+    passages: Mapping[str, pa.Table],
+    lengths: Sequence[int],
+    n: int,
+) -> PromptSet:
+    """Needles in every language among passages of every language and of all; seeded rankings."""
+    languages, tasks = sorted(questions), ["exact", "existence", "closed_book"]
+    config: dict[str, Any] = {
+        "needles": "asked",
+        "haystack": "hay",
+        "needle_languages": languages,
+        "haystack_languages": [*languages, "multilingual"],
+        "question_lang": "en",
+        "answer_languages": languages,
+        "questions": n,
+        "aligned": True,
+        "positions": ["start", "middle", "end"],
+        "retrieval": ["semantic"],
+        "tasks": tasks,
+        "needle_absent": True,
+        "truncate_last": True,
+        "answer_buffer": 64,
+        "max_new_tokens": 128,
+        "multilingual": languages,
+        "multilingual_top": 500,
+        "seed": 0,
+    }
+    documents = Documents()
+    for lang in languages:
+        documents.add(f"asked/{lang}", questions[lang])
+        documents.add(f"hay/{lang}", passages[lang])
+    ranked = {lang: _ranking(lang, questions[lang], passages[lang]) for lang in languages}
+    tokenizer = load_tokenizer("words", {"kind": "words"})
+    columns = []
+    for name in plan.slices(config):
+        chosen = plan.settings(config, name, list(lengths))
+        hay = plan.haystack_languages(chosen)
+        tables = {
+            "questions": questions,
+            "passages": {lang: passages[lang] for lang in hay},
+            "distractors": {lang: ranked[lang] for lang in hay},
+        }
+        columns.append(construct.build(chosen, tables, TEMPLATES, tokenizer).instances["prompt"])
+    return PromptSet(columns, documents)
+
+
+def _ranking(lang: str, questions: pa.Table, passages: pa.Table) -> pa.Table:
+    """Seeded rankings of all passages, one a question."""
+    rows = []
+    for example_id in questions["example_id"].to_pylist():
+        order = rng("prompt sets", lang, example_id).permutation(passages.num_rows)
+        rows += [
+            {
+                "example_id": example_id,
+                "retrieval": "semantic",
+                "rank": rank,
+                "passage_id": passages["passage_id"][int(place)].as_py(),
+                "score": 1 - rank / len(order),
+            }
+            for rank, place in enumerate(order)
+        ]
+    return pa.Table.from_pylist(rows, schema=DISTRACTORS)
+
+
+def multi_document_set(
+    mirror: Path, questions: int, counts: Sequence[int], indices: Sequence[int]
+) -> PromptSet:
+    """Lost in the Middle's: the same distractors with the gold document at each index, an index at a time.
+
+    The distractors are the gold documents of other questions.
+    """
+    with gzip.open(mirror / "lost-in-the-middle/qa_data/nq-open-oracle.jsonl.gz", "rt") as lines:
+        rows = [json.loads(line) for line in lines]
+    golds = [row["ctxs"][0] for row in rows]
+    documents = {f"lim/en/{n}": gold["text"] for n, gold in enumerate(golds)}
+
+    def shown(place: int, number: int) -> list[Span]:
+        label = f"\nDocument [{number}](Title: {golds[place]['title']}) "
+        source = f"lim/en/{place}"
+        return [literal("haystack", label), Span("distractor", source, 0, len(documents[source]))]
+
+    prompts = []
+    for count in counts:
+        for index in (index for index in indices if index < count):
+            for n in range(questions):
+                others = [int(m) for m in rng("prompt sets", n).permutation(len(rows)) if m != n]
+                chosen = [*others[:index], n, *others[index : count - 1]]
+                spans = [span for i, place in enumerate(chosen) for span in shown(place, i + 1)]
+                head = "Write a high-quality answer for the given question.\n"
+                tail = f"\n\nQuestion: {rows[n]['question']}\nAnswer:"
+                prompts.append([literal("instruction", head), *spans, literal("question", tail)])
+    column = pa.chunked_array([[[span._asdict() for span in p] for p in prompts]], pa.list_(SPAN))
+    return PromptSet([column], documents)

@@ -1,0 +1,375 @@
+"""Lost in the Middle's figures: their numbers by hand, and every picture drawn."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import lost_in_the_middle_scores
+import pytest
+from lost_in_the_middle_scores import SETTINGS
+
+from needlework import published
+from needlework.benchmarks.lost_in_the_middle import factors, plan
+from needlework.benchmarks.lost_in_the_middle.figures import FIGURES
+from needlework.figures.save import save_figure
+
+NUMBERS = published.load(
+    Path(__file__).parents[2] / "resources" / "published" / "lost_in_the_middle.csv"
+)
+MODELS = ("gpt-16k", "mpt-instruct", "mpt", "flan-ul2")
+QA = "multi_document_qa"
+ABLATIONS = {
+    "figure15": "unambiguous",
+    "figure16": "random_distractors",
+    "figure17": "random_order",
+}
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return lost_in_the_middle_scores.make(MODELS, questions=8, languages=("en", "de"))
+
+
+@pytest.fixture(scope="module")
+def data(scores):
+    return {name: plot.data(scores, NUMBERS, SETTINGS) for name, plot in FIGURES.items()}
+
+
+def of(rows, **wanted):
+    for factor, value in wanted.items():
+        rows = rows[rows[factor] == value]
+    return rows
+
+
+def plain(scores, **wanted):
+    """The paper's setting of multi-document QA."""
+    mine = of(scores, task=QA, lang="en", query_aware=False)
+    return of(mine, distractors="retrieved", order="relevance", **wanted)
+
+
+def words(figure):
+    """All text of a figure."""
+    return "\n".join(artist.get_text() for artist in figure.findobj(match=hastext))
+
+
+def hastext(artist):
+    return hasattr(artist, "get_text")
+
+
+def test_the_plan_names_these_figures():
+    assert set(FIGURES) == set(plan.FIGURES)
+    assert {result.needs for result in plan.FIGURES.values()} == {"scores"}
+
+
+# The numbers
+
+
+def test_figure1_is_of_20_documents_with_its_levels_and_the_papers_example(scores, data):
+    figure = data["figure1"]
+    assert set(of(figure, task=QA)["n_documents"]) == {20}
+    row = of(figure, model="gpt-16k", task=QA, position=10)
+    mine = plain(scores, model="gpt-16k", n_documents=20, gold_index=9)
+    assert row["value"].item() == pytest.approx(mine["value"].mean())
+    assert (row["gold_index"].item(), row["published"].item()) == (9, 0.541)
+    level = of(figure, model="mpt-instruct", task="closed_book")
+    closed = of(scores, task="closed_book", lang="en", model="mpt-instruct")
+    assert level["value"].item() == pytest.approx(closed["value"].mean())
+    assert level["published"].item() == 0.315
+    example = of(figure, source="published")
+    assert set(example["model"]) == {"GPT-3.5-Turbo"}
+    assert list(of(example, task=QA)["value"]) == [0.758, 0.572, 0.538, 0.554, 0.632]
+    assert of(example, task="closed_book")["value"].item() == 0.561
+
+
+def test_figure1_takes_the_nearest_size(scores):
+    some = scores[(scores["n_documents"] != 20)]
+    assert set(of(FIGURES["figure1"].data(some, NUMBERS, SETTINGS), task=QA)["n_documents"]) == {10}
+
+
+def test_figure1_has_no_example_where_it_was_run(scores):
+    names = SETTINGS | {"published": {"gpt-16k": "GPT-3.5-Turbo"}}
+    assert of(FIGURES["figure1"].data(scores, NUMBERS, names), source="published").empty
+
+
+def test_figure5_has_every_size_position_and_level(scores, data):
+    ours = of(data["figure5"], source="ours", model="flan-ul2")
+    placed = of(ours, task=QA)
+    assert len(placed) == 3 + 5 + 7
+    for row in placed.itertuples():
+        mine = plain(
+            scores, model="flan-ul2", n_documents=row.n_documents, gold_index=row.gold_index
+        )
+        assert row.value == pytest.approx(mine["value"].mean()) and row.n == 8
+        assert row.position == row.gold_index + 1
+    assert ours["task"].iloc[0] == "closed_book" and ours["task"].iloc[-1] == "oracle"
+    theirs = of(data["figure5"], source="published")
+    assert set(of(theirs, n_documents=30)["model"]) == {
+        "Claude-1.3",
+        "Claude-1.3 (100K)",
+        "LongChat-13B (16K)",
+    }
+    assert "GPT-3.5-Turbo" in set(of(theirs, n_documents=10)["model"])
+
+
+def test_figure6_is_the_mean_of_the_positions_means(scores, data):
+    row = of(data["figure6"], model="mpt-instruct", n_documents=10)
+    mine = plain(scores, model="mpt-instruct", n_documents=10)
+    assert row["value"].item() == pytest.approx(mine.groupby("gold_index")["value"].mean().mean())
+    assert row["n"].item() == 24
+    assert row["published"].item() == pytest.approx((0.602 + 0.562 + 0.597) / 3)
+    assert row["comparison"].item() in ("covers", "above", "below")
+    claude = of(data["figure6"], model="Claude-1.3", n_documents=30)
+    assert claude["value"].item() == pytest.approx(0.5674, abs=1e-4)
+    other = scores[~((scores["task"] == QA) & (scores["gold_index"] == 4))]
+    row = of(FIGURES["figure6"].data(other, NUMBERS, SETTINGS), model="gpt-16k", n_documents=10)
+    assert row["comparison"].item() == "cannot tell: other positions"
+
+
+def test_figure10_is_of_uuids_and_prints_the_lowest(scores, data):
+    figure = data["figure10"]
+    row = of(figure, model="mpt", n_documents=140, position=105)
+    mine = of(scores, task="key_value", keys="uuid", query_aware=False, model="mpt")
+    mine = of(mine, n_documents=140, gold_index=104)
+    assert (row["value"].item(), row["n"].item()) == (pytest.approx(mine["value"].mean()), 4)
+    lowest = of(figure, source="published")
+    assert lowest["value"].to_list() == [0.456] and lowest["position"].isna().all()
+    fewer = FIGURES["figure10"].data(scores[scores["n_documents"] != 300], NUMBERS, SETTINGS)
+    assert of(fewer, source="published").empty
+
+
+def test_figure11_parts_the_architectures(data):
+    figure = data["figure11"]
+    assert set(of(figure, architecture="encoder-decoder")["model"]) == {"flan-ul2"}
+    assert set(of(figure, architecture="decoder-only")["model"]) == set(MODELS[:3])
+
+
+def test_figure12_has_questions_and_pairs_with_and_without(scores, data):
+    figure = data["figure12"]
+    assert set(zip(figure["task"], figure["n_documents"], strict=True)) == {
+        (QA, 20),
+        ("key_value", 300),
+    }
+    row = of(figure, model="gpt-16k", task=QA, variant="query_aware", gold_index=0)
+    mine = of(scores, task=QA, lang="en", model="gpt-16k", query_aware=True, gold_index=0)
+    assert row["value"].item() == pytest.approx(mine["value"].mean())
+    assert row["published"].isna().all()
+    without = of(figure, model="gpt-16k", task=QA, variant="main", gold_index=0)
+    assert without["published"].item() == 0.757
+    pairs = of(figure, task="key_value", variant="query_aware")
+    assert set(of(pairs, model="gpt-16k")["published"]) == {1.0}
+    assert pairs[pairs["model"] != "gpt-16k"]["published"].isna().all()
+    assert of(figure, task="key_value", variant="main")["published"].isna().all()
+
+
+@pytest.mark.parametrize("name", ABLATIONS)
+def test_ablations_stand_beside_the_same_sizes(name, scores, data):
+    variant = ABLATIONS[name]
+    changed = of(data[name], variant=variant)
+    assert set(data[name]["variant"]) == {"main", variant}
+    assert set(of(data[name], variant="main")["n_documents"]) == set(changed["n_documents"])
+    assert changed["published"].isna().all()
+    assert of(data[name], variant="main", model="gpt-16k")["published"].notna().all()
+    row = of(changed, model="mpt", n_documents=20, gold_index=14)
+    mine = of(scores, task=QA, lang="en", query_aware=False, model="mpt", n_documents=20)
+    mine = of(mine, gold_index=14)
+    mine = {
+        "unambiguous": lambda: of(mine, order="relevance", distractors="retrieved").query(
+            "unambiguous == True"
+        ),
+        "random_distractors": lambda: of(mine, distractors="random"),
+        "random_order": lambda: of(mine, order="random"),
+    }[variant]()
+    assert row["value"].item() == pytest.approx(mine["value"].mean())
+    assert row["n"].item() == len(mine) == (6 if variant == "unambiguous" else 8)
+
+
+def test_random_distractors_may_have_any_order(scores, data):
+    rows = scores.assign(
+        order=scores["order"].where(scores["distractors"] != "random", other="random")
+    )
+    again = FIGURES["figure16"].data(rows, NUMBERS, SETTINGS)
+    assert again.to_csv() == data["figure16"].to_csv()
+    assert FIGURES["figure17"].data(rows, NUMBERS, SETTINGS).to_csv() == data["figure17"].to_csv()
+
+
+def test_figure13_is_of_the_pairs_in_the_settings(data, scores):
+    figure = data["figure13"]
+    assert set(zip(figure["model"], figure["role"], strict=True)) == {
+        ("mpt", "base"),
+        ("mpt-instruct", "instruction-tuned"),
+    }
+    alone = FIGURES["figure13"].data(scores[scores["model"] == "mpt"], NUMBERS, SETTINGS)
+    assert alone.empty
+
+
+def test_figure14_has_one_recall_whatever_the_models(scores, data):
+    figure = data["figure14"]
+    recall = of(figure, task="recall")
+    assert list(recall["n_documents"]) == [5, 10, 20, 30, 40, 50]
+    asked = of(scores, task="open_domain", n_documents=30)
+    assert of(recall, n_documents=30)["n"].item() == 8
+    mine = of(asked, model="mpt")["answer_present"].astype(float)
+    assert of(recall, n_documents=30)["value"].item() == pytest.approx(mine.mean())
+    reader = of(figure, model="mpt", n_documents=30)
+    assert reader["value"].item() == pytest.approx(of(asked, model="mpt")["value"].mean())
+    # Recall is of the prompts: who skipped them does not matter.
+    lost = scores.assign(finish_reason="skipped")
+    again = FIGURES["figure14"].data(lost, NUMBERS, SETTINGS)
+    assert list(of(again, task="recall")["value"]) == list(recall["value"])
+
+
+def test_figure18_is_of_the_questions_that_all_answered(scores):
+    rows = scores.copy()
+    mine = plain(rows, model="mpt", n_documents=20)
+    rows.loc[mine[mine["example_id"] > "en-0002"].index, "finish_reason"] = "error"
+    one = plain(rows, model="gpt-16k", n_documents=20, gold_index=9, example_id="en-0000").index
+    rows.loc[one, "finish_reason"] = "error"
+    rows.loc[plain(rows, model="flan-ul2", n_documents=20).index, "finish_reason"] = "skipped"
+    figure = of(FIGURES["figure18"].data(rows, NUMBERS, SETTINGS), n_documents=20)
+    assert set(figure["model"]) == {"gpt-16k", "mpt-instruct", "mpt"}
+    assert set(figure["n"]) == {2}
+    kept = plain(rows, model="gpt-16k", n_documents=20, gold_index=0)
+    kept = kept[kept["example_id"].isin(["en-0001", "en-0002"])]
+    row = of(figure, model="gpt-16k", gold_index=0)
+    assert row["value"].item() == pytest.approx(kept["value"].mean())
+    assert figure["published"].isna().all()
+
+
+def test_languages_are_apart_and_in_no_other_figure(scores, data):
+    row = of(data["languages"], model="mpt", lang="de", n_documents=10, gold_index=9)
+    mine = of(scores, task=QA, lang="de", model="mpt", n_documents=10, gold_index=9)
+    assert row["value"].item() == pytest.approx(mine["value"].mean())
+    assert list(dict.fromkeys(data["languages"]["lang"])) == ["en", "de"]
+    english = scores[scores["lang"] == "en"]
+    for name in ("figure5", "figure6", "figure10", "figure14", "figure18"):
+        again = FIGURES[name].data(english, NUMBERS, SETTINGS)
+        assert again.to_csv() == data[name].to_csv(), name
+
+
+def test_words_are_beside_uuids(scores, data):
+    figure = data["key_value_words"]
+    assert set(figure["lang"]) == {"en", "de", "uuid"}
+    row = of(figure, model="mpt", lang="de", n_documents=75, gold_index=74)
+    mine = of(scores, task="key_value", keys="words", lang="de", model="mpt", n_documents=75)
+    mine = of(mine, gold_index=74)
+    assert row["value"].item() == pytest.approx(mine["value"].mean())
+    uuids = of(figure, lang="uuid", n_documents=75)
+    alone = of(data["figure10"], source="ours", n_documents=75)
+    assert sorted(uuids["value"]) == sorted(alone["value"])
+
+
+def test_other_data_is_not_compared(scores):
+    other = SETTINGS | {"setup": {"corpus": "sample_questions"}}
+    for name in ("figure1", "figure5", "figure6"):
+        figure = FIGURES[name].data(scores, NUMBERS, other)
+        reason = "cannot tell: corpus is sample_questions, in the paper nq_open"
+        assert set(of(figure, model="gpt-16k")["comparison"]) == {reason}
+        # The paper's other models stand beside its own questions only.
+        assert set(figure["source"]) == {"ours"}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_point_says_n_and_its_interval(name, data):
+    ours = of(data[name], source="ours")
+    assert len(ours) and (ours["n"] > 0).all() and (ours["n_questions"] > 0).all()
+    assert (ours["ci_low_clustered"] <= ours["value"]).all()
+    assert (ours["value"] <= ours["ci_high_clustered"]).all()
+
+
+def test_numbers_do_not_depend_on_the_order_of_rows(scores, data):
+    shuffled = scores.sample(frac=1, random_state=2)
+    for name in ("figure1", "figure6", "figure12", "figure14", "figure18", "languages"):
+        again = FIGURES[name].data(shuffled, NUMBERS, SETTINGS)
+        assert again.to_csv() == data[name].to_csv(), name
+
+
+# The pictures
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_pictures_show_n_intervals_and_the_paper(name, data):
+    text = words(FIGURES[name].draw(data[name], SETTINGS)).replace("\n", " ")
+    assert re.search(r"n\s=\s[\d,]+", text)
+    assert "95% intervals" in text
+    printed = "published" in data[name] and data[name]["published"].notna().any()
+    assert ("Dashed: " in text) == bool(printed)
+
+
+def test_pictures_show_every_model_and_the_paper(data):
+    text = words(FIGURES["figure5"].draw(data["figure5"], SETTINGS))
+    for label in (*MODELS, "gpt-16k, paper", "LongChat-13B (16K), paper", "closed\nbook", "oracle"):
+        assert label in text
+    assert "Tables 1, 5, 6 and 7" in text
+    text = words(FIGURES["figure10"].draw(data["figure10"], SETTINGS))
+    assert "GPT-3.5-Turbo (16K), lowest, paper" in text
+    text = words(FIGURES["figure14"].draw(data["figure14"], SETTINGS))
+    assert "retriever recall" in text
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_nothing_to_draw_is_said_plainly(name, scores):
+    nothing = FIGURES[name].data(scores.iloc[:0], NUMBERS, {})
+    assert words(FIGURES[name].draw(nothing, {})).startswith("Nothing to draw: ")
+
+
+def test_files_are_the_same_each_time(data, tmp_path):
+    for folder in ("a", "b"):
+        save_figure(FIGURES["figure5"].draw(data["figure5"], SETTINGS), tmp_path / folder / "f")
+    for kind in ("svg", "pdf", "png"):
+        first, second = (tmp_path / folder / f"f.{kind}" for folder in "ab")
+        assert first.read_bytes() == second.read_bytes(), kind
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_run_of_one_model_without_names_is_drawn(name, scores):
+    some = scores[(scores["model"] == "flan-ul2") & (scores["n_documents"] != 20)]
+    plot = FIGURES[name]
+    plot.draw(plot.data(some, NUMBERS.iloc[:0], {}), {}).draw_without_rendering()
+
+
+@pytest.mark.parametrize("name", ["figure1", "figure5", "figure6", "figure12", "figure15"])
+def test_a_run_that_skipped_everything_is_drawn(name, scores):
+    lost = scores.assign(value=0.0, finish_reason="skipped")
+    lost = lost[lost["model"] == "mpt"]
+    plot = FIGURES[name]
+    made = plot.data(lost, NUMBERS.iloc[:0], {})
+    figure = plot.draw(made, {})
+    figure.draw_without_rendering()
+    assert "answers skipped or failed" in words(figure).replace("\n", " ")
+
+
+def test_the_same_answers_are_not_counted_twice_as_missing(scores):
+    rows = scores.copy()
+    lost = plain(rows, model="mpt", n_documents=10, gold_index=0).index
+    rows.loc[lost, "finish_reason"] = "skipped"
+    made = FIGURES["figure15"].data(rows, NUMBERS, SETTINGS)
+    text = words(FIGURES["figure15"].draw(made, SETTINGS)).replace("\n", " ")
+    assert "8 answers skipped or failed" in text and "Unambiguous: 6 of the questions" in text
+
+
+def test_other_indices_and_sizes_are_drawn():
+    """A run's own settings: as in a small demo."""
+    made = lost_in_the_middle_scores.make(("qwen",), questions=4)
+    small = made[made["n_documents"].isin([0, 1, 10])].assign(unambiguous=None)
+    small = small.assign(n_documents=small["n_documents"].replace(10, 7))
+    small["gold_index"] = small["gold_index"].replace(9, 6)
+    data = FIGURES["figure5"].data(small, NUMBERS, SETTINGS)
+    assert of(data, n_documents=7)["published"].isna().all()
+    assert "7 documents" in words(FIGURES["figure5"].draw(data, SETTINGS))
+
+
+def test_positions_that_do_not_fit_are_not_named(data):
+    figure = FIGURES["figure12"].draw(data["figure12"], SETTINGS)
+    named = [label.get_text() for label in figure.axes[-1].get_xticklabels()]
+    assert len(named) == 7 and named[0] == "1" and named[-1] == "300"
+    assert named.count("") >= 2
+
+
+def test_variants_are_disjoint(scores):
+    """No answer is in two of the ablations, or in one and in the paper's own setting."""
+    found = [
+        set(factors.variant(scores, QA, name).index)
+        for name in ("main", "query_aware", "random_distractors", "random_order")
+    ]
+    assert sum(map(len, found)) == len(set().union(*found)) == len(of(scores, task=QA))

@@ -1,0 +1,285 @@
+"""What Lost in the Middle consists of, and what each slice of it depends on."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from needlework.benchmarks.lost_in_the_middle import plan
+from needlework.config import validated
+from needlework.corpora.languages import CORPUS_LANGUAGES
+from needlework.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+SAMPLE = {
+    "needles": "sample_questions",
+    "source": "constructed",
+    "languages": ["en", "de"],
+    "tasks": ["closed_book", "oracle", "multi_document_qa", "key_value"],
+    "random_from": "other_questions",
+}
+
+
+def config(**own: Any) -> dict[str, Any]:
+    """A configuration with nothing of this benchmark but `own`."""
+    found = copy.deepcopy(DEFAULT)
+    found["run"]["benchmarks"] = ["lost_in_the_middle"]
+    found["benchmarks"]["lost_in_the_middle"] = own
+    return found
+
+
+def benchmark(**own: Any) -> dict[str, Any]:
+    return validated(config(**own))["benchmarks"]["lost_in_the_middle"]
+
+
+def complaint(**own: Any) -> str:
+    with pytest.raises(UserError) as raised:
+        validated(config(**own))
+    return str(raised.value)
+
+
+# The paper's settings are the defaults
+
+
+def test_the_paper_s_settings() -> None:
+    own = benchmark()
+    assert {entry["n"]: entry["gold_indices"] for entry in own["n_documents"]} == {
+        10: [0, 4, 9],
+        20: [0, 4, 9, 14, 19],
+        30: [0, 4, 9, 14, 19, 24, 29],
+    }
+    assert {entry["n"]: entry["indices"] for entry in own["n_pairs"]} == {
+        75: [0, 24, 49, 74],
+        140: [0, 34, 69, 104, 139],  # the released commands
+        300: [0, 49, 99, 149, 199, 249, 299],
+    }
+    assert own["open_domain"] == [5, 10, 20, 30, 40, 50]
+    assert (own["examples"], own["questions"], own["max_new_tokens"]) == (500, "all", 100)
+    assert (own["needles"], own["source"]) == ("nq_open", "released")
+
+
+def test_the_paper_s_slices_and_what_they_read() -> None:
+    own = benchmark()
+    read = {name: plan.corpora(plan.settings(own, name, [])) for name in plan.slices(own)}
+    released = [("nq_open_released", "en")]
+    passages = [("nq_open_released_passages", "en")]
+    pairs = {f"pairs_{n}": [(f"key_value_{n}", "en")] for n in (75, 140, 300)}
+    assert read == {
+        "en-closed-book": {"questions": [("nq_open", "en")]},
+        "en-oracle": {"questions": [("nq_open", "en")]},
+        "en-documents-plain": {"questions": released, "passages": passages},
+        "en-documents-query-aware": {"questions": released, "passages": passages},
+        "en-documents-random-order": {"questions": released, "passages": passages},
+        "en-documents-random-distractors": {
+            "questions": released,
+            "passages": [("wikipedia", "en")],
+        },
+        "en-open-domain": {
+            "questions": [("nq_open_retrieved", "en")],
+            "passages": [("nq_open_retrieved_passages", "en")],
+        },
+        "en-pairs-uuid-plain": pairs,
+        "en-pairs-uuid-query-aware": pairs,
+    }
+    assert not any(plan.searches(plan.settings(own, name, [])) for name in plan.slices(own))
+
+
+def test_without_open_domain_nothing_of_the_retrieval_is_read() -> None:
+    own = benchmark(tasks=["closed_book", "oracle", "multi_document_qa", "key_value"])
+    assert not any("retrieved" in corpus for corpus, _ in plan.documents(own))
+    own = benchmark(source="constructed", tasks=["multi_document_qa"], random_distractors=[])
+    assert {corpus for corpus, _ in plan.documents(own)} == {
+        "nq_open_retrieved",
+        "nq_open_retrieved_passages",
+    }
+
+
+def test_a_small_choice() -> None:
+    own = benchmark(
+        tasks=["multi_document_qa", "key_value"],
+        n_documents=[{"n": 20, "gold_indices": [19, 0]}],
+        n_pairs=[{"n": 75, "indices": [74]}],
+        query_aware=[],
+        random_order=[20],
+        random_distractors=[],
+        query_aware_pairs=[],
+    )
+    assert plan.slices(own) == [
+        "en-documents-plain",
+        "en-documents-random-order",
+        "en-pairs-uuid-plain",
+    ]
+    chosen = plan.settings(own, "en-documents-random-order", [])
+    assert chosen["places"] == [[20, [0, 19]]]
+    assert (chosen["order"], chosen["distractors"]) == ("random", "retrieved")
+    assert plan.settings(own, "en-pairs-uuid-plain", [])["places"] == [[75, [74]]]
+
+
+def test_names_of_slices_are_plain() -> None:
+    own = benchmark(**SAMPLE, keys=["uuid", "words"], words="oneruler_words")
+    names = plan.slices(own)
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) for name in names)
+
+
+def test_settings_are_json_and_hold_what_a_slice_depends_on() -> None:
+    own = benchmark()
+    chosen = {name: plan.settings(own, name, [1, 2]) for name in plan.slices(own)}
+    assert json.loads(json.dumps(chosen)) == chosen
+    for key, value, changed in (
+        ("seed", 5, set(chosen)),
+        ("examples", 5, {"en-pairs-uuid-plain", "en-pairs-uuid-query-aware"}),
+        ("random_from", "other_questions", {"en-documents-random-distractors"}),
+        ("query_aware", [10], {"en-documents-query-aware"}),
+        ("open_domain", [5], {"en-open-domain"}),
+        ("comparisons", {"encoder_decoder": ["oracle"]}, set()),
+    ):
+        other = benchmark(**{key: value})
+        found = {
+            name for name in plan.slices(other) if plan.settings(other, name, []) != chosen[name]
+        }
+        assert found == changed, key
+
+
+# Other languages
+
+
+def test_other_languages_are_searched_in_their_own() -> None:
+    own = benchmark(
+        needles="xquad",
+        source="constructed",
+        languages=["de", "el"],
+        **{key: value for key, value in SAMPLE.items() if key in ("tasks", "random_from")},
+    )
+    chosen = plan.settings(own, "el-documents-plain", [])
+    assert plan.corpora(chosen) == {
+        "questions": [("xquad", "el")],
+        "passages": [("xquad_passages", "el")],
+    }
+    assert plan.searches(chosen) == ["el"]
+    assert plan.searches(plan.settings(own, "el-documents-random-distractors", [])) == []
+    assert plan.searches(plan.settings(own, "el-oracle", [])) == []
+    search = plan.search(own, "el")
+    assert (search.needles, search.haystack) == ("xquad", "xquad_passages")
+    assert (search.question_lang, search.lang, search.answer_languages) == ("el", "el", ["el"])
+
+
+def test_words_are_in_their_own_languages() -> None:
+    own = benchmark(tasks=["key_value"], keys=["uuid", "words"], key_languages=["sw", "ta"])
+    names = [name for name in plan.slices(own) if name.endswith("plain")]
+    assert names == ["en-pairs-uuid-plain", "sw-pairs-words-plain", "ta-pairs-words-plain"]
+    assert plan.corpora(plan.settings(own, names[1], [])) == {"words": [("oneruler_words", "sw")]}
+    # Objects of words are made by the construction, so no corpus file holds what a prompt shows.
+    assert ("oneruler_words", "sw") not in plan.documents(own)
+
+
+def test_every_corpus_has_its_languages() -> None:
+    for own in (benchmark(), benchmark(**SAMPLE)):
+        for corpus, lang in plan.documents(own):
+            assert lang in CORPUS_LANGUAGES[corpus]
+
+
+# Results
+
+
+def test_results_follow_what_is_run() -> None:
+    own = benchmark(comparisons={"instruction_tuning": [["empty", "lexical"]]})
+    assert set(plan.tables(own)) == set(plan.TABLES)
+    without = {"figure11", "figure15", "languages", "key_value_words"}
+    assert set(plan.figures(own)) == set(plan.FIGURES) - without
+    own = benchmark(tasks=["key_value"], query_aware_pairs=[])
+    assert (list(plan.tables(own)), list(plan.figures(own))) == (["table4"], ["figure10"])
+    own = benchmark(
+        tasks=["multi_document_qa"],
+        n_documents=[{"n": 10, "gold_indices": [0]}],
+        **{key: [] for key in ("query_aware", "random_order", "random_distractors")},
+    )
+    assert list(plan.tables(own)) == ["table3", "table5"]
+    assert list(plan.figures(own)) == ["figure1", "figure5", "figure6", "figure18"]
+    assert {name: plan.TABLES[name].needs for name in plan.TABLES} == {
+        **dict.fromkeys(plan.TABLES, "scores"),
+        **dict.fromkeys(("table2", "table3", "table4"), "instances"),
+    }
+
+
+def test_results_know_the_tokenizer_of_the_paper_s_counts() -> None:
+    found = config()
+    found["tokenizers"]["cl100k"] = {"kind": "tiktoken", "encoding": "cl100k_base"}
+    found["run"]["tokenizers"] = ["cl100k"]
+    settings = plan.result_settings(validated(found))
+    assert settings["tokenizers"] == ["words", "cl100k"]
+    assert settings["published_tokenizers"] == {"cl100k": "GPT-3.5-Turbo"}
+    assert settings["setup"]["corpus"] == "nq_open"
+
+
+# What is wrong
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        (
+            {"languages": ["de"]},
+            "languages has the unknown language 'de': the corpus nq_open has en",
+        ),
+        ({"needles": "mlqa"}, "source is 'released', which there is for `needles: nq_open` only"),
+        (
+            {"needles": "mlqa", "source": "constructed"},
+            "random_from is 'wikipedia', .* set `random_from: other_questions`",
+        ),
+        (
+            {"needles": "mlqa", "source": "constructed", "random_from": "other_questions"},
+            "tasks has 'open_domain', which needs the released retrieval results",
+        ),
+        (
+            {"n_documents": [{"n": 10, "gold_indices": [0, 10]}]},
+            "n_documents has the index 10 for 10: indices count from 0, so the last is 9",
+        ),
+        (
+            {"n_pairs": [{"n": 75, "indices": [75]}], "query_aware_pairs": []},
+            "n_pairs has the index 75 for 75",
+        ),
+        (
+            {"n_documents": [{"n": 9, "gold_indices": [0]}, {"n": 9, "gold_indices": [1]}]},
+            "n_documents has the number 9 twice: join their `gold_indices`",
+        ),
+        (
+            {"query_aware": [15]},
+            "query_aware has 15, which is not among the numbers of .*n_documents",
+        ),
+        ({"random_order": [15]}, "random_order has 15"),
+        ({"query_aware_pairs": [15]}, "query_aware_pairs has 15, .*n_pairs"),
+        (
+            {"n_pairs": [{"n": 76, "indices": [75]}], "query_aware_pairs": []},
+            "n_pairs has 76, but the released files have 75, 140, 300 pairs",
+        ),
+        ({"unambiguous": "none.txt"}, "unambiguous is 'none.txt', which cannot be read as text"),
+        (
+            {"comparisons": {"encoder_decoder": ["orcale"]}},
+            "comparisons.encoder_decoder names 'orcale', .* did you mean 'oracle'",
+        ),
+        ({"n_documents": [{"n": 10}]}, "lacks the key 'gold_indices'"),
+    ],
+)
+def test_what_cannot_be_built_is_said(own: dict, said: str) -> None:
+    assert re.search(said, complaint(**own))
+
+
+def test_a_list_of_unambiguous_questions(tmp_path: Path) -> None:
+    path = tmp_path / "unambiguous.txt"
+    path.write_text("who was it\n\n  when was it \nwho was it\n", encoding="utf-8")
+    own = benchmark(unambiguous=str(path))
+    chosen = plan.settings(own, "en-documents-plain", [])
+    assert chosen["unambiguous"] == ["when was it", "who was it"]
+    assert "figure15" in plan.figures(own)
+    path.write_text("\n")
+    assert "holds no question" in complaint(unambiguous=str(path))
+    path.write_bytes(b"\xff\xfe\xff")
+    assert "cannot be read as text (UnicodeDecodeError)" in complaint(unambiguous=str(path))

@@ -1,0 +1,276 @@
+"""Lost in the Middle's tables: accuracy and token counts by hand, and beside the paper's."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from pathlib import Path
+
+import lost_in_the_middle_scores
+import numpy as np
+import pandas as pd
+import pytest
+from lost_in_the_middle_scores import SETTINGS
+
+from needlework import published
+from needlework.benchmarks.lost_in_the_middle import plan
+from needlework.benchmarks.lost_in_the_middle.tables import TABLES
+
+NUMBERS = published.load(
+    Path(__file__).parents[2] / "resources" / "published" / "lost_in_the_middle.csv"
+)
+ACCURACY = ("table1", "table5", "table6", "table7")
+TOKENS = ("table2", "table3", "table4")
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return lost_in_the_middle_scores.make(
+        ("gpt-16k", "mpt-instruct", "qwen"), questions=12, languages=("en", "de")
+    )
+
+
+@pytest.fixture(scope="module")
+def prompts():
+    return lost_in_the_middle_scores.lengths(8)
+
+
+def made(name, rows, settings=SETTINGS):
+    return TABLES[name].function(rows, NUMBERS, settings)
+
+
+def cell(table, **labels):
+    found = table
+    for column, value in labels.items():
+        found = found[found[column] == value]
+    assert len(found) == 1, (labels, len(found))
+    return found.iloc[0]
+
+
+def of(rows, **factors):
+    for factor, value in factors.items():
+        rows = rows[rows[factor] == value]
+    return rows
+
+
+def test_the_plan_names_these_tables_and_what_they_need():
+    assert set(TABLES) == set(plan.TABLES)
+    assert {name for name in TABLES if plan.TABLES[name].needs == "instances"} == set(TOKENS)
+
+
+# Accuracy
+
+
+def test_table1_is_closed_book_and_oracle(scores):
+    table = made("table1", scores)
+    for task in ("closed_book", "oracle"):
+        mine = of(scores, task=task, model="gpt-16k", lang="en")
+        row = cell(table, model="gpt-16k", lang="en", column=task)
+        assert row["value"] == pytest.approx(mine["value"].mean()) and row["n"] == 12
+        assert row["ci_low_clustered"] <= row["value"] <= row["ci_high_clustered"]
+    row = cell(table, model="gpt-16k", lang="en", column="oracle")
+    assert (row["published"], row["published_n"]) == (0.886, 2655)
+    assert row["comparison"] in ("covers", "above", "below")
+
+
+@pytest.mark.parametrize(("name", "n"), [("table5", 10), ("table6", 20), ("table7", 30)])
+def test_accuracy_by_index_is_of_the_papers_setting(scores, name, n):
+    table = made(name, scores)
+    mine = of(
+        scores,
+        task="multi_document_qa",
+        model="mpt-instruct",
+        lang="en",
+        n_documents=n,
+        order="relevance",
+    )
+    mine = of(mine, distractors="retrieved", query_aware=False)
+    ours = of(table, model="mpt-instruct", lang="en", source="ours")
+    assert [int(column) for column in ours["column"]] == sorted(set(mine["gold_index"]))
+    for row in ours.itertuples():
+        part = of(mine, gold_index=int(row.column))
+        assert row.value == pytest.approx(part["value"].mean()) and row.n == len(part) == 12
+        number = published.lookup(NUMBERS, name, "MPT-30B-Instruct", row.column)
+        assert row.published == number.value
+
+
+def test_other_languages_and_other_data_are_not_compared(scores):
+    table = made("table6", scores)
+    english = of(table, lang="en", source="ours", model="gpt-16k")
+    assert set(english["comparison"]) <= {"covers", "above", "below"}
+    german = of(table, lang="de", model="gpt-16k")
+    assert len(german) == 5
+    assert set(german["comparison"]) == {"cannot tell: questions in another language"}
+    other = made("table6", scores, SETTINGS | {"setup": {"corpus": "xquad"}})
+    assert set(of(other, lang="en", model="gpt-16k")["comparison"]) == {
+        "cannot tell: corpus is xquad, in the paper nq_open"
+    }
+
+
+def test_the_papers_other_models_stand_below(scores):
+    table = made("table7", scores)
+    theirs = of(table, source="published")
+    assert set(theirs["model"]) == {"Claude-1.3", "Claude-1.3 (100K)", "LongChat-13B (16K)"}
+    assert cell(theirs, model="LongChat-13B (16K)", column="24")["value"] == 0.513
+    assert "GPT-3.5-Turbo" in set(of(made("table6", scores), source="published")["model"])
+
+
+def test_skipped_prompts_are_counted_and_in_no_mean(scores):
+    rows = scores.copy()
+    mine = of(rows, task="multi_document_qa", model="gpt-16k", lang="en", n_documents=20)
+    mine = of(mine, gold_index=4, order="relevance", distractors="retrieved", query_aware=False)
+    rows.loc[mine.index[:5], ["value", "finish_reason"]] = [0.0, "skipped"]
+    rows.loc[mine.index[5], "finish_reason"] = "error"
+    table = made("table6", rows)
+    row = cell(table, model="gpt-16k", lang="en", column="4")
+    assert (row["n"], row["n_skipped"], row["n_error"]) == (6, 5, 1)
+    assert row["value"] == pytest.approx(mine["value"].iloc[6:].mean())
+    assert row["comparison"] == "cannot tell: 6 answers are missing"
+    text = TABLES["table6"].layout(table, "t")
+    assert r"\quad skipped, failed & 0, 0 & 5, 1 & 0, 0" in text
+    assert text.count("skipped, failed") == 1
+    assert "5 were skipped (longer than the model's context), 1 failed" in text
+
+
+def test_a_model_that_skipped_everything_has_a_row(scores):
+    rows = scores.copy()
+    lost = of(rows, task="multi_document_qa", model="qwen", n_documents=30).index
+    rows.loc[lost, ["value", "finish_reason"]] = [0.0, "skipped"]
+    table = made("table7", rows)
+    row = cell(table, model="qwen", lang="en", column="0")
+    assert np.isnan(row["value"]) and (row["n"], row["n_skipped"]) == (0, 12)
+    assert "qwen (en) & -- & --" in TABLES["table7"].layout(table, "t")
+
+
+# Tokens
+
+
+def test_counts_are_over_examples_and_the_maximum_over_prompts(prompts):
+    mine = of(prompts, task="multi_document_qa", tokenizer="words", n_documents=20)
+    mine = of(mine, order="relevance", distractors="retrieved", query_aware=False)
+    each = mine.groupby("example_id")["n_tokens"].mean()
+    row = cell(made("table3", prompts), tokenizer="words", column="20")
+    assert (row["n"], row["n_prompts"]) == (8, 40)
+    assert row["mean"] == pytest.approx(sum(each) / 8)
+    assert row["stdev"] == pytest.approx(np.sqrt(sum((each - each.mean()) ** 2) / 7))
+    assert row["max"] == mine["n_tokens"].max()
+    assert row["comparison"] == "cannot tell: no published number"
+
+
+def test_counts_of_other_data_are_not_compared(prompts):
+    row = cell(made("table3", prompts), tokenizer="cl100k_base", column="10")
+    assert row["comparison"] == "cannot tell: 8 examples, in the paper 2,655"
+    assert row["published_mean"] == 1475.6
+    other = made("table2", prompts, SETTINGS | {"setup": {"corpus": "xquad"}})
+    row = cell(other, tokenizer="cl100k_base", column="oracle")
+    assert row["comparison"] == "cannot tell: corpus is xquad, in the paper nq_open"
+
+
+def test_words_have_rows_of_their_own(prompts):
+    table = made("table4", prompts)
+    words = of(table, tokenizer="cl100k_base", keys="words")
+    assert len(words) == 3 and words["published_mean"].isna().all()
+    text = TABLES["table4"].layout(table, "Tokens")
+    assert r"cl100k\_base (words, en)" in text
+    assert r"\textit{LongChat-13B (16K)} (paper)" in text
+
+
+def encode(mirror):
+    tiktoken = pytest.importorskip("tiktoken")
+    lines = (mirror / "tokenizers" / "cl100k_base.tiktoken").read_bytes().splitlines()
+    ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, lines)}
+    # The published pattern of cl100k_base.
+    pattern = (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+        r"|\s*[\r\n]|\s+(?!\S)|\s+"
+    )
+    return tiktoken.Encoding(
+        "cl100k_base", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}
+    ).encode_ordinary
+
+
+def released(path):
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def test_the_papers_counts_of_released_prompts_to_the_last_digit(mirror):
+    """Prompts written here as the paper's figures show them, not by the benchmark's own templates."""
+    tokens = encode(mirror)
+    instruction = (
+        "Write a high-quality answer for the given question using only the provided search results "
+        "(some of which might be irrelevant)."
+    )
+    folder, rows = mirror / "lost-in-the-middle", []
+    for place, example in enumerate(released(folder / "qa_data" / "nq-open-oracle.jsonl.gz")):
+        question = f"Question: {example['question']}\nAnswer:"
+        (gold,) = example["ctxs"]
+        document = f"Document [1](Title: {gold['title']}) {gold['text']}"
+        oracle = f"{instruction}\n\n{document}\n\n{question}"
+        rows += [("closed_book", place, question), ("oracle", place, oracle)]
+    pairs = released(folder / "kv_retrieval_data" / "kv-retrieval-75_keys.jsonl.gz")
+    for place, example in enumerate(pairs):
+        body = ",\n ".join(f'"{key}": "{value}"' for key, value in example["ordered_kv_records"])
+        prompt = (
+            "Extract the value corresponding to the specified key in the JSON object below.\n\n"
+            f'JSON data:\n{{{body}}}\n\nKey: "{example["key"]}"\nCorresponding value:'
+        )
+        rows.append(("key_value", place, prompt))
+    counted = pd.DataFrame(
+        [
+            lost_in_the_middle_scores.DEFAULTS
+            | {"task": task, "example_id": f"{task}-{place}", "n_tokens": len(tokens(prompt))}
+            | {"tokenizer": "cl100k_base"}
+            | ({"n_documents": 75, "keys": "uuid"} if task == "key_value" else {})
+            for task, place, prompt in rows
+        ]
+    )
+    # As for a run: several indices, the same counts.
+    moved = of(counted, task="key_value").assign(gold_index=24.0)
+    counted = pd.concat([counted, moved], ignore_index=True)
+    for name, columns in (("table2", ("closed_book", "oracle")), ("table4", ("75",))):
+        for column in columns:
+            row = cell(made(name, counted), tokenizer="cl100k_base", column=column)
+            assert row["comparison"] == "equals", row.to_dict()
+    text = TABLES["table2"].layout(made("table2", counted), "Tokens")
+    assert r"15.3 $\pm$ 2.2 & 29 & 156.0 $\pm$ 41.8 & 449" in text
+    assert r"\textit{449}\textsuperscript{$=$}" in text
+    longer = counted.assign(n_tokens=counted["n_tokens"] + (counted["n_tokens"] == 29))
+    row = cell(made("table2", longer), tokenizer="cl100k_base", column="closed_book")
+    assert row["comparison"] == "differs: max"
+
+
+# LaTeX
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_layouts_have_as_many_cells_as_columns(name, scores, prompts):
+    rows = prompts if name in TOKENS else scores
+    for some in (rows, rows.iloc[:0]):
+        for settings in (SETTINGS, {}):
+            text = TABLES[name].layout(made(name, some, settings), "A_title")
+            width = len(re.search(r"\\begin\{tabular\}\{(\w+)\}", text).group(1))
+            for line in text.splitlines():
+                if line.endswith(r"\\"):
+                    across = sum(int(n) - 1 for n in re.findall(r"\\multicolumn\{(\d)\}", line))
+                    assert line.count(" & ") + 1 + across == width, line
+            assert r"A\_title" in text and "nan" not in text
+
+
+def test_percentages_have_intervals_and_the_papers_number_below(scores):
+    table = made("table6", scores)
+    row = cell(table, model="gpt-16k", lang="en", column="0")
+    lines = TABLES["table6"].layout(table, "t").splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith("gpt-16k (en)"))
+    assert lines[place].startswith(f"gpt-16k (en) & {100 * row['value']:.1f} & ")
+    low, high = 100 * row["ci_low_clustered"], 100 * row["ci_high_clustered"]
+    assert f"[{low:.1f}, {high:.1f}]" in lines[place + 1]
+    assert r"\textit{75.7}" in lines[place + 2]
+
+
+@pytest.mark.parametrize("name", ACCURACY)
+def test_tables_do_not_depend_on_the_order_of_rows(name, scores):
+    shuffled = scores.sample(frac=1, random_state=4)
+    assert made(name, shuffled).to_csv() == made(name, scores).to_csv()

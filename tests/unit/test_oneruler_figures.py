@@ -1,0 +1,353 @@
+"""ONERULER's figures: their numbers by hand, every picture drawn, the same bytes each time."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import oneruler_scores
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+from oneruler_scores import SETTINGS
+
+from needlework import published
+from needlework.benchmarks.oneruler import factors, plan
+from needlework.benchmarks.oneruler.figures import FIGURES
+from needlework.figures.save import save_figure
+from needlework.figures.style import style
+
+NUMBERS = published.load(Path(__file__).parents[2] / "resources" / "published" / "oneruler.csv")
+MODELS = ("gemini", "o3", "qwen7b", "qwen7b-equal")
+LANGS = ("en", "ko", "zh", "hi", "pl", "st")
+NIAH = list(factors.NIAH)
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return oneruler_scores.make(MODELS, LANGS, (8000, 64000, 128000), examples=4)
+
+
+@pytest.fixture(scope="module")
+def data(scores):
+    return {name: made(name, scores) for name in FIGURES}
+
+
+def made(name, scores, settings=SETTINGS):
+    rows = oneruler_scores.token_counts() if name == "figure24" else scores
+    return FIGURES[name].data(rows, NUMBERS, settings)
+
+
+def of(rows, **wanted):
+    for column, value in wanted.items():
+        rows = rows[rows[column].isin(value) if isinstance(value, list) else rows[column] == value]
+    return rows
+
+
+def main(scores, metric="strict", **wanted):
+    """The answers that most figures are of."""
+    rows = of(scores, metric=metric, model=["gemini", "o3", "qwen7b"])
+    rows = rows[rows["instruction_lang"] == rows["context_lang"]]
+    return of(rows[rows["none_option"] | rows["task"].str.startswith("cwe")], **wanted)
+
+
+def kept(rows):
+    """Without the answers that the paper drops."""
+    return rows[~rows["verdict"].isin(["length", "no_answer"])]
+
+
+def words(figure):
+    """All text of a figure."""
+    return "\n".join(a.get_text() for a in figure.findobj(match=lambda a: hasattr(a, "get_text")))
+
+
+def drawn(figure):
+    """All but the bytes of a file: what fails in a layout fails here."""
+    with style():
+        figure.draw_without_rendering()
+
+
+def test_all_figures_of_the_plan_are_drawn_and_captioned(root):
+    assert list(FIGURES) == list(plan.FIGURES)
+    captions = {path.stem for path in (root / "workflow" / "report").glob("oneruler_figure*.rst")}
+    assert captions == {f"oneruler_{name}" for name in FIGURES}
+
+
+# The numbers
+
+
+def test_figure3_drops_answers_without_text(scores, data):
+    mine = main(scores, model="o3", context_lang="st", length=64000, task=NIAH)
+    row = of(data["figure3"], model="o3", context_lang="st", length=64000)
+    assert row["value"].item() == pytest.approx(kept(mine)["value"].mean())
+    assert row["n"].item() == len(kept(mine))
+    assert row["n_dropped"].item() == len(mine) - len(kept(mine)) > 0
+    assert row["value_all"].item() == pytest.approx(mine["value"].mean())
+    assert row["n_all"].item() == len(mine) == 5 * 4
+    assert row["published"].item() == 0.67
+    assert row["comparison"].item() == "cannot tell: metric is strict, in the paper released"
+
+
+def test_figure3_orders_languages_and_has_their_mean(scores, data):
+    figure = data["figure3"]
+    langs = list(dict.fromkeys(figure["context_lang"]))
+    means = of(figure, context_lang=langs[1:]).groupby("context_lang")["value"].mean()
+    assert langs[0] == "all"
+    assert list(means[langs[1:]]) == sorted(means, reverse=True)
+    every = kept(main(scores, model="gemini", length=8000, task=NIAH))
+    row = of(figure, model="gemini", context_lang="all", length=8000)
+    assert row["value"].item() == pytest.approx(every["value"].mean())
+
+
+def test_the_released_metric_can_be_compared(scores):
+    figure = made("figure3", scores, {**SETTINGS, "metric": "released"})
+    mine = kept(main(scores, "released", model="gemini", context_lang="pl", length=8000, task=NIAH))
+    row = of(figure, model="gemini", context_lang="pl", length=8000)
+    assert row["value"].item() == pytest.approx(mine["value"].mean())
+    low, high = row["ci_low_clustered"].item(), row["ci_high_clustered"].item()
+    expected = "below" if high < 0.98 else "above" if low > 0.98 else "covers"
+    assert row["comparison"].item() == expected
+
+
+def test_figure25_is_of_the_same_text(scores, data):
+    mine = of(scores, metric="strict", model="qwen7b-equal", context_lang="ko", task=NIAH)
+    mine = of(mine, instruction_lang="ko", length=64000)
+    row = of(data["figure25"], model="qwen7b-equal", context_lang="ko", length=64000)
+    assert row["value"].item() == pytest.approx(mine["value"].mean())
+    assert set(data["figure25"]["model"]) == {"qwen7b-equal"}
+    assert all("qwen7b-equal" not in set(data[f"figure{n}"]["model"]) for n in (3, 17, 19, 22))
+
+
+def test_figure1a_is_the_two_ends_and_their_gap(scores, data):
+    ends = {"top": ["en", "pl", "zh"], "bottom": ["ko", "hi", "st"]}
+    means = {}
+    for group, langs in ends.items():
+        mine = kept(main(scores, context_lang=langs, length=128000, task="niah_single"))
+        row = of(data["figure1a"], group=group, length=128000)
+        means[group] = mine["value"].mean()
+        assert set(row["languages"].item().split()) == set(langs)
+        assert row["value"].item() == pytest.approx(means[group])
+    gap = of(data["figure1a"], group="gap", length=128000)
+    assert gap["value"].item() == pytest.approx(means["top"] - means["bottom"])
+    assert gap["published"].item() == 0.34
+    assert "other languages" in gap["comparison"].item()
+    assert gap["ci_low_clustered"].item() < gap["value"].item() < gap["ci_high_clustered"].item()
+
+
+def test_newcombe_s_interval():
+    # Newcombe (1998), table II, method 10, case (a): 56/70 - 48/80, [0.0524, 0.3339].
+    from needlework.stats import estimate
+
+    cells = []
+    for right, n in ((48, 80), (56, 70)):
+        found = estimate([1.0] * right + [0.0] * (n - right), range(n))
+        cells.append({**vars(found), **dict.fromkeys(factors.MEASURES[8:], 0)})
+    gap = factors.difference(*cells)
+    assert gap["value"] == pytest.approx(0.2)
+    assert (gap["ci_low"], gap["ci_high"]) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+
+
+def test_figure1b_has_the_drop(scores, data):
+    rows = of(data["figure1b"], model="o3", length=128000).set_index("prompt")
+    mine = of(scores, metric="strict", model="o3", length=128000, task="niah_single")
+    mine = kept(of(mine, context_lang="en", instruction_lang="en"))
+    for prompt, offered in (("with", True), ("without", False)):
+        assert rows["value"][prompt] == pytest.approx(of(mine, none_option=offered)["value"].mean())
+    assert rows["value"]["drop"] == pytest.approx(rows["value"]["without"] - rows["value"]["with"])
+    assert rows["published"]["drop"] == 0.32
+    assert set(data["figure1b"]["languages"]) == {"en"}
+
+
+def test_figure4_is_of_long_contexts(scores, data):
+    mine = kept(main(scores, length=[64000, 128000], task=NIAH))
+    row = of(data["figure4a"], model="gemini", group="low")
+    part = of(mine, model="gemini", context_lang=["hi", "st"])
+    assert row["value"].item() == pytest.approx(part["value"].mean())
+    row = of(data["figure4b"], context_lang="pl")
+    assert row["value"].item() == pytest.approx(of(mine, context_lang="pl")["value"].mean())
+    assert row["published"].item() == 0.88
+    assert "other models" in row["comparison"].item()
+    assert data["figure4b"]["value"].is_monotonic_decreasing
+
+
+def test_figure5_counts_no_answer_to_common_words_as_wrong(scores, data):
+    mine = main(scores, context_lang="en", task="cwe_easy")
+    assert set(mine["verdict"]) & {"length", "no_answer"}
+    row = of(data["figure5"], task="cwe_easy", group="english")
+    assert row["value"].item() == pytest.approx(mine["value"].mean())
+    assert row["n_dropped"].item() == 0
+    assert row["published"].item() == 0.315
+    row = of(data["figure5"], task="cwe_easy", group="low")
+    assert row["n_exhausted"].item() == 3 * 4
+
+
+def test_figure6a_keeps_instructions_and_contexts_apart(scores, data):
+    mine = of(scores, metric="strict", instruction_lang="ko", context_lang="en", length=64000)
+    mine = kept(of(mine, model=["gemini", "o3", "qwen7b"]))
+    row = of(data["figure6a"], instruction_lang="ko", context_lang="en", length=64000)
+    assert row["value"].item() == pytest.approx(mine["value"].mean())
+    assert row["published"].item() == 0.71
+    assert set(data["figure6a"]["context_lang"]) == {"en", "ko", "pl"}
+
+
+def test_errors_are_shares_of_all_prompts(scores, data):
+    mine = main(scores, model="o3", task="niah_single")
+    rows = of(data["figure6b"], model="o3").set_index("error")
+    assert rows["n"].unique() == [len(mine)]
+    none = (mine["verdict"] == "none_error").sum()
+    assert rows["n_errors"]["none_error"] == none > 0
+    assert rows["value"]["none_error"] == pytest.approx(none / len(mine))
+    assert rows["n_errors"]["no_answer"] == (mine["verdict"] == "length").sum() > 0
+    assert rows["n_errors"].sum() == (mine["verdict"] != "correct").sum()
+
+
+def test_figures_18_and_19_part_the_models(data):
+    assert set(data["figure18"]["model"]) == {"gemini", "o3"}
+    assert set(data["figure19"]["model"]) == {"qwen7b"}
+
+
+def test_figure20_parts_right_from_wrong(scores, data):
+    mine = kept(main(scores, model="o3", task=NIAH, length=8000))
+    for answer, value in (("right", 1.0), ("wrong", 0.0)):
+        row = of(data["figure20"], answer=answer, length=8000)
+        tokens = of(mine, value=value)["reasoning_tokens"].astype(float)
+        assert row["value"].item() == pytest.approx(tokens.mean())
+        assert row["ci_low_clustered"].item() <= row["value"].item()
+    assert set(data["figure20"]["model"]) == {"o3"}
+
+
+def test_figure21_counts_what_the_limit_cut(scores, data):
+    mine = main(scores, model="o3", task="cwe_hard", length=64000)
+    row = of(data["figure21"], task="cwe_hard", length=64000)
+    assert row["n_cut"].item() == (mine["finish_reason"] == "length").sum() > 0
+    assert row["value"].item() == pytest.approx((mine["finish_reason"] == "length").mean())
+    assert set(data["figure21"]["model"]) == {"o3"}
+    every = made("figure21", scores, {**SETTINGS, "reasoning": []})
+    assert set(every["model"]) == {"gemini", "o3", "qwen7b"}
+
+
+def test_figure23_is_the_words_of_wrong_answers(scores, data):
+    mine = main(scores, model="qwen7b", task="cwe_hard", length=128000, context_lang=["hi", "st"])
+    found = mine["verdict"].str.extract(r"partial:(\d+)/10")[0]
+    expected = [float(k) if isinstance(k, str) else 0.0 for k in found[mine["value"] == 0]]
+    row = of(data["figure23"], model="qwen7b", task="cwe_hard", group="low", length=128000)
+    assert row["value"].item() == pytest.approx(sum(expected) / len(expected))
+    assert row["n"].item() == len(expected)
+    # Sesotho's vocabulary ran out.
+    assert 0 < row["n_exhausted"].item() < len(expected)
+
+
+def test_figure24_needs_no_model(data):
+    rows = of(data["figure24"], context_lang="ta").set_index("tokenizer")
+    assert rows["n_tokens"]["o200k_base"] == rows["published"]["o200k_base"] == 33249
+    assert set(data["figure24"]["length"]) == {128000}
+    assert list(dict.fromkeys(data["figure24"]["context_lang"]))[:3] == ["en", "de", "fr"]
+
+
+def test_resources_of_languages_that_the_paper_lacks():
+    own = {"wikipedia_articles": {"eu": 450_000, "zu": 11_000}}
+    assert [factors.resources(lang, own) for lang in ("en", "eu", "zu", "xx")] == [
+        *("english", "high", "low", "unknown")
+    ]
+    assert factors.languages(["zu", "xx", "de", "eu"], own) == ["de", "eu", "zu", "xx"]
+
+
+@pytest.mark.parametrize(
+    "length, label", [(8000, "8K"), (128000, "128K"), (512, "512"), (1500, "1,500")]
+)
+def test_lengths_are_labelled_as_in_the_paper(length, label):
+    assert factors.length_label(length) == label
+
+
+def test_means_over_models_have_no_paper_beside_other_models(scores):
+    mine = scores.replace({"model": {"gemini": "mine"}})
+    for name in ("figure1a", "figure4b", "figure5", "figure6a"):
+        figure = made(name, mine, {"models": ["mine"], "metric": "strict"})
+        assert figure["published"].isna().all()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_point_says_n(name, data):
+    assert (data[name]["n"] > 0).all()
+
+
+@pytest.mark.parametrize("name", [n for n in FIGURES if n not in ("figure23", "figure24")])
+def test_numbers_do_not_depend_on_the_order_of_rows(name, scores, data):
+    shuffled = scores.sample(frac=1, random_state=3)
+    pd.testing.assert_frame_equal(made(name, shuffled), data[name])
+
+
+# The pictures
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_pictures_show_n(name, data):
+    figure = FIGURES[name].draw(data[name], SETTINGS)
+    assert re.search(r"n\s=\s[\d,]+", words(figure).replace("\n", " "))
+    drawn(figure)
+
+
+def test_the_heatmap_has_every_number_and_the_paper_s(data):
+    figure = FIGURES["figure3"].draw(data["figure3"], SETTINGS)
+    text = words(figure).split("\n")
+    for value in data["figure3"]["value"]:
+        assert f"{100 * value:.0f}" in text
+    for label in ("gemini", "o3", "qwen7b", "All languages", "Sesotho", "128K", "67"):
+        assert label in text
+    assert "Small: the paper's." in words(figure).replace("\n", " ")
+
+
+@pytest.mark.parametrize("name", ["figure22", "figure23"])
+def test_points_of_short_prompts_are_hollow(name, data):
+    figure = FIGURES[name].draw(data[name], SETTINGS)
+    white = [
+        line
+        for ax in figure.axes
+        for line in ax.lines
+        if line.get_marker() not in ("None", "", "_", "|")
+        and to_hex(line.get_markerfacecolor()) == "#ffffff"
+    ]
+    assert white
+    assert "the vocabulary ran out" in words(figure).replace("\n", " ")
+
+
+@pytest.mark.parametrize("name", ["figure5", "figure21"])
+def test_bars_of_short_prompts_are_hatched(name, data):
+    figure = FIGURES[name].draw(data[name], SETTINGS)
+    hatched = [p for ax in figure.axes for p in ax.patches if p.get_hatch()]
+    assert len(hatched) == (data[name]["n_exhausted"] > 0).sum()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_nothing_to_draw_is_said_plainly(name, scores):
+    rows = oneruler_scores.token_counts() if name == "figure24" else scores
+    nothing = FIGURES[name].data(rows.iloc[:0], NUMBERS, {})
+    figure = FIGURES[name].draw(nothing, {})
+    assert words(figure).startswith("Nothing to draw: ")
+
+
+@pytest.mark.parametrize("name", [n for n in FIGURES if n != "figure24"])
+def test_a_small_run_is_drawn(name):
+    small = oneruler_scores.make(("llama8b",), ("ko",), (512,), examples=2)
+    drawn(FIGURES[name].draw(FIGURES[name].data(small, NUMBERS.iloc[:0], {}), {}))
+
+
+def test_skipped_answers_are_counted_in_the_small_print(scores):
+    some = scores.copy()
+    lost = (some["model"] == "gemini") & (some["length"] == 128000)
+    some.loc[lost, ["value", "verdict", "finish_reason"]] = [0.0, "skipped", "skipped"]
+    figure = made("figure3", some)
+    row = of(figure, model="gemini", context_lang="en", length=128000)
+    assert (row["n"].item(), row["n_all"].item(), row["n_skipped"].item()) == (0, 20, 20)
+    assert row["value_all"].item() == 0.0
+    text = words(FIGURES["figure3"].draw(figure, SETTINGS))
+    assert "answers skipped or failed" in text.replace("\n", " ")
+
+
+@pytest.mark.parametrize("name", ["figure1a", "figure5"])
+def test_files_are_the_same_each_time(name, data, tmp_path):
+    for i in (1, 2):
+        save_figure(FIGURES[name].draw(data[name], SETTINGS), tmp_path / f"{i}")
+    for kind in ("svg", "pdf", "png"):
+        first, second = ((tmp_path / f"{i}.{kind}").read_bytes() for i in (1, 2))
+        assert first == second

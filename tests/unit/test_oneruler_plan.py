@@ -1,0 +1,208 @@
+"""What ONERULER consists of, and what each slice of it depends on."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from needlework.benchmarks.oneruler import plan
+from needlework.config import validated
+from needlework.errors import UserError
+from oneruler_data import LANGUAGES
+
+ROOT = Path(__file__).resolve().parents[2]
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+NEEDLE_TASKS = ["niah_single", "niah_multikey", "niah_multivalue", "niah_multiquery", "niah_none"]
+
+
+def config(**own: Any) -> dict[str, Any]:
+    """A valid configuration of ONERULER, with `own` in its block."""
+    config = copy.deepcopy(DEFAULT)
+    config["benchmarks"]["oneruler"] = own
+    config["run"]["benchmarks"] = ["oneruler"]
+    config["tokenizers"]["cl100k"] = {"kind": "tiktoken", "encoding": "cl100k_base"}
+    config["models"] = {
+        name: {"backend": "oracle", "tokenizer": tokenizer, "context": 200_000}
+        for name, tokenizer in (("own", "words"), ("common", "cl100k"))
+    }
+    config["run"]["models"] = ["own", "common"]
+    return validated(config)
+
+
+def block(**own: Any) -> dict[str, Any]:
+    """The benchmark's block with every default."""
+    return config(**own)["benchmarks"]["oneruler"]
+
+
+def test_the_papers_set() -> None:
+    own = block()
+    assert len(plan.slices(own)) == 26
+    assert plan.slices(own) == [f"{lang}-{lang}" for lang in LANGUAGES]
+    chosen = plan.settings(own, "ta-ta", own["lengths"])
+    cells = len(plan.variants(chosen)) * len(chosen["lengths"])
+    assert 26 * cells * chosen["examples"] == 36_400
+
+
+def test_pairs_of_languages_are_slices_of_their_own() -> None:
+    own = block(languages=["pl"], cross_lingual=[["en", "ko"], ["ko", "en"]])
+    assert plan.slices(own) == ["pl-pl", "en-ko", "ko-en"]
+    chosen = plan.settings(own, "en-ko", [8000])
+    assert (chosen["instruction_lang"], chosen["context_lang"]) == ("en", "ko")
+    assert plan.corpora(chosen) == {
+        "books": [("oneruler_books", "ko")],
+        "nouns": [("oneruler_nouns", "en"), ("oneruler_nouns", "ko")],
+        "words": [("oneruler_words", "ko")],
+        "prompts": [("oneruler_prompts", "en"), ("oneruler_prompts", "ko")],
+    }
+    assert plan.documents(own) == [("oneruler_books", lang) for lang in ("en", "ko", "pl")]
+    assert plan.searches(chosen) == []
+
+
+def test_a_slice_reads_only_what_its_tasks_need() -> None:
+    own = block(tasks=["cwe_easy"])
+    found = plan.corpora(plan.settings(own, "hi-hi", [8000]))
+    assert found == {
+        "books": [],
+        "nouns": [],
+        "words": [("oneruler_words", "hi")],
+        "prompts": [("oneruler_prompts", "hi")],
+    }
+    assert plan.documents(own) == []
+    assert plan.corpora(plan.settings(block(tasks=["niah_none"]), "hi-hi", [8]))["words"] == []
+
+
+def test_no_slice_depends_on_another_language_or_on_an_order() -> None:
+    first = block(languages=["en", "hi"], tasks=["cwe_hard", "niah_single"])
+    second = block(languages=["hi", "ta", "en"], tasks=["niah_single", "cwe_hard"])
+    assert plan.settings(first, "hi-hi", [9, 8]) == plan.settings(second, "hi-hi", [8, 9])
+    # What changes a slice's prompts is in its settings.
+    for change in ({"seed": 1}, {"examples": 3}, {"full_stops": {"hi": "।"}}):
+        assert plan.settings(block(**change), "hi-hi", [8]) != plan.settings(block(), "hi-hi", [8])
+    # What does not is not.
+    for change in ({"metric": "released"}, {"multiquery_needles": 4}):
+        own = block(tasks=["niah_single"], **change)
+        assert plan.settings(own, "hi-hi", [8]) == plan.settings(
+            block(tasks=["niah_single"]), "hi-hi", [8]
+        )
+
+
+def test_the_option_to_answer_none() -> None:
+    def asked(**own: Any) -> list[tuple[str, bool]]:
+        return plan.variants(plan.settings(block(**own), "en-en", [8000]))
+
+    words = [("cwe_easy", False), ("cwe_hard", False)]
+    assert asked() == [(task, True) for task in NEEDLE_TASKS] + words
+    both = asked(none_option=[False, True])
+    assert set(both) - set(asked()) == {("niah_single", False)}
+    only = asked(none_option=[False], without_none_tasks=["niah_multikey", "niah_single"])
+    assert only == [("niah_single", False), ("niah_multikey", False), *words]
+
+
+def test_needles_and_frequencies() -> None:
+    def shape(task: str, **own: Any) -> tuple:
+        return tuple(plan.needles(plan.settings(block(**own), "en-en", [8000]), task))
+
+    # Keys, values of each, keys asked, whether they are there (paper, section 2.1).
+    assert [shape(task) for task in NEEDLE_TASKS] == [
+        (1, 1, 1, True),
+        (4, 1, 1, True),
+        (1, 4, 1, True),
+        (2, 1, 2, True),
+        (4, 1, 1, False),
+    ]
+    assert shape("niah_multiquery", multiquery_needles=4) == (4, 1, 2, True)
+    assert [plan.frequencies("cwe_easy", n) for n in (8000, 8001)] == [(10, 1), (30, 3)]
+    assert [plan.frequencies("cwe_hard", n) for n in (8000, 8001)] == [(10, 5), (20, 10)]
+
+
+def test_full_stops() -> None:
+    def stop(lang: str, **own: Any) -> str:
+        return plan.settings(block(**own), f"{lang}-{lang}", [8])["full_stop"]
+
+    assert {lang: stop(lang) for lang in LANGUAGES if stop(lang) != "."} == {
+        "fa": "۔",
+        "ja": "。",
+        "zh": "。",
+    }
+    assert stop("hi", full_stops={"hi": "।"}) == "।"
+    assert stop("zh", full_stops={"hi": "।"}) == "。"
+
+
+def test_room_for_the_answer() -> None:
+    def room(pair: str = "en-ta", **limits: Any) -> tuple:
+        chosen = plan.settings(block(max_new_tokens=limits), pair, [8000])["max_new_tokens"]
+        return chosen["niah"], chosen["cwe"]
+
+    assert room() == (None, None)
+    assert room(preset="released") == (30, 50)
+    assert room(preset="released", cwe=99) == (30, 99)
+    languages = {"ta": {"cwe": 600}, "en": {"cwe": 200, "niah": 70}}
+    assert room(languages=languages) == (70, 600)
+    assert room("hi-hi", niah=40, languages=languages) == (40, None)
+
+
+def test_figures_that_a_configuration_cannot_fill_are_left_out() -> None:
+    def missing(**own: Any) -> set[str]:
+        return set(plan.FIGURES) - set(plan.figures(block(**own)))
+
+    bare = {"figure1b", "figure6a", "figure20", "figure21", "figure25"}
+    assert missing() == bare
+    assert missing(none_option=[True, False]) == bare - {"figure1b"}
+    assert missing(cross_lingual=[["en", "pl"]]) == bare - {"figure6a"}
+    assert missing(comparisons={"reasoning": ["own"]}) == bare - {"figure20", "figure21"}
+    assert missing(comparisons={"equal_text": [["own", "common"]]}) == bare - {"figure25"}
+    assert missing(tasks=NEEDLE_TASKS) == bare | {"figure22", "figure23"}
+    assert set(plan.figures(block(tasks=["cwe_easy"]))) == {
+        "figure5",
+        "figure22",
+        "figure23",
+        "figure24",
+    }
+    assert plan.FIGURES["figure24"].needs == "token_counts"
+    assert set(plan.TABLES) - set(plan.tables(block())) == {"lengths_tau"}
+    pairs = {"equal_text": [["own", "common"]]}
+    assert set(plan.tables(block(comparisons=pairs))) == set(plan.TABLES)
+
+
+def test_what_results_are_told() -> None:
+    pairs = [["own", "common"]]
+    settings = plan.result_settings(config(comparisons={"equal_text": pairs}))
+    assert settings["equal_text"] == pairs and settings["reasoning"] == []
+    assert settings["backends"] == {"own": "oracle", "common": "oracle"}
+    assert settings["metric"] == "strict" and settings["wikipedia_articles"] == {}
+    assert settings["setup"] == {"data": "oneruler", "multiquery_needles": 2}
+
+
+def test_scores_depend_on_words_that_scoring_reads_alone() -> None:
+    own = block(none_words={"en": ["nil"]}, metric="released")
+    assert plan.scoring_settings(own) == {"none_words": {"en": ["nil"]}, "answer_tags": []}
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        ({"languages": ["en", "xx"]}, "languages has the unknown language 'xx'"),
+        ({"cross_lingual": [["en", "xx"]]}, "cross_lingual has the unknown language 'xx'"),
+        ({"full_stops": {"xx": "."}}, "full_stops has the unknown language 'xx'"),
+        ({"max_new_tokens": {"languages": {"xx": {}}}}, "max_new_tokens.languages has the unknown"),
+        ({"none_words": {"xx": ["?"]}}, "none_words has the unknown language 'xx'"),
+        ({"languages": []}, "languages is empty"),
+        ({"lengths": [50], "max_new_tokens": {"cwe": 50}}, "lengths has 50, of which"),
+        (
+            {"none_option": [False], "tasks": ["niah_none"]},
+            "none_option is [false], but none of",
+        ),
+        ({"comparisons": {"equal_text": [["own", "own"]]}}, "measured in the same tokenizer"),
+        ({"comparisons": {"reasoning": ["nobody"]}}, "comparisons.reasoning names 'nobody'"),
+        ({"cross_lingual": [["en", "en"]]}, "benchmarks.oneruler.cross_lingual.0"),
+        ({"data": "ruler"}, "benchmarks.oneruler.data is 'ruler'"),
+    ],
+)
+def test_wrong_configurations(own: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        config(**own)
+    assert message in str(caught.value)

@@ -1,0 +1,71 @@
+"""ONERULER's published numbers: the file is sound, and its numbers agree with each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from needlework import published
+from needlework.benchmarks.oneruler import factors
+
+FILE = Path(__file__).parents[2] / "resources" / "published" / "oneruler.csv"
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return published.load(FILE)
+
+
+@pytest.fixture(scope="module")
+def heatmap(numbers):
+    """Figure 3: model, language, length, value."""
+    cells = numbers[numbers["table"] == "figure3"].copy()
+    cells[["model", "lang"]] = cells["row"].str.split("/", expand=True)
+    return cells
+
+
+def test_figure_3_is_whole(heatmap):
+    assert len(heatmap) == 6 * 26 * 4
+    assert set(heatmap["model"]) == set(factors.PAPER_MODELS)
+    assert set(heatmap["lang"]) == set(factors.ARTICLES)
+    assert set(heatmap["source"]) == {"repository"}
+
+
+def test_figure_3_gives_the_means_and_ranks_of_the_text(numbers, heatmap):
+    long = heatmap[heatmap["column"].isin(["64000", "128000"])]
+    means = long.groupby("lang")["value"].mean().sort_values(ascending=False)
+    # The text's means are of unrounded numbers, and o3-mini-high's have fewer answers.
+    for lang, digits in (("pl", 0.006), ("en", 0.002), ("zh", 0.004)):
+        printed = factors.number(numbers, "figure4b", lang, "long").value
+        assert means[lang] == pytest.approx(printed, abs=digits)
+        rank = factors.number(numbers, "figure4b", lang, "rank").value
+        assert list(means.index).index(lang) + 1 == rank
+
+
+def test_figure_3_has_the_numbers_that_the_text_repeats(numbers):
+    for lang, value in (("en", 0.67), ("pl", 0.92), ("uk", 0.89)):
+        assert factors.number(numbers, "figure3", f"o3-mini-high/{lang}", "128000").value == value
+
+
+def test_low_resource_languages_are_four_by_table_2(numbers):
+    table = numbers[(numbers["table"] == "table2") & (numbers["column"] == "wikipedia_articles")]
+    assert dict(zip(table["row"], table["value"], strict=True)) == factors.ARTICLES
+    low = {lang for lang in factors.ARTICLES if factors.resources(lang, {}) == "low"}
+    assert low == {"hi", "st", "sw", "ta"}
+
+
+def test_numbers_of_the_text(numbers):
+    for table, row, column, value in (
+        ("figure1a", "gap", "8000", 0.11),
+        ("figure1a", "gap", "128000", 0.34),
+        ("figure1b", "o3-mini-high/en", "drop/128000", 0.32),
+        ("figure5", "en", "cwe_easy", 0.315),
+        ("figure6a", "ko-en", "64000", 0.71),
+        ("figure6a", "en-ko", "128000", 0.77),
+        ("lengths_tau", "all", "tau", 0.82),
+        ("figure24", "ta", "o200k_base", 33249),
+        ("dropped", "o3-mini-high", "niah", 0.028),
+    ):
+        assert factors.number(numbers, table, row, column).value == value
+    assert factors.number(numbers, "figure3", "GPT-5/en", "8000") is None

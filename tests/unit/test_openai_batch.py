@@ -1,0 +1,459 @@
+"""The batch API against a real server on loopback: nothing is submitted twice, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from batch_server import BatchServer
+from needlework import openai_batches
+from needlework.backends.base import Answer, Request, load_backend
+from needlework.backends.openai import OpenAI
+from needlework.errors import UserError
+from needlework.generation import generate
+from needlework.journal import Journal
+from needlework.prompt import literal
+from openai_server import Reply, completion, prompt_of, refusal
+
+TESTS = Path(__file__).resolve().parents[1]
+SECRET = "sk-very-secret-0123456789"
+LIMITS = {"requests": 50000, "megabytes": 200, "tokens": None}
+
+
+@pytest.fixture
+def server(monkeypatch) -> Iterator[BatchServer]:
+    monkeypatch.setenv("A_KEY", SECRET)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(openai_batches, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(openai_batches, "SETTLE_S", 0.05)
+    with BatchServer() as running:
+        yield running
+
+
+def backend(url: str, journal: Path, **changes: Any) -> OpenAI:
+    limits = LIMITS | changes.pop("limits", {})
+    entry = {
+        "model": "remote",
+        "name": "some-model",
+        "revision": None,
+        "base_url": url,
+        "key_env": "A_KEY",
+        "chat": True,
+        "sampling": {"temperature": 0, "top_k": None, "top_p": 1, "seed": 0},
+        "request": {},
+        "concurrency": 8,
+        "timeout": 5,
+        "batch": True,
+        "batch_limits": limits,
+        "journal": str(journal),
+    }
+    return load_backend("openai", entry | changes)
+
+
+def requests(*prompts: str, samples: int = 1, n_tokens: int = 10) -> list[Request]:
+    return [
+        Request(f"i{n:03d}", sample, "t", [literal("question", prompt)], ["x"], 16, n_tokens, {})
+        for n, prompt in enumerate(prompts)
+        for sample in range(samples)
+    ]
+
+
+def answers(model: OpenAI, asked: Sequence[Request], expect: bool = True) -> list[Answer]:
+    model.load()
+    try:
+        if expect:
+            model.expect(asked)
+        return list(model.generate(asked))
+    finally:
+        model.close()
+
+
+def rows(server: BatchServer, folder: Path, asked: Sequence[Request], **options: Any) -> list[dict]:
+    """A job: what is missing is asked for, the rest is in the journal."""
+    model = backend(server.url, folder, **options.pop("model", {}))
+    with Journal(folder / "generations") as journal:
+        return generate(asked, model, journal, **options).to_pylist()
+
+
+def sizes(server: BatchServer) -> list[int]:
+    """How many requests each batch had."""
+    return [len(server.lines(batch)) for batch in server.batches.values()]
+
+
+# What is submitted, and what comes back
+
+
+@pytest.mark.parametrize("chat", [True, False])
+def test_a_batch_is_submitted_and_collected(server, tmp_path, chat) -> None:
+    asked = requests("a", "b\u2028\U0001f600", "c", samples=2)
+    found = answers(backend(server.url, tmp_path, chat=chat), asked)
+    assert [a.text for a in found] == [f"<{request.prompt}>" for request in asked]
+    assert found[0] == Answer("<a>", "stop", 3, None, 2, None)
+    (batch,) = server.batches.values()
+    path = "/v1/chat/completions" if chat else "/v1/completions"
+    assert batch["endpoint"] == path
+    lines = server.lines(batch)
+    assert {(line["method"], line["url"]) for line in lines} == {("POST", path)}
+    assert [prompt_of(line["body"]) for line in lines] == [request.prompt for request in asked]
+    assert len({line["body"]["seed"] for line in lines}) == 6
+    assert lines[0]["body"] | {"seed": 0} == {
+        "model": "some-model",
+        **({"messages": [{"role": "user", "content": "a"}]} if chat else {"prompt": "a"}),
+        "temperature": 0,
+        "top_p": 1,
+        "seed": 0,
+        "max_tokens": 16,
+    }
+
+
+def test_requests_of_equal_bodies_have_answers_of_their_own(server, tmp_path) -> None:
+    """Without a seed, two samples of a prompt look the same."""
+    found = answers(backend(server.url, tmp_path, request={"seed": None}), requests("a", samples=3))
+    assert [a.text for a in found] == ["<a>"] * 3
+    assert sorted(server.asked.values()) == [1, 1, 1]
+
+
+def test_a_journal_is_good_for_both_ways_of_asking(server, tmp_path) -> None:
+    both = [backend(server.url, tmp_path, batch=batch).identity() for batch in (True, False)]
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({"requests": 3}, [3, 3, 1]),
+        ({"requests": 7}, [7]),
+        # A line has about 330 bytes.
+        ({"megabytes": 0.0007}, [2, 2, 2, 1]),
+        # Even one request is too much: the endpoint may refuse it.
+        ({"megabytes": 0.0001}, [1] * 7),
+    ],
+)
+def test_batches_keep_the_endpoint_s_limits(server, tmp_path, limits, expected) -> None:
+    asked = requests(*"abcdefg")
+    found = answers(backend(server.url, tmp_path, limits=limits), asked)
+    assert [a.text for a in found] == [f"<{letter}>" for letter in "abcdefg"]
+    assert sizes(server) == expected
+    for batch in server.batches.values():
+        size = len(server.files[batch["input_file_id"]])
+        assert size <= 1e6 * limits.get("megabytes", 200) or expected == [1] * 7
+
+
+def test_no_more_tokens_are_under_way_than_allowed(server, tmp_path) -> None:
+    most = 0
+
+    def finish(batch: dict) -> None:
+        nonlocal most
+        under_way = [batch, *(b for b in server.batches.values() if b["status"] == "in_progress")]
+        most = max(most, sum(10 * len(server.lines(b)) for b in under_way))
+
+    server.finish = finish
+    letters = "abcdefghijklmnopqrst"
+    found = answers(backend(server.url, tmp_path, limits={"tokens": 80}), requests(*letters))
+    assert [a.text for a in found] == [f"<{letter}>" for letter in letters]
+    assert sizes(server) == [2] * 10
+    assert most == 80
+
+
+def test_without_being_told_what_comes_each_call_is_a_batch(server, tmp_path) -> None:
+    table = rows(server, tmp_path, requests(*"abcd"), batch_size=2)
+    assert [row["text"] for row in table] == ["<a>", "<b>", "<c>", "<d>"]
+    assert sum(sizes(server)) == 4 and max(server.asked.values()) == 1
+
+
+# What goes wrong
+
+
+def test_a_refused_line_is_an_error_and_is_asked_again_in_the_next_run(server, tmp_path) -> None:
+    def answer(body: Any) -> Reply:
+        return refusal(400, "flagged") if prompt_of(body) == "b" else completion(body)
+
+    server.answer = answer
+    asked = requests("a", "b", "c")
+    with pytest.raises(UserError, match=r"1 of 3 requests failed.*status 400: flagged"):
+        rows(server, tmp_path, asked)
+    server.answer = completion
+    table = rows(server, tmp_path, asked)
+    assert [row["text"] for row in table] == ["<a>", "<b>", "<c>"]
+    assert sizes(server) == [3, 1]
+
+
+def test_a_prompt_beyond_the_context_is_skipped_once_and_for_all(server, tmp_path) -> None:
+    said = "This model's maximum context length is 8192 tokens."
+    server.answer = lambda body: refusal(400, said, "context_length_exceeded")
+    for _ in range(2):
+        (row,) = rows(server, tmp_path, requests("a"))
+        assert (row["finish_reason"], row["error"]) == ("skipped", f"status 400: {said}")
+    assert sizes(server) == [1]
+
+
+@pytest.mark.parametrize("status", ["expired", "cancelled"])
+def test_what_a_batch_leaves_unanswered_is_asked_in_the_next_run(server, tmp_path, status) -> None:
+    def finish(batch: dict) -> None:
+        if len(server.batches) == 1:
+            server.work(batch, 2)
+            if status == "expired":
+                # Its own words for each request that it had no time for.
+                late = {"code": "batch_expired", "message": "This request could not be executed."}
+                key = server.lines(batch)[2]["custom_id"]
+                right = server.lines(batch)[:2]
+                assert len(right) == 2
+                wrong = {"custom_id": key, "response": None, "error": late}
+                batch |= server.results([], [wrong])
+            batch["status"] = status
+
+    server.finish = finish
+    asked = requests("a", "b", "c", "d")
+    said = "could not be executed|was ended as cancelled"
+    with pytest.raises(UserError, match=rf"2 of 4 requests failed.*({said})"):
+        rows(server, tmp_path, asked)
+    assert [row["text"] for row in rows(server, tmp_path, asked)] == ["<a>", "<b>", "<c>", "<d>"]
+    assert sizes(server) == [4, 2]
+
+
+def test_a_batch_that_fails_says_why(server, tmp_path) -> None:
+    def finish(batch: dict) -> None:
+        said = {"code": "token_limit_exceeded", "message": f"Enqueued token limit. {SECRET}"}
+        batch |= {"status": "failed", "errors": {"data": [said]}}
+        batch |= {"output_file_id": None, "error_file_id": None, "request_counts": None}
+
+    server.finish = finish
+    with pytest.raises(UserError, match=r"2 of 2 .*the batch failed: Enqueued token limit. \*\*\*"):
+        rows(server, tmp_path, requests("a", "b"))
+    server.finish = lambda batch: None
+    assert len(rows(server, tmp_path, requests("a", "b"))) == 2
+    assert sizes(server) == [2, 2]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        b"",
+        b"not JSON\n",
+        b"[]\n",
+        b'{"custom_id": 5}\n',
+        b'{"custom_id": "other", "response": null}\n',
+        b'{"custom_id": "KEY"}\n',
+        b'{"custom_id": "KEY", "response": 5}\n',
+        b'{"custom_id": "KEY", "response": {"status_code": 200, "body": {"choices": []}}}\n',
+        b'{"custom_id": "KEY", "response": {"status_code": 200}}\n',
+        b'{"custom_id": "KEY", "response": {"status_code": 500, "body": null}}\n',
+        b'{"custom_id": "KEY", "response": null, "error": {"message": "no"}}\n',
+    ],
+)
+def test_a_malformed_result_is_an_error(server, tmp_path, result) -> None:
+    def finish(batch: dict) -> None:
+        key = server.lines(batch)[0]["custom_id"].encode()
+        server.files[batch["output_file_id"]] = result.replace(b"KEY", key)
+
+    server.finish = finish
+    (found,) = answers(backend(server.url, tmp_path), requests("a"))
+    assert (found.error and found.finish_reason == "error") or (found.error and not found.text)
+
+
+FAULTS = {
+    "429": refusal(429, "slow down"),
+    "500": Reply(b"<html>", 500),
+    "no response": Reply(stop_after=0),
+    "half a body": Reply({"id": "file-0", "status": "completed"}, stop_after=5),
+    "no JSON": Reply(b"hello"),
+    "no object": Reply([]),
+    "no id": Reply({}),
+}
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["unheard", "heard"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_passing_fault_is_passed_over(server, tmp_path, fault, after) -> None:
+    """Every call fails once. Where it was heard all the same, nothing is submitted a second time."""
+    seen = set()
+
+    def failing(number: int, method: str, path: str) -> Reply | None:
+        if (method, path) in seen or (fault == "no id" and method == "GET"):
+            return None
+        # These are no JSON anyway, or are asked for only after a fault.
+        if fault.startswith("no ") and fault != "no response" and path.endswith("content"):
+            return None
+        seen.add((method, path))
+        return FAULTS[fault]
+
+    server.fault, server.after = failing, after
+    found = answers(backend(server.url, tmp_path), requests("a", "b"))
+    assert [a.text for a in found] == ["<a>", "<b>"]
+    assert max(server.asked.values()) == 1
+
+
+def test_an_endpoint_without_batches_is_a_clear_error(server, tmp_path) -> None:
+    server.fault = lambda number, method, path: refusal(404, f"Not found {SECRET}")
+    with pytest.raises(
+        UserError, match=r"models\.remote: .*status 404: Not found \*\*\*; .*batch: false"
+    ):
+        rows(server, tmp_path, requests("a"))
+    assert server.count("POST", "/files") == 1
+
+
+def test_a_refused_batch_is_submitted_in_the_next_run(server, tmp_path) -> None:
+    def no_money(number: int, method: str, path: str) -> Reply | None:
+        return refusal(402, "Pay first.") if (method, path) == ("POST", "/batches") else None
+
+    server.fault = no_money
+    with pytest.raises(UserError, match=r"status 402: Pay first; check the key"):
+        rows(server, tmp_path, requests("a"))
+    server.fault = lambda *_: None
+    assert len(rows(server, tmp_path, requests("a"))) == 1
+    # It was refused in so many words: nobody needs to look for it.
+    assert server.count("GET", "/batches") == server.count("GET", "/batches/")
+
+
+def test_a_batch_that_the_endpoint_does_not_know_is_not_paid_for_again(server, tmp_path) -> None:
+    server.works = False
+    server.fault = lambda number, method, path: (
+        refusal(401, "Who are you?") if path.startswith("/batches/") else None
+    )
+    with pytest.raises(UserError, match=r"401.*batch_0 cannot be collected: use the key"):
+        rows(server, tmp_path, requests("a"))
+    server.fault = lambda number, method, path: None
+    server.works = True
+    assert len(rows(server, tmp_path, requests("a"))) == 1
+    assert sizes(server) == [1]
+    with BatchServer() as other, pytest.raises(UserError, match="set `base_url` to that"):
+        asked = requests("a")
+        model = backend(other.url, tmp_path)
+        answers(model, asked)
+
+
+# A restart
+
+
+JOB = """
+import logging, sys
+sys.path[:0] = [{scripts!r}, {tests!r}]
+logging.basicConfig(level=logging.INFO)
+from pathlib import Path
+from needlework import openai_batches
+openai_batches.FIRST_PAUSE_S = 0.05
+openai_batches.LONGEST_PAUSE_S = 0.05
+openai_batches.SETTLE_S = 0.3
+sys.path.insert(0, {here!r})
+from test_openai_batch import backend, requests
+from needlework.generation import generate
+from needlework.journal import Journal
+from needlework.records import write_table
+
+folder = Path(sys.argv[2])
+asked = requests(*(f"prompt {{n}}" for n in range(9)))
+model = backend(sys.argv[1], folder, limits={{"requests": 4}})
+with Journal(folder / "generations") as journal:
+    write_table(generate(asked, model, journal, batch_size=100), folder / "answers.parquet")
+"""
+
+
+def start(server: BatchServer, folder: Path) -> subprocess.Popen:
+    code = JOB.format(
+        scripts=str(TESTS.parent / "workflow/scripts"),
+        tests=str(TESTS),
+        here=str(TESTS / "unit"),
+    )
+    with (folder / "log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-c", code, server.url, str(folder)], stdout=log, stderr=log
+        )
+
+
+def kill_when(job: subprocess.Popen, true: Any) -> None:
+    """SIGKILL the job once `true()`."""
+    deadline = time.monotonic() + 60
+    while not true():
+        assert job.poll() is None and time.monotonic() < deadline
+        time.sleep(0.002)
+    os.kill(job.pid, signal.SIGKILL)
+    job.wait()
+
+
+MOMENTS = {
+    "after an upload": (lambda server: server.files, 0),
+    "before it knows of a batch": (lambda server: server.batches, 0.3),
+    "before it knows of the second one": (lambda server: len(server.batches) == 2, 0.3),
+    "after the second one": (lambda server: len(server.batches) == 2, 0),
+    "while it waits": (lambda server: server.count("GET", "/batches/batch_2") >= 2, 0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_killed_job_submits_nothing_twice(server, tmp_path, moment) -> None:
+    """Not even where it was killed between the endpoint's doing and its word of it."""
+    there, stall = MOMENTS[moment]
+    server.works = False
+    server.stall = stall
+    kill_when(start(server, tmp_path), lambda: there(server))
+    server.stall = 0.0
+    server.works = True
+    job = start(server, tmp_path)
+    assert job.wait(60) == 0, (tmp_path / "log").read_text()
+    assert sorted(server.asked.values()) == [1] * 9
+    found = pq.read_table(tmp_path / "answers.parquet")["text"].to_pylist()
+    assert found == [f"<prompt {n}>" for n in range(9)]
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_answers_that_were_collected_and_not_kept_are_collected_again(server, tmp_path) -> None:
+    asked = requests("a", "b")
+    first = backend(server.url, tmp_path)
+    assert [a.text for a in answers(first, asked)] == ["<a>", "<b>"]
+    # The job was killed before an answer was in the journal: the batch still has them.
+    assert [row["text"] for row in rows(server, tmp_path, asked)] == ["<a>", "<b>"]
+    assert sizes(server) == [2]
+
+
+def test_a_batch_that_never_was_is_submitted_after_a_while(server, tmp_path) -> None:
+    with Journal(tmp_path / "batches" / "remote") as journal:
+        model = backend(server.url, tmp_path)
+        (asked,) = requests("a")
+        planned = {
+            "event": "planned",
+            "address": server.url,
+            "tokens": 10,
+            "time": time.time(),
+            "requests": [model._key(asked)],
+        }
+        journal.append([{"key": "0" * 32, **planned}])
+    began = time.monotonic()
+    assert len(rows(server, tmp_path, [asked])) == 1
+    assert time.monotonic() - began >= 0.05
+    assert server.count("GET", "/batches") >= 2
+    assert sizes(server) == [1]
+
+
+# The key
+
+
+def test_the_key_shows_nowhere(server, tmp_path, caplog) -> None:
+    for library in ("", "openai", "httpx2", "httpcore2"):
+        caplog.set_level(logging.DEBUG, library)
+
+    def answer(body: Any) -> Reply:
+        if prompt_of(body) == "b":
+            return refusal(400, f"Your key is {SECRET}")
+        return completion(body, f"Your key is {SECRET}.")
+
+    server.answer = answer
+    seen = iter([refusal(500, SECRET), refusal(500, SECRET)])
+    server.fault = lambda number, method, path: next(seen, None)
+    table = rows(server, tmp_path, requests("a", "b"), max_failed=1)
+    assert [row["text"] for row in table] == ["Your key is ***.", ""]
+    for file in tmp_path.rglob("*"):
+        assert file.is_dir() or SECRET.encode() not in file.read_bytes(), file
+    assert SECRET not in caplog.text + json.dumps(table)
+    assert not any(SECRET.encode() in body for body in server.bodies)

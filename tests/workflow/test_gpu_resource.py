@@ -1,0 +1,109 @@
+"""A model that takes more GPUs than the run declares is told before any job, and only where it is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+import yaml
+
+from needlework.config import validated
+from needlework.errors import UserError
+from needlework.preflight import check_gpus
+from runs import ROOT, Workflow
+
+# Answered by two GPUs' layers in two stages; vLLM is not in this environment, so nothing can start.
+LARGE = {
+    "run": {"models": ["lexical", "large"]},
+    "models": {
+        "large": {
+            "backend": "vllm",
+            "name": "no/such-model",
+            "tokenizer": "words",
+            "context": 131072,
+            "engine": {"tensor_parallel_size": 4},
+        }
+    },
+    "benchmarks": {
+        "mlneedle": {
+            "needle_languages": ["en"],
+            "haystack_languages": ["en"],
+            "lengths": [512],
+            "tasks": ["exact"],
+            "comparisons": {},
+        }
+    },
+}
+ANSWERS = "results/generations/large/mlneedle.parquet"
+
+
+@pytest.fixture
+def workflow(tmp_path: Path) -> Workflow:
+    (tmp_path / "large.yaml").write_text(yaml.safe_dump(LARGE))
+    return Workflow(ROOT, tmp_path / "run")
+
+
+def run(workflow: Workflow, target: str, *options: str) -> tuple[CompletedProcess, str]:
+    """A run of the target with the large model; what it said on the terminal."""
+    file = workflow.directory.parent / "large.yaml"
+    done = workflow.run(target, *options, "--configfile", str(file), check=False)
+    return done, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("target", [ANSWERS, "all"])
+def test_too_few_gpus_are_told_before_any_job(workflow, target) -> None:
+    """profiles/default declares one; Snakemake itself would run the job with it, and say nothing."""
+    done, said = run(workflow, target)
+    assert done.returncode
+    assert "models.large.engine takes 4 GPUs (tensor_parallel_size 4)" in said
+    assert "declares 1" in said and "`--resources gpu=4 downloads=4`" in said
+    assert "profiles/default/config.yaml" in said and "Traceback" not in said
+    assert not workflow.result(".").exists()
+
+
+def test_a_dry_run_and_jobs_without_that_model_need_no_gpu(workflow) -> None:
+    done, said = run(workflow, "all", "--dry-run")
+    assert done.returncode == 0 and "GPUs" not in said, said[-3000:]
+    for target in (
+        "results/corpora/sample_questions/en.parquet",
+        "results/generations/lexical/mlneedle.parquet",
+    ):
+        done, said = run(workflow, target)
+        assert done.returncode == 0, said[-3000:]
+        assert (workflow.directory / target).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [["--resources", "gpu=4", "downloads=4"], ["--workflow-profile", "none"]],
+    ids=["declared", "unlimited"],
+)
+def test_enough_gpus_let_the_job_start(workflow, options) -> None:
+    """As far as it gets here: the job itself says what it lacks."""
+    done, said = run(workflow, ANSWERS, *options)
+    assert done.returncode
+    assert "GPUs" not in said, said[-3000:]
+    assert "models.large: the package 'vllm' is not installed" in said
+
+
+def configured(**engine: int) -> dict:
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    config["models"]["large"] = LARGE["models"]["large"] | {"engine": engine}
+    return validated(config)
+
+
+def test_stages_and_layers_multiply() -> None:
+    config = configured(tensor_parallel_size=4, pipeline_parallel_size=2)
+    check_gpus(config, ["large", "lexical"], 8)
+    with pytest.raises(
+        UserError, match=r"8 GPUs \(tensor_parallel_size 4 times pipeline_para.* 2\)"
+    ):
+        check_gpus(config, ["large", "lexical"], 7)
+    check_gpus(config, ["lexical"], 0)
+
+
+def test_one_gpu_is_no_condition() -> None:
+    """Without one, vLLM's build for CPUs works, and the other says so itself."""
+    check_gpus(configured(), ["large"], 0)

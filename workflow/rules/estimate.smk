@@ -1,0 +1,47 @@
+# What a run would take: `snakemake estimate`. It makes the prompts, asks no model, and prints every time:
+# what is left changes with the journal, which is no file of the workflow. So the rule has no output.
+
+# The files of all prompts, by benchmark and tokenizer.
+PROMPTS = {
+    benchmark: {
+        tokenizer: {
+            "instances": files.instances(benchmark, tokenizer),
+            **files.document_inputs(benchmark, tokenizer),
+        }
+        for tokenizer in map(files.tokenizer, config["run"]["models"])
+    }
+    for benchmark in config["run"]["benchmarks"]
+}
+
+
+rule estimate:
+    input:
+        [
+            paths
+            for tokenizers in PROMPTS.values()
+            for kinds in tokenizers.values()
+            for paths in kinds.values()
+        ],
+    log:
+        "logs/estimate.log",
+    localrule: True
+    conda:
+        "../../envs/generation.yaml"
+    resources:
+        mem_mb=8000,
+        runtime=60,
+    params:
+        table="results/estimate.csv",
+        files=PROMPTS,
+        lengths={
+            model: {
+                benchmark: lengths_of(config, model, benchmark)
+                for benchmark in PROMPTS
+            }
+            for model in config["run"]["models"]
+        },
+        gpus={model: files.generation_gpus(model) for model in config["run"]["models"]},
+    message:
+        "Estimating what is left to do"
+    script:
+        "../scripts/estimate_work.py"

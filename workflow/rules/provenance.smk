@@ -1,0 +1,41 @@
+# What the results were made from, with what, and on what: written when all is done.
+
+from needlework.in_use import in_use
+from needlework.layout import resource
+
+# The files of answers, by model and benchmark.
+GENERATIONS = {
+    model: {
+        benchmark: f"results/generations/{model}/{benchmark}.parquet"
+        for benchmark in config["run"]["benchmarks"]
+    }
+    for model in config["run"]["models"]
+}
+
+
+rule provenance:
+    input:
+        files.final,
+        scores=[
+            path for name in config["run"]["benchmarks"] for path in files.scores(name)
+        ],
+        generations=[path for own in GENERATIONS.values() for path in own.values()],
+        registry=resource("sources.yaml"),
+    output:
+        "results/provenance.json",
+    log:
+        "logs/provenance.log",
+    localrule: True
+    conda:
+        "../../envs/corpora.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        configuration=in_use(config),
+        generations=GENERATIONS,
+        code=code_digest("write_provenance.py"),
+    message:
+        "Writing down where the results come from"
+    script:
+        "../scripts/write_provenance.py"

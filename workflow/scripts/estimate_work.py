@@ -1,0 +1,49 @@
+"""Say what is left to do, before a GPU or a paid call is used: a table on the terminal, and a CSV file."""
+
+import os
+from functools import cache
+from pathlib import Path
+
+from needlework.backends.base import load_backend
+from needlework.estimates import PromptSet, as_text, estimate, write_csv
+from needlework.job import running
+from needlework.journal import Journal
+from needlework.prompt import Documents
+
+# The job's own output goes to its log.
+terminal = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
+
+with running(snakemake) as logger:
+    config, params = snakemake.config, snakemake.params
+
+    @cache
+    def prompts(benchmark, tokenizer):
+        files = params.files[benchmark][tokenizer]
+        documents = Documents.of(benchmark, files["corpora"], files["documents"])
+        return PromptSet(files["instances"], documents)
+
+    rows = []
+    for model, lengths in params.lengths.items():
+        entry = config["models"][model]
+        whole = {**entry, "model": model, "journal": config["journal"]}
+        answered = Journal(Path(config["journal"]) / "generations" / model).records()
+        done = {record["key"] for record in answered}
+        for benchmark, own in lengths.items():
+            rows.append(
+                estimate(
+                    entry,
+                    prompts(benchmark, entry["tokenizer"]),
+                    own,
+                    load_backend(entry["backend"], whole),
+                    done,
+                    names=(model, benchmark),
+                    gpus=params.gpus[model],
+                    guess=config["estimate"],
+                )
+            )
+    write_csv(rows, params.table)
+    text = as_text(rows)
+    logger.info("\n%s", text)
+    # In one piece, however many jobs write beside it.
+    terminal.write(f"\nLeft to do ({params.table} has more):\n\n{text}\n\n")
+    terminal.flush()

@@ -1,0 +1,14 @@
+"""Write the rendered prompts of a slice for other programs."""
+
+from needlework.export import export
+from needlework.job import running
+from needlework.prompt import Documents
+
+with running(snakemake) as logger:
+    documents = Documents.of(
+        snakemake.wildcards.benchmark, snakemake.input.corpora, [snakemake.input.documents]
+    )
+    count = export(
+        snakemake.input.instances, documents, snakemake.output.jsonl, snakemake.output.parquet
+    )
+    logger.info("%d prompts", count)

@@ -1,0 +1,258 @@
+"""Key-value retrieval: a JSON object of pairs, one of which is asked for (paper, section 4)."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from needlework.benchmarks.contract import Built
+from needlework.benchmarks.lost_in_the_middle.counting import Prompt, Sums, counter
+from needlework.benchmarks.lost_in_the_middle.plan import NAME
+from needlework.benchmarks.lost_in_the_middle.rows import Rows
+from needlework.corpora.key_value import SEPARATOR, pair, row
+from needlework.errors import UserError
+from needlework.progress import progress
+from needlework.prompt import read_template
+from needlework.records import DOCUMENTS
+from needlework.seeding import rank_key, rng
+from needlework.tokenizers import Tokenizer
+
+Tables = Mapping[str, Mapping[str, pa.Table]]
+
+# A line between two others begins and ends as this one.
+_STUB = ' "a": "a",'
+
+
+def build(
+    chosen: Mapping[str, Any], tables: Tables, templates: Mapping[str, str], tokenizer: Tokenizer
+) -> Built:
+    """The instances of a slice of key-value retrieval.
+
+    Released objects are taken as they are; of more than `examples`, a sample by seed. Others are drawn
+    by seed. In either, the pair that is asked for is moved to each index, and the others keep their
+    order. The counts: `examples_lacking`, by how many there are fewer than asked for;
+    `unusable_words`, of the vocabulary (see `_vocabulary`); `value_within_a_word`, examples in which
+    every value is part of another word.
+    """
+    counts: dict[str, int] = {}
+    if chosen["keys"] == "words":
+        objects = _with_words(chosen, tables["words"][chosen["lang"]], counts)
+    elif chosen["source"] == "constructed":
+        objects = _with_uuids(chosen)
+    else:
+        objects = _released(chosen, tables, counts)
+    builder = _Builder(chosen, templates, tokenizer)
+    builder.add(objects)
+    documents = None
+    if chosen["keys"] == "words" or chosen["source"] == "constructed":
+        documents = _documents(objects)
+    return Built(builder.rows.table(), counts, documents)
+
+
+Objects = dict[int, list[dict[str, Any]]]
+
+
+def _released(chosen: Mapping[str, Any], tables: Tables, counts: dict[str, int]) -> Objects:
+    """The released objects, by their number of pairs, in the order of their ids."""
+    objects: Objects = {}
+    lacking = 0
+    for n, _ in chosen["places"]:
+        rows = tables[f"pairs_{n}"][chosen["lang"]].to_pylist()
+        prefix = f"key_value_{n}/{chosen['lang']}"
+        ranked = sorted(
+            rows, key=lambda r: rank_key(NAME, "examples", chosen["seed"], r["passage_id"])
+        )[: chosen["examples"]]
+        objects[n] = [
+            {**found, "source": f"{prefix}/{found['passage_id']}"}
+            for found in sorted(ranked, key=lambda r: r["passage_id"])
+        ]
+        lacking += chosen["examples"] - len(ranked)
+    counts["examples_lacking"] = lacking
+    return objects
+
+
+def _with_uuids(chosen: Mapping[str, Any]) -> Objects:
+    """Objects of random UUIDs, as the released ones are, but drawn by seed."""
+    return {
+        n: [
+            _made(chosen, n, example, [_uuid(draw) for _ in range(2 * n)], 0)
+            for example in range(chosen["examples"])
+            for draw in [rng(NAME, "uuids", chosen["seed"], n, example)]
+        ]
+        for n, _ in chosen["places"]
+    }
+
+
+def _uuid(draw: Any) -> str:
+    return str(uuid.UUID(bytes=draw.bytes(16), version=4))
+
+
+def _with_words(chosen: Mapping[str, Any], words: pa.Table, counts: dict[str, int]) -> Objects:
+    """Objects whose keys and values are distinct words of the vocabulary, drawn by seed."""
+    lang = chosen["lang"]
+    vocabulary, counts["unusable_words"] = _vocabulary(words)
+    counts["value_within_a_word"] = 0
+    objects: Objects = {}
+    for n, _ in chosen["places"]:
+        if len(vocabulary) < 2 * n:
+            raise UserError(
+                f"benchmarks.{NAME}.n_pairs has {n}, which takes {2 * n} words, but {chosen['words']} has "
+                f"{len(vocabulary)} in {lang!r}: choose a smaller number, or leave the language out of "
+                "`key_languages`."
+            )
+        objects[n] = []
+        for example in range(chosen["examples"]):
+            draw = rng(NAME, "words", chosen["seed"], lang, n, example)
+            drawn = [vocabulary[i] for i in draw.choice(len(vocabulary), 2 * n, replace=False)]
+            asked = _apart(drawn)
+            if asked is None:
+                counts["value_within_a_word"] += 1
+            else:
+                objects[n].append(_made(chosen, n, example, drawn, asked))
+    return objects
+
+
+def _vocabulary(words: pa.Table) -> tuple[list[str], int]:
+    """The words that can be keys and values, in a fixed order, and how many rows give none.
+
+    Words that differ in case only are one; those that JSON writes otherwise than they are (with
+    quotes, for instance) and those with white space are none.
+    """
+    found: dict[str, str] = {}
+    for word in words["word"].to_pylist():
+        if (
+            word
+            and not any(map(str.isspace, word))
+            and json.dumps(word, ensure_ascii=False)[1:-1] == word
+        ):
+            found.setdefault(word.casefold(), word)
+    return sorted(found.values()), words.num_rows - len(found)
+
+
+def _apart(drawn: Sequence[str]) -> int | None:
+    """The first pair whose value is part of no other word: an answer that holds it means it."""
+    folded = [word.casefold() for word in drawn]
+    for i in range(len(drawn) // 2):
+        value = folded[2 * i + 1]
+        if sum(value in word for word in folded) == 1:
+            return i
+    return None
+
+
+def _made(
+    chosen: Mapping[str, Any], n: int, example: int, drawn: Sequence[str], asked: int
+) -> dict[str, Any]:
+    """A row of PAIRS from key, value, key, value and so on."""
+    pairs = list(zip(drawn[::2], drawn[1::2], strict=True))
+    key, value = pairs.pop(asked)
+    name = f"{n}-{example:04d}"
+    made = row(name, pairs, key, value)
+    return {**made, "source": f"{NAME}/{chosen['slice']}/{name}"}
+
+
+def _documents(objects: Objects) -> pa.Table:
+    """The objects that no corpus file holds, as records.DOCUMENTS."""
+    rows = [found for rows in objects.values() for found in rows]
+    return pa.Table.from_pylist(
+        [{name: found[name] for name in ("passage_id", "text")} for found in rows], schema=DOCUMENTS
+    )
+
+
+class _Builder:
+    """Puts the pair that is asked for at each index of its object."""
+
+    def __init__(
+        self, chosen: Mapping[str, Any], templates: Mapping[str, str], tokenizer: Tokenizer
+    ) -> None:
+        self.chosen, self.tokenizer = chosen, tokenizer
+        if chosen["query_aware"]:
+            path, places = templates["pairs_query_aware"], ["key", "pairs", "key"]
+        else:
+            path, places = templates["pairs"], ["pairs", "key"]
+        self.template = read_template(path, places)
+        self.rows = Rows(chosen)
+        self.sums = Sums(tokenizer, lambda index, text: text, _STUB, self.template[-2])
+
+    def add(self, objects: Objects) -> None:
+        """Add the prompts of all objects."""
+        asked = [(n, found) for n, rows in objects.items() for found in rows]
+        count = counter(self.tokenizer, asked, self._prompts)
+        for n, found in progress(asked, desc="prompts", unit="example"):
+            for index, prompt in self._prompts((n, found)):
+                self.rows.add(
+                    prompt.numbers,
+                    prompt.text,
+                    count(prompt),
+                    f"{n}-{found['passage_id'].rpartition('-')[2]}",
+                    [found["value"]],
+                    n_documents=n,
+                    gold_index=index,
+                    query_aware=self.chosen["query_aware"],
+                    keys=self.chosen["keys"],
+                )
+
+    def _prompts(self, asked: tuple[int, Mapping[str, Any]]) -> Iterator[tuple[int, Prompt]]:
+        """The prompts of an object, each with the index of the pair that is asked for."""
+        n, found = asked
+        pieces, key = self.rows.pieces, found["key"]
+        needle = pair(key, found["value"])
+        *before, middle, end = self.template
+        head = [pieces.literal("instruction", before[0])]
+        if len(before) == 2:
+            head += [pieces.literal("question", key), pieces.literal("instruction", before[1])]
+        head.append(pieces.literal("haystack", "{"))
+        tail = [
+            pieces.literal("haystack", "}"),
+            pieces.literal("instruction", middle),
+            pieces.literal("question", key),
+            pieces.literal("answer_format", end),
+        ]
+        frame = self.sums.frame(pieces.text(head[:-1]), pieces.text(tail[1:]))
+        others = _Others(found, self.sums)
+        ((_, indices),) = [place for place in self.chosen["places"] if place[0] == n]
+        for index in indices:
+            numbers = [*head, *self._object(found, needle, index), *tail]
+            text = pieces.text(numbers)
+            yield index, Prompt(numbers, text, frame + others.cost(needle, index))
+
+    def _object(self, found: Mapping[str, Any], needle: str, index: int) -> list[int]:
+        """The spans of the object, without its braces."""
+        pieces, source, text = self.rows.pieces, found["source"], found["text"]
+        asked, separator = pieces.literal("needle", needle), pieces.literal("haystack", SEPARATOR)
+        starts = found["starts"]
+        if index == len(starts):
+            return [pieces.slice("distractor", source, text, 0, len(text)), separator, asked]
+        start = starts[index]
+        rest = pieces.slice("distractor", source, text, start, len(text))
+        before = [pieces.slice("distractor", source, text, 0, start)] if start else []
+        return [*before, asked, separator, rest]
+
+
+class _Others:
+    """The costs of an object's lines, without the pair that is asked for."""
+
+    def __init__(self, found: Mapping[str, Any], sums: Sums) -> None:
+        self.sums = sums
+        text, starts = found["text"], found["starts"]
+        ends = [start - len(SEPARATOR) for start in starts[1:]] + [len(text)]
+        lines = [text[start:end] for start, end in zip(starts, ends, strict=True)]
+        self.first, self.last, self.n = lines[0], lines[-1], len(lines)
+        costs = sums.costs
+        self.between = sum(costs.text(f" {line},") for line in lines)
+
+    def cost(self, needle: str, index: int) -> int:
+        """The cost of all lines, with the pair that is asked for at `index`."""
+        costs, last = self.sums.costs, index == self.n
+        total = self.between
+        if index == 0:
+            total += costs.text("{" + needle + ",")
+        else:
+            total += costs.text("{" + self.first + ",") - costs.text(f" {self.first},")
+            total += 0 if last else costs.text(f" {needle},")
+        if last:
+            return total + self.sums.last(" " + needle + "}")
+        return total - costs.text(f" {self.last},") + self.sums.last(" " + self.last + "}")

@@ -1,0 +1,141 @@
+"""ONERULER's prompts of a pair of languages: every task, length and example, to an exact budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from needlework.benchmarks.contract import Built
+from needlework.benchmarks.oneruler.cwe import WordTasks
+from needlework.benchmarks.oneruler.haystack import Haystack
+from needlework.benchmarks.oneruler.niah import NeedleTasks, nouns
+from needlework.benchmarks.oneruler.plan import FACTORS, NAME, NEEDLES, needles, variants
+from needlework.benchmarks.oneruler.templates import Example, NeedlePrompt, WordPrompt, texts_of
+from needlework.errors import UserError
+from needlework.progress import progress
+from needlework.records import instance_id, instances_schema
+from needlework.tokenizers import Tokenizer
+
+SCHEMA = instances_schema(FACTORS)
+
+Tables = Mapping[str, Mapping[str, pa.Table]]
+
+
+def build(
+    chosen: Mapping[str, Any], tables: Tables, templates: Iterable[str], tokenizer: Tokenizer
+) -> Built:
+    """The instances of a slice, and the lists of words that they refer to.
+
+    `chosen` is what `plan.settings` gives; `tables` holds the corpora "books", "nouns", "words" and
+    "prompts", each by language; `templates` are none: the prompts are data. The counts:
+    `ambiguous_nouns`, rows of the list of nouns that can be no key in this pair of languages.
+    """
+    builder = _Builder(chosen, tables, tokenizer)
+    n = len(variants(chosen)) * len(chosen["lengths"]) * chosen["examples"]
+    columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
+    for row in progress(builder.rows(), desc="prompts", unit="prompt", total=n):
+        for name, column in columns.items():
+            column.append(row[name])
+    arrays = [pa.array(columns[field.name], field.type) for field in SCHEMA]
+    return Built(pa.table(arrays, schema=SCHEMA), builder.counts, builder.documents())
+
+
+class _Builder:
+    """The tasks of a slice, and the room that their answers take."""
+
+    def __init__(self, chosen: Mapping[str, Any], tables: Tables, tokenizer: Tokenizer) -> None:
+        self._chosen = chosen
+        instruction, context = chosen["instruction_lang"], chosen["context_lang"]
+        prompts = {lang: texts_of(table) for lang, table in tables["prompts"].items()}
+        self._niah: NeedleTasks | None = None
+        self._cwe: WordTasks | None = None
+        self.counts: dict[str, int] = {}
+        tasks = {task for task, _ in variants(chosen)}
+        if tasks & set(NEEDLES):
+            book = tables["books"][context]
+            most = max(chosen["lengths"])
+            haystack = Haystack(f"{chosen['data']}_books", context, book, tokenizer, most)
+            prompt = NeedlePrompt(
+                prompts[instruction], prompts[context], haystack.joint, chosen["full_stop"]
+            )
+            keys = nouns(tables["nouns"], instruction, context)
+            self._niah = NeedleTasks(chosen, prompt, haystack, keys, tokenizer)
+            self.counts["ambiguous_nouns"] = tables["nouns"][context].num_rows - len(keys.context)
+        if tasks - set(NEEDLES):
+            words = tables["words"][context]["word"].to_pylist()
+            self._cwe = WordTasks(chosen, WordPrompt(prompts[instruction]), words, tokenizer)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A row of every prompt: each task, length and example."""
+        for task, none_option in variants(self._chosen):
+            if task in NEEDLES:
+                yield from self._with_needles(task, none_option)
+            else:
+                yield from self._with_words(task)
+
+    def documents(self) -> pa.Table | None:
+        """The lists of words, once all prompts are made."""
+        return self._cwe.documents() if self._cwe else None
+
+    def _with_needles(self, task: str, none_option: bool) -> Iterator[dict[str, Any]]:
+        assert self._niah is not None
+        own = needles(self._chosen, task)
+        draws = list(self._niah.draws(task, own))
+        room = self._chosen["max_new_tokens"]["niah"] or self._niah.room()
+        for length in self._chosen["lengths"]:
+            for index, drawn in enumerate(draws):
+                made = self._niah.build(drawn, length - room, none_option=none_option)
+                if made is None:
+                    raise self._too_short(task, length, "two sentences")
+                factors = {
+                    "length": length,
+                    "none_option": none_option,
+                    "n_needles": len(drawn.needles),
+                }
+                metric = "numbers" if own.present else "none"
+                yield self._row(task, index, made, factors, metric, room)
+
+    def _with_words(self, task: str) -> Iterator[dict[str, Any]]:
+        assert self._cwe is not None
+        room = self._chosen["max_new_tokens"]["cwe"] or self._cwe.room()
+        for length in self._chosen["lengths"]:
+            for index in range(self._chosen["examples"]):
+                made = self._cwe.build(task, length, index, length - room)
+                if made is None:
+                    raise self._too_short(task, length, "eleven different words")
+                factors = {"length": length, "none_option": False, "n_needles": 0}
+                yield self._row(task, index, made, factors, "words", room)
+
+    def _row(
+        self,
+        task: str,
+        index: int,
+        made: Example,
+        factors: Mapping[str, Any],
+        metric: str,
+        room: int,
+    ) -> dict[str, Any]:
+        languages = {key: self._chosen[key] for key in ("instruction_lang", "context_lang")}
+        factors = {**languages, **factors, "exhausted": made.exhausted}
+        return {
+            **factors,
+            "instance_id": instance_id(NAME, task, factors, made.text),
+            "benchmark": NAME,
+            "task": task,
+            "example_id": f"{task}-{index:03}",
+            "prompt": [span._asdict() for span in made.spans],
+            "references": made.references,
+            "metric": metric,
+            "max_new_tokens": room,
+            "n_tokens": made.n_tokens,
+        }
+
+    def _too_short(self, task: str, length: int, what: str) -> UserError:
+        pair = dict.fromkeys([self._chosen["instruction_lang"], self._chosen["context_lang"]])
+        return UserError(
+            f"benchmarks.{NAME}.lengths has {length}, but in language {' and '.join(map(repr, pair))} the "
+            f"prompt of {task} with {what} and room for its answer is longer: leave the length out, or "
+            "lower max_new_tokens."
+        )

@@ -1,0 +1,236 @@
+"""The tasks with needles: one to four sentences with a key and a number among the sentences of a book.
+
+Paper, section 2.1 and Figures 9 to 14; what it leaves open is as in the released code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from needlework.benchmarks.oneruler.fitting import fit
+from needlework.benchmarks.oneruler.haystack import Haystack, Run, Text
+from needlework.benchmarks.oneruler.plan import AMBIGUOUS_NOUNS, NAME, Needles
+from needlework.benchmarks.oneruler.templates import SPARE_TOKENS, Example, NeedlePrompt
+from needlework.errors import UserError
+from needlework.prompt import Span, literal, render
+from needlework.seeding import rank_key, rng
+from needlework.tokenizers import Tokenizer
+
+# 40 equally spaced depths of 0 to 100%, rounded (released code).
+DEPTHS = [round(100 * k / 39) for k in range(40)]
+# Sentences of the book that a prompt holds at the least: a needle stands between two.
+LEAST = 2
+
+
+class Nouns(NamedTuple):
+    """The nouns that may be keys, by row of the list: in the context's and in the instruction's language."""
+
+    context: Mapping[int, str]
+    asked: Mapping[int, str]
+
+
+def nouns(tables: Mapping[str, pa.Table], instruction: str, context: str) -> Nouns:
+    """The nouns of a pair of languages.
+
+    No two rows have the same noun. In one language the first of equal rows stays; across two, a noun
+    that stands in several rows of either language is ambiguous and left out, as are AMBIGUOUS_NOUNS.
+    """
+    columns = {
+        lang: dict(
+            zip(tables[lang]["row"].to_pylist(), tables[lang]["noun"].to_pylist(), strict=True)
+        )
+        for lang in {instruction, context}
+    }
+    rows = {lang: _rows_of(column) for lang, column in columns.items()}
+    if instruction == context:
+        kept = {same[0] for same in rows[context].values()}
+    else:
+        unique = [
+            {same[0] for same in by_noun.values() if len(same) == 1} for by_noun in rows.values()
+        ]
+        kept = set.intersection(*unique) - set(AMBIGUOUS_NOUNS)
+    return Nouns(
+        *({row: columns[lang][row] for row in sorted(kept)} for lang in (context, instruction))
+    )
+
+
+def _rows_of(column: Mapping[int, str]) -> dict[str, list[int]]:
+    rows: dict[str, list[int]] = {}
+    for row in sorted(column):
+        rows.setdefault(column[row].casefold(), []).append(row)
+    return rows
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What is hidden and asked in an example: the same in every language and at every length.
+
+    `depths` in percent, `needles` as (row of the key, value) in the order in which they stand,
+    `asked` rows of keys; `answers` is None where the asked key is absent.
+    """
+
+    depths: Sequence[int]
+    needles: Sequence[tuple[int, str]]
+    asked: Sequence[int]
+    answers: Sequence[str] | None
+
+
+def draw(
+    task: str, needles: Needles, index: int, seed: int, rows: Sequence[int], taken: set[str]
+) -> Draw:
+    """The draw of an example among the noun `rows`; values are none of the numbers `taken`."""
+    ranked = sorted(rows, key=lambda row: rank_key(NAME, seed, task, index, "key", row))
+    keys = ranked[: needles.keys]
+    n = needles.keys * needles.values
+    values: list[str] = []
+    numbers = rng(NAME, seed, task, index, "values")
+    while len(values) < n:
+        value = str(numbers.integers(10**6, 10**7))
+        if value not in values and value not in taken:
+            values.append(value)
+    made = [
+        (key, values[i]) for i, key in enumerate(k for k in keys for _ in range(needles.values))
+    ]
+    shuffled = rng(NAME, seed, task, index, "order").permutation(n)
+    depths = rng(NAME, seed, task, index, "depths").choice(DEPTHS, n, replace=False)
+    asked = keys[: needles.asked] if needles.present else ranked[needles.keys : needles.keys + 1]
+    return Draw(
+        sorted(int(depth) for depth in depths),
+        [made[i] for i in shuffled],
+        asked,
+        [value for key, value in made if key in asked] if needles.present else None,
+    )
+
+
+class NeedleTasks:
+    """Builds the prompts of the tasks with needles of a pair of languages."""
+
+    def __init__(
+        self,
+        chosen: Mapping[str, Any],
+        prompt: NeedlePrompt,
+        haystack: Haystack,
+        nouns: Nouns,
+        tokenizer: Tokenizer,
+    ) -> None:
+        self._chosen, self._prompt, self._haystack = chosen, prompt, haystack
+        self._nouns, self._count = nouns, tokenizer.count
+        self._head = self._measured(prompt.head)
+        self._documents = haystack.documents
+
+    @cached_property
+    def _numbers(self) -> set[str]:
+        """The numbers that the books have already."""
+        return {n for text in self._documents.values() for n in re.findall(r"\d+", text)}
+
+    def room(self) -> int:
+        """The tokens of the longest right answer with what may stand around it."""
+        answers = [", ".join(["8888888"] * 4), self._prompt.none]
+        around = self._count(self._prompt.around_answer)
+        return around + max(map(self._count, answers)) + SPARE_TOKENS
+
+    def draws(self, task: str, needles: Needles) -> Iterator[Draw]:
+        """What is hidden in each example of a task.
+
+        Raises UserError where there are too few nouns.
+        """
+        rows = list(self._nouns.context)
+        wanted = needles.keys + (not needles.present)
+        if len(rows) < wanted:
+            languages = sorted({self._chosen["context_lang"], self._chosen["instruction_lang"]})
+            raise UserError(
+                f"{self._chosen['data']}_nouns, language {' and '.join(map(repr, languages))}: {task} needs "
+                f"{wanted} unambiguous nouns, but there are {len(rows)}: add nouns to the list."
+            )
+        for index in range(self._chosen["examples"]):
+            yield draw(task, needles, index, self._chosen["seed"], rows, self._numbers)
+
+    def build(self, drawn: Draw, budget: int, *, none_option: bool) -> Example | None:
+        """The prompt of an example, filled to within a sentence; None where two sentences do not fit."""
+        context, asked = self._nouns
+        needles = [self._measured(self._prompt.needle(context[row], v)) for row, v in drawn.needles]
+        question = self._prompt.question(
+            [asked[row] for row in drawn.asked], none_option=none_option
+        )
+        tail = self._measured(self._prompt.middle + question + self._prompt.end)
+        fixed = self._head.tokens + tail.tokens + sum(needle.tokens for needle in needles)
+        finished: dict[int, list[Span]] = {}
+
+        def spans(n: int) -> list[Span]:
+            if n not in finished:
+                finished[n] = [
+                    literal("instruction", self._prompt.head),
+                    *self._context_spans(self._pieces(n, drawn.depths, needles)),
+                    literal("instruction", self._prompt.middle),
+                    literal("question", question),
+                    literal("answer_format", self._prompt.end),
+                ]
+            return finished[n]
+
+        fitted = fit(
+            predict=lambda n: self._predict(self._pieces(n, drawn.depths, needles), tail),
+            count=lambda n: self._count(render(spans(n), self._documents)),
+            guess=lambda tokens: self._haystack.most(tokens - fixed),
+            budget=budget,
+            least=LEAST,
+            most=self._haystack.longest,
+        )
+        if fitted is None:
+            return None
+        size, n_tokens = fitted
+        references = [self._prompt.none] if drawn.answers is None else list(drawn.answers)
+        text = render(spans(size), self._documents)
+        return Example(spans(size), text, n_tokens, references)
+
+    def _measured(self, text: str) -> Text:
+        return Text(text, self._count(text))
+
+    def _pieces(
+        self, n: int, depths: Sequence[int], needles: Sequence[Text]
+    ) -> Iterator[Run | Text]:
+        """The first n sentences, with each needle after as many of them as its depth says."""
+        start = 0
+        for depth, needle in zip(depths, needles, strict=True):
+            place = n * depth // 100
+            if place > start:
+                yield Run(start, place)
+            yield needle
+            start = place
+        if start < n:
+            yield Run(start, n)
+
+    def _predict(self, pieces: Iterator[Run | Text], tail: Text) -> int:
+        """The tokens of a prompt, if no piece changes those of any but its neighbours."""
+        total, left, joint = self._head.tokens, self._head, ""
+        for piece in pieces:
+            if isinstance(piece, Run):
+                first, last = (self._haystack.edge(i) for i in (piece.start, piece.end - 1))
+                total += self._haystack.cost(piece)
+            else:
+                first = last = piece
+                total += piece.tokens
+            total += self._seam(left, joint, first)
+            left, joint = last, self._haystack.joint
+        return total + tail.tokens + self._seam(left, "", tail)
+
+    def _seam(self, left: Text, joint: str, right: Text) -> int:
+        """What two texts side by side have more than each by itself."""
+        return self._count(left.text + joint + right.text) - left.tokens - right.tokens
+
+    def _context_spans(self, pieces: Iterator[Run | Text]) -> list[Span]:
+        joint = self._haystack.joint
+        spans: list[Span] = []
+        for piece in pieces:
+            if spans and joint:
+                spans.append(literal("haystack", joint))
+            if isinstance(piece, Run):
+                spans += self._haystack.spans(piece)
+            else:
+                spans.append(literal("needle", piece.text))
+        return spans

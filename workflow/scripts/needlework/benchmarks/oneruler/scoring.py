@@ -1,0 +1,59 @@
+"""ONERULER's scores: every answer by the strict rules and by the released ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, NONE_WORDS, check
+from needlework.metrics import oneruler_strict as strict
+from needlework.metrics import released_oneruler as released
+from needlework.scoring import Rating, score_rows
+
+METRICS = ("strict", "released")
+
+
+def score(
+    instances: pa.Table,
+    generations: pa.Table,
+    translations: None = None,
+    *,
+    model: str,
+    settings: Mapping[str, Any],
+) -> pa.Table:
+    """Two rows of scores (metric "strict" and "released") for each row of `generations`.
+
+    `settings` may have none_words (language to words for "none", beside ours) and answer_tags (names
+    of tags, beside ours). An answer without text has the verdict "length" where the limit cut it off
+    (a reasoning model that did not end), else "no_answer"; tables drop both or count them as wrong.
+
+    Raises UserError as `score_rows` does, and where the language of an instruction has no words for
+    "none".
+    """
+    more: Mapping[str, Sequence[str]] = settings.get("none_words", {})
+    check(sorted(set(instances["instruction_lang"].to_pylist())), more)
+    tags = (*ANSWER_TAGS, *settings.get("answer_tags", ()))
+
+    def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
+        spoken = strict.spoken(text or "")
+        if not spoken.strip():
+            verdict = "length" if row["finish_reason"] == "length" else "no_answer"
+            return [(0.0, verdict, metric) for metric in METRICS]
+        read, text = strict.answer(spoken, tags), released.answer(text or "", model)
+        lang, expected = row["instruction_lang"], row["references"]
+        own = more.get(lang, ())
+        words = (*NONE_WORDS.get(lang, ()), *own)
+        theirs = released.NONE_WORDS.get(lang, tuple(own))
+        if row["task"].startswith("cwe"):
+            pair = strict.score_words(read, expected), released.score_words(text, expected)
+        elif row["task"] == "niah_none":
+            none = strict.score_none(read, (*words, *expected))
+            pair = none, released.score_none(text, theirs)
+        else:
+            number = strict.score_numbers(read, expected, words)
+            pair = number, released.score_numbers(text, expected, theirs)
+        return [(*rated, metric) for rated, metric in zip(pair, METRICS, strict=True)]
+
+    return score_rows(instances, generations, rate, model=model)

@@ -1,0 +1,205 @@
+"""ONERULER's answers read strictly: the answer tag, whole numbers, whole words.
+
+The released rules (`released_oneruler`) give false verdicts; these do not. In three respects they
+remain the paper's: numbers of one digit do not count, the numbers found must be exactly the expected
+ones, and a list of common words may hold others besides the ten.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+# What stands between groups of digits: 1,234,567 1.234.567 1 234 567 1'234'567, in India 12,34,567.
+_GROUPED = re.compile(r"(?<!\d)\d{1,3}([,.' ])\d{3}(?:\1\d{3})*(?!\d)")
+_GROUPED_INDIAN = re.compile(r"(?<!\d)\d{1,2}(?:,\d{2})+,\d{3}(?!\d)")
+_SEPARATORS = str.maketrans({"\u066c": ",", "\u060c": ",", "\u066b": ".", "\u2019": "'"})
+
+_THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
+
+# Scripts that are written without spaces: Han, kana; Thai, Lao, Burmese and Khmer.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+)
+_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+_HYPHENS = frozenset("-'\u2010\u2011\u2019\u02bc\u05be")
+# A hyphen or an apostrophe holds letters together, and nothing else.
+_LOOSE_JOINER = re.compile(r"(?<![^\s\d-])-|-(?![^\s\d-])")
+# What may stand directly before the first and after the last word of a list: "最常见的词是人民".
+_COPULAS = "是为為は"
+_TAILS = ("です", "など", "等")
+
+
+def spoken(text: str) -> str:
+    """`text` without what a reasoning model thought (<think>...</think>)."""
+    return _THOUGHTS.sub("", text).rpartition("</think>")[2]
+
+
+def answer(text: str, tags: Iterable[str]) -> str:
+    """The part of `text` that is its answer.
+
+    That is what stands in the last of the named tags, whatever their case; in several where nothing
+    but punctuation is between them; after an opening tag that nothing closes; or else all of the
+    text.
+    """
+    text = unicodedata.normalize("NFKC", text)
+    found = list(_tagged(frozenset(tags)).finditer(text))
+    if not found:
+        return text
+    parts: list[str] = []
+    follows = found[-1].end()
+    for match in reversed(found):
+        if any(character.isalnum() for character in text[match.end() : follows]):
+            break
+        parts.append(match.group(1))
+        follows = match.start()
+    return "\n".join(reversed(parts))
+
+
+@lru_cache(maxsize=64)
+def _tagged(names: frozenset[str]) -> re.Pattern[str]:
+    either = "|".join(re.escape(unicodedata.normalize("NFKC", name)) for name in sorted(names))
+    opening = rf"<\s*(?:{either})\s*>"
+    inside = rf"(?:(?!{opening}).)*?"
+    return re.compile(rf"{opening}({inside})(?:<\s*/\s*(?:{either})\s*>|\Z)", re.DOTALL | re.I)
+
+
+def numbers(text: str) -> set[int]:
+    """The numbers of two digits or more in `text`, in any script's digits, grouped or not."""
+    text = unicodedata.normalize("NFKC", text)
+    text = "".join(_digit(character) for character in text).translate(_SEPARATORS)
+    for pattern in (_GROUPED_INDIAN, _GROUPED):
+        text = pattern.sub(lambda match: re.sub(r"\D", "", match.group()), text)
+    return {int(digits) for digits in re.findall("[0-9]+", text) if len(digits) > 1}
+
+
+def _digit(character: str) -> str:
+    value = unicodedata.decimal(character, None)
+    if value is not None:
+        return str(value)
+    return "" if unicodedata.category(character) == "Cf" else character
+
+
+def score_numbers(
+    text: str, expected: Sequence[str], none_words: Iterable[str]
+) -> tuple[float, str]:
+    """1.0 if the numbers in an answer are exactly the `expected` ones, and why.
+
+    Verdicts: "correct"; "partial:<right>/<expected>", with "+<others>" where there are wrong ones;
+    "wrong_number" where none is right; "none_error" where the answer has no number and says that there
+    is none; "no_number". A word for "none" beside numbers means nothing ("1234567, no others").
+    """
+    found, wanted = numbers(text), {int(number) for number in expected}
+    if not found:
+        return 0.0, "none_error" if says_none(text, none_words) else "no_number"
+    if found == wanted:
+        return 1.0, "correct"
+    right, others = len(found & wanted), len(found - wanted)
+    if not right:
+        return 0.0, "wrong_number"
+    return 0.0, f"partial:{right}/{len(wanted)}" + (f"+{others}" if others else "")
+
+
+def score_none(text: str, none_words: Iterable[str]) -> tuple[float, str]:
+    """1.0 if an answer says that there is no number, and gives none, and why.
+
+    Verdicts: "correct", "wrong_number" where it gives a number, "no_number" where it does neither.
+    """
+    if numbers(text):
+        return 0.0, "wrong_number"
+    return (1.0, "correct") if says_none(text, none_words) else (0.0, "no_number")
+
+
+def score_words(text: str, expected: Sequence[str]) -> tuple[float, str]:
+    """1.0 if all `expected` words stand in an answer, each as a word of its own, and why.
+
+    Verdicts: "correct", "partial:<right>/<expected>", "wrong_words". A word that is written with
+    spaces stands for itself alone if it is expected: "công" is not found in "công ty" if both are, but
+    it is if "công ty" is only what the model answered. In scripts without spaces a word stands between
+    marks of punctuation, or among other expected words.
+    """
+    sought = [tuple(_words(word)) for word in expected]
+    left, found = _cut(_words(text), {part for phrase in sought for part in phrase}), set()
+    for phrase in sorted(set(sought), key=lambda phrase: (-len(phrase), phrase)):
+        here, left = _take(list(phrase), left)
+        if here:
+            found.add(phrase)
+    right = sum(phrase in found for phrase in sought)
+    if right == len(sought):
+        return 1.0, "correct"
+    return 0.0, f"partial:{right}/{len(sought)}" if right else "wrong_words"
+
+
+def says_none(text: str, none_words: Iterable[str]) -> bool:
+    """Whether `text` holds one of the words (or phrases) for "none", as words of their own.
+
+    A Korean word may have an ending. In scripts without spaces a phrase may stand within others, but
+    a single character ("无") stands alone: in "无法" it is part of another word.
+    """
+    words = _words(text)
+    for phrase in map(_words, none_words):
+        if len(phrase) == 1 and _HANGUL.match(phrase[0]):
+            found = any(word.startswith(phrase[0]) for word in words)
+        elif len(phrase) == 1 and len(phrase[0]) > 1 and _UNSPACED_RUN.fullmatch(phrase[0]):
+            found = any(phrase[0] in word for word in words)
+        else:
+            found, _ = _take(phrase, words)
+        if found:
+            return True
+    return False
+
+
+def _take(phrase: Sequence[str], words: list[str]) -> tuple[bool, list[str]]:
+    """Whether `phrase` stands in `words`, and what is left where it is taken out."""
+    if not phrase or phrase[0] not in words:
+        return False, words
+    left: list[str] = []
+    found, i = False, 0
+    while i < len(words):
+        here = words[i : i + len(phrase)] == phrase
+        # Something remains in its place, so that its neighbours do not become each other's.
+        left.append("" if here else words[i])
+        i += len(phrase) if here else 1
+        found = found or here
+    return found, left
+
+
+def _words(text: str) -> list[str]:
+    """The words of `text`, folded; of a script without spaces, the runs between other characters."""
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    text = _LOOSE_JOINER.sub(" ", "".join(_kept(character) for character in text))
+    return _UNSPACED_RUN.sub(r" \g<0> ", text).split()
+
+
+@lru_cache(maxsize=65536)
+def _kept(character: str) -> str:
+    category = unicodedata.category(character)
+    if category[0] in "LMN" or category == "Cf":
+        # The joiners of Persian and Hindi are written or left out at will.
+        return character if category != "Cf" else ""
+    return "-" if character in _HYPHENS else " "
+
+
+def _cut(words: Iterable[str], parts: Iterable[str]) -> list[str]:
+    """`words`, with runs that consist of `parts` cut into these."""
+    unspaced = sorted((p for p in parts if _UNSPACED_RUN.fullmatch(p)), key=lambda p: (-len(p), p))
+    if not unspaced:
+        return list(words)
+    one = re.compile("|".join(map(re.escape, unspaced)))
+    listed = re.compile(f"(?:{one.pattern})+")
+    cut: list[str] = []
+    for word in words:
+        for start in (0, *(i + 1 for i, c in enumerate(word) if c in _COPULAS)):
+            rest = word[start:]
+            ends = [rest, *(rest.removesuffix(tail) for tail in _TAILS)]
+            match = next((end for end in ends if listed.fullmatch(end)), None)
+            if match is not None:
+                cut += one.findall(match)
+                break
+        else:
+            cut.append(word)
+    return cut

@@ -1,0 +1,559 @@
+"""The batch API of OpenAI-compatible endpoints: files of requests, answered within a day, often cheaper.
+
+What was submitted stands in a journal of its own, written before and after each submission. So a job
+that is killed at any moment finds its batches again, and nothing is submitted twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from needlework.backends.base import Answer
+from needlework.endpoints import excerpt, may_pass
+from needlework.errors import UserError
+from needlework.journal import Journal
+from needlework.openai_protocol import MALFORMED, TOO_LONG, message_of, read_completion
+from needlework.progress import progress
+
+logger = logging.getLogger("needlework")
+
+T = TypeVar("T")
+
+# Between two looks at the batches; longer and longer as long as nothing ends.
+FIRST_PAUSE_S = 5.0
+LONGEST_PAUSE_S = 300.0
+# An endpoint that fails so often in a row is waited for no longer: about half an hour.
+ATTEMPTS = 12
+# A file may take so long to come or go; other calls have the model's own limit.
+TRANSFER_S = 3600.0
+# How long a batch may take to appear in the endpoint's list after its creation.
+SETTLE_S = 60.0
+
+_ENDED = {"completed", "failed", "expired", "cancelled"}
+
+# The name under which the endpoint keeps our name of a batch.
+_TAG = "needlework"
+
+
+class Line(NamedTuple):
+    """A request in a batch: its key in the journal of answers, its body, its prompt's tokens."""
+
+    key: str
+    body: Mapping[str, Any]
+    n_tokens: int
+
+
+class Limits(NamedTuple):
+    """The most that a batch may hold; `tokens` (None: no limit) is of all batches under way."""
+
+    requests: int
+    megabytes: float
+    tokens: int | None
+
+
+class Refused(UserError):
+    """The endpoint will not do it, however often it is asked."""
+
+
+class _Passing(Exception):
+    """An attempt failed in a way that another may not."""
+
+
+@dataclass
+class _Batch:
+    """A batch that was submitted, or was about to be. `owes` are the keys whose answers it has."""
+
+    name: str
+    address: str
+    tokens: int
+    planned: float
+    owes: set[str]
+    id: str | None = None
+    # What the endpoint, or the journal, says; that this run asks for its answers; that it has them.
+    ended: bool = False
+    wanted: bool = False
+    collected: bool = False
+    done: int = 0
+
+    @property
+    def under_way(self) -> bool:
+        """Whether the endpoint still works on it."""
+        return self.id is not None and not self.ended
+
+
+class Endpoint:
+    """The batch API of one endpoint, through the official client, one call after the other.
+
+    `clean` takes what is secret out of a text. Every call raises _Passing or Refused where it fails.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        run: Callable[[Coroutine[Any, Any, Any]], Any],
+        *,
+        path: str,
+        headers: Mapping[str, Any],
+        timeout: float,
+        clean: Callable[[str], str],
+    ) -> None:
+        self._client, self._run, self.path = client, run, path
+        self._headers, self._timeout, self._clean = headers, timeout, clean
+
+    def create(self, name: str, file: str) -> str:
+        """Submit an uploaded file as a batch; the batch's id."""
+        return self._id(
+            self._client.batches.with_raw_response.create(
+                input_file_id=file,
+                endpoint=self.path,
+                completion_window="24h",
+                metadata={_TAG: name},
+                extra_headers=self._headers,
+            )
+        )
+
+    def upload(self, name: str, content: bytes) -> str:
+        """Store a file of requests; the file's id."""
+        return self._id(
+            self._client.files.with_raw_response.create(
+                file=(f"{_TAG}-{name}.jsonl", content),
+                purpose="batch",
+                extra_headers=self._headers,
+            ),
+            TRANSFER_S,
+        )
+
+    def retrieve(self, batch: str) -> dict[str, Any]:
+        """What the endpoint says of a batch."""
+        return self._json(
+            self._client.batches.with_raw_response.retrieve(batch, extra_headers=self._headers)
+        )
+
+    def find(self, name: str, since: float) -> str | None:
+        """The id of the batch of our name, among those created since a time (seconds)."""
+
+        async def look() -> str | None:
+            async for batch in self._client.batches.list(limit=100, extra_headers=self._headers):
+                if (batch.metadata or {}).get(_TAG) == name:
+                    return batch.id
+                # Newest first; a day is for clocks that differ.
+                if (batch.created_at or since) < since - 86400:
+                    break
+            return None
+
+        return self._call(look())
+
+    def lines(self, file: str) -> list[tuple[str, Any]]:
+        """The lines of a file of results: each with its request's key, parsed."""
+
+        async def read() -> list[tuple[str, Any]]:
+            content = self._client.files.with_streaming_response.content
+            async with content(file, extra_headers=self._headers) as response:
+                return [
+                    parsed
+                    async for line in _split(response.iter_bytes())
+                    if (parsed := self._parse(line)) is not None
+                ]
+
+        return self._call(read(), TRANSFER_S)
+
+    def _parse(self, line: bytes) -> tuple[str, Any] | None:
+        try:
+            parsed = json.loads(self._clean(line.decode("utf-8", "replace")))
+            key = parsed["custom_id"]
+        except MALFORMED:
+            # Its request is among those without an answer.
+            return None
+        return (key, parsed) if isinstance(key, str) else None
+
+    def _id(self, call: Coroutine[Any, Any, Any], timeout: float | None = None) -> str:
+        found = self._json(call, timeout).get("id")
+        if not isinstance(found, str):
+            raise _Passing("the response has no id")
+        return found
+
+    def _json(self, call: Coroutine[Any, Any, Any], timeout: float | None = None) -> dict[str, Any]:
+        content = self._clean(self._call(call, timeout).http_response.text)
+        try:
+            body = json.loads(content)
+        except (ValueError, RecursionError):
+            body = None
+        if not isinstance(body, dict):
+            raise _Passing(f"the response is no JSON object: {excerpt(content, '')}")
+        return body
+
+    def _call(self, call: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
+        import httpx2
+        import openai
+
+        seconds = timeout or self._timeout
+
+        async def within() -> T:
+            async with asyncio.timeout(seconds):
+                return await call
+
+        try:
+            return self._run(within())
+        except TimeoutError:
+            raise _Passing(f"no response within {seconds:g} s") from None
+        except openai.APIConnectionError as error:
+            raise _Passing(f"the connection failed ({type(error.__cause__).__name__})") from None
+        except openai.APIStatusError as error:
+            said = excerpt(self._clean(message_of(error.response.text)), "")
+            said = f"status {error.status_code}: {said}"
+            raise (_Passing if may_pass(error.status_code) else Refused)(said) from None
+        except httpx2.HTTPError as error:
+            # While the lines of a file are read, the client hands on its library's own.
+            raise _Passing(f"the connection failed ({type(error).__name__})") from None
+        except MALFORMED as error:
+            raise _Passing(f"the response cannot be read ({type(error).__name__})") from None
+
+
+class Batches:
+    """The requests of one model that are answered in batches, and what became of them.
+
+    `folder` is the journal of what was submitted; `where` the model's place in words; `address` the
+    endpoint's; `chat` whether the answers are chat completions.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        folder: Path,
+        limits: Limits,
+        *,
+        where: str,
+        address: str,
+        chat: bool,
+    ) -> None:
+        self._endpoint, self._limits, self._chat = endpoint, limits, chat
+        self._where, self._address = where, address
+        self._journal = Journal(folder)
+        self._batches: dict[str, _Batch] = {}
+        self._owner: dict[str, _Batch] = {}
+        self._source: Iterator[Line] = iter(())
+        self._next: Line | None = None
+        self._answers: dict[str, Answer] = {}
+        self._bar: Any = None
+        self._read_journal()
+
+    def expect(self, lines: Iterable[Line]) -> None:
+        """Requests that `answer` will be asked for, in this order; read as far as they can be submitted."""
+        self._source = chain(self._source, lines)
+
+    def answer(self, key: str) -> Answer:
+        """The answer to an expected request; waits until it is there.
+
+        Raises UserError where the endpoint refuses a batch, or does not know one any more.
+        """
+        pause = FIRST_PAUSE_S
+        while True:
+            while self._submit_next():
+                pass
+            if key not in self._answers and self._look():
+                pause = FIRST_PAUSE_S
+            if key in self._answers:
+                return self._answers.pop(key)
+            if key not in self._owner and self._peek() is None:
+                raise KeyError(f"{key} was not expected")
+            time.sleep(pause)
+            pause = min(1.5 * pause, LONGEST_PAUSE_S)
+
+    def close(self) -> None:
+        """Close the journal. The batches go on."""
+        self._journal.close()
+        if self._bar is not None:
+            self._bar.close()
+
+    # What was submitted
+
+    def _read_journal(self) -> None:
+        # Of writers that started in the same second, any may come first.
+        for record in sorted(
+            self._journal.records(), key=lambda record: record["event"] != "planned"
+        ):
+            name = record["key"]
+            match record["event"]:
+                case "planned":
+                    address, tokens, at = record["address"], record["tokens"], record["time"]
+                    self._add(_Batch(name, address, tokens, at, set(record["requests"])))
+                case "submitted":
+                    self._batches[name].id = record["id"]
+                case "ended":
+                    self._batches[name].ended = True
+                    self._release(self._batches[name], record["released"])
+                    self._release(self._batches[name], record["skipped"])
+                    for key, error in record["skipped"].items():
+                        self._answers[key] = Answer("", "skipped", error=error)
+
+    def _add(self, batch: _Batch) -> None:
+        self._batches[batch.name] = batch
+        self._owner |= dict.fromkeys(batch.owes, batch)
+
+    def _release(self, batch: _Batch, keys: Iterable[str]) -> None:
+        """A batch owes these answers no more."""
+        for key in keys:
+            batch.owes.discard(key)
+            if self._owner.get(key) is batch:
+                del self._owner[key]
+
+    def _record(self, batch: _Batch, event: str, **values: Any) -> None:
+        self._journal.append([{"key": batch.name, "event": event, **values}])
+
+    def _end(
+        self, batch: _Batch, released: Iterable[str], skipped: Mapping[str, str] | None = None
+    ) -> None:
+        """A batch does nothing any more; `released` are its requests that can be submitted again."""
+        released = sorted(released)
+        self._record(batch, "ended", released=released, skipped=skipped or {})
+        batch.ended = True
+        self._release(batch, [*released, *(skipped or {})])
+
+    def _settle(self, batch: _Batch) -> None:
+        """Find out whether a batch was submitted whose job was killed meanwhile."""
+        while True:
+            found = self._patiently(
+                partial(self._endpoint.find, batch.name, batch.planned),
+                f"so it cannot be told whether a batch named {batch.name} was submitted: look there, "
+                f"and delete {self._journal.directory} to submit it again",
+            )
+            left = batch.planned + SETTLE_S - time.time()
+            if found is not None:
+                batch.id = found
+                self._record(batch, "submitted", id=found)
+                logger.info("%s: the batch %s was submitted before.", self._where, found)
+                return
+            if left <= 0:
+                self._end(batch, batch.owes)
+                return
+            time.sleep(min(left, FIRST_PAUSE_S))
+
+    def _owed(self, key: str) -> bool:
+        """Whether the answer is here, or some batch owes it; that one is then collected."""
+        if key in self._answers:
+            return True
+        batch = self._owner.get(key)
+        if batch is not None and batch.address != self._address:
+            raise UserError(
+                f"{self._where}: a batch of its requests is at {batch.address}: set `base_url` to that "
+                f"and run again, or delete {self._journal.directory} to submit it here."
+            )
+        if batch is not None and batch.id is None:
+            self._settle(batch)
+            batch = self._owner.get(key)
+        if batch is not None:
+            batch.wanted = True
+        return batch is not None
+
+    # Submitting
+
+    def _submit_next(self) -> bool:
+        """Submit one batch of what is expected; whether there was something and the limits allow it."""
+        most = self._limits
+        # Several batches share what may be under way, so that it does not run dry.
+        share = None if most.tokens is None else most.tokens // 4
+        under_way = sum(batch.tokens for batch in self._batches.values() if batch.under_way)
+        if share is not None and under_way and under_way + share > most.tokens:
+            return False
+        keys, content, tokens = [], bytearray(), 0
+        while (line := self._peek()) is not None:
+            if not self._owed(line.key):
+                text = self._encoded(line)
+                # One request beyond a limit is the endpoint's to refuse.
+                if keys and (
+                    len(keys) >= most.requests
+                    or len(content) + len(text) > most.megabytes * 1_000_000
+                    or (share is not None and tokens + line.n_tokens > share)
+                ):
+                    break
+                keys.append(line.key)
+                content += text
+                tokens += line.n_tokens
+            self._next = None
+        if keys:
+            self._submit(keys, bytes(content), tokens)
+        return bool(keys)
+
+    def _peek(self) -> Line | None:
+        """The first expected request that was not taken yet."""
+        if self._next is None:
+            self._next = next(self._source, None)
+        return self._next
+
+    def _encoded(self, line: Line) -> bytes:
+        request = {
+            "custom_id": line.key,
+            "method": "POST",
+            "url": self._endpoint.path,
+            "body": line.body,
+        }
+        return json.dumps(request, ensure_ascii=False).encode() + b"\n"
+
+    def _submit(self, keys: list[str], content: bytes, tokens: int) -> None:
+        name = secrets.token_hex(16)
+        remedy = (
+            "check the key, `base_url`, `name` and `batch_limits`, and whether the endpoint has a "
+            "batch API (`batch: false` sends request by request)"
+        )
+        file = self._patiently(partial(self._endpoint.upload, name, content), remedy)
+        batch = _Batch(name, self._address, tokens, time.time(), set(keys), wanted=True)
+        self._record(
+            batch,
+            "planned",
+            address=self._address,
+            tokens=tokens,
+            time=batch.planned,
+            requests=keys,
+        )
+        attempts = 0
+
+        def create() -> str:
+            nonlocal attempts
+            attempts += 1
+            # An attempt whose response was lost may have been heard.
+            found = self._endpoint.find(name, batch.planned) if attempts > 1 else None
+            return found or self._endpoint.create(name, file)
+
+        try:
+            batch.id = self._patiently(create, remedy)
+        except Refused:
+            self._end(batch, keys)
+            raise
+        self._record(batch, "submitted", id=batch.id)
+        self._add(batch)
+        logger.info("%s: submitted %d requests as %s.", self._where, len(keys), batch.id)
+
+    # Collecting
+
+    def _look(self) -> bool:
+        """Ask how the batches are, and collect those that have ended; whether one has."""
+        some = False
+        for batch in self._batches.values():
+            if (batch.wanted and not batch.collected) or (self._limits.tokens and batch.under_way):
+                said = self._of(batch, partial(self._endpoint.retrieve, batch.id))
+                counts = said.get("request_counts") or {}
+                batch.done = (counts.get("completed") or 0) + (counts.get("failed") or 0)
+                if said.get("status") in _ENDED:
+                    some = True
+                    if batch.wanted:
+                        self._collect(batch, said)
+                    batch.ended = True
+        self._show()
+        return some
+
+    def _of(self, batch: _Batch, call: Callable[[], T]) -> T:
+        return self._patiently(
+            call,
+            f"so the answers of the batch {batch.id} cannot be collected: use the key that it was "
+            f"submitted with, or delete {self._journal.directory} to submit it again",
+        )
+
+    def _collect(self, batch: _Batch, said: Mapping[str, Any]) -> None:
+        """Take the answers that a batch owes from its files; what is in none has failed."""
+        found: dict[str, Answer] = {}
+        for file in (said.get("output_file_id"), said.get("error_file_id")):
+            if isinstance(file, str):
+                for key, line in self._of(batch, partial(self._endpoint.lines, file)):
+                    if key in batch.owes:
+                        found[key] = read_line(line, self._chat)
+        why = _reason(said)
+        for key in batch.owes - found.keys():
+            found[key] = Answer("", error=why)
+        failed = [k for k, a in found.items() if a.error and a.finish_reason != "skipped"]
+        skipped = {k: a.error for k, a in found.items() if a.finish_reason == "skipped"}
+        logger.info(
+            "%s: %s is %s; %d answers, %d failed.",
+            self._where,
+            batch.id,
+            said["status"],
+            len(found) - len(failed),
+            len(failed),
+        )
+        self._answers |= found
+        batch.collected, batch.done = True, len(found)
+        if not batch.ended or failed or skipped:
+            self._end(batch, failed, skipped)
+
+    def _show(self) -> None:
+        """How far the batches are that this run waits for."""
+        wanted = [batch for batch in self._batches.values() if batch.wanted]
+        if self._bar is None:
+            self._bar = progress(desc="batches", unit="prompt")
+        self._bar.total = sum(max(len(batch.owes), batch.done) for batch in wanted)
+        self._bar.update(sum(batch.done for batch in wanted) - self._bar.n)
+
+    def _patiently(self, call: Callable[[], T], remedy: str) -> T:
+        """What `call` gives, after as many attempts as it takes."""
+        pause = FIRST_PAUSE_S
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return call()
+            except Refused as refusal:
+                raise Refused(
+                    f"{self._where}: {self._address} answers with {str(refusal).rstrip('.')}; {remedy}."
+                ) from None
+            except _Passing as failure:
+                logger.warning("%s: %s.", self._where, failure)
+                if attempt == ATTEMPTS:
+                    raise UserError(
+                        f"{self._where}: the batch API at {self._address} keeps failing ({failure}). What "
+                        "was submitted is remembered: run again to collect it."
+                    ) from None
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+        raise AssertionError
+
+
+def read_line(line: Mapping[str, Any], chat: bool) -> Answer:
+    """The answer in a line of a file of results."""
+    try:
+        response = line.get("response")
+        if not response:
+            return Answer("", error=_refusal(line.get("error")))
+        if response["status_code"] == 200:
+            return read_completion(response["body"], chat)
+        content = json.dumps(response.get("body"))
+        said = f"status {response['status_code']}: {excerpt(message_of(content), '')}"
+    except MALFORMED:
+        return Answer("", error=f"the line is no completion: {excerpt(json.dumps(line), '')}")
+    return Answer("", "skipped" if TOO_LONG.search(content) else "error", error=said)
+
+
+def _refusal(error: Any) -> str:
+    """Why a request has no response, in the words of the line's field `error`."""
+    content = json.dumps(error)
+    return excerpt(f"not answered: {message_of(content)}", "")
+
+
+def _reason(said: Mapping[str, Any]) -> str:
+    """Why a batch that has ended lacks an answer."""
+    status = said["status"]
+    if status == "completed":
+        return "the batch has no answer to it"
+    errors = said.get("errors")
+    listed = errors.get("data") if isinstance(errors, dict) else None
+    first = listed[0] if isinstance(listed, list) and listed else None
+    message = first.get("message") if isinstance(first, dict) else None
+    how = f"the batch {'failed' if status == 'failed' else f'was ended as {status}'}"
+    return excerpt(f"{how}: {message}" if message else how, "")
+
+
+async def _split(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The lines of a stream of bytes. Text has more kinds of line breaks, and JSON holds them."""
+    rest = b""
+    async for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            yield line
+    if rest:
+        yield rest

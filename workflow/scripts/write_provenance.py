@@ -1,0 +1,19 @@
+"""Write what the results were made from, with what, and on what."""
+
+import os
+
+from needlework.in_use import key_variables
+from needlework.job import running
+from needlework.provenance import collect, write
+
+with running(snakemake):
+    found = collect(
+        snakemake.params.configuration,
+        generations=snakemake.params.generations,
+        scores=snakemake.input.scores,
+        registry=snakemake.input.registry,
+        journal=snakemake.config["journal"],
+        benchmarks="benchmarks",
+    )
+    keys = [os.environ.get(name, "").strip() for name in key_variables(snakemake.config)]
+    write(found, snakemake.output[0], keys)
