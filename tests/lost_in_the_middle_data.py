@@ -11,6 +11,7 @@ import copy
 import gzip
 import json
 import random
+import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ ORACLE = f"{FOLDER}/qa_data/nq-open-oracle.jsonl.gz"
 RETRIEVAL = f"{FOLDER}/nq-open-contriever-msmarco-retrieved-documents.jsonl.gz"
 
 Row = dict[str, object]
+WORD = re.compile(r"[^_\W]+")
 
 
 def documents_path(n: int, gold_index: int) -> str:
@@ -89,7 +91,9 @@ def _gold(row: Row) -> tuple[str, str]:
 
 
 def _holds(answers: Sequence[str], text: str) -> bool:
-    return any(answer.lower() in text.lower() for answer in answers)
+    """Whether the words of an answer stand in a text, in a row."""
+    words = [f" {' '.join(WORD.findall(part.lower()))} " for part in (*answers, text)]
+    return any(answer in words[-1] for answer in words[:-1] if answer.strip())
 
 
 def documents(retrieved: Iterable[Row], n: int, gold_index: int) -> list[Row]:

@@ -16,6 +16,7 @@ from needlework.errors import UserError
 ROOT = Path(__file__).resolve().parents[2]
 PRESETS = sorted((ROOT / "presets").glob("*.yaml"))
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+DEFAULT["run"]["benchmarks"] = ["mlneedle"]
 
 
 def changed(key: str, value: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from needlework.layout import Layout, resource
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+DEFAULT["run"]["benchmarks"] = ["mlneedle"]
 
 
 @pytest.fixture
@@ -80,7 +81,8 @@ def test_every_corpus_has_a_reader_and_its_languages(files: Layout, corpus: str)
 
     assert callable(import_module(f"needlework.corpora.{files.corpus_reader(corpus)}").table)
     for lang in CORPUS_LANGUAGES[corpus]:
-        assert files.corpus_sources(corpus, lang)
+        packaged = lang in layout._CORPORA[corpus].packaged
+        assert bool(files.corpus_sources(corpus, lang)) != packaged
 
 
 def test_the_corpora_of_the_schema_are_those_that_can_be_read() -> None:

@@ -283,3 +283,48 @@ def test_a_list_of_unambiguous_questions(tmp_path: Path) -> None:
     assert "holds no question" in complaint(unambiguous=str(path))
     path.write_bytes(b"\xff\xfe\xff")
     assert "cannot be read as text (UnicodeDecodeError)" in complaint(unambiguous=str(path))
+
+
+# The preset
+
+
+def test_the_preset_has_the_paper_s_settings() -> None:
+    from snakemake.utils import update_config
+
+    found = copy.deepcopy(DEFAULT)
+    preset = ROOT / "presets/lost_in_the_middle.yaml"
+    update_config(found, yaml.safe_load(preset.read_text(encoding="utf-8")))
+    full = validated(found)
+    own = full["benchmarks"]["lost_in_the_middle"]
+    wanted = benchmark()
+    same = set(wanted) - {"comparisons", "words", "key_languages"}
+    assert {key: own[key] for key in same} == {key: wanted[key] for key in same}
+    assert set(plan.figures(own)) == set(plan.FIGURES) - {
+        "figure15",
+        "languages",
+        "key_value_words",
+    }
+    for model in full["run"]["models"]:
+        assert full["models"][model]["sampling"]["temperature"] == 0, model
+    settings = plan.result_settings(full)
+    assert settings["published_tokenizers"] == {"cl100k_base": "GPT-3.5-Turbo"}
+    assert settings["published"]["mpt-30b-instruct"] == "MPT-30B-Instruct"
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "end"),
+    [
+        ("mpt_instruct", "Below is an instruction that describes a task. ", "\n### Response:\n"),
+        ("vicuna", "<s>A chat between a curious user and an artificial ", " ASSISTANT:"),
+        ("llama2_chat", "<s>[INST] <<SYS>>\nYou are a helpful, respectful and honest ", " [/INST]"),
+    ],
+)
+def test_the_released_code_s_chat_formats(name: str, start: str, end: str) -> None:
+    import jinja2
+
+    template = (ROOT / f"resources/chat_templates/{name}.jinja").read_text(encoding="utf-8")
+    prompt = "Question: {{ 1 }} it's\nAnswer:"
+    shown = jinja2.Template(template).render(
+        messages=[{"role": "user", "content": prompt}], bos_token="<s>", add_generation_prompt=True
+    )
+    assert shown.startswith(start) and shown.endswith(prompt + end)

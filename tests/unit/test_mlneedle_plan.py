@@ -14,6 +14,7 @@ from needlework.config import schema, validated
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+DEFAULT["run"]["benchmarks"] = ["mlneedle"]
 
 
 def benchmark(**own: Any) -> dict[str, Any]:

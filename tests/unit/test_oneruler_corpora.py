@@ -11,12 +11,15 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pytest
+import yaml
 
 from needlework import sentences
+from needlework.config import validated
 from needlework.corpora import oneruler
 from needlework.corpora.languages import CORPUS_LANGUAGES, folder_languages
 from needlework.errors import UserError
 from needlework.figures.style import LANGUAGE_NAMES
+from needlework.layout import Layout
 from needlework.registry import Source, load_registry
 
 LANGUAGES = CORPUS_LANGUAGES["oneruler_books"]
@@ -43,14 +46,9 @@ def released(mirror, source):
 
 
 def folder_files(folder: Path, lang: str, part: str) -> list[str]:
-    """The files of a language in the sample's layout, as the workflow finds them."""
-    names = {
-        "books": [f"{lang}/book.txt", f"{lang}/sentences.json"],
-        "nouns": ["nouns.tsv"],
-        "words": [f"{lang}/words.csv"],
-        "prompts": [f"{lang}/niah.json", f"{lang}/cwe.txt"],
-    }
-    return [str(folder / name) for name in names[part] if (folder / name).exists()]
+    """The files of a user's own language, as the workflow finds them."""
+    layout = Layout({"sources": {"oneruler": {"folder": str(folder)}}})
+    return layout.corpus_sources(f"oneruler_{part}", lang)
 
 
 # The released files
@@ -254,9 +252,24 @@ def test_a_further_language(own):
     }
 
 
+def test_the_configuration_that_the_page_shows(root, own, monkeypatch):
+    page = (root / "docs/adding-a-language.md").read_text("utf-8")
+    (block,) = re.findall(r"^```\n(sources:.*?)^```", page, flags=re.M | re.S)
+    config = yaml.safe_load((root / "config.yaml").read_text("utf-8"))
+    shown = yaml.safe_load(block)
+    config["run"]["benchmarks"] = ["oneruler"]
+    config["sources"] = shown["sources"]
+    config["benchmarks"]["oneruler"] |= shown["benchmarks"]["oneruler"]
+    monkeypatch.chdir(own.parent)
+    assert validated(config)["sources"]["oneruler"]["folder"] == own.name
+    shutil.rmtree(own / "eo")
+    with pytest.raises(UserError, match="unknown language 'eo'"):
+        validated(config)
+
+
 def test_a_further_language_says_what_is_its_own(own):
     rules = own / "eo/sentences.json"
-    rules.write_text('{"abbreviations": ["ro."]}')
+    rules.write_text('{"abbreviations": ["s-ro."]}')
     assert sentences_of(read_own(own, "books"))[0] == "S-ro. Zamora venis je la 3. Majo."
     rules.write_text('{"joiner": ""}')
     (own / "eo/book.txt").write_text("甲来了。　乙走了。\n丙 在。", encoding="utf-8")
@@ -387,7 +400,10 @@ def test_wrong_nouns(own, text, what):
             "words,pos\n" + "a,noun\nb2,noun\nc,adverb\nd\n,noun\n" * 9,
             r"words\.csv: the dictionary in 'eo' has 1 usable words .* need 11",
         ),
-        ("words,pos\n" + "x" * 200_000 + ",noun\n", r"words\.csv: the dictionary in 'eo' is no CSV"),
+        (
+            "words,pos\n" + "x" * 200_000 + ",noun\n",
+            r"words\.csv: the dictionary in 'eo' is no CSV",
+        ),
     ],
 )
 def test_wrong_words(own, text, what):

@@ -198,6 +198,8 @@ def rules() -> dict[str, tuple[set[str], list[str]]]:
         for block in re.split(r"^ *rule\b", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[
             1:
         ]:
+            if "script:" not in block:
+                continue  # a target that only names files
             own = re.search(r"conda:(.*?)\n *\w+:\n", block, re.DOTALL)
             assert own, f"a rule without an environment in {path.name}"
             text = own[1] + (common if "environment(" in own[1] else "")

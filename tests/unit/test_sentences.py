@@ -362,7 +362,7 @@ def test_a_further_language_has_general_rules():
 def test_a_further_language_may_have_abbreviations():
     text = ["S-ro. Zamora venis, k. t. p. Morgaŭ li foriros.", "Jes."]
     assert len(cut(" ".join(text), "eo")) == 3
-    assert cut(" ".join(text), "eo", abbreviated=["k. t. p.", "ro."]) == text
+    assert cut(" ".join(text), "eo", abbreviated=["k. t. p.", "s-ro."]) == text
 
 
 def test_a_further_language_may_have_no_spaces():
@@ -425,7 +425,7 @@ def test_every_language_has_its_abbreviations():
     assert spaced <= set(abbreviations.INSIDE)
     entries = [*abbreviations.INSIDE.values(), *abbreviations.ENDING.values()]
     words = [word for entry in entries for word in entry.split()]
-    assert not [word for word in words if word.endswith(".") or "-" in word]
+    assert not [word for word in words if word.endswith(".")]
 
 
 # Real books

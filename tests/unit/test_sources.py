@@ -11,8 +11,10 @@ import subprocess
 import sys
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -20,6 +22,7 @@ from http_server import Fault, LoopbackServer
 from needlework.archives import Archive
 from needlework.corpora.languages import CORPUS_LANGUAGES
 from needlework.errors import UserError
+from needlework.layout import _CORPORA
 from needlework.registry import SourceFile, load_registry
 from needlework.sources import Record, fetch, record_path
 from needlework.transfer import Patience
@@ -630,21 +633,28 @@ def test_the_registry_names_every_file_and_how_it_is_verified(root):
         "mlqa": 1,
         "xquad": 12,
         "mmarco": 14,
+        "lost-in-the-middle": 6,
+        "wikipedia": 1,
+        "oneruler": 104,
     }
     files = [file for source in registry.values() for file in source.files]
     assert len({file.id for file in files}) == len({file.url for file in files}) == len(files)
     for file in files:
-        assert file.url.startswith("https://") and file.url.endswith(Path(file.id).name)
+        assert file.url.startswith("https://") and unquote(file.url).endswith(Path(file.id).name)
         assert file.sha256 is None or (len(file.sha256) == 64 and int(file.sha256, 16))
         assert file.md5 is None or (len(file.md5) == 32 and int(file.md5, 16))
     for source in registry.values():
         assert source.revision and source.licence and source.citation and source.homepage
-        assert source.revision == "V1" or all(source.revision in file.url for file in source.files)
+        assert source.revision == "V1" or any(source.revision in file.url for file in source.files)
 
 
 def test_the_registry_has_the_languages_that_the_configuration_accepts(root):
-    for name, source in load_registry(root / "resources" / "sources.yaml").items():
-        assert source.languages == sorted(CORPUS_LANGUAGES[name])
+    registry = load_registry(root / "resources" / "sources.yaml")
+    for name, corpus in _CORPORA.items():
+        if corpus.source is not None:
+            files = [f for f in registry[corpus.source].files if f.part == corpus.part]
+            held = {lang for file in files for lang in file.languages} | set(corpus.packaged)
+            assert held == set(CORPUS_LANGUAGES[name]), name
 
 
 def test_a_language_finds_its_file(root):
@@ -698,8 +708,8 @@ def test_the_real_mirror_serves_every_file_that_it_has(root, mirror, tmp_path, c
             record = fetch(file, tmp_path / file.id, mirror=str(mirror), prefix=100_000_000)
             assert (record.read, record.via) == ("whole", "mirror")
             verified.setdefault(record.verified, []).append(file.id)
-    assert len(verified["published sha256"]) == 7
-    assert all(name.startswith("xquad/") for name in verified["published sha256"])
+    sources = Counter(name.partition("/")[0] for name in verified["published sha256"])
+    assert sources == {"xquad": 7, "lost-in-the-middle": 2, "oneruler": 104}
     # MLQA is rebuilt, and the collections stand in for mMARCO's.
     assert len(verified["mirror's sha256"]) == 8
     assert "mlqa/MLQA_V1.zip: the mirror's file is not the published one" in caplog.text

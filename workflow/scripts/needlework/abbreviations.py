@@ -71,8 +71,8 @@ INSIDE: dict[str, str] = {
         sto sta p.ex ex p pág págs pp caps arts n nº n.º núm vol vols eds figs aprox av a.c d.c j.c
         """,
     "ru": """
-        гг гр тов т.е т.н т.к т.наз т.о т.ч и.о напр акад проф доц инж ген кап св преп изд сост
-        ред ср см стр с гл ст п пп рис табл разд т тт вып ул пл просп пер д корп обл пос прибл
+        г-н г-жа гг гр тов т.е т.н т.к т.наз т.о т.ч и.о напр акад проф доц инж ген кап св преп изд сост
+        ред ср см стр с гл ст п пп рис табл разд т тт вып ул пл просп пер д корп обл р-н пос прибл
         """,
     "sr": """
         g gđa gđica doc ing inž mag akad sv npr tzv tj tzn odn str s br čl st gl t knj izd ul bul cca v

@@ -201,7 +201,8 @@ def _check_models(config: Mapping[str, Any]) -> None:
                 if length not in known:
                     raise UserError(
                         f"{where}.lengths has {length}, which is not among benchmarks.{benchmark}.lengths "
-                        f"({', '.join(map(str, known))}): add it there or leave it out here."
+                        f"({', '.join(map(str, known))}): add it there, leave it out here, or name the "
+                        f"lengths of each benchmark here, as in `lengths: {{{benchmark}: [{known[0]}]}}`."
                     )
             if max(wanted, default=0) > model["context"]:
                 fitting = [length for length in wanted if length <= model["context"]]

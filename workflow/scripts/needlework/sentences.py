@@ -50,7 +50,7 @@ _MARK = re.compile(r"\d{1,3}|[IVXLCDM]+")
 _ROW = re.compile(r"[^\W\d_]{1,3}(?:\.[^\W\d_])+")
 _COUNT = re.compile(r"(?:\d|\b[IVXLCDM]+) $")
 _WORD = re.compile(r"[^\W_]")
-_BEFORE_TOKEN = re.compile(r".*[\s\"'“”‘’«»‹›„‚(\[{¿¡*—–/…-]", re.DOTALL)
+_BEFORE_TOKEN = re.compile(r".*[\s\"'“”‘’«»‹›„‚(\[{¿¡*—–/…]", re.DOTALL)
 
 # Where a sentence without an end is cut: the first of these that it has.
 _CUTS = tuple(re.compile(cut) for cut in (r"；|[;؛] ", r"，|[,،] ", " "))
@@ -215,10 +215,11 @@ def _full_stop_ends(
 ) -> bool:
     """Whether the full stop at `stop` ends a sentence, by the word before it and `first` behind it."""
     left = max(start, stop - 40)
-    token = text[left:stop]
-    if opened := _BEFORE_TOKEN.match(token):
-        token = token[opened.end() :]
-    before = text[left : stop - len(token)]
+    whole = text[left:stop]
+    if opened := _BEFORE_TOKEN.match(whole):
+        whole = whole[opened.end() :]
+    token = whole.rpartition("-")[2]
+    before = text[left : stop - len(whole)]
     if not token:
         return True
     # The number or letter of a heading or list: "1. ", "IV. ", "a. " at the start of a sentence.
@@ -233,7 +234,7 @@ def _full_stop_ends(
     while len(before) >= 3 and before.endswith(". ") and (previous := _last_letter(before)):
         row = f"{previous}.{row}"
         before = before[: -len(previous) - 2]
-    names = {token, token.lower(), row, row.lower()}
+    names = {name for known in (token, whole, row) for name in (known, known.lower())}
     if names & rules.ending:
         # "14 h.", "1921 г.", but "г. Минск": a unit counts something.
         return capital and (len(row) > 1 or bool(_COUNT.search(before)))

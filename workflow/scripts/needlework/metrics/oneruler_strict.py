@@ -1,8 +1,8 @@
 """ONERULER's answers read strictly: the answer tag, whole numbers, whole words.
 
-The released rules (`released_oneruler`) give false verdicts; these do not. In three respects they
-remain the paper's: numbers of one digit do not count, the numbers found must be exactly the expected
-ones, and a list of common words may hold others besides the ten.
+The false verdicts of the released rules (`released_oneruler`) are not among theirs. In three respects
+they remain the paper's: numbers of one digit do not count, the numbers found must be exactly the
+expected ones, and a list of common words may hold others besides the ten.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """ONERULER's released rules, false verdicts included; `oneruler_strict` has none of them.
 
 The facts are those of `OneRuler/eval/evaluate.py` in mungg/OneRuler at a3fe6af; the program here is
-this project's own. The false verdicts, each with a test: "1,234,567" is five numbers short of two
-digits; a right answer that holds a word for "none" is wrong ("inga andra"), unless the word is
-capitalised otherwise; an answer to the "none" task that gives a number is right if it holds such a
-word; common words count inside other words ("art" in "party"); a list of words that is written in
-another Unicode form is wrong.
+this project's own. The false verdicts, each with a test: "1,234,567" is read as 234 and 567; a right
+answer that holds a word for "none" is wrong ("inga andra"), unless in other capitals; an answer to the
+"none" task that gives a number is right if it holds such a word; common words count inside other words
+("art" in "party"); a list of words that is written in another Unicode form is wrong.
 """
 
 from __future__ import annotations
