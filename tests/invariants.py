@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -90,3 +92,87 @@ def check_budget(
         assert tokenizer.count(render(longer, documents)) > budget
     else:
         assert row["n_tokens"] >= budget - 64, "a label and a first word are short"
+
+
+def check_documents(files: Iterable[Path], documents: Documents, tokenizer: Tokenizer) -> int:
+    """Assert what Lost in the Middle promises of every question's prompt; how many there were."""
+    checked = 0
+    for file in files:
+        for row in read_table(file).to_pylist():
+            if row["task"] == "key_value":
+                continue
+            prompt = render(row["prompt"], documents)
+            assert tokenizer.count(prompt) == row["n_tokens"]
+            shown = [span for span in row["prompt"] if span["role"] in ("needle", "distractor")]
+            needles = [i for i, span in enumerate(shown) if span["role"] == "needle"]
+            assert len(shown) == row["n_documents"]
+            assert needles == ([] if row["gold_index"] is None else [row["gold_index"]])
+            numbers = re.findall(r"^Document \[(\d+)\]", prompt, re.MULTILINE)
+            assert numbers == [str(i + 1) for i in range(len(shown))]
+            answers = [normalise(reference) for reference in row["references"]]
+            for span in shown:
+                text = normalise(span_text(span, documents))
+                holds = any(contains(answer, text) for answer in answers)
+                assert holds == (span["role"] == "needle"), row["instance_id"]
+            checked += 1
+    return checked
+
+
+def check_pairs(files: Iterable[Path], documents: Documents, tokenizer: Tokenizer) -> int:
+    """Assert what Lost in the Middle promises of every key-value prompt; how many there were."""
+    checked = 0
+    for file in files:
+        for row in read_table(file).to_pylist():
+            if row["task"] != "key_value":
+                continue
+            prompt = render(row["prompt"], documents)
+            assert tokenizer.count(prompt) == row["n_tokens"]
+            data = json.loads(prompt[prompt.index("{") : prompt.rindex("}") + 1])
+            (key,) = (span["text"] for span in row["prompt"][-2:] if span["role"] == "question")
+            assert len(data) == row["n_documents"] == len(set(data.values()))
+            assert list(data).index(key) == row["gold_index"]
+            assert row["references"] == [data[key]]
+            checked += 1
+    return checked
+
+
+# Keys and values in the text, and how many values are asked for, of each of ONERULER's tasks.
+NEEDLES = {
+    "niah_single": (1, 1),
+    "niah_multikey": (4, 1),
+    "niah_multivalue": (4, 4),
+    "niah_multiquery": (2, 2),
+    "niah_none": (4, 0),
+}
+
+
+def check_lengths(files: Iterable[Path], documents: Documents, tokenizer: Tokenizer) -> int:
+    """Assert what ONERULER promises of every prompt; how many there were."""
+    checked = 0
+    for file in files:
+        for row in read_table(file).to_pylist():
+            prompt = render(row["prompt"], documents)
+            assert tokenizer.count(prompt) == row["n_tokens"]
+            room = row["length"] - row["max_new_tokens"] - row["n_tokens"]
+            assert room >= 0
+            if row["task"] in NEEDLES:
+                needles = [span["text"] for span in row["prompt"] if span["role"] == "needle"]
+                stand, asked = NEEDLES[row["task"]]
+                assert len(needles) == stand
+                assert sorted(re.findall(r"\d{7}", prompt)) == sorted(
+                    re.findall(r"\d{7}", "".join(needles))
+                )
+                if asked:
+                    assert len(row["references"]) == asked
+                    assert all(prompt.count(value) == 1 for value in row["references"])
+                # Filled to within a sentence: none of the sample's is longer.
+                assert room < 80
+            else:
+                words = Counter(re.findall(r"\d+\. (\S+)", prompt))
+                common = [word for word, _ in words.most_common(10)]
+                assert sorted(common) == sorted(row["references"])
+                assert min(words[w] for w in common) > max(
+                    n for w, n in words.items() if w not in common
+                )
+            checked += 1
+    return checked

@@ -37,7 +37,7 @@ def of(rows, **wanted):
 
 
 def no_text(rows):
-    return rows["verdict"].isin(["length", "no_answer"])
+    return rows["verdict"].isin(["length"])
 
 
 def test_all_tables_of_the_plan_are_made_and_captioned(root):
@@ -70,6 +70,14 @@ def test_accuracy_counts_no_answer_to_common_words_as_wrong(scores, made):
     row = of(row, context_lang="ko")
     assert row["n"].item() == row["n_all"].item() == len(mine)
     assert row["value"].item() == row["value_all"].item() == pytest.approx(mine["value"].mean())
+
+
+def test_an_answer_that_ended_without_text_is_wrong_and_counted(scores):
+    some = scores[scores["model"] == "qwen7b"].copy()
+    some[["value", "verdict", "finish_reason"]] = [0.0, "no_answer", "stop"]
+    table = TABLES["accuracy"].function(some, NUMBERS, SETTINGS)
+    assert (table["value"] == 0).all() and (table["n"] == table["n_all"]).all()
+    assert (table["n_dropped"] == 0).all()
 
 
 def test_accuracy_marks_cells_whose_vocabulary_ran_out(made):
@@ -225,7 +233,7 @@ def test_latex_of_accuracy_shows_what_was_dropped_and_exhausted(made):
     assert "strict & released" in latex
     dropped = of(made["accuracy"], context_lang="all", metric="strict")
     dropped = dropped[dropped["task"].isin(NIAH) & dropped["none_option"]]["n_dropped"].sum()
-    assert f"{dropped} answers to tasks with needles that have no text" in latex
+    assert f"{dropped} answers to tasks with needles that the output limit cut" in latex
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -301,6 +301,7 @@ def test_white_space_does_not_matter(lang):
         ("de", "»Ja?« {90}sagte sie."),
         ("en", "He read J. R. Tolkien."),
         ("fr", "« Venez ! » dit M. Martin."),
+        ("hi", "वह … चला गया।"),
         ("ja", "「はい。」と言った。"),
         ("zh", "“好。”他说。"),
         ("ru", "Он родился в г. Минске, на ул. Ленина, д. 5."),

@@ -176,7 +176,7 @@ def kill_while_it_asks(
         else:
             os.killpg(snakemake.pid, signal.SIGKILL)
         snakemake.wait()
-        gone, left = psutil.wait_procs([job], timeout=10)
+        _, left = psutil.wait_procs([job], timeout=10)
         assert not left, f"the job outlived {victim}"
     finally:
         for process in (snakemake, job):

@@ -79,7 +79,7 @@ INSIDE: dict[str, str] = {
         г гђа гђица др проф доц инг инж мр маг акад св нпр тзв тј тзн одн стр с бр чл ст гл т књ изд ул
         бул цца в
         """,
-    "st": "Mong Mof Mofum Moh Moruti Ng Mor",
+    "st": "Mong Mof Mofum Moh Ng Mor",
     "sv": """
         hr fr frk ing kapt löjtn kyrkoh doc s:t s:ta t.ex t.o.m bl.a d.v.s dvs fr.o.m f.n f.d f.ö i.o.m p.g.a
         s.k m.a.o m.h.t ca kl nr s sid jfr jämf enl inkl exkl resp f.kr e.kr kap

@@ -67,9 +67,10 @@ GROUPS = {
 }
 # Section 3.1: what the paper calls long contexts.
 LONG = (64_000, 128_000)
-# An answer with one of these verdicts is none: the paper leaves it out of the needle tasks, and
-# counts it as wrong in the others (footnote 10).
-NO_ANSWER = ("no_answer", "length")
+# The verdict of an answer that the output limit cut off before any text, as happens to models that
+# reason. The paper leaves it out of the needle tasks and counts it as wrong in the others (footnote 10).
+# An answer that ended without text is wrong in all, as in the released rules.
+UNFINISHED = "length"
 
 # The models of the paper's means, and the settings that move its numbers.
 PAPER_MODELS = (
@@ -137,8 +138,8 @@ def chosen(
 
 
 def dropped(scores: pd.DataFrame) -> pd.Series:
-    """Which answers the paper leaves out: those to needle tasks that are none."""
-    return scores["verdict"].isin(NO_ANSWER) & scores["task"].isin(list(NIAH))
+    """Which answers the paper leaves out: those to needle tasks that were cut before any text."""
+    return (scores["verdict"] == UNFINISHED) & scores["task"].isin(list(NIAH))
 
 
 def measure(scores: pd.DataFrame) -> dict[str, float | int]:

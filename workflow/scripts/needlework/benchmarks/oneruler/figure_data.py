@@ -361,7 +361,7 @@ def _errors_by_language(scores: pd.DataFrame, settings: Settings, *, closed: boo
 
 def errors_of(scores: pd.DataFrame) -> pd.Series:
     """The key of ERRORS of each strict verdict, or "correct"."""
-    classes = factors.class_of(scores["verdict"]).replace({"length": "no_answer"})
+    classes = factors.class_of(scores["verdict"]).replace({factors.UNFINISHED: "no_answer"})
     return classes.mask(~cells.judged(scores), "lost")
 
 

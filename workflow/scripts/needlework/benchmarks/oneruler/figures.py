@@ -608,7 +608,9 @@ def _counted(data: pd.DataFrame) -> str:
     """How many answers are behind a point, how many are missing, and how many are none."""
     words = parts.counted(data)
     out = int(data["n_dropped"].sum()) if "n_dropped" in data else 0
-    return words + (f" {out:,} answers without text are left out." if out else "")
+    return words + (
+        f" {out:,} answers that the limit cut before any text are left out." if out else ""
+    )
 
 
 def _length_axis(ax: Axes, here: Sequence[int]) -> None:

@@ -26,8 +26,8 @@ def score(
     """Two rows of scores (metric "strict" and "released") for each row of `generations`.
 
     `settings` may have none_words (language to words for "none", beside ours) and answer_tags (names
-    of tags, beside ours). An answer without text has the verdict "length" where the limit cut it off
-    (a reasoning model that did not end), else "no_answer"; tables drop both or count them as wrong.
+    of tags, beside ours). An answer without text has the verdict "length" where the output limit
+    cut it off (a model that did not end its reasoning), else "no_answer".
 
     Raises UserError as `score_rows` does, and where the language of an instruction has no words for
     "none".

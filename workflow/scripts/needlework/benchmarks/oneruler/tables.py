@@ -49,8 +49,8 @@ def accuracy(table: pd.DataFrame, title: str) -> str:
     )
     if dropped:
         note += (
-            f" As in the paper, {tabular.count(dropped)} answers to tasks with needles that have no "
-            "text are left out; below, all prompts count."
+            f" As in the paper, {tabular.count(dropped)} answers to tasks with needles that the output "
+            "limit cut before any text are left out; below, all prompts count."
         )
     return latex.table(
         [["", *heads], ["", *(["strict", "released"] * len(lengths))]],
