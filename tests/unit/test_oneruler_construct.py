@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from needlework.benchmarks.contract import Built
-from needlework.benchmarks.oneruler import construct, plan
+from needlework.benchmarks.oneruler import construct, niah, plan
 from needlework.benchmarks.oneruler.cwe import vocabulary
 from needlework.benchmarks.oneruler.fitting import fit
 from needlework.benchmarks.oneruler.haystack import Haystack, Run
@@ -502,6 +502,18 @@ def test_nouns_that_two_rows_share_are_no_keys_of_one_prompt(make) -> None:
         for role, text in made.context(row)
         if role == "needle"
     )
+
+
+def test_a_noun_that_is_another_rows_in_the_other_language_is_no_key() -> None:
+    """Asked for "Gift", a German context would have the English gift's row and the poison's."""
+    rows = pa.array(range(4), pa.int32())
+    tables = {
+        "en": pa.table({"row": rows, "noun": ["gift", "poison", "cat", "dog"]}),
+        "de": pa.table({"row": rows, "noun": ["Geschenk", "Gift", "Katze", "Hund"]}),
+    }
+    assert set(niah.nouns(tables, "en", "de").context) == {1, 2, 3}
+    assert set(niah.nouns(tables, "de", "en").context) == {0, 2, 3}
+    assert set(niah.nouns(tables, "de", "de").context) == {0, 1, 2, 3}
 
 
 # A further language

@@ -44,7 +44,7 @@ INSIDE: dict[str, str] = {
         m mm mgr mgrs drs vve cie ste p.ex ex c.à.d env n nos n.b p pp chap vol t éd éds
         trad mss bd boul fbg tél
         """,
-    "hi": "डॉ डा प्रो श्री सुश्री पं पृ सं स्व रु क्र मो चौ कु ई",
+    "hi": "डॉ डा प्रो श्री सुश्री पं पृ सं स्व रु क्र मो चौ कु ई कि.मी",
     "hu": """
         ifj id özv gr br hg őrgy alez ezr szds fhdgy ill vö ld pl kb ún u.n tkp sz szt szerk fej jan febr
         márc ápr jún júl aug szept okt nov dec u krt pu vmint
@@ -84,7 +84,7 @@ INSIDE: dict[str, str] = {
         hr fr frk ing kapt löjtn kyrkoh doc s:t s:ta t.ex t.o.m bl.a d.v.s dvs fr.o.m f.n f.d f.ö i.o.m p.g.a
         s.k m.a.o m.h.t ca kl nr s sid jfr jämf enl inkl exkl resp f.kr e.kr kap
         """,
-    "sw": "bw bi bib dkt mhe mh ndg k.m k.v mf taz mwl kapt jen",
+    "sw": "bw bi bib dk dkt mhe mh ndg k.m k.v mf taz mwl kapt jen",
     "ta": """
         திரு திருமதி பேரா முனை கி.பி கி.மு எ.கா எஃப் எச் கே எல் எம் என் கியூ ஆர் எஸ் டபிள்யூ எக்ஸ் ஒய்
         பக் ஜே

@@ -39,7 +39,8 @@ def nouns(tables: Mapping[str, pa.Table], instruction: str, context: str) -> Nou
     """The nouns of a pair of languages.
 
     No two rows have the same noun. In one language the first of equal rows stays; across two, a noun
-    that stands in several rows of either language is ambiguous and left out, as are AMBIGUOUS_NOUNS.
+    that stands in several rows of either language is ambiguous and left out, as is one that means
+    another row's in the other language, and as are AMBIGUOUS_NOUNS.
     """
     columns = {
         lang: dict(
@@ -55,6 +56,9 @@ def nouns(tables: Mapping[str, pa.Table], instruction: str, context: str) -> Nou
             {same[0] for same in by_noun.values() if len(same) == 1} for by_noun in rows.values()
         ]
         kept = set.intersection(*unique) - set(AMBIGUOUS_NOUNS)
+        asked, hidden = columns[instruction], columns[context]
+        places = {hidden[row].casefold(): row for row in kept}
+        kept = {row for row in kept if places.get(asked[row].casefold(), row) == row}
     return Nouns(
         *({row: columns[lang][row] for row in sorted(kept)} for lang in (context, instruction))
     )
