@@ -15,14 +15,18 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from batch_server import BatchServer
 from needlework import openai_batches
 from needlework.backends.base import Answer, Request, load_backend
 from needlework.backends.openai import OpenAI
+from needlework.config import validated
 from needlework.errors import UserError
 from needlework.generation import generate
 from needlework.journal import Journal
+from needlework.layout import Layout
+from needlework.openai_batches import Limits
 from needlework.prompt import literal
 from openai_server import Reply, completion, prompt_of, refusal
 
@@ -166,10 +170,21 @@ def test_no_more_tokens_are_under_way_than_allowed(server, tmp_path) -> None:
     assert most == 80
 
 
-def test_without_being_told_what_comes_each_call_is_a_batch(server, tmp_path) -> None:
+def test_a_job_submits_all_that_is_missing_at_once(server, tmp_path) -> None:
+    """However few answers it takes at a time."""
     table = rows(server, tmp_path, requests(*"abcd"), batch_size=2)
     assert [row["text"] for row in table] == ["<a>", "<b>", "<c>", "<d>"]
-    assert sum(sizes(server)) == 4 and max(server.asked.values()) == 1
+    assert sizes(server) == [4]
+
+
+def test_without_being_told_what_comes_each_call_is_a_batch(server, tmp_path) -> None:
+    model = backend(server.url, tmp_path)
+    model.load()
+    for letter in "ab":
+        (found,) = model.generate(requests(letter))
+        assert found.text == f"<{letter}>"
+    model.close()
+    assert sizes(server) == [1, 1]
 
 
 # What goes wrong
@@ -457,3 +472,43 @@ def test_the_key_shows_nowhere(server, tmp_path, caplog) -> None:
         assert file.is_dir() or SECRET.encode() not in file.read_bytes(), file
     assert SECRET not in caplog.text + json.dumps(table)
     assert not any(SECRET.encode() in body for body in server.bodies)
+
+
+# The configuration
+
+MODEL = {"backend": "openai", "name": "x", "tokenizer": "words", "context": 131072}
+
+
+def configured(**changes: Any) -> dict[str, Any]:
+    config = yaml.safe_load((TESTS.parent / "config.yaml").read_text(encoding="utf-8"))
+    config["run"] = {"models": ["remote"], "benchmarks": ["mlneedle"]}
+    config["models"]["remote"] = MODEL | changes
+    return validated(config)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"batch": True},
+        {"batch": True, "batch_limits": {"tokens": 90_000}},
+        {"price": {"input": 1, "output": 2}},
+        {"throughput": {"prefill": 1, "decode": 2}},
+    ],
+    ids=str,
+)
+def test_how_requests_are_sent_and_what_they_cost_changes_no_answer(change) -> None:
+    changed, plain = Layout(configured(**change)), Layout(configured())
+    assert changed.model_settings("remote") == plain.model_settings("remote")
+
+
+def test_the_configuration_s_limits_are_those_of_a_batch() -> None:
+    entry = configured()["models"]["remote"]
+    assert entry["batch"] is False
+    assert Limits(**entry["batch_limits"]) == Limits(**LIMITS)
+
+
+def test_only_an_endpoint_has_batches() -> None:
+    with pytest.raises(
+        UserError, match=r"models\.remote\.batch says nothing to the backend lexical"
+    ):
+        configured(backend="lexical", name=None, batch=True)

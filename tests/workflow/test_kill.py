@@ -187,8 +187,8 @@ def kill_while_it_asks(
 def test_no_finished_request_is_sent_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """21 kills while the model answers: of the job, of Snakemake, and of both at once.
 
-    At most what was under way is sent again: `CONCURRENCY` requests, and as many that were answered
-    within the few milliseconds that an answer's way to the disk takes.
+    At most what was under way is sent again: `CONCURRENCY` requests, and rarely one more that was
+    answered within the few milliseconds that an answer's way to the disk takes.
     """
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with Endpoint() as server, Endpoint() as other:
@@ -208,15 +208,16 @@ def test_no_finished_request_is_sent_again(tmp_path: Path, monkeypatch: pytest.M
 
         undisturbed = Workflow(ROOT, tmp_path / "undisturbed")
         undisturbed.run(*served(other.url, undisturbed.directory))
-        assert server.asked().keys() == other.asked().keys()
-        assert set(other.asked().values()) == {1}
-        assert server.asked().total() <= other.asked().total() + 21 * CONCURRENCY
+        wanted, sent = other.asked(), server.asked()
+        assert sent.keys() == wanted.keys()
+        assert set(wanted.values()) == {1}
+        assert sent.total() - wanted.total() <= 21 * (CONCURRENCY + 1)
 
         keys = Counter(
             record["key"]
             for record in Journal(killed.directory / "journal/generations/served").records()
         )
-        assert set(keys.values()) == {1} and len(keys) == len(other.asked())
+        assert set(keys.values()) == {1} and len(keys) == len(wanted)
         assert read_table(killed.directory / ANSWERS).num_rows == len(keys)
         made, expected = (w.directory / ANSWERS for w in (killed, undisturbed))
         assert made.read_bytes() == expected.read_bytes()

@@ -635,7 +635,7 @@ def _points(value: float) -> str:
 
 
 def _given(value: object) -> bool:
-    return value is not None and not math.isnan(float(value))  # type: ignore[arg-type]
+    return value is not None and not math.isnan(float(value))
 
 
 FIGURES: dict[str, Plot] = {

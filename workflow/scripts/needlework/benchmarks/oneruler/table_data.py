@@ -32,7 +32,8 @@ def accuracy(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
 
     Both languages may be `all`: the prompts whose instructions are in the context's. `value` and `n`
     are as the paper counts (answers that the output limit cut before any text are left out of the
-    tasks with needles, and are `n_dropped`); `value_all` and `n_all` are of all prompts. The paper's numbers are Figure 3's.
+    tasks with needles, and are `n_dropped`); `value_all` and `n_all` are of all prompts. The paper's
+    numbers are Figure 3's.
     """
     by = ["model", "metric", "none_option", "instruction_lang", "context_lang", "length"]
     # Without the sentence that allows "none" not all of the tasks need be there.

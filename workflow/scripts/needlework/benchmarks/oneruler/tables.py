@@ -75,7 +75,7 @@ def languages(table: pd.DataFrame, title: str) -> str:
         lines = tabular.lines(
             latex.escape(str(first["language"])), row, models, shown, digits=1, labels=3, scale=100
         )
-        lines[0] = [lines[0][0], *_rank(first), *lines[0][1:]]  # type: ignore[index]
+        lines[0] = [lines[0][0], *_rank(first), *lines[0][1:]]
         body += lines
     records = tabular.records(table)
     names = [latex.escape("All models" if model == "all" else model) for model in models]
