@@ -2,6 +2,7 @@
 #
 #   snakemake --cores all              the embedded sample (or whatever --configfile says)
 #   snakemake --cores all mlneedle_table1
+#   snakemake --cores all estimate     what a run would take, before it is run
 #   snakemake --report report.html     after a run
 
 import sys
@@ -26,6 +27,9 @@ include: "workflow/rules/instances.smk"
 include: "workflow/rules/generation.smk"
 include: "workflow/rules/scoring.smk"
 include: "workflow/rules/results.smk"
+include: "workflow/rules/estimate.smk"
+include: "workflow/rules/export.smk"
+include: "workflow/rules/provenance.smk"
 
 
 report: "workflow/report/workflow.rst"
@@ -35,3 +39,4 @@ rule all:
     default_target: True
     input:
         files.final,
+        "results/provenance.json",

@@ -40,6 +40,7 @@ def server(monkeypatch) -> Iterator[BatchServer]:
     monkeypatch.setenv("A_KEY", SECRET)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(openai_batches, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(openai_batches, "LONGEST_PAUSE_S", 0.05)
     monkeypatch.setattr(openai_batches, "SETTLE_S", 0.05)
     with BatchServer() as running:
         yield running
