@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -169,6 +170,33 @@ def test_no_more_tokens_are_under_way_than_allowed(server, tmp_path) -> None:
     assert [a.text for a in found] == [f"<{letter}>" for letter in letters]
     assert sizes(server) == [2] * 10
     assert most == 80
+
+
+def test_another_job_s_batches_count_against_the_tokens(server, tmp_path) -> None:
+    """Of the same model: another benchmark's, for instance."""
+    server.works = False
+    other = backend(server.url, tmp_path)
+    other.load()
+    other.expect(requests("other", n_tokens=70))
+    waiting = Thread(target=lambda: list(other.generate(requests("other", n_tokens=70))))
+    waiting.start()
+    while not server.batches:
+        time.sleep(0.01)
+    model = backend(server.url, tmp_path, limits={"tokens": 80})
+    found: list[str] = []
+
+    def ask() -> None:
+        found.extend(a.text for a in answers(model, requests("a")))
+
+    asking = Thread(target=ask)
+    asking.start()
+    time.sleep(0.2)
+    assert len(server.batches) == 1
+    server.works = True
+    asking.join(20)
+    waiting.join(20)
+    other.close()
+    assert found == ["<a>"] and sizes(server) == [1, 1]
 
 
 def test_a_job_submits_all_that_is_missing_at_once(server, tmp_path) -> None:
@@ -431,6 +459,30 @@ def test_answers_that_were_collected_and_not_kept_are_collected_again(server, tm
     # The job was killed before an answer was in the journal: the batch still has them.
     assert [row["text"] for row in rows(server, tmp_path, asked)] == ["<a>", "<b>"]
     assert sizes(server) == [2]
+
+
+def test_of_two_batches_the_one_that_still_owes_an_answer_counts(server, tmp_path) -> None:
+    """Whichever the journal names first: files of the same second are in no order."""
+    asked = requests("a")
+    key = backend(server.url, tmp_path)._key(asked[0])
+    server.works = False
+    line = {"custom_id": key, "body": {"model": "m", "messages": [{"content": "a"}]}}
+    file = server.upload(json.dumps(line).encode())
+    batch = server.create({"input_file_id": file["id"], "completion_window": "24h"})
+    planned = {"event": "planned", "address": server.url, "tokens": 1, "time": 0, "requests": [key]}
+    records = [
+        {"key": "old", **planned},
+        {"key": "old", "event": "ended", "released": [key], "skipped": {}},
+        {"key": "new", **planned},
+        {"key": "new", "event": "submitted", "id": batch["id"]},
+    ]
+    folder = tmp_path / "batches/remote"
+    folder.mkdir(parents=True)
+    for n, record in enumerate(reversed(records)):
+        (folder / f"{n}.jsonl").write_text(json.dumps(record) + "\n")
+    server.works = True
+    assert [row["text"] for row in rows(server, tmp_path, asked)] == ["<a>"]
+    assert len(server.batches) == 1
 
 
 def test_a_batch_that_never_was_is_submitted_after_a_while(server, tmp_path) -> None:

@@ -40,8 +40,14 @@ ANSWERS = "results/generations/large/mlneedle.parquet"
 
 @pytest.fixture
 def workflow(tmp_path: Path) -> Workflow:
-    (tmp_path / "large.yaml").write_text(yaml.safe_dump(LARGE))
+    write(tmp_path / "large.yaml")
     return Workflow(ROOT, tmp_path / "run")
+
+
+def write(file: Path, **entry: int) -> None:
+    """The configuration, with further keys of the large model."""
+    large = LARGE["models"]["large"] | entry
+    file.write_text(yaml.safe_dump(LARGE | {"models": {"large": large}}))
 
 
 def run(workflow: Workflow, target: str, *options: str) -> tuple[CompletedProcess, str]:
@@ -51,9 +57,10 @@ def run(workflow: Workflow, target: str, *options: str) -> tuple[CompletedProces
     return done, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("target", [ANSWERS, "all"])
-def test_too_few_gpus_are_told_before_any_job(workflow, target) -> None:
+@pytest.mark.parametrize(("target", "shards"), [(ANSWERS, 1), ("all", 1), (ANSWERS, 2)])
+def test_too_few_gpus_are_told_before_any_job(workflow, target, shards) -> None:
     """profiles/default declares one; Snakemake itself would run the job with it, and say nothing."""
+    write(workflow.directory.parent / "large.yaml", shards=shards)
     done, said = run(workflow, target)
     assert done.returncode
     assert "models.large.engine takes 4 GPUs (tensor_parallel_size 4)" in said

@@ -36,12 +36,12 @@ KILLS = 5
 
 
 def files_of(workflow: Workflow) -> dict[str, bytes]:
-    """What a run made, by name."""
+    """What a run made, by name, without what a killed job had begun to write."""
     return {
         str(file.relative_to(workflow.directory)): file.read_bytes()
         for kind in ("corpora", "instances", "generations", "scores", "tables", "figures")
         for file in sorted(workflow.result(kind).rglob("*"))
-        if file.is_file()
+        if file.is_file() and file.suffix != ".part"
     }
 
 

@@ -46,7 +46,7 @@ def test_the_model_answers_every_prompt_and_skips_none(small) -> None:
     assert answers["completion_tokens"].between(1, 64).all()
     assert answers["text"].nunique() > 10
     log = (small.directory / f"logs/generate_answers/{MODEL}/mlneedle.log").read_text()
-    assert "The first prompt, as the model gets it:\n<s>[user] Write a" in log
+    assert "The first prompt, " in log and ":\n<s>[user] Write a" in log, "in its chat template"
 
 
 def test_its_numbers_stand_beside_the_reader_s_on_the_same_prompts(small) -> None:

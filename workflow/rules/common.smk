@@ -1,5 +1,6 @@
 # What all rules share: the validated configuration, the digest of a rule's code, and where files lie.
 
+import re
 import shutil
 
 from snakemake.exceptions import WorkflowError

@@ -1,4 +1,12 @@
-# Answers: one job a model and benchmark. Finished requests outlive the job in the journal.
+# Answers: one job a model and benchmark, or one a shard. Finished requests outlive the job in the journal.
+
+# Which models are cut into shards, as patterns of their names; (?!) is no name.
+SHARDED = [
+    re.escape(name) for name, entry in config["models"].items() if entry["shards"] > 1
+]
+WHOLE = [
+    re.escape(name) for name, entry in config["models"].items() if entry["shards"] == 1
+]
 
 
 rule generate_answers:
@@ -10,6 +18,8 @@ rule generate_answers:
         "logs/generate_answers/{model}/{benchmark}.log",
     benchmark:
         "benchmarks/generate_answers/{model}/{benchmark}.tsv"
+    wildcard_constraints:
+        model="|".join(WHOLE) or "(?!)",
     conda:
         lambda w: {
             "vllm": "../../envs/vllm.yaml",
@@ -34,3 +44,47 @@ rule generate_answers:
         "{wildcards.model} answers {wildcards.benchmark}"
     script:
         "../scripts/generate_answers.py"
+
+
+use rule generate_answers as generate_shard with:
+    output:
+        "results/generations/{model}/{benchmark}.{shard}.parquet",
+    log:
+        "logs/generate_answers/{model}/{benchmark}.{shard}.log",
+    benchmark:
+        "benchmarks/generate_answers/{model}/{benchmark}.{shard}.tsv"
+    wildcard_constraints:
+        model="|".join(SHARDED) or "(?!)",
+    message:
+        "{wildcards.model} answers {wildcards.benchmark}, part {wildcards.shard}"
+
+
+rule merge_answers:
+    input:
+        shards=lambda w: files.generation_shards(w.benchmark, w.model),
+        prompts=lambda w: [
+            path
+            for paths in files.generation_inputs(w.benchmark, w.model).values()
+            for path in paths
+        ],
+    output:
+        "results/generations/{model}/{benchmark}.parquet",
+    log:
+        "logs/merge_answers/{model}/{benchmark}.log",
+    benchmark:
+        "benchmarks/merge_answers/{model}/{benchmark}.tsv"
+    wildcard_constraints:
+        model="|".join(SHARDED) or "(?!)",
+    conda:
+        "../../envs/generation.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=60,
+    params:
+        model=lambda w: files.model_settings(w.model),
+        lengths=lambda w: lengths_of(config, w.model, w.benchmark),
+        code=code_digest("merge_answers.py"),
+    message:
+        "Merging what {wildcards.model} answered to {wildcards.benchmark}"
+    script:
+        "../scripts/merge_answers.py"

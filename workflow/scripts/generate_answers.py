@@ -5,6 +5,7 @@ from pathlib import Path
 from needlework.backends.base import load_backend
 from needlework.generation import InstanceRequests, generate
 from needlework.job import running
+from needlework.job_records import remember
 from needlework.journal import Journal
 from needlework.prompt import Documents
 from needlework.records import write_table
@@ -12,23 +13,39 @@ from needlework.records import write_table
 # vLLM starts its engine in a new Python that imports this file.
 if __name__ == "__main__":
     with running(snakemake) as logger:
-        model = snakemake.params.model
-        name = snakemake.wildcards.model
+        model, inputs = snakemake.params.model, snakemake.input
+        name, benchmark = snakemake.wildcards.model, snakemake.wildcards.benchmark
+        shard, _, shards = snakemake.wildcards.get("shard", "0-of-1").partition("-of-")
+        folder = Path(snakemake.config["journal"])
+        entry = {**snakemake.config["models"][name], "model": name, "journal": str(folder)}
+        backend = load_backend(model["backend"], entry)
         requests = InstanceRequests(
-            snakemake.input.instances,
-            Documents.of(
-                snakemake.wildcards.benchmark, snakemake.input.corpora, snakemake.input.documents
-            ),
+            inputs.instances,
+            Documents.of(benchmark, inputs.corpora, inputs.documents),
             samples=model["samples"],
             lengths=snakemake.params.lengths,
+            shard=(int(shard), int(shards)),
         )
-        with Journal(Path(snakemake.config["journal"]) / "generations" / name) as journal:
+
+        def loaded() -> None:
+            """Write down on what the model runs, and what it is asked first."""
+            remember(
+                folder / "jobs" / name,
+                benchmark,
+                backend,
+                next(iter(requests)) if shard == "0" else None,
+                on_gpus=snakemake.resources.get("gpu", 0) > 0,
+            )
+
+        with Journal(folder / "generations" / name) as journal:
             answers = generate(
                 requests,
-                load_backend(model["backend"], {**snakemake.config["models"][name], "model": name}),
+                backend,
                 journal,
                 context=model["context"],
                 max_failed=model["max_failed"],
+                known=requests.known(),
+                loaded=loaded,
             )
         logger.info("%d answers", answers.num_rows)
         write_table(
@@ -36,4 +53,5 @@ if __name__ == "__main__":
             snakemake.output[0],
             inputs=snakemake.input,
             config=[model, snakemake.params.lengths],
+            notes={"identity": backend.identity()},
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -121,6 +121,7 @@ def generate(
     batch_size: int = 256,
     max_failed: int = 0,
     known: Set[tuple[str, int]] | None = None,
+    loaded: Callable[[], None] = lambda: None,
 ) -> pa.Table:
     """The model's answers, one row a request (schema GENERATIONS), by instance_id and sample.
 
@@ -128,7 +129,8 @@ def generate(
     gets that in batches in the order of `requests`, and each answer goes into the journal as soon as
     the backend gives it. `requests` is iterated twice, first for the keys and then for the missing
     prompts, so it must not be an iterator. Requests with the same key are asked once. `known` are the
-    (instance_id, sample) of the whole benchmark, where `requests` are a shard of it.
+    (instance_id, sample) of the whole benchmark, where `requests` are a shard of it. `loaded` is called
+    once the backend is loaded, before anything is asked.
 
     A prompt of more than `context` tokens (None: no limit), or of more than the backend takes with
     its chat template, is `skipped`. A request that fails is `error` in the table. Both stay out of
@@ -161,7 +163,7 @@ def generate(
     outcomes |= journal.load(wanted)
     missing = wanted.keys() - outcomes.keys()
     if missing:
-        outcomes |= _ask(requests, keys, missing, backend, journal, batch_size)
+        outcomes |= _ask(requests, keys, missing, backend, journal, batch_size, loaded)
     _refuse_failures([outcomes[key] for key in wanted], max_failed)
     return pa.Table.from_pylist(
         [
@@ -179,12 +181,15 @@ def _ask(
     backend: Backend,
     journal: Journal,
     batch_size: int,
+    loaded: Callable[[], None],
 ) -> dict[str, Record]:
     """The outcomes of the requests whose keys are `missing`; finished ones are in the journal."""
     outcomes: dict[str, Record] = {}
     writer = _Writer(journal)
     try:
         backend.load()
+        loaded()
+        backend.expect(request for _, request in _missing(requests, keys, missing))
         answers = _answers(requests, keys, missing, backend, batch_size)
         for key, answer in progress(answers, desc="answers", total=len(missing), unit="prompt"):
             outcomes[key] = _outcome(answer)
@@ -246,18 +251,21 @@ def _answers(
     batch_size: int,
 ) -> Iterator[tuple[str, Answer]]:
     """The backend's answers by key, a batch at a time; the same key is asked once."""
-    left = set(missing)
-
-    def to_ask() -> Iterator[tuple[str, Request]]:
-        for request, key in zip(requests, keys, strict=True):
-            if key in left:
-                left.remove(key)
-                yield key, request
-
-    stream = to_ask()
+    stream = _missing(requests, keys, missing)
     while batch := list(islice(stream, batch_size)):
         answers = backend.generate([request for _, request in batch])
         yield from zip((key for key, _ in batch), answers, strict=True)
+
+
+def _missing(
+    requests: Iterable[Request], keys: Sequence[str], missing: Set[str]
+) -> Iterator[tuple[str, Request]]:
+    """The missing requests with their keys, each key once."""
+    left = set(missing)
+    for request, key in zip(requests, keys, strict=True):
+        if key in left:
+            left.remove(key)
+            yield key, request
 
 
 def _outcome(answer: Answer) -> Record:

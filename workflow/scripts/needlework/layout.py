@@ -291,6 +291,11 @@ class Layout:
             "chat_template": [entry["chat_template"]] if entry["chat_template"] else [],
         }
 
+    def generation_shards(self, benchmark: str, model: str) -> list[str]:
+        """The parts of a model's answers, where they are cut."""
+        n = self.config["models"][model]["shards"]
+        return [f"results/generations/{model}/{benchmark}.{i}-of-{n}.parquet" for i in range(n)]
+
     def document_inputs(self, benchmark: str, tokenizer: str) -> dict[str, list[str]]:
         """The files of all documents that a benchmark's prompts refer to."""
         plan = self.plan(benchmark)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,13 @@ def encode(tokenizer: Any, prompt: str, *, chat: bool, template: str | None) -> 
             return_dict=False,
         )
     )
+
+
+def form(config: Mapping[str, Any]) -> str:
+    """In words, what the model of an entry gets of a prompt."""
+    if not config["chat"]:
+        return "as raw text"
+    return f"in the chat template of {config['chat_template'] or 'the tokenizer'}"
 
 
 def warn_if_unpinned(where: str, name: str, revision: str | None) -> None:

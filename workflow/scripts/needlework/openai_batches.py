@@ -85,16 +85,12 @@ class _Batch:
     collected: bool = False
     done: int = 0
 
-    @property
-    def under_way(self) -> bool:
-        """Whether the endpoint still works on it."""
-        return self.id is not None and not self.ended
-
 
 class Endpoint:
     """The batch API of one endpoint, through the official client, one call after the other.
 
-    `clean` takes what is secret out of a text. Every call raises _Passing or Refused where it fails.
+    `chat` is whether it is asked for chat completions; `clean` takes what is secret out of a text. Every
+    call raises _Passing or Refused where it fails.
     """
 
     def __init__(
@@ -102,12 +98,13 @@ class Endpoint:
         client: Any,
         run: Callable[[Coroutine[Any, Any, Any]], Any],
         *,
-        path: str,
+        chat: bool,
         headers: Mapping[str, Any],
         timeout: float,
         clean: Callable[[str], str],
     ) -> None:
-        self._client, self._run, self.path = client, run, path
+        self._client, self._run, self._chat = client, run, chat
+        self.path = "/v1/chat/completions" if chat else "/v1/completions"
         self._headers, self._timeout, self._clean = headers, timeout, clean
 
     def create(self, name: str, file: str) -> str:
@@ -143,38 +140,44 @@ class Endpoint:
         """The id of the batch of our name, among those created since a time (seconds)."""
 
         async def look() -> str | None:
-            async for batch in self._client.batches.list(limit=100, extra_headers=self._headers):
-                if (batch.metadata or {}).get(_TAG) == name:
-                    return batch.id
-                # Newest first; a day is for clocks that differ.
-                if (batch.created_at or since) < since - 86400:
-                    break
+            listed = self._client.batches.list(limit=100, extra_headers=self._headers)
+            try:
+                async for batch in listed:
+                    if (batch.metadata or {}).get(_TAG) == name:
+                        return batch.id
+                    # Newest first; a day is for clocks that differ.
+                    if (batch.created_at or since) < since - 86400:
+                        break
+            except MALFORMED as error:
+                raise _Passing(f"the list cannot be read ({type(error).__name__})") from None
             return None
 
         return self._call(look())
 
-    def lines(self, file: str) -> list[tuple[str, Any]]:
-        """The lines of a file of results: each with its request's key, parsed."""
+    def results(self, file: str) -> dict[str, Answer]:
+        """The answers in a file of results, by their requests' keys."""
 
-        async def read() -> list[tuple[str, Any]]:
+        async def read() -> dict[str, Answer]:
             content = self._client.files.with_streaming_response.content
             async with content(file, extra_headers=self._headers) as response:
-                return [
-                    parsed
-                    async for line in _split(response.iter_bytes())
-                    if (parsed := self._parse(line)) is not None
-                ]
+                return dict(
+                    [
+                        found
+                        async for line in _split(response.iter_bytes())
+                        if (found := self._answer(line))
+                    ]
+                )
 
         return self._call(read(), TRANSFER_S)
 
-    def _parse(self, line: bytes) -> tuple[str, Any] | None:
+    def _answer(self, line: bytes) -> tuple[str, Answer] | None:
+        """A result's key and answer. None of a line that is no result: its request then has none."""
         try:
-            parsed = json.loads(self._clean(line.decode("utf-8", "replace")))
-            key = parsed["custom_id"]
+            result = json.loads(self._clean(line.decode("utf-8", "replace")))
+            key = result["custom_id"]
         except MALFORMED:
-            # Its request is among those without an answer.
             return None
-        return (key, parsed) if isinstance(key, str) else None
+        return (key, read_result(result, self._chat)) if isinstance(key, str) else None
 
     def _id(self, call: Coroutine[Any, Any, Any], timeout: float | None = None) -> str:
         found = self._json(call, timeout).get("id")
@@ -215,15 +218,13 @@ class Endpoint:
         except httpx2.HTTPError as error:
             # While the lines of a file are read, the client hands on its library's own.
             raise _Passing(f"the connection failed ({type(error).__name__})") from None
-        except MALFORMED as error:
-            raise _Passing(f"the response cannot be read ({type(error).__name__})") from None
 
 
 class Batches:
     """The requests of one model that are answered in batches, and what became of them.
 
     `folder` is the journal of what was submitted; `where` the model's place in words; `address` the
-    endpoint's; `chat` whether the answers are chat completions.
+    endpoint's.
     """
 
     def __init__(
@@ -234,9 +235,8 @@ class Batches:
         *,
         where: str,
         address: str,
-        chat: bool,
     ) -> None:
-        self._endpoint, self._limits, self._chat = endpoint, limits, chat
+        self._endpoint, self._limits = endpoint, limits
         self._where, self._address = where, address
         self._journal = Journal(folder)
         self._batches: dict[str, _Batch] = {}
@@ -278,34 +278,23 @@ class Batches:
     # What was submitted
 
     def _read_journal(self) -> None:
+        records = list(self._journal.records())
         # Of writers that started in the same second, any may come first.
-        for record in sorted(
-            self._journal.records(), key=lambda record: record["event"] != "planned"
-        ):
+        for record in sorted(records, key=lambda record: record["event"] != "planned"):
             name = record["key"]
             match record["event"]:
                 case "planned":
                     address, tokens, at = record["address"], record["tokens"], record["time"]
-                    self._add(_Batch(name, address, tokens, at, set(record["requests"])))
+                    self._batches[name] = _Batch(name, address, tokens, at, set(record["requests"]))
                 case "submitted":
                     self._batches[name].id = record["id"]
                 case "ended":
                     self._batches[name].ended = True
-                    self._release(self._batches[name], record["released"])
-                    self._release(self._batches[name], record["skipped"])
+                    self._batches[name].owes -= {*record["released"], *record["skipped"]}
                     for key, error in record["skipped"].items():
                         self._answers[key] = Answer("", "skipped", error=error)
-
-    def _add(self, batch: _Batch) -> None:
-        self._batches[batch.name] = batch
-        self._owner |= dict.fromkeys(batch.owes, batch)
-
-    def _release(self, batch: _Batch, keys: Iterable[str]) -> None:
-        """A batch owes these answers no more."""
-        for key in keys:
-            batch.owes.discard(key)
-            if self._owner.get(key) is batch:
-                del self._owner[key]
+        for batch in self._batches.values():
+            self._owner |= dict.fromkeys(batch.owes, batch)
 
     def _record(self, batch: _Batch, event: str, **values: Any) -> None:
         self._journal.append([{"key": batch.name, "event": event, **values}])
@@ -317,7 +306,10 @@ class Batches:
         released = sorted(released)
         self._record(batch, "ended", released=released, skipped=skipped or {})
         batch.ended = True
-        self._release(batch, [*released, *(skipped or {})])
+        for key in [*released, *(skipped or {})]:
+            batch.owes.discard(key)
+            if self._owner.get(key) is batch:
+                del self._owner[key]
 
     def _settle(self, batch: _Batch) -> None:
         """Find out whether a batch was submitted whose job was killed meanwhile."""
@@ -362,7 +354,7 @@ class Batches:
         most = self._limits
         # Several batches share what may be under way, so that it does not run dry.
         share = None if most.tokens is None else most.tokens // 4
-        under_way = sum(batch.tokens for batch in self._batches.values() if batch.under_way)
+        under_way = sum(b.tokens for b in self._batches.values() if self._under_way(b))
         if share is not None and under_way and under_way + share > most.tokens:
             return False
         keys, content, tokens = [], bytearray(), 0
@@ -415,14 +407,17 @@ class Batches:
             time=batch.planned,
             requests=keys,
         )
-        attempts = 0
+        asked = 0.0
 
         def create() -> str:
-            nonlocal attempts
-            attempts += 1
+            nonlocal asked
             # An attempt whose response was lost may have been heard.
-            found = self._endpoint.find(name, batch.planned) if attempts > 1 else None
-            return found or self._endpoint.create(name, file)
+            if asked and (found := self._endpoint.find(name, batch.planned)) is not None:
+                return found
+            if time.time() - asked < SETTLE_S:
+                raise _Passing("it is not known yet whether the batch was made")
+            asked = time.time()
+            return self._endpoint.create(name, file)
 
         try:
             batch.id = self._patiently(create, remedy)
@@ -430,7 +425,8 @@ class Batches:
             self._end(batch, keys)
             raise
         self._record(batch, "submitted", id=batch.id)
-        self._add(batch)
+        self._batches[name] = batch
+        self._owner |= dict.fromkeys(keys, batch)
         logger.info("%s: submitted %d requests as %s.", self._where, len(keys), batch.id)
 
     # Collecting
@@ -439,17 +435,26 @@ class Batches:
         """Ask how the batches are, and collect those that have ended; whether one has."""
         some = False
         for batch in self._batches.values():
-            if (batch.wanted and not batch.collected) or (self._limits.tokens and batch.under_way):
+            if batch.wanted and not batch.collected:
                 said = self._of(batch, partial(self._endpoint.retrieve, batch.id))
-                counts = said.get("request_counts") or {}
-                batch.done = (counts.get("completed") or 0) + (counts.get("failed") or 0)
+                batch.done = _done(said)
                 if said.get("status") in _ENDED:
                     some = True
-                    if batch.wanted:
-                        self._collect(batch, said)
+                    self._collect(batch, said)
+            elif self._limits.tokens and self._under_way(batch):
+                # Another job's, which collects it; here it only counts against the limit.
+                try:
+                    said = self._of(batch, partial(self._endpoint.retrieve, batch.id))
+                    batch.ended = said.get("status") in _ENDED
+                except Refused:
                     batch.ended = True
+                some |= batch.ended
         self._show()
         return some
+
+    def _under_way(self, batch: _Batch) -> bool:
+        """Whether the endpoint still works on it, as far as is known."""
+        return batch.id is not None and not batch.ended and batch.address == self._address
 
     def _of(self, batch: _Batch, call: Callable[[], T]) -> T:
         return self._patiently(
@@ -463,9 +468,8 @@ class Batches:
         found: dict[str, Answer] = {}
         for file in (said.get("output_file_id"), said.get("error_file_id")):
             if isinstance(file, str):
-                for key, line in self._of(batch, partial(self._endpoint.lines, file)):
-                    if key in batch.owes:
-                        found[key] = read_line(line, self._chat)
+                results = self._of(batch, partial(self._endpoint.results, file))
+                found |= {key: answer for key, answer in results.items() if key in batch.owes}
         why = _reason(said)
         for key in batch.owes - found.keys():
             found[key] = Answer("", error=why)
@@ -514,7 +518,15 @@ class Batches:
         raise AssertionError
 
 
-def read_line(line: Mapping[str, Any], chat: bool) -> Answer:
+def _done(said: Mapping[str, Any]) -> int:
+    """How many requests of a batch are done, as far as the endpoint says."""
+    counts = said.get("request_counts")
+    if not isinstance(counts, dict):
+        return 0
+    return sum(n for n in (counts.get("completed"), counts.get("failed")) if type(n) is int)
+
+
+def read_result(line: Mapping[str, Any], chat: bool) -> Answer:
     """The answer in a line of a file of results."""
     try:
         response = line.get("response")

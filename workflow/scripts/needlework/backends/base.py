@@ -88,6 +88,14 @@ class Backend(ABC):
         """Get ready to answer. Called once, and only where there is something to answer."""
         return None
 
+    def as_sent(self, prompt: str) -> tuple[str, str]:
+        """In words, how the model gets a prompt, and the text that it gets. Asked once `load` is done."""
+        return "as it is", prompt
+
+    def expect(self, requests: Iterable[Request]) -> None:
+        """All that `generate` will be asked, in that order, once `load` is done; most need not know."""
+        return None
+
     @abstractmethod
     def generate(self, batch: Sequence[Request]) -> Iterable[Answer]:
         """The answers to `batch`, in its order, each as soon as it is known.

@@ -156,7 +156,7 @@ class OpenAI(Backend):
         endpoint = Endpoint(
             self._client,
             self._runner.run,
-            path="/v1/chat/completions" if config["chat"] else "/v1/completions",
+            chat=config["chat"],
             headers=self._headers,
             timeout=config["timeout"],
             clean=self._clean,
@@ -167,7 +167,6 @@ class OpenAI(Backend):
             Limits(**config["batch_limits"]),
             where=self._where,
             address=self._address,
-            chat=config["chat"],
         )
 
     def _collect(self, batch: Sequence[Request]) -> Iterator[Answer]:

@@ -11,6 +11,7 @@ from needlework.backends.base import Answer, Backend, Request, sample_seed
 from needlework.errors import UserError
 from needlework.local_models import (
     encode,
+    form,
     not_installed,
     read_chat_template,
     reason,
@@ -229,6 +230,10 @@ class Transformers(Backend):
         if sampling["top_p"] < 1:
             chosen.append(TopPLogitsWarper(float(sampling["top_p"])))
         return [*chosen, _gumbel(seeds)]
+
+    def as_sent(self, prompt: str) -> tuple[str, str]:
+        """The prompt in the chat template, with the special tokens that the model sees."""
+        return form(self.config), self._tokenizer.decode(self._encode(prompt))
 
     def _encode(self, prompt: str) -> list[int]:
         return encode(self._tokenizer, prompt, chat=self.config["chat"], template=self._template)

@@ -21,6 +21,7 @@ from needlework.errors import UserError
 from needlework.guard import descendants, end, start_guard
 from needlework.local_models import (
     encode,
+    form,
     read_chat_template,
     reason,
     unfilled_template,
@@ -173,7 +174,9 @@ class Vllm(Backend):
                 f"max_model_len is {limit}",
             )
         if self._engine is None:
-            logger.info("The first prompt, %s:\n%s", self._form, self._tokenizer.decode(tokens))
+            logger.info(
+                "The first prompt, %s:\n%s", form(self.config), self._tokenizer.decode(tokens)
+            )
             self._start()
         sampling = self.config["sampling"]
         parameters = SamplingParams(
@@ -192,16 +195,13 @@ class Vllm(Backend):
             return Answer("", error=reason(error))
         return None
 
+    def as_sent(self, prompt: str) -> tuple[str, str]:
+        """The prompt in the chat template, with the special tokens that the model sees."""
+        return form(self.config), self._tokenizer.decode(self._tokens(prompt))
+
     def _tokens(self, prompt: str) -> list[int]:
         """The prompt as the model gets it. A chat template brings its own first token."""
         return encode(self._tokenizer, prompt, chat=self.config["chat"], template=self._template)
-
-    @property
-    def _form(self) -> str:
-        """In words, what the model gets of a prompt."""
-        if not self.config["chat"]:
-            return "as raw text"
-        return f"in the chat template of {self.config['chat_template'] or 'the tokenizer'}"
 
     @cached_property
     def _template(self) -> str | None:

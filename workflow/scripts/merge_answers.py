@@ -1,0 +1,15 @@
+"""Put the answers of a model's shards together."""
+
+from needlework.generation import merge
+from needlework.job import running
+from needlework.records import read_notes, write_table
+
+with running(snakemake):
+    params = snakemake.params
+    write_table(
+        merge(snakemake.input.shards, params.model["max_failed"]),
+        snakemake.output[0],
+        inputs=snakemake.input.prompts,
+        config=[params.model, params.lengths],
+        notes={"identity": read_notes(snakemake.input.shards[0])["identity"]},
+    )
