@@ -67,7 +67,7 @@ def job(folder: Path, made: Path) -> Job:
         "context": 512,
         "samples": SAMPLES,
         "engine": ENGINE,
-        "lengths": [512],
+        "lengths": {"mlneedle": [512]},
     }
     return Job(folder, entry, made / "corpora/made/en.parquet", made / "instances.parquet")
 

@@ -95,7 +95,7 @@ def job(folder: Path, made: Path, tokens_ahead: int | None = None, **changes: An
         "context": LIMIT,
         "samples": SAMPLES,
         "engine": ENGINE,
-        "lengths": [512],
+        "lengths": {"mlneedle": [512]},
         **changes,
     }
     corpus, instances = made / "corpora/made/en.parquet", made / "instances.parquet"

@@ -172,31 +172,24 @@ def test_no_more_tokens_are_under_way_than_allowed(server, tmp_path) -> None:
     assert most == 80
 
 
-def test_another_job_s_batches_count_against_the_tokens(server, tmp_path) -> None:
-    """Of the same model: another benchmark's, for instance."""
+def test_batches_of_an_earlier_job_count_against_the_tokens(server, tmp_path) -> None:
+    """Another benchmark's of the same model, for instance, which was killed."""
     server.works = False
-    other = backend(server.url, tmp_path)
-    other.load()
-    other.expect(requests("other", n_tokens=70))
-    waiting = Thread(target=lambda: list(other.generate(requests("other", n_tokens=70))))
-    waiting.start()
-    while not server.batches:
+    earlier = backend(server.url, tmp_path)
+    earlier.load()
+    earlier.expect(requests("other", n_tokens=70))
+    Thread(target=lambda: list(earlier.generate(requests("other"))), daemon=True).start()
+    while server.count("GET", "/batches/") < 2:
         time.sleep(0.01)
     model = backend(server.url, tmp_path, limits={"tokens": 80})
-    found: list[str] = []
-
-    def ask() -> None:
-        found.extend(a.text for a in answers(model, requests("a")))
-
-    asking = Thread(target=ask)
+    found: list[Answer] = []
+    asking = Thread(target=lambda: found.extend(answers(model, requests("a"))), daemon=True)
     asking.start()
     time.sleep(0.2)
     assert len(server.batches) == 1
     server.works = True
     asking.join(20)
-    waiting.join(20)
-    other.close()
-    assert found == ["<a>"] and sizes(server) == [1, 1]
+    assert [a.text for a in found] == ["<a>"] and sizes(server) == [1, 1]
 
 
 def test_a_job_submits_all_that_is_missing_at_once(server, tmp_path) -> None:

@@ -24,7 +24,7 @@ assert len(files.final) > 30
 for language in ("en", "hi"):
     assert files.corpus_sources("mmarco", language)
     assert files.slice_inputs("mlneedle", "words", f"{language}-en")
-check(config)
+check(config, config["run"]["models"], ["words"], True)
 assert code_digest("generate_answers.py", "needlework/backends/lexical.py")
 """
 

@@ -10,7 +10,7 @@ from needlework.codedigest import code_digest
 from needlework.config import lengths_of, validated
 from needlework.errors import UserError
 from needlework.layout import Layout
-from needlework.preflight import check
+from needlework.preflight import check, check_gpus
 
 try:
     config = validated(config)
@@ -54,7 +54,22 @@ files = Layout(config)
 
 # Not in a dry run: that needs no keys and no packages but Snakemake's.
 onstart:
+    jobs = [(job.rule.name, job.wildcards) for job in workflow.dag.needrun_jobs()]
+    asked = {
+        w.model
+        for rule, w in jobs
+        if rule in ("generate_answers", "generate_shard")
+    }
+    counting = {
+        w.tokenizer
+        for rule, w in jobs
+        if rule in ("build_instances", "count_tokens")
+    }
+    translating = any(rule.startswith("translate_") for rule, _ in jobs)
+    # An undeclared resource is unlimited; a declared one would silently cut what a job asks for.
+    declared = workflow.global_resources.get("gpu")
     try:
-        check(config)
+        check(config, asked, counting, translating)
+        check_gpus(config, asked, declared and declared.value)
     except UserError as error:
         raise WorkflowError(str(error))

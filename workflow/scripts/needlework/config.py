@@ -31,7 +31,8 @@ _ONLY = {
     "rope_scaling": ("transformers",),
 }
 
-SCHEMA = Path(__file__).resolve().parents[2] / "schemas" / "config.schema.yaml"
+ROOT = Path(__file__).resolve().parents[3]
+SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 
 
 @lru_cache(None)
@@ -63,6 +64,11 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
         _check_benchmarks,
     ):
         check(config)
+    for model in config["models"].values():
+        # A preset names the workflow's own file, wherever the run is.
+        path = model["chat_template"]
+        if path and not Path(path).is_file() and (ROOT / path).is_file():
+            model["chat_template"] = str(ROOT / path)
     return config
 
 

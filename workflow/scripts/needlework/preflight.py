@@ -13,17 +13,24 @@ from needlework.tokenizers import PACKAGES, load_tokenizer
 from needlework.translators.base import check_translator
 
 
-def check(config: Mapping[str, Any]) -> None:
-    """Raise UserError where a tokenizer cannot be loaded, or a model or translator lacks its key.
+def check(
+    config: Mapping[str, Any],
+    models: Iterable[str],
+    tokenizers: Iterable[str],
+    translating: bool,
+) -> None:
+    """Raise UserError where one of `models` or the translator lacks its key, or a tokenizer is none.
 
-    A tokenizer whose package is not installed here is left to the job's own environment.
+    All three are what the jobs of this run use. A tokenizer whose package is not installed here is left
+    to the job's own environment.
     """
-    check_translator(config["translators"][config["translation"]["translator"]])
-    for name in config["run"]["models"]:
+    if translating:
+        check_translator(config["translators"][config["translation"]["translator"]])
+    for name in sorted(models):
         model = config["models"][name]
         if model["backend"] == "openai" and model["key_env"]:
             api_key(model["key_env"], f"the model models.{name}")
-    for name in {config["models"][model]["tokenizer"] for model in config["run"]["models"]}:
+    for name in sorted(tokenizers):
         tokenizer = config["tokenizers"][name]
         if all(map(find_spec, PACKAGES[tokenizer["kind"]])):
             load_tokenizer(name, tokenizer)
