@@ -35,14 +35,19 @@ class Workflow:
         return [*snakemake, "--directory", str(self.directory), *arguments]
 
     def would_run(self, *arguments: str) -> dict[str, int]:
-        """The rules that a run would execute, and how many jobs of each."""
+        """The rules that a run would execute, and how many jobs of each.
+
+        Without `provenance`, which follows every change.
+        """
         text = self.run("--dry-run", *arguments).stdout
         table = re.search(r"^job +count\n[- ]+\n((?:\S+ +\d+\n)+)", text, re.MULTILINE)
         if table is None:
             assert "Nothing to be done" in text, text[-3000:]
             return {}
         jobs = dict(line.rsplit(maxsplit=1) for line in table[1].splitlines())
-        return {rule: int(n) for rule, n in jobs.items() if rule not in ("total", "all")}
+        return {
+            rule: int(n) for rule, n in jobs.items() if rule not in ("total", "all", "provenance")
+        }
 
     def result(self, path: str) -> Path:
         """A file below results/."""
@@ -51,7 +56,7 @@ class Workflow:
 
 def copy_workflow(to: Path) -> Path:
     """A copy of the workflow's own files, which a test may edit."""
-    for name in ("Snakefile", "config.yaml"):
+    for name in ("Snakefile", "config.yaml", "pyproject.toml"):
         to.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, to / name)
     for name in ("workflow", "resources", "profiles", "envs", "presets"):

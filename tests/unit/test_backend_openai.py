@@ -576,7 +576,7 @@ def test_a_missing_key_is_named_before_any_work(value, monkeypatch) -> None:
         monkeypatch.setenv("A_KEY", value)
     wanted = r"the model models\.remote needs an API key: set the environment variable A_KEY"
     with pytest.raises(UserError, match=wanted):
-        preflight.check(configured())
+        preflight.check(configured(), ["remote"], [], False)
     model = backend()
     with pytest.raises(UserError, match=wanted):
         model.load()
@@ -585,16 +585,14 @@ def test_a_missing_key_is_named_before_any_work(value, monkeypatch) -> None:
 
 def test_a_key_that_is_not_needed_is_not_asked_for(monkeypatch) -> None:
     monkeypatch.delenv("A_KEY", raising=False)
-    preflight.check(configured(key_env=None))
-    config = configured()
-    config["run"]["models"] = ["lexical"]
-    preflight.check(config)
+    preflight.check(configured(key_env=None), ["remote"], [], False)
+    preflight.check(configured(), ["lexical"], [], False)
 
 
 def test_a_key_that_cannot_be_sent_does_not_show_in_the_error(monkeypatch) -> None:
     monkeypatch.setenv("A_KEY", f"{SECRET}\nx")
     with pytest.raises(UserError, match="A_KEY") as error:
-        preflight.check(configured())
+        preflight.check(configured(), ["remote"], [], False)
     assert SECRET not in everything_of(error.value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ _READ = {
 }
 
 
+@lru_cache(None)
 def weights_identity(name: str, revision: str | None) -> dict[str, Any]:
     """JSON values that change with the weights, the tokenizer and the configuration of a model.
 
     Of a local folder, the digest of each file that a loader reads: no path, so a copy elsewhere is
-    the same model. Reading 16 GB of weights takes some ten seconds, in threads.
+    the same model. Reading 16 GB of weights takes some ten seconds, in threads; a job
+    does it once.
     """
     folder = Path(name)
     if not folder.is_dir():

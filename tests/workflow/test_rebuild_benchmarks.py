@@ -1,0 +1,97 @@
+"""Invariant 5 for the benchmarks after the first: what is one's own touches no other."""
+
+from __future__ import annotations
+
+import pytest
+
+from needlework.config import validated
+from needlework.layout import Layout
+from runs import ROOT, Workflow, copy_workflow
+from test_rebuild import LIBRARY, appending, configure, edited, replacing, with_config  # noqa: F401
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("rebuild")]
+
+CONFIG = {
+    "run": {"models": ["lexical"], "benchmarks": ["lost_in_the_middle", "oneruler"]},
+    "benchmarks": {
+        "lost_in_the_middle": {
+            "languages": ["en"],
+            "n_documents": [{"n": 10, "gold_indices": [0, 9]}],
+            "examples": 3,
+        },
+        "oneruler": {"languages": ["en", "zh"], "cross_lingual": [], "lengths": [1000]},
+    },
+}
+CODE = "\n\ndef unused() -> int:\n    return 1\n"
+
+
+def results(benchmark: str) -> dict[str, int]:
+    """The rules of a benchmark's tables and figures that are made of scores, once each."""
+    import yaml
+
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    config["run"] |= CONFIG["run"]
+    for name, own in CONFIG["benchmarks"].items():
+        config["benchmarks"][name] |= own
+    files = Layout(validated(config))
+    found = files.results(benchmark, "tables") | files.results(benchmark, "figures")
+    return {f"{benchmark}_{name}": 1 for name, r in found.items() if r.needs == "scores"}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Workflow:
+    """A small run of a copy of the workflow, complete."""
+    folder = tmp_path_factory.mktemp("rebuild")
+    workflow = Workflow(copy_workflow(folder / "workflow"), folder / "workflow")
+    configure(workflow, CONFIG)
+    workflow.run("--configfile", "mine.yaml")
+    return workflow
+
+
+def test_nothing_changed(built) -> None:
+    assert built.would_run("--configfile", "mine.yaml") == {}
+
+
+@pytest.mark.parametrize(
+    "benchmark, file",
+    [
+        ("lost_in_the_middle", "metrics/best_subspan_em.py"),
+        ("oneruler", "metrics/oneruler_strict.py"),
+    ],
+)
+def test_a_metric_touches_its_benchmarks_scores(edited, benchmark, file) -> None:  # noqa: F811
+    would = edited(f"{LIBRARY}/{file}", appending(CODE))
+    assert would == {"score_answers": 1} | results(benchmark)
+
+
+def test_construction_touches_its_benchmark(edited) -> None:  # noqa: F811
+    would = edited(f"{LIBRARY}/benchmarks/oneruler/niah.py", appending(CODE))
+    own = {"build_instances": 2, "describe_prompts": 1, "generate_answers": 1, "score_answers": 1}
+    assert would == own | results("oneruler")
+
+
+def test_a_further_language_adds_its_own_files(edited) -> None:  # noqa: F811
+    def add(config: dict) -> None:
+        config["benchmarks"]["oneruler"]["languages"].append("fa")
+
+    would = edited("mine.yaml", with_config(add))
+    own = {"read_corpus": 4, "build_instances": 1, "describe_prompts": 1}
+    answers = {"generate_answers": 1, "score_answers": 1}
+    assert would == own | answers | results("oneruler")
+
+
+def test_another_place_of_the_gold_document_makes_one_slice(edited) -> None:  # noqa: F811
+    def add(config: dict) -> None:
+        config["benchmarks"]["lost_in_the_middle"]["n_documents"][0]["gold_indices"].append(4)
+
+    would = edited("mine.yaml", with_config(add))
+    assert would["build_instances"] == 1
+    assert "oneruler_accuracy" not in would
+
+
+def test_a_prompt_of_the_sample_touches_its_language(edited) -> None:  # noqa: F811
+    file = "resources/sample/oneruler/zh/cwe.txt"
+    would = edited(file, replacing("{context}", "{context} "))
+    assert would["read_corpus"] == 1
+    assert would["build_instances"] == 1
+    assert "lost_in_the_middle_table1" not in would
