@@ -6,7 +6,8 @@ import logging
 
 import pytest
 
-from needlework.local_models import not_installed, unfilled_template, warn_if_unpinned
+from needlework.errors import not_installed
+from needlework.local_models import unfilled_template, warn_if_unpinned
 
 WHERE = "models.mine"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from test_rebuild import LIBRARY, appending, configure, edited, replacing, with_config  # noqa: F401
 
 from needlework.config import validated
 from needlework.layout import Layout
 from runs import ROOT, Workflow, copy_workflow
-from test_rebuild import LIBRARY, appending, configure, edited, replacing, with_config  # noqa: F401
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("rebuild")]
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from needlework.errors import UserError
+from needlework.errors import UserError, not_installed
 
 # Components are multiples of this. A product of two is a multiple of 2**-52, and so is every partial
 # sum, which for unit vectors stays below 2: all of them are float64 numbers.
@@ -49,10 +49,7 @@ def load_embedder(name: str, config: Mapping[str, Any], threads: int = 1) -> Emb
     try:
         return SentenceTransformerEmbedder(**options, threads=threads)
     except ImportError as error:
-        raise UserError(
-            f"embedders.{name}: the package {error.name!r} is not installed; install requirements/"
-            "all.txt, or run with --use-conda."
-        ) from None
+        raise not_installed(f"embedders.{name}", error) from None
     except Exception as error:  # the libraries below have many; none of them is the user's to know
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200].rstrip(".")
         raise UserError(

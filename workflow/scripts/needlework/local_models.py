@@ -61,14 +61,6 @@ def unfilled_template(where: str, name: str, error: Exception) -> UserError:
     )
 
 
-def not_installed(where: str, error: ImportError) -> UserError:
-    """What to raise where a package is missing that `make setup` installs."""
-    return UserError(
-        f"{where}: the package {error.name!r} is not installed; install requirements/all.txt, or run "
-        "with --use-conda."
-    )
-
-
 def reason(error: Exception) -> str:
     """The first line that says something, of an error whose class is not ours."""
     details = getattr(error, "errors", None)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from needlework.errors import UserError
+from needlework.errors import UserError, not_installed
 
 # A word is a run without white space, or one character of a script that is written without spaces.
 _WORD = re.compile(
@@ -39,10 +39,7 @@ def load_tokenizer(name: str, config: Mapping[str, str]) -> Tokenizer:
     try:
         count = _KINDS[config["kind"]](config)
     except ImportError as error:
-        raise UserError(
-            f"tokenizers.{name}: the package {error.name!r} is not installed; install requirements/"
-            "all.txt, or run with --use-conda."
-        ) from None
+        raise not_installed(f"tokenizers.{name}", error) from None
     except Exception as error:  # each library has its own; none of them is the user's to know
         raise UserError(
             f"tokenizers.{name} ({_describe(config)}) cannot be loaded: {_first_line(error)}. "
@@ -118,7 +115,7 @@ _REMEDIES = {
 
 
 def _describe(config: Mapping[str, str]) -> str:
-    return ", ".join(str(value) for value in config.values())
+    return ", ".join(str(value) for value in config.values() if value)
 
 
 def _first_line(error: Exception) -> str:

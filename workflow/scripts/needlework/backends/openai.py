@@ -11,7 +11,7 @@ from typing import Any
 
 from needlework.backends.base import Answer, Backend, Request, sample_seed
 from needlework.endpoints import api_key, excerpt, may_pass, seconds, shown_url
-from needlework.errors import UserError
+from needlework.errors import UserError, not_installed
 from needlework.generation import request_key
 from needlework.openai_batches import Batches, Endpoint, Limits, Line
 from needlework.openai_protocol import MALFORMED, TOO_LONG, message_of, read_completion
@@ -72,10 +72,7 @@ class OpenAI(Backend):
         try:
             import openai
         except ImportError as error:
-            raise UserError(
-                f"{self._where}: the package {error.name!r} is not installed; install requirements/"
-                "all.txt, or run with --use-conda."
-            ) from None
+            raise not_installed(self._where, error) from None
         # What they log may hold URLs and headers, and so secrets, of ours or of the server's.
         for library in ("openai", "httpx2", "httpcore2"):
             logging.getLogger(library).setLevel(logging.WARNING)

@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from needlework.backends.base import Answer, Backend, Request, sample_seed
-from needlework.errors import UserError
+from needlework.errors import UserError, not_installed
 from needlework.local_models import (
     encode,
     form,
-    not_installed,
     read_chat_template,
     reason,
     unfilled_template,
