@@ -1,7 +1,7 @@
 # needlework: one workflow for published evaluations of multilingual long-context language models.
 #
 #   snakemake --cores all              the embedded sample (or whatever --configfile says)
-#   snakemake --cores all mlneedle_table1
+#   snakemake --cores all mlneedle_table1      one table (with those made by the same job)
 #   snakemake --cores all estimate     what a run would take, before it is run
 #   snakemake --report report.html     after a run
 

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from needlework import layout
-from needlework.benchmarks.contract import Result
 from needlework.config import validated
 from needlework.layout import Layout, resource
 
@@ -223,11 +222,11 @@ def test_the_results_are_those_of_the_models_that_run(files: Layout) -> None:
         f"results/scores/{model}/mlneedle.parquet"
         for model in ("short", "long", "other", "replayed")
     ]
-    assert files.result_rows("mlneedle", Result("T")) == files.scores("mlneedle")
-    assert files.result_rows("mlneedle", Result("T", "ceilings")) == [
+    assert files.result_rows("mlneedle", "scores") == files.scores("mlneedle")
+    assert files.result_rows("mlneedle", "ceilings") == [
         "results/translation_ceilings/mlneedle.parquet"
     ]
-    prompts = files.result_rows("mlneedle", Result("T", "instances"))
+    prompts = files.result_rows("mlneedle", "instances")
     assert prompts == [
         file for name in files.tokenizers for file in files.instances("mlneedle", name)
     ]

@@ -338,13 +338,13 @@ class Layout:
             f"results/scores/{model}/{benchmark}.parquet" for model in self.config["run"]["models"]
         ]
 
-    def result_rows(self, benchmark: str, result: Result) -> list[str]:
-        """What a table or figure is made of, by what it needs."""
-        if result.needs == "ceilings":
+    def result_rows(self, benchmark: str, needs: str) -> list[str]:
+        """What tables and figures are made of, by what they need (`Result.needs`)."""
+        if needs == "ceilings":
             return [f"results/translation_ceilings/{benchmark}.parquet"]
-        if result.needs == "instances":
+        if needs == "instances":
             return [file for name in self.tokenizers for file in self.instances(benchmark, name)]
-        if result.needs == "token_counts":
+        if needs == "token_counts":
             return [f"results/token_counts/{benchmark}/{name}.parquet" for name in self.tokenizers]
         return self.scores(benchmark)
 
@@ -363,6 +363,15 @@ class Layout:
         found = getattr(self.plan(benchmark), kind)(self.settings(benchmark))
         several = len(self.tokenizers) > 1
         return {name: r for name, r in found.items() if several or r.needs != "token_counts"}
+
+    def results_by_needs(
+        self, benchmark: str, kind: Literal["tables", "figures"]
+    ) -> dict[str, dict[str, Result]]:
+        """The tables or figures that this configuration fills, by what they need."""
+        found: dict[str, dict[str, Result]] = {}
+        for name, result in self.results(benchmark, kind).items():
+            found.setdefault(result.needs, {})[name] = result
+        return found
 
     def tables(self, benchmark: str) -> list[str]:
         """Every table of a benchmark, and what its prompts are like."""
