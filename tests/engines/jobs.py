@@ -37,8 +37,11 @@ class Files(list):
         super().__init__(file for files in named.values() for file in files)
         vars(self).update(named)
 
+class Names(dict):
+    __getattr__ = dict.__getitem__
+
 snakemake = SimpleNamespace(
-    **{{name: SimpleNamespace(**given[name]) for name in ("wildcards", "params")}},
+    **{{name: Names(given[name]) for name in ("wildcards", "params", "resources")}},
     **{{name: given[name] for name in ("rule", "output", "log", "config")}},
     input=Files(given["input"]),
 )
@@ -65,14 +68,15 @@ class Job:
         self.journal = folder / "journal"
         config = copy.deepcopy(yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8")))
         config |= {"journal": str(self.journal), "models": {"tiny": dict(model)}}
-        config["run"]["models"] = ["tiny"]
+        config["run"] |= {"models": ["tiny"], "benchmarks": ["mlneedle"]}
         del config["benchmarks"]["mlneedle"]["comparisons"]
         config = validated(config)
         given = {
             "rule": "generate_answers",
             "wildcards": {"model": "tiny", "benchmark": "made"},
             "params": {"model": Layout(config).model_settings("tiny"), "lengths": [512]},
-            "input": {"instances": [str(instances)], "needles": [], "passages": [str(corpus)]},
+            "resources": {"gpu": 0},
+            "input": {"instances": [str(instances)], "corpora": [str(corpus)], "documents": []},
             "output": [str(folder / "answers.parquet")],
             "log": [str(folder / "job.log")],
             "config": config,

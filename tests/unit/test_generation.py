@@ -324,6 +324,34 @@ def test_what_was_answered_before_a_crash_is_kept(
     assert backend.closes == 1
 
 
+def test_an_answer_waits_for_no_earlier_one(requests: InstanceRequests, tmp_path: Path) -> None:
+    class Backwards(Lexical):
+        def answers(self, batch: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+            found = list(super().answers(batch))
+            yield from found[:0:-1]
+            raise RuntimeError("killed before the first")
+
+    with pytest.raises(RuntimeError):
+        generate(requests, Backwards({}), Journal(tmp_path / "j"), batch_size=50)
+    kept = Journal(tmp_path / "j").load()
+    whole = generate(requests, Lexical({}), Journal(tmp_path / "whole"))
+    texts = dict(zip(whole["request_key"].to_pylist(), whole["text"].to_pylist(), strict=True))
+    assert len(kept) == 23
+    assert all(record["text"] == texts[key] for key, record in kept.items())
+
+
+@pytest.mark.parametrize("change", [-1, 1])
+def test_a_backend_that_answers_too_little_or_too_much_is_noticed(
+    requests: InstanceRequests, tmp_path: Path, change: int
+) -> None:
+    class Miscounting(Lexical):
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            return (Answer("a") for _ in range(len(batch) + change))
+
+    with pytest.raises((ValueError, IndexError)):
+        generate(requests, Miscounting({}), Journal(tmp_path / "j"))
+
+
 def test_an_answer_is_on_the_disk_before_its_batch_is_done(
     requests: InstanceRequests, tmp_path: Path
 ) -> None:

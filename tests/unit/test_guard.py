@@ -85,3 +85,28 @@ def test_a_guard_that_is_sent_home_touches_nothing() -> None:
             job.kill()
             for process in left(found, 0.1):
                 process.kill()
+
+
+# As Snakemake starts a job.
+PARENT = """
+import subprocess, sys
+job = "import sys, time; sys.path.append(sys.argv[1]); from needlework.guard import end_with_parent; "
+job += "end_with_parent(); print('ready', flush=True); time.sleep(600)"
+subprocess.run([sys.executable, "-c", job, sys.argv[1]])
+"""
+
+
+def test_a_job_ends_with_the_one_that_started_it() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, SCRIPTS], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout.readline() == "ready\n"
+        (job,) = psutil.Process(parent.pid).children()
+        try:
+            assert left([job], 1.5) == [job], "it ended before"
+            parent.kill()
+            parent.wait(5)
+            assert left([job], 10) == []
+        finally:
+            for process in (parent, *left([job], 0.1)):
+                process.kill()

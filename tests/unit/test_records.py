@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -386,3 +387,19 @@ def test_an_instance_id_is_the_same_on_every_machine() -> None:
     assert instance_id("mlneedle", "exact", factors, "塔") == (
         "fe920dac96162ede02f266be63d3a03785b19adda5ba1aa9a34a72b3975b0657"
     )
+
+
+def test_two_writers_of_a_file_at_once(tmp_path: Path) -> None:
+    table = pa.Table.from_pylist(
+        [{"passage_id": str(n), "text": "text"} for n in range(5000)], schema=PASSAGES
+    )
+    path = tmp_path / "t.parquet"
+
+    def write(_: int) -> None:
+        for _ in range(20):
+            write_table(table, path)
+            assert read_table(path).equals(table)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(write, range(2)))
+    assert list(tmp_path.iterdir()) == [path]

@@ -250,11 +250,15 @@ def _answers(
     backend: Backend,
     batch_size: int,
 ) -> Iterator[tuple[str, Answer]]:
-    """The backend's answers by key, a batch at a time; the same key is asked once."""
+    """The backend's answers by key, as they come, a batch at a time; the same key is asked once."""
     stream = _missing(requests, keys, missing)
     while batch := list(islice(stream, batch_size)):
-        answers = backend.generate([request for _, request in batch])
-        yield from zip((key for key, _ in batch), answers, strict=True)
+        given = 0
+        for place, answer in backend.answers([request for _, request in batch]):
+            given += 1
+            yield batch[place][0], answer
+        if given != len(batch):
+            raise ValueError(f"{given} answers to {len(batch)} requests")
 
 
 def _missing(

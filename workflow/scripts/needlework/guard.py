@@ -1,15 +1,18 @@
 """What a job started, and a process beside the job that ends it, should the job be killed.
 
 vLLM's engine is a process of its own. A SIGKILL of the job leaves it running for ever, with all the
-memory of its GPUs, and the next job finds none.
+memory of its GPUs, and the next job finds none. In the same way a SIGKILL of Snakemake leaves its jobs
+running, and the next run would start a second one beside each.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
+from threading import Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +20,21 @@ if TYPE_CHECKING:
 
 # How long a child of a killed job may live, and how old it must be to be noticed.
 POLL_SECONDS = 1.0
+
+# A new Snakemake takes longer until it starts a job.
+PARENT_POLL_SECONDS = 0.5
+
+
+def end_with_parent() -> None:
+    """Have this process killed, as a SIGKILL does it, soon after the one that started it has ended."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_POLL_SECONDS)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    Thread(target=watch, name="parent-watch", daemon=True).start()
 
 
 def start_guard() -> subprocess.Popen[bytes]:

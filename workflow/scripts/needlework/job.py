@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.errors import UserError
+from needlework.guard import end_with_parent
 from needlework.progress import show_on
 
 logger = logging.getLogger("needlework")
@@ -23,7 +24,9 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
 
     What libraries and child processes print goes there too. A UserError ends the job with its one
     sentence on the terminal; any other exception with its last line there and its traceback in the log.
+    The job ends with Snakemake, should that be killed.
     """
+    end_with_parent()
     path = Path(snakemake.log[0])
     path.parent.mkdir(parents=True, exist_ok=True)
     terminal = os.fdopen(os.dup(2), "w", encoding="utf-8", errors="replace")

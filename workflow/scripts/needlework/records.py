@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -169,7 +170,8 @@ def write_table(
         **{f"needlework.{key}": json.dumps(value) for key, value in (notes or {}).items()},
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
+    # A name of its own: two jobs may write the same file at once.
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         with pq.ParquetWriter(
             part,

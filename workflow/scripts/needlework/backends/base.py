@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -103,9 +103,28 @@ class Backend(ABC):
         A request that fails gives an answer with `error`; an exception is for what stops them all.
         """
 
+    def answers(self, batch: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """The answers with their places in `batch`, each as soon as it is known, in any order.
+
+        An answer that is known and not given is lost where the job is killed. So whatever can know a
+        later one before an earlier one gives it here, and makes `generate` of this with `in_order`.
+        """
+        yield from enumerate(self.generate(batch))
+
     def close(self) -> None:
         """Release what `load` took."""
         return None
+
+
+def in_order(answers: Iterable[tuple[int, Answer]]) -> Iterator[Answer]:
+    """Answers that come with their places, in the order of these."""
+    known: dict[int, Answer] = {}
+    wanted = 0
+    for place, answer in answers:
+        known[place] = answer
+        while wanted in known:
+            yield known.pop(wanted)
+            wanted += 1
 
 
 def sample_seed(seed: int, prompt: str, sample: int) -> int:

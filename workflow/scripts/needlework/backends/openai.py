@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from needlework.backends.base import Answer, Backend, Request, sample_seed
+from needlework.backends.base import Answer, Backend, Request, in_order, sample_seed
 from needlework.endpoints import api_key, excerpt, may_pass, seconds, shown_url
 from needlework.errors import UserError, not_installed
 from needlework.generation import request_key
@@ -107,6 +107,13 @@ class OpenAI(Backend):
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
         """The answers in order, each as soon as it and those before it are known.
 
+        Raises as `answers` does.
+        """
+        return in_order(self.answers(batch))
+
+    def answers(self, batch: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """The answers with their places, as they come.
+
         Raises UserError, after the answers that have come, where the endpoint answers nothing any
         more: its key, its address or the model's name is wrong, or it keeps failing.
         """
@@ -114,16 +121,20 @@ class OpenAI(Backend):
             self._shown = True
             logger.info("The first prompt, sent %s:\n%s", *self.as_sent(batch[0].prompt))
         if self._batches is not None:
-            yield from self._collect(batch)
+            yield from enumerate(self._collect(batch))
             return
         loop = self._runner.get_loop()
         tasks = [loop.create_task(self._answer(request)) for request in batch]
+        places = {task: place for place, task in enumerate(tasks)}
         try:
-            for task in tasks:
+            while places and not self._hopeless.done():
                 loop.run_until_complete(
-                    asyncio.wait([task, self._hopeless], return_when=asyncio.FIRST_COMPLETED)
+                    asyncio.wait([*places, self._hopeless], return_when=asyncio.FIRST_COMPLETED)
                 )
-                yield task.result() if task.done() else Answer("", error=self._hopeless.result())
+                for task in [task for task in places if task.done()]:
+                    yield places.pop(task), task.result()
+            for place in places.values():
+                yield place, Answer("", error=self._hopeless.result())
             if self._hopeless.done():
                 raise UserError(
                     f"{self._where}: {self._hopeless.result()}. Check the key, `base_url`, `name`, and "

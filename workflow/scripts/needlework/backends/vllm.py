@@ -15,7 +15,7 @@ from functools import cached_property
 from threading import Thread
 from typing import Any
 
-from needlework.backends.base import Answer, Backend, Request, sample_seed
+from needlework.backends.base import Answer, Backend, Request, in_order, sample_seed
 from needlework.engine_arguments import answer_arguments
 from needlework.errors import UserError
 from needlework.guard import descendants, end, start_guard
@@ -114,13 +114,7 @@ class Vllm(Backend):
 
         Raises UserError where the engine cannot start, or dies twice.
         """
-        known: dict[int, Answer] = {}
-        answers = self._answers(dict(enumerate(batch)))
-        for wanted in range(len(batch)):
-            while wanted not in known:
-                place, answer = next(answers)
-                known[place] = answer
-            yield known.pop(wanted)
+        return in_order(self.answers(batch))
 
     def close(self) -> None:
         """End the engine and wait for its end."""
@@ -132,8 +126,9 @@ class Vllm(Backend):
 
     # Requests
 
-    def _answers(self, left: dict[int, Request]) -> Iterator[tuple[int, Answer]]:
-        """The answers to the requests `left`, by their places, in the order in which they finish."""
+    def answers(self, batch: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """The answers with their places, as they finish. Raises as `generate` does."""
+        left = dict(enumerate(batch))
         while left:
             from vllm.v1.engine.exceptions import EngineDeadError
 
