@@ -540,8 +540,9 @@ def test_two_jobs_of_a_model_at_once_give_what_one_gives(tmp_path: Path) -> None
     for folder in folders:
         folder.mkdir()
         write_table(table.set_column(0, "instance_id", ids), folder / "instances.parquet")
+    (folders[0] / "journal").mkdir()
     (folders[1] / "journal").symlink_to(folders[0] / "journal")
-    jobs = [start_job(folder, pause=0.005, batch=16) for folder in folders]
+    jobs = [start_job(folder, pause=0.02, batch=16) for folder in folders]
     assert [job.wait(60) for job in jobs] == [0, 0, 0]
     one, two, alone = ((folder / "answers.parquet").read_bytes() for folder in folders)
     assert one == two == alone

@@ -16,18 +16,22 @@ _READ = {
 }
 
 
-@lru_cache(None)
 def weights_identity(name: str, revision: str | None) -> dict[str, Any]:
     """JSON values that change with the weights, the tokenizer and the configuration of a model.
 
     Of a local folder, the digest of each file that a loader reads: no path, so a copy elsewhere is
-    the same model. Reading 16 GB of weights takes some ten seconds, in threads; a job
-    does it once.
+    the same model. Reading 16 GB of weights takes some ten seconds, in threads; a file
+    that has not changed is not read again.
     """
     folder = Path(name)
     if not folder.is_dir():
         return {"name": name, "revision": revision}
     files = sorted(p for p in folder.iterdir() if p.suffix in _READ and p.is_file())
     with ThreadPoolExecutor() as pool:
-        digests = pool.map(file_digest, files)
+        digests = pool.map(_digest, files, [file.stat().st_mtime_ns for file in files])
         return {"files": {file.name: digest for file, digest in zip(files, digests, strict=True)}}
+
+
+@lru_cache(None)
+def _digest(file: Path, mtime_ns: int) -> str:
+    return file_digest(file)
