@@ -23,6 +23,7 @@ def real(mirror, tmp_path_factory) -> Workflow:
     folder = tmp_path_factory.mktemp("real")
     config = {
         "mirror": str(mirror),
+        "run": {"models": MODELS, "benchmarks": ["mlneedle"]},
         "sources": {
             "mlqa": {"split": "dev"},
             # The mirror's stand-in for mMARCO has 240 passages.
