@@ -17,12 +17,12 @@ from runs import Workflow
 NUMBERED = re.compile(r"(?:^|\n)\[(\d+)\] ")
 
 
-def corpora_of(workflow: Workflow, *beginnings: str) -> Documents:
-    """The documents of all corpora of a run whose names begin so."""
+def corpora_of(workflow: Workflow, *names: str) -> Documents:
+    """The documents of these corpora of a run, in all their languages."""
     files = {
         f"{file.parent.name}/{file.stem}": str(file)
-        for file in workflow.result("corpora").glob("*/*.parquet")
-        if file.parent.name.startswith(beginnings)
+        for name in names
+        for file in workflow.result(f"corpora/{name}").glob("*.parquet")
     }
     return Documents.read(files)
 

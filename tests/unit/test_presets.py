@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import resource
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,28 @@ def test_every_model_of_a_preset_is_right(preset: Path) -> None:
     config = merged(text)
     config["run"]["models"] = sorted({*config["run"]["models"], *yaml.safe_load(text)["models"]})
     validated(config)
+
+
+@pytest.mark.parametrize("benchmark", ["mlneedle", "lost_in_the_middle", "oneruler"])
+def test_a_papers_preset_inherits_nothing_of_the_demos_size(benchmark: str) -> None:
+    """The demo asks a part of the languages and lengths, which no paper's run may get from it."""
+    preset = yaml.safe_load((ROOT / f"presets/{benchmark}.yaml").read_text(encoding="utf-8"))
+    over, alone = copy.deepcopy(DEFAULT), copy.deepcopy(DEFAULT)
+    alone["benchmarks"] = {}
+    for config in (over, alone):
+        update_config(config, copy.deepcopy(preset))
+    over, alone = validated(over), validated(alone)
+    plan = import_module(f"needlework.benchmarks.{benchmark}.plan")
+    assert plan.slices(over["benchmarks"][benchmark]) == plan.slices(alone["benchmarks"][benchmark])
+    for name in plan.slices(over["benchmarks"][benchmark]):
+        model = over["run"]["models"][0]
+        asked = [
+            plan.settings(
+                config["benchmarks"][benchmark], name, lengths_of(config, model, benchmark)
+            )
+            for config in (over, alone)
+        ]
+        assert asked[0] == asked[1]
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from invariants import check_documents, check_instances, check_lengths, check_pairs, corpora_of
+from invariants import check_documents, check_instances, check_lengths, check_pairs
 from needlework.config import validated
 from needlework.layout import Layout
 from needlework.prompt import Documents
@@ -65,19 +65,19 @@ def test_a_reader_without_passages_knows_nothing(demo, benchmark) -> None:
     assert closed["value"].sum() == 0
 
 
-def test_every_prompt_of_mlneedle_keeps_the_invariants(demo) -> None:
-    """Invariants 2 and 3, on every prompt of the run."""
-    files, own = instances_of(demo, "mlneedle"), FILES.settings("mlneedle")
-    tokenizer = load_tokenizer("words", {"kind": "words"})
-    checked = check_instances(files, corpora_of(demo, "sample"), tokenizer)
-    # Per needle language: haystacks x 3 lengths x (3 exact + 4 existence), and 3 without haystack.
-    assert checked == 7 * 15 * (len(own["haystack_languages"]) * 3 * 7 + 3)
-
-
 def documents_of(demo: Workflow, benchmark: str) -> Documents:
     named = FILES.document_inputs(benchmark, "words")
     there = {kind: [str(demo.directory / file) for file in files] for kind, files in named.items()}
     return Documents.of(benchmark, there["corpora"], there["documents"])
+
+
+def test_every_prompt_of_mlneedle_keeps_the_invariants(demo) -> None:
+    """Invariants 2 and 3, on every prompt of the run."""
+    files, own = instances_of(demo, "mlneedle"), FILES.settings("mlneedle")
+    tokenizer = load_tokenizer("words", {"kind": "words"})
+    checked = check_instances(files, documents_of(demo, "mlneedle"), tokenizer)
+    # Per needle language: haystacks x 3 lengths x (3 exact + 4 existence), and 3 without haystack.
+    assert checked == 7 * 15 * (len(own["haystack_languages"]) * 3 * 7 + 3)
 
 
 def test_every_prompt_of_lost_in_the_middle_keeps_the_invariants(demo) -> None:
