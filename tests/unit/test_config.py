@@ -380,10 +380,9 @@ def test_the_mixed_haystack_is_no_needle_language(lang: str) -> None:
 
 @pytest.mark.parametrize(("key", "value"), [("question_lang", "de"), ("needle_languages", ["de"])])
 def test_answers_are_accepted_in_the_languages_that_are_used(key, value) -> None:
-    config = changed(f"benchmarks.mlneedle.{key}", value)
+    config = copy.deepcopy(DEFAULT)
     own = config["benchmarks"]["mlneedle"]
-    own["answer_languages"] = ["en", "es"]
-    own.setdefault("needle_languages", ["en", "es"])
+    own |= {"answer_languages": ["en", "es"], "needle_languages": ["en", "es"], key: value}
     message = complaint(config)
     assert f"benchmarks.mlneedle.{key} has 'de'" in message
     assert "benchmarks.mlneedle.answer_languages: add it there" in message

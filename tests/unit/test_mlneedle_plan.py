@@ -81,11 +81,12 @@ def test_the_papers_slices() -> None:
     """Seven needle languages by eight haystacks, and each alone."""
     paper = yaml.safe_load((ROOT / "presets/mlneedle.yaml").read_text(encoding="utf-8"))
     del paper["benchmarks"]["mlneedle"]["comparisons"]  # of the preset's own models
-    names = plan.slices(benchmark(**paper["benchmarks"]["mlneedle"]))
+    own = benchmark(**paper["benchmarks"]["mlneedle"])
+    names = plan.slices(own)
     assert len(names) == len(set(names)) == 7 * (8 + 1)
     assert {"en-en", "ar-multilingual", "zh-none"} <= set(names)
     assert plan.slice_languages("ar-multilingual") == ("ar", "multilingual")
-    assert plan.baseline_slices(benchmark()) == [n for n in names if n.endswith("-none")]
+    assert plan.baseline_slices(own) == [n for n in names if n.endswith("-none")]
 
 
 def test_a_further_language_adds_slices_and_changes_no_other() -> None:

@@ -77,7 +77,8 @@ def test_every_prompt_of_mlneedle_keeps_the_invariants(demo) -> None:
     tokenizer = load_tokenizer("words", {"kind": "words"})
     checked = check_instances(files, documents_of(demo, "mlneedle"), tokenizer)
     # Per needle language: haystacks x 3 lengths x (3 exact + 4 existence), and 3 without haystack.
-    assert checked == 7 * 15 * (len(own["haystack_languages"]) * 3 * 7 + 3)
+    languages, haystacks = len(own["needle_languages"]), len(own["haystack_languages"])
+    assert checked == languages * 15 * (haystacks * 3 * 7 + 3)
 
 
 def test_every_prompt_of_lost_in_the_middle_keeps_the_invariants(demo) -> None:
@@ -142,7 +143,7 @@ def test_neither_cores_nor_shards_change_anything(demo, tmp_path, shards) -> Non
     made = [
         f for kind in ("distractors", "instances") for f in other.result(kind).rglob("*.parquet")
     ]
-    assert len(made) == 7 + 3
+    assert len(made) == len(FILES.settings("mlneedle")["multilingual"]) + len(names)
     for file in made:
         same = demo.directory / file.relative_to(other.directory)
         assert pq.read_table(file).equals(pq.read_table(same))

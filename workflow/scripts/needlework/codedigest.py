@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
+@lru_cache(None)
 def code_digest(*files: str) -> str:
     """The digest of `files` (paths below workflow/scripts) and of all they import, transitively.
 
@@ -25,7 +26,7 @@ def code_digest(*files: str) -> str:
     digest = hashlib.sha256()
     for file in import_closure(*files):
         digest.update(file.relative_to(ROOT).as_posix().encode() + b"\0")
-        digest.update(_meaning(file).encode() + b"\0")
+        digest.update(_read(file)[0].encode() + b"\0")
     return digest.hexdigest()[:16]
 
 
@@ -43,12 +44,9 @@ def import_closure(*files: str) -> tuple[Path, ...]:
 
 @lru_cache(None)
 def _imports(file: Path) -> tuple[Path, ...]:
+    _, nodes = _read(file)
     return tuple(
-        path
-        for node in ast.walk(_tree(file))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in _module_names(node, file)
-        for path in _local_files(name)
+        path for node in nodes for name in _module_names(node, file) for path in _local_files(name)
     )
 
 
@@ -64,52 +62,61 @@ def _module_names(node: ast.Import | ast.ImportFrom, file: Path) -> Iterator[str
     yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def _local_files(name: str) -> Iterator[Path]:
+@lru_cache(None)
+def _local_files(name: str) -> tuple[Path, ...]:
     """The files that importing `name` runs: the packages on the way and the module itself."""
     parts = name.split(".")
-    for depth in range(1, len(parts) + 1):
-        stem = ROOT.joinpath(*parts[:depth])
-        for path in (stem.with_suffix(".py"), stem / "__init__.py"):
-            if path.is_file():
-                yield path
+    return tuple(
+        path
+        for depth in range(1, len(parts) + 1)
+        for stem in [ROOT.joinpath(*parts[:depth])]
+        for path in (stem.with_suffix(".py"), stem / "__init__.py")
+        if path.is_file()
+    )
 
 
 @lru_cache(None)
-def _tree(file: Path) -> ast.Module:
-    return ast.parse(file.read_bytes(), filename=str(file))
+def _read(file: Path) -> tuple[str, list[ast.Import | ast.ImportFrom]]:
+    """The file's code without comments, docstrings and layout, and its imports.
+
+    In one pass: this is done for every module whenever Snakemake starts.
+    """
+    imports: list[ast.Import | ast.ImportFrom] = []
+    return _text(ast.parse(file.read_bytes(), filename=str(file)), imports), imports
 
 
-@lru_cache(None)
-def _meaning(file: Path) -> str:
-    """The file's code without comments, docstrings and layout."""
-    tree = ast.parse(file.read_bytes(), filename=str(file))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and isinstance(first.value.value, str)
-            ):
-                # A function without a docstring needs a `pass`; a module without one may be empty.
-                alone = [] if isinstance(node, ast.Module) else [ast.Pass()]
-                node.body = node.body[1:] or alone
-    return _text(tree)
+def _text(node: object, imports: list[ast.Import | ast.ImportFrom]) -> str:
+    """A syntax tree as text; its imports are added to `imports`.
 
-
-def _text(node: object) -> str:
-    """A syntax tree as text. `ast.unparse` quotes and `ast.dump` prints differently from Python to Python."""
+    `ast.unparse` quotes and `ast.dump` prints differently from Python to Python.
+    """
     if isinstance(node, list):
-        return f"[{','.join(map(_text, node))}]"
+        return f"[{','.join([_text(item, imports) for item in node])}]"
     if not isinstance(node, ast.AST):
         return ascii(node)
-    if isinstance(node, ast.JoinedStr):
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        imports.append(node)
+    elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        _drop_docstring(node)
+    elif isinstance(node, ast.JoinedStr):
         # Some Pythons leave empty constants in an f-string.
         node.values = [v for v in node.values if getattr(v, "value", None) != ""]
-    fields = (
-        f"{name}={_text(value)}"
-        for name, value in ast.iter_fields(node)
-        # What is absent is not shown: newer Pythons have more fields.
-        if value is not None and value != [] and name not in ("ctx", "kind")
-    )
+    fields = []
+    for name in node._fields:
+        if name not in ("ctx", "kind"):
+            value = getattr(node, name, None)
+            # What is absent is not shown: newer Pythons have more fields.
+            if value is not None and value != []:
+                fields.append(f"{name}={_text(value, imports)}")
     return f"{type(node).__name__}({','.join(fields)})"
+
+
+def _drop_docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    first = node.body[0] if node.body else None
+    if (
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    ):
+        # A function without a docstring needs a `pass`; a module without one may be empty.
+        node.body = node.body[1:] or ([] if isinstance(node, ast.Module) else [ast.Pass()])

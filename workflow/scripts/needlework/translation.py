@@ -32,7 +32,7 @@ Metric = Callable[[str, str | None, Sequence[str]], tuple[float, str]]
 
 
 class Translation(NamedTuple):
-    """A text in English, and the language (ISO 639-1, or "und") that it was in."""
+    """A text in English, and the language (ISO 639-1) that it was in: "und" if unknown or unasked."""
 
     lang: str
     text: str
@@ -62,13 +62,15 @@ def identify(texts: Sequence[str]) -> list[str]:
 def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -> list[Translation]:
     """Each text in English, in the order given; what is English or holds no letter stays as it is.
 
-    Each distinct text is translated once and kept in the journal `cache` under a key made of the
-    translator's identity, the language and the text. A kill loses at most the batch in flight.
+    A translator that needs no languages is told none: all are "und". Each distinct text is translated
+    once and kept in the journal `cache` under a key made of the translator's identity, the language
+    and the text. A kill loses at most the batch in flight.
     Raises UserError where the translator fails for good.
     """
     texts = list(texts)
     distinct = list(dict.fromkeys(texts))
-    languages = dict(zip(distinct, identify(distinct), strict=True))
+    found = identify(distinct) if translator.needs_languages else [UNKNOWN] * len(distinct)
+    languages = dict(zip(distinct, found, strict=True))
     english = {text: text for text in distinct}
     foreign = [t for t in distinct if languages[t] != "en" and any(map(str.isalpha, t))]
     # Texts of a language and length together: less padding, and one language to a batch.

@@ -22,16 +22,22 @@ METADATA: dict[str, dict[str, Any]] = {
 def save_figure(figure: Figure, stem: str | Path) -> None:
     """Write `<stem>.svg`, `<stem>.pdf` and `<stem>.png`.
 
-    Each is written beside its place and then moved there, so that no half-written file is left.
+    Each is written beside its place and then moved there, so that no half-written file is left. The
+    figure is laid out once, and so keeps that layout: three times would cost more than all drawing.
     """
+    from matplotlib import rc_context
+
     stem = Path(stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
-    for kind, metadata in METADATA.items():
-        part = stem.with_name(f"{stem.name}.{kind}.part")
-        try:
-            # Fonts, salt and layout are read from the settings when a file is written.
-            with style():
+    # Fonts, salt and layout are read from the settings when a figure is laid out or written.
+    with style():
+        figure.draw_without_rendering()
+    with style(), rc_context({"figure.constrained_layout.use": False}):
+        figure.set_layout_engine(None)
+        for kind, metadata in METADATA.items():
+            part = stem.with_name(f"{stem.name}.{kind}.part")
+            try:
                 figure.savefig(part, format=kind, metadata=metadata, dpi=PNG_DPI)
-            part.replace(stem.with_name(f"{stem.name}.{kind}"))
-        finally:
-            part.unlink(missing_ok=True)
+                part.replace(stem.with_name(f"{stem.name}.{kind}"))
+            finally:
+                part.unlink(missing_ok=True)

@@ -21,6 +21,8 @@ class Translator(ABC):
 
     # How many texts `translate` takes at once, which is also what a kill can lose.
     batch_size = 1
+    # Whether `translate` asks which language a text is in; telling it costs seconds.
+    needs_languages = True
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self.config = config

@@ -11,6 +11,7 @@ class Untranslated(Translator):
     """Every text is its own translation."""
 
     batch_size = 1 << 20
+    needs_languages = False
 
     def identity(self) -> None:
         """Nothing is worth keeping."""
