@@ -111,7 +111,9 @@ def _text(node: object, imports: list[ast.Import | ast.ImportFrom]) -> str:
     return f"{type(node).__name__}({','.join(fields)})"
 
 
-def _drop_docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+def _drop_docstring(
+    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef,
+) -> None:
     first = node.body[0] if node.body else None
     if (
         isinstance(first, ast.Expr)
