@@ -89,7 +89,8 @@ def test_the_parquet_file_says_the_same(instances) -> None:
 
 
 def test_datasets_loads_it(instances) -> None:
-    datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
+    import datasets  # takes a second, which the other tests need not wait
+
     _, parquet = exported(instances)
     loaded = datasets.load_dataset(
         "parquet", data_files=str(parquet), split="train", cache_dir=str(instances.parent / "c")
