@@ -148,10 +148,10 @@ def test_a_prompt_template_rebuilds_prompts_and_what_follows(edited) -> None:
 
 def test_one_more_needle_language_adds_its_own_files(edited) -> None:
     def add(config: dict) -> None:
-        config["benchmarks"]["mlneedle"]["needle_languages"].append("es")
+        config["benchmarks"]["mlneedle"]["needle_languages"].append("zh")
 
     would = edited("mine.yaml", with_config(add))
-    # es-en, es-hi and es-none are new; no old instance file is built again.
+    # zh-en, zh-hi and zh-none are new; no old instance file is built again.
     assert would == {"build_instances": 3, "describe_prompts": 1} | after_generation(2) | CEILING
 
 
