@@ -30,7 +30,7 @@ SETTINGS = {
         "llama2": 4096,
     },
     "instruction_tuning": [["mistral-base", "mistral"]],
-    "decoding": [["mistral-greedy", "mistral"]],
+    "greedy_or_sampling": [["mistral-greedy", "mistral"]],
     "setup": {"needles": "mlqa", "haystack": "mmarco", "translator": "google"},
 }
 

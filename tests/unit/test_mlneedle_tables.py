@@ -295,6 +295,30 @@ def test_the_papers_pair_stands_for_models_that_were_not_run(scores):
     assert set(theirs["model"]) == {"Mistral-7B-v0.1", "delta"}
 
 
+@pytest.mark.parametrize(
+    ("model", "decoding", "reason"),
+    [
+        (
+            "mistral",
+            "greedy",
+            "decoding is greedy, in the paper temperature 0.7, top-k 50, top-p 1",
+        ),
+        (
+            "mistral-greedy",
+            "temperature 0.7, top-k 50, top-p 1",
+            "decoding is temperature 0.7, top-k 50, top-p 1, in the paper greedy",
+        ),
+    ],
+)
+def test_another_decoding_is_not_compared(two, model, decoding, reason):
+    table = made("table4", two, {**SETTINGS, "decoding": {model: decoding}})
+    told = {f"cannot tell: {reason}"}
+    assert verdicts(table, model=model, column="8192") == told
+    assert verdicts(table, role="delta", column="8192") == told
+    other = {"mistral", "mistral-greedy"}.difference([model]).pop()
+    assert not any(v.startswith("cannot") for v in verdicts(table, model=other, column="8192"))
+
+
 # The tables that the paper has not
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from needlework import published as publications
 from needlework import stats
+from needlework.decoding import decoding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,11 +40,13 @@ class Settings(TypedDict, total=False):
     """What the tables and figures of any benchmark need to know of a run.
 
     models: all models, in the order of rows and colours. published: model to its name in the paper's
-    numbers. setup: the run's values of the settings that move the paper's numbers.
+    numbers. decoding: model to how it decodes (`needlework.decoding`). setup: the run's values of the
+    settings that move the paper's numbers.
     """
 
     models: Sequence[str]
     published: Mapping[str, str]
+    decoding: Mapping[str, str]
     setup: Mapping[str, object]
 
 
@@ -139,6 +142,8 @@ def differences(setup: Mapping[str, object], paper: Mapping[str, object]) -> lis
 
 
 def _plain(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -130,7 +130,7 @@ def figure8(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -
     names = settings.get("published", {})
     columns = ["pair", "model", "decoding", "length", "factor", "needle_lang", "position", "depth"]
     parts = [pd.DataFrame(columns=[*columns, *MEASURES])]
-    for greedy, sampling in settings.get("decoding", ()):
+    for greedy, sampling in settings.get("greedy_or_sampling", ()):
         both = exact[exact["model"].isin([greedy, sampling])]
         here = set(factors.lengths(both))
         both = both[both["length"].isin(here.intersection(DECODING_LENGTHS) or here)]

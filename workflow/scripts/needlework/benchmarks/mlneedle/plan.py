@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from needlework.benchmarks.contract import Result, Search
 from needlework.config import check_named
 from needlework.corpora.languages import CORPUS_LANGUAGES
+from needlework.decoding import decoding
 from needlework.errors import UserError
 
 NAME = "mlneedle"
@@ -197,10 +198,13 @@ def result_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "models": models,
         "published": {m: e["published"] for m, e in entries.items() if e["published"]},
+        "decoding": {m: decoding(e) for m, e in entries.items()},
         "claimed_length": {m: e["context"] for m, e in entries.items()},
-        **own["comparisons"],
+        "instruction_tuning": own["comparisons"]["instruction_tuning"],
+        "greedy_or_sampling": own["comparisons"]["decoding"],
         "setup": {
             **{key: own[key] for key in ("needles", "haystack", "aligned", "truncate_last")},
+            **{"metric": own["metric"], "answer_languages": sorted(own["answer_languages"])},
             "mlqa_split": config["sources"]["mlqa"]["split"],
             "passages": config["sources"]["mmarco"]["passages"],
             "embedder": embedder.get("name", embedder["kind"]),

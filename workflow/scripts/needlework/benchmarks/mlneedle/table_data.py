@@ -32,7 +32,6 @@ PAIR_KEY = (
     "length",
     "sample",
 )
-GREEDY = " (greedy)"
 
 
 def table1(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -134,7 +133,7 @@ def table3(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) ->
 
 def table4(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Greedy decoding against sampling; see `_pairs` for the columns."""
-    return _pairs(scores, published, settings, settings.get("decoding", ()), "table4")
+    return _pairs(scores, published, settings, settings.get("greedy_or_sampling", ()), "table4")
 
 
 def existence(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -216,6 +215,8 @@ def _pairs(
     `pair` is "first|second", `role` first, second or delta. Rows of role delta have an interval of
     the paired difference, McNemar's exact p, and how many prompts only one of the two got right.
     """
+    import pandas as pd
+
     exact = scores[scores["task"] == "exact"]
     rows: list[dict[str, object]] = []
     lines: set[str] = set()
@@ -228,27 +229,30 @@ def _pairs(
         if len(names) == 2 and all(names.values()):
             names["delta"] = "delta"
         lines |= set(names.values())
+        # Table 3 prints an instruction-tuned model's greedy numbers without saying so.
+        tuned = settings.get("published", {}).get(second, "")
+        sampled = names.get("second", "") == tuned + factors.GREEDY_ROW
         for variant in factors.variants(exact):
             here = factors.select(exact, variant)
             one, two = here[here["model"] == first], here[here["model"] == second]
-            labels = _labels(variant) | {"pair": f"{first}|{second}", "source": "ours"}
+            both = _paired(one, two)
             for role, model, part in (
                 ("first", first, one),
                 ("second", second, two),
-                ("delta", "delta", _paired(one, two)),
+                ("delta", "delta", both),
             ):
                 name = names.get(role, "")
-                # Table 3 prints an instruction-tuned model's greedy numbers without saying so.
-                sampled = role != "first" and names.get("second", "") == (
-                    settings.get("published", {}).get(second, "") + GREEDY
+                reason = (
+                    "the paper's is of greedy decoding" if sampled and role != "first" else None
                 )
-                reason = "the paper's is of greedy decoding" if sampled else None
                 for length in [*sorted({int(n) for n in part["length"]}), None]:
-                    if part.empty:
+                    among = _at(part, length)
+                    if among.empty:
                         continue
-                    among = part if length is None else part[part["length"] == length]
                     if role == "delta":
                         cell = _delta(among, _at(one, length), _at(two, length))
+                        # Both models' settings must be the paper's.
+                        among = pd.concat([among, _at(two, length)])
                     else:
                         cell = cells.measure(among, strata="length")
                     obstacle = (
@@ -259,7 +263,8 @@ def _pairs(
                     column = "average" if length is None else _column(length)
                     number = publications.lookup(published, table, name, column)
                     rows.append(
-                        labels
+                        _labels(variant)
+                        | {"pair": f"{first}|{second}", "source": "ours"}
                         | {"role": role, "model": model, "column": column}
                         | cell
                         | cells.compared(cell, number, obstacle or reason)
@@ -374,7 +379,7 @@ def _printed_name(published: pd.DataFrame, table: str, settings: Settings, model
     """The line of the paper's table that a model belongs to, or ""."""
     name = settings.get("published", {}).get(model, "")
     lines = set(published.loc[published["table"] == table, "row"])
-    return next((line for line in (name, name + GREEDY) if line in lines), "")
+    return next((line for line in (name, name + factors.GREEDY_ROW) if line in lines), "")
 
 
 def _printed_pair(
