@@ -275,6 +275,18 @@ def test_files_are_traced_to_their_sources(run) -> None:
     assert source["revision"] and source["licence"]
 
 
+def test_files_elsewhere_are_all_named(run, tmp_path_factory) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    files = [outside / name for name in ("a/answers.parquet", "b/answers.parquet", "b/book.txt")]
+    for file in files:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(str(file))
+    write_table(pa.table({"x": [1]}), "results/made.parquet", inputs=files)
+    found = provenance.made_from(["results/made.parquet"])
+    assert sorted(found.values()) == sorted(map(file_digest, files))
+    assert {name.split("@")[0] for name in found} == {"answers.parquet", "book.txt"}
+
+
 def test_answers_are_counted_and_their_jobs_named(run) -> None:
     model = Parrot({"revision": "1"})
     remember("journal/jobs/m", "b", model, request("first"))

@@ -30,6 +30,7 @@ from needlework.records import (
     scores_schema,
     write_table,
 )
+from needlework.whole import whole
 
 FACTORS = {"lang": "string", "depth": "double", "length": "int32", "there": "bool"}
 TABLE = pa.table({"passage_id": ["1", "2"], "text": ["Turm", "塔"]}, schema=PASSAGES)
@@ -208,12 +209,31 @@ def test_no_path_of_this_machine_is_recorded(tmp_path: Path, monkeypatch) -> Non
     assert str(records.ROOT).encode() not in written[0]
 
 
-def test_of_an_input_elsewhere_only_the_name_is_recorded(tmp_path: Path, monkeypatch) -> None:
-    (tmp_path / "answers.jsonl").write_text("x")
+def test_inputs_elsewhere_are_told_apart_without_their_folders(tmp_path: Path, monkeypatch) -> None:
+    files = [tmp_path / lang / "book.txt" for lang in ("de", "en")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text(file.parent.name)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    write_table(TABLE, "x", inputs=[tmp_path / "answers.jsonl"])
-    assert list(json.loads(metadata(Path("x"))["needlework.inputs"])) == ["answers.jsonl"]
+    write_table(TABLE, "x", inputs=files)
+    recorded = json.loads(metadata(Path("x"))["needlework.inputs"])
+    assert recorded == {f"book.txt@{file_digest(f)[:12]}": file_digest(f) for f in files}
+
+
+def test_two_writers_of_a_file_do_not_touch_each_others(tmp_path: Path) -> None:
+    with whole(tmp_path / "x") as one:
+        one.write_text("one")
+        with whole(tmp_path / "x") as two:
+            two.write_text("two")
+        assert (tmp_path / "x").read_text() == "two"
+    assert (tmp_path / "x").read_text() == "one"
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+    with pytest.raises(KeyboardInterrupt), whole(tmp_path / "x") as three:
+        three.write_text("half")
+        raise KeyboardInterrupt
+    assert (tmp_path / "x").read_text() == "one"
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
 def test_the_names_of_resources_are_the_same_inside_the_repository(tmp_path: Path, monkeypatch):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 from needlework import __version__
 from needlework.prompt import render
 from needlework.records import config_digest, file_digest, read_table
+from needlework.whole import whole
 
 # Text of so many characters is held before it is written, so that memory holds no file of prompts.
 ROW_GROUP = 1 << 24
@@ -60,38 +60,28 @@ def export(
     """Write an instance file's prompts to both files, whole or not at all; how many there are."""
     table = read_table(instances)
     schema = exported_schema(table.schema)
-    parts = [Path(f"{path}.part") for path in (jsonl, parquet)]
     count = 0
-    try:
-        with ExitStack() as stack:
-            lines = stack.enter_context(parts[0].open("w", encoding="utf-8"))
-            writer = stack.enter_context(
-                pq.ParquetWriter(
-                    parts[1],
-                    schema,
-                    compression="zstd",
-                    store_schema=False,
-                    write_page_checksum=True,
-                )
-            )
-            for rows in _groups(exported_rows(table, documents)):
-                count += len(rows)
-                lines.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-                writer.write_table(pa.Table.from_pylist(rows, schema=schema))
-            writer.add_key_value_metadata(
-                {
-                    "needlework.version": __version__,
-                    "needlework.config": config_digest(None),
-                    "needlework.inputs": json.dumps(
-                        {Path(instances).as_posix(): file_digest(instances)}
-                    ),
-                }
-            )
-        for part, path in zip(parts, (jsonl, parquet), strict=True):
-            part.replace(path)
-    finally:
-        for part in parts:
-            part.unlink(missing_ok=True)
+    with (
+        whole(jsonl) as text,
+        whole(parquet) as binary,
+        text.open("w", encoding="utf-8") as lines,
+        pq.ParquetWriter(
+            binary, schema, compression="zstd", store_schema=False, write_page_checksum=True
+        ) as writer,
+    ):
+        for rows in _groups(exported_rows(table, documents)):
+            count += len(rows)
+            lines.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+        writer.add_key_value_metadata(
+            {
+                "needlework.version": __version__,
+                "needlework.config": config_digest(None),
+                "needlework.inputs": json.dumps(
+                    {Path(instances).as_posix(): file_digest(instances)}
+                ),
+            }
+        )
     return count
 
 

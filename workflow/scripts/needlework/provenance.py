@@ -21,6 +21,7 @@ from needlework.job_records import software
 from needlework.journal import Journal
 from needlework.records import ROOT, read_notes, read_table
 from needlework.registry import load_registry
+from needlework.whole import whole
 
 # What of the workflow makes results: a change there is a modified workflow.
 CODE = ("Snakefile", "config.yaml", "workflow", "resources", "envs", "presets", "profiles")
@@ -54,7 +55,7 @@ def made_from(files: Iterable[str | Path]) -> dict[str, str]:
     """The sha256 of every file, other than Parquet, that `files` and what they came from were made from.
 
     As their metadata has it, so of the bytes that were read. Names are relative to the working directory
-    or the repository.
+    or the repository; of files that lie elsewhere they end in "@" and the digest's beginning.
     """
     todo, seen, leaves = [Path(file) for file in files], set(), {}
     while todo:
@@ -174,8 +175,5 @@ def write(value: Mapping[str, Any], path: str | Path, secrets: Iterable[str]) ->
         # Shorter ones are no secrets, and could be anything.
         if len(secret) >= 8:
             text = text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], "***")
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    with whole(path) as part:
+        part.write_text(text, encoding="utf-8")

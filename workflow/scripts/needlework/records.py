@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 
 from needlework import __version__
 from needlework.errors import UserError
+from needlework.whole import whole
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -162,18 +162,17 @@ def write_table(
     is how much of a column is compressed as one; instances repeat whole lists of spans from row to
     row and gain much from large pages.
     """
-    path = Path(path)
+    digests = {Path(p): file_digest(p) for p in inputs}
+    named = {_name(p, digest): digest for p, digest in digests.items()}
     metadata = {
         "needlework.version": __version__,
         "needlework.config": config_digest(config),
-        "needlework.inputs": json.dumps({_name(p): file_digest(p) for p in inputs}, sort_keys=True),
+        "needlework.inputs": json.dumps(named, sort_keys=True),
         **{f"needlework.{key}": json.dumps(value) for key, value in (notes or {}).items()},
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # A name of its own: two jobs may write the same file at once.
-    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with pq.ParquetWriter(
+    with (
+        whole(path) as part,
+        pq.ParquetWriter(
             part,
             table.schema,
             compression="zstd",
@@ -183,23 +182,23 @@ def write_table(
             # Arrow's schema as text would be larger than the small tables; Parquet's own suffices.
             store_schema=False,
             write_page_checksum=True,
-        ) as writer:
-            writer.write_table(table, row_group_size=max(1, table.num_rows))
-            writer.add_key_value_metadata(metadata)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+        ) as writer,
+    ):
+        writer.write_table(table, row_group_size=max(1, table.num_rows))
+        writer.add_key_value_metadata(metadata)
 
 
-def _name(path: str | Path) -> str:
-    """An input's name in the metadata: the same wherever the repository and the working directory are."""
-    path = Path(path)
+def _name(path: Path, digest: str) -> str:
+    """An input's name in the metadata: the same wherever the repository and the working directory are.
+
+    Files elsewhere may share their base names, so the beginning of their digest tells them apart.
+    """
     if not path.is_absolute():
         return path.as_posix()
     for base in (Path.cwd(), ROOT):
         if path.is_relative_to(base):
             return path.relative_to(base).as_posix()
-    return path.name
+    return f"{path.name}@{digest[:12]}"
 
 
 def _repeating(schema: pa.Schema) -> list[str]:

@@ -7,10 +7,8 @@ the same texts meet in the same batches.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +17,7 @@ import pyarrow.parquet as pq
 from needlework.embedders import Embedder
 from needlework.errors import UserError
 from needlework.progress import progress
+from needlework.whole import whole
 
 BLOCK = 1024
 
@@ -76,7 +75,7 @@ def embed_shard(
     rows = shard_rows(count_rows(table), shard, n_shards)
     texts = read_texts(table, column, rows)
     blocks = progress(range(0, len(rows), BLOCK), desc=f"embed {column}", unit="block")
-    with _whole(path) as file:
+    with whole(path) as part, part.open("wb") as file:
         header = {
             "descr": "<f4",
             "fortran_order": False,
@@ -89,7 +88,7 @@ def embed_shard(
 
 def write_array(array: np.ndarray, path: str | Path) -> None:
     """Write a .npy file atomically."""
-    with _whole(path) as file:
+    with whole(path) as part, part.open("wb") as file:
         np.save(file, array, allow_pickle=False)
 
 
@@ -103,18 +102,3 @@ def read_array(path: str | Path) -> np.ndarray:
         raise UserError(
             f"{path} cannot be read as an array ({error}): it is corrupt; delete it and run again."
         ) from None
-
-
-@contextmanager
-def _whole(path: str | Path) -> Iterator[BinaryIO]:
-    """A file to write that has its name only once it is whole."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("wb") as file:
-            yield file
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    part.replace(path)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from needlework.figures.style import style
+from needlework.whole import whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,16 +29,11 @@ def save_figure(figure: Figure, stem: str | Path) -> None:
     from matplotlib import rc_context
 
     stem = Path(stem)
-    stem.parent.mkdir(parents=True, exist_ok=True)
     # Fonts, salt and layout are read from the settings when a figure is laid out or written.
     with style():
         figure.draw_without_rendering()
     with style(), rc_context({"figure.constrained_layout.use": False}):
         figure.set_layout_engine(None)
         for kind, metadata in METADATA.items():
-            part = stem.with_name(f"{stem.name}.{kind}.part")
-            try:
+            with whole(stem.with_name(f"{stem.name}.{kind}")) as part:
                 figure.savefig(part, format=kind, metadata=metadata, dpi=PNG_DPI)
-                part.replace(stem.with_name(f"{stem.name}.{kind}"))
-            finally:
-                part.unlink(missing_ok=True)
