@@ -1,4 +1,4 @@
-"""Time `snakemake estimate` on a set of the size of the paper's MLNeedle: 84,000 prompts of one model.
+"""Time `snakemake estimate` on 84,000 prompts of one model, in the shape of the paper's MLNeedle (67,900).
 
     python perf/estimate.py [--questions 100]
 
