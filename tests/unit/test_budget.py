@@ -1,4 +1,4 @@
-"""Invariant 3: no prompt exceeds its budget, and one that could be filled is filled."""
+"""No prompt exceeds its budget, and one that could be filled is filled."""
 
 from __future__ import annotations
 

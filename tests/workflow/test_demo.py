@@ -1,4 +1,4 @@
-"""The main job on the embedded sample, and the design's invariants on what it made."""
+"""The main job on the embedded sample, and what must be true of all that it made."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_every_table_and_figure_is_there(demo, benchmark) -> None:
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_the_oracle_is_right_and_the_empty_answer_wrong_in_every_cell(demo, benchmark) -> None:
-    """Invariant 1."""
+    """Answering with the references scores 1 in every cell, answering nothing 0."""
     cell = ["model", "metric", "task", *FILES.plan(benchmark).FACTORS]
     cells = scores_of(demo, benchmark).groupby(cell, dropna=False)["value"].mean()
     assert (cells["oracle"] == 1.0).all()
@@ -72,7 +72,7 @@ def documents_of(demo: Workflow, benchmark: str) -> Documents:
 
 
 def test_every_prompt_of_mlneedle_keeps_the_invariants(demo) -> None:
-    """Invariants 2 and 3, on every prompt of the run."""
+    """One needle at its place, no answer elsewhere, the budget kept and filled: of every prompt."""
     files, own = instances_of(demo, "mlneedle"), FILES.settings("mlneedle")
     tokenizer = load_tokenizer("words", {"kind": "words"})
     checked = check_instances(files, documents_of(demo, "mlneedle"), tokenizer)
@@ -133,7 +133,7 @@ def test_every_file_says_what_made_it(demo) -> None:
 
 @pytest.mark.parametrize("shards", [1, 3])
 def test_neither_cores_nor_shards_change_anything(demo, tmp_path, shards) -> None:
-    """Invariants 4 and 7."""
+    """The same files, byte for byte, from any number of cores and shards."""
     config = tmp_path / "config.yaml"
     config.write_text(yaml.safe_dump({"retrieval": {"shards": shards}}))
     other = Workflow(ROOT, tmp_path / "run")

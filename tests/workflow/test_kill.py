@@ -1,4 +1,4 @@
-"""Invariant 6: killed at any moment, the same command completes the run, and nothing differs."""
+"""Killed at any moment, the same command completes the run, and nothing differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Invariant 5: a change rebuilds what depends on it, and nothing else, as Snakemake itself says."""
+"""A change rebuilds what depends on it, and nothing else, as Snakemake itself says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Invariant 5 for the benchmarks after the first: what is one's own touches no other."""
+"""Of the benchmarks after the first: what is one's own touches no other."""
 
 from __future__ import annotations
 

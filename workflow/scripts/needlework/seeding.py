@@ -1,6 +1,6 @@
 """Randomness seeded from the names of what is drawn, so that no draw depends on another.
 
-Adding a language, a length or a core changes no other draw (invariant 4 of the design).
+Adding a language, a length or a core changes no other draw.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class McNemar:
 
 
 def standard_error(p: float, n: float) -> float:
-    """sqrt(p (1 - p) / n), the paper's equation (1); NaN for n = 0."""
+    """sqrt(p (1 - p) / n), MLNeedle's equation (1); NaN for n = 0."""
     return math.sqrt(p * (1 - p) / n) if n else math.nan
 
 
@@ -185,7 +185,7 @@ def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> McNemar:
 def effective_length(
     means: Mapping[int, float], baseline: float | None, share: float = 0.75
 ) -> int | None:
-    """The longest length whose mean is at least `share` of the baseline (paper, Table 1).
+    """The longest length whose mean is at least `share` of the baseline (MLNeedle, Table 1).
 
     0 where no length reaches it; None where there is no length to judge, no baseline, or a baseline
     of 0, of which every accuracy would be share enough.
