@@ -459,3 +459,26 @@ def test_ordinary_names(name: str) -> None:
     config = changed("run.models", [name])
     config["models"][name] = config["models"]["lexical"]
     validated(config)
+
+
+class Unique(yaml.SafeLoader):
+    """YAML takes the last of two equal keys without a word."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [key.value for key, _ in node.value]
+        assert len(keys) == len(set(keys)), f"{node.start_mark}: {keys}"
+        return super().construct_mapping(node, deep)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "config.yaml",
+        "resources/sources.yaml",
+        "workflow/schemas/config.schema.yaml",
+        *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("presets/*.yaml")),
+    ],
+)
+def test_no_key_stands_twice(file) -> None:
+    # A safe loader is its base.
+    yaml.load((ROOT / file).read_text(encoding="utf-8"), Unique)  # noqa: S506

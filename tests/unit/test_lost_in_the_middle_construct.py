@@ -7,9 +7,11 @@ embedded sample with real retrieval.
 from __future__ import annotations
 
 import copy
+import random
 import re
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import yaml
 from test_budget import TOKENIZERS, tiktoken_cache
 
 import lost_in_the_middle_data as data
+from invariants import check_documents
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle import plan
 from needlework.benchmarks.lost_in_the_middle.construct import build
@@ -28,7 +31,7 @@ from needlework.config import validated
 from needlework.corpora import key_value, nq_open, sample, titled, xquad
 from needlework.embedders import NgramEmbedder
 from needlework.errors import UserError
-from needlework.metrics.normalisation import contains, normalise
+from needlework.metrics import best_subspan_em, normalisation
 from needlework.prompt import ROLES, Documents, render
 from needlework.records import DISTRACTORS, write_table
 from needlework.retrieval import AnswerFree, distractors, search
@@ -79,6 +82,13 @@ class Made:
             (row["example_id"], row["n_documents"], row["gold_index"]): self.text(row)
             for row in self.rows
         }
+
+
+def accepted(text: str, answers: Iterable[str]) -> bool:
+    """Whether the metric finds an answer in a text, or it stands there in another writing."""
+    value, _ = best_subspan_em.score(" ".join(text.split()), answers)
+    form, clean = normalisation.normalise(text), normalisation.normalise
+    return value == 1.0 or any(normalisation.contains(clean(answer), form) for answer in answers)
 
 
 # Stand-ins
@@ -260,6 +270,41 @@ def test_random_order_is_the_same_whatever_the_source_and_another_with_another_s
     assert all(other[key] != text for key, text in shuffled.texts().items())
 
 
+def test_random_order_is_the_released_scripts_one(made, retrieved) -> None:
+    """They shuffle each question's distractors in the file's order, seeded once with 0 for each file."""
+    wanted = {}
+    for n, gold in [(n, gold) for n, places in PLACES.items() for gold in places]:
+        state = random.Random(0)
+        for number, row in enumerate(data.documents(retrieved, n, gold)):
+            others = [context for context in row["ctxs"] if context["isgold"] is False]
+            state.shuffle(others)
+            others.insert(gold, row["ctxs"][gold])
+            text = data.prompt(others, row["question"], kind="random_order")
+            wanted[f"{number:05d}", n, gold] = text
+    own = {"random_order": [10, 20, 30]}
+    assert made("en-documents-random-order", **own).texts() == wanted
+    assert made("en-documents-random-order", **own, source="constructed").texts() == wanted
+    # Leaving out questions changes no other's order.
+    some = made("en-documents-random-order", **own, questions=3).texts()
+    assert len(some) == 3 * 15 and some.items() < wanted.items()
+
+
+def test_the_released_order_is_the_same_with_every_python() -> None:
+    released = [
+        *([9, 11, 14, 18, 0, 16, 10, 2, 3, 5, 17, 4, 6, 7, 15, 8, 1, 13, 12],),
+        *([12, 15, 18, 0, 16, 4, 13, 14, 17, 11, 6, 5, 1, 8, 7, 10, 2, 3, 9],),
+    ]
+    ids = [str(i) for i in range(19)]
+    tables = one_question(passages=ids, has_answer=[False] * 19, holds_answer=[False] * 19)
+    texts = [f"(Title: T{i}) text {i}" for i in range(19)]
+    tables["passages"]["en"] = pa.table({"passage_id": ids, "text": texts})
+    own = {"n_documents": [{"n": 20, "gold_indices": [0]}]}
+    made = Made(settings("en-documents-random-order", **own), tables, WORDS)
+    assert [
+        [int(title) for title in re.findall(r"Title: T(\d+)", made.text(row))] for row in made.rows
+    ] == released
+
+
 def test_random_distractors_hold_no_answer_and_were_not_found_for_the_question(
     made, retrieved
 ) -> None:
@@ -278,10 +323,7 @@ def test_random_distractors_hold_no_answer_and_were_not_found_for_the_question(
         assert documents[gold] == own[gold]
         others = documents[:gold] + documents[gold + 1 :]
         assert not set(others) & set(own)
-        for document in others:
-            assert not any(
-                contains(normalise(answer), normalise(document)) for answer in row["references"]
-            )
+        assert not any(accepted(document, row["references"]) for document in others)
         draws.append(tuple(others))
     assert len(set(draws)) == N
 
@@ -314,6 +356,37 @@ def test_random_distractors_of_wikipedia(corpora) -> None:
         UserError, match="no question of nq_open in 'en' has more than 16 documents"
     ):
         Made(chosen, tables | {"passages": {"en": passages.slice(0, 30)}}, WORDS)
+
+
+def test_random_distractors_hold_nothing_that_the_metric_accepts() -> None:
+    """It drops punctuation and articles: other texts than those that hold the answer itself pass."""
+    texts = ["a commissioner", "at 3:08", "Nr. ٣٠٨", "the rest", "of it", "all"]
+    rows = one_question(answers=["the Commission", "308"])["questions"]["en"].slice(0, 1)
+    passages = pa.table({"passage_id": [*"012345"], "text": texts, "title": [""] * 6})
+    tables = {"questions": {"en": rows}, "passages": {"en": passages}}
+    own = {**FEW, "n_documents": [{"n": 4, "gold_indices": [1]}], "query_aware": []}
+    own |= {"random_distractors": [4], "random_from": "wikipedia"}
+    made = Made(settings("en-documents-random-distractors", **own), tables, WORDS)
+    (row,) = made.rows
+    others = [span["source"] for span in row["prompt"] if span["role"] == "distractor"]
+    assert {made.documents[source] for source in others} == {"the rest", "of it", "all"}
+
+
+def test_a_question_that_every_passage_answers_has_no_random_distractors(tmp_path: Path) -> None:
+    """As question 01840, whose answer is "S"; the table of prompts says how many there are."""
+    tables = one_question(answers=["S"])
+    texts = ["this", "has", "one", "is", "was", "none"]
+    tables["passages"]["en"] = pa.table({"passage_id": [*"012345"], "text": texts})
+    own = {**FEW, "random_distractors": [3], "random_from": "wikipedia"}
+    made = Made(settings("en-documents-random-distractors", **own), tables, WORDS)
+    assert [row["example_id"] for row in made.rows] == ["00000", "00001"]
+    tables["passages"]["en"] = tables["passages"]["en"].slice(0, 5)
+    made = Made(settings("en-documents-random-distractors", **own), tables, WORDS)
+    assert [row["example_id"] for row in made.rows] == ["00001"]
+    assert made.counts == {"too_few_documents": 1}
+    write_table(made.built.instances, tmp_path / "a.parquet", notes={"left_out": made.counts})
+    table = describe([tmp_path / "a.parquet"]).set_index("task")
+    assert table.loc["left out: too_few_documents", "prompts"] == 1
 
 
 # Open domain
@@ -560,6 +633,22 @@ def test_released_distractors_with_an_answer_are_counted() -> None:
     assert "Document [1](Title: B) b\nDocument [2](Title: Turm)" in made.text(made.rows[0])
 
 
+def test_the_invariant_of_one_needle_compares_as_the_metric_does(tmp_path: Path) -> None:
+    tables = one_question(answers=["the Commission"], context="Im Turm, The Commission")
+    path = tmp_path / "a.parquet"
+    for text, kept in (("(Title: C) committee", True), ("(Title: C) commissioner", False)):
+        passages = {"passage_id": ["0", "1", "2"], "text": ["a", "b", text]}
+        tables["passages"]["en"] = pa.table(passages)
+        own = {**FEW, "n_documents": [{"n": 4, "gold_indices": [1]}], "query_aware": []}
+        made = Made(settings("en-documents-plain", **own), tables, WORDS)
+        write_table(made.built.instances, path)
+        if kept:
+            assert check_documents([path], made.documents, WORDS) == 2
+        else:
+            with pytest.raises(AssertionError):
+                check_documents([path], made.documents, WORDS)
+
+
 def test_questions_with_too_few_documents_are_counted() -> None:
     own = {**FEW, "n_documents": [*FEW["n_documents"], {"n": 4, "gold_indices": [0]}]}
     tables = one_question()
@@ -584,6 +673,10 @@ def test_questions_with_too_few_documents_are_counted() -> None:
 def test_an_answer_of_punctuation_is_counted() -> None:
     tables = one_question(answers=["1873", "*"])
     assert Made(settings("en-oracle"), tables, WORDS).counts == {"answer_of_punctuation": 1}
+    # Nothing is left of an article either, nor of a symbol that others keep.
+    for answer in ("The", "$"):
+        found = Made(settings("en-oracle"), one_question(answers=["1873", answer]), WORDS)
+        assert found.counts == {"answer_of_punctuation": 1}
 
 
 def test_the_unambiguous_subset(tmp_path: Path) -> None:
@@ -639,16 +732,20 @@ def test_another_number_of_documents_changes_no_other_prompt(made) -> None:
 
 # Other languages
 
+OTHER = {"source": "constructed", "tasks": ["oracle", "multi_document_qa"]}
+XQUAD = {**OTHER, "needles": "xquad"}
+
 
 def searched(questions: pa.Table, passages: pa.Table, top: int = 40) -> pa.Table:
     """Distractors of real retrieval with the demo's embedder."""
     embedder = NgramEmbedder(dimensions=256)
+    screen = import_module(f"needlework.metrics.{plan.search(XQUAD, 'en').comparison}")
     answers = questions["answers"].to_pylist()
     ranking = search(
         embedder.encode(questions["question"].to_pylist()),
         embedder.encode(passages["text"].to_pylist()),
         top,
-        AnswerFree(passages["text"].to_pylist(), answers, normalise, contains),
+        AnswerFree(passages["text"].to_pylist(), answers, screen.normalise, screen.contains),
     )
     ids = (questions["example_id"].to_pylist(), passages["passage_id"].to_pylist())
     found = distractors("semantic", *ids, ranking)
@@ -663,13 +760,10 @@ def in_language(chosen: dict[str, Any], questions: pa.Table, passages: pa.Table)
     return Made(chosen, tables, WORDS)
 
 
-OTHER = {"source": "constructed", "tasks": ["oracle", "multi_document_qa"]}
-
-
 def test_questions_in_another_language_stand_among_passages_of_it(mirror: Path) -> None:
     questions = xquad.read(mirror / "xquad/xquad.de.json")
     passages = titled.passages(questions)
-    own = {**OTHER, "needles": "xquad", "languages": ["de"]}
+    own = {**XQUAD, "languages": ["de"]}
     chosen = settings("de-documents-plain", **own)
     made = in_language(chosen, questions.slice(0, 12), passages)
     assert len(made.rows) == 12 * 15
@@ -685,8 +779,37 @@ def test_questions_in_another_language_stand_among_passages_of_it(mirror: Path) 
             made.documents[span["source"]] for span in row["prompt"] if span["role"] == "distractor"
         ]
         assert len(set(others)) == row["n_documents"] - 1
-        answers = list(map(normalise, item["answers"]))
-        assert not any(contains(a, normalise(text)) for a in answers for text in others)
+        assert not any(accepted(text, item["answers"]) for text in others)
+
+
+def test_a_distractor_that_the_metric_would_accept_is_not_found(mirror: Path) -> None:
+    """XQuAD's English questions have such passages among the nearest: "commissioner" for "Commission"."""
+    questions = xquad.read(mirror / "xquad/xquad.en.json")
+    passages = titled.passages(questions)
+    texts = passages["text"].to_pylist()
+    asked = [
+        row["example_id"]
+        for row in questions.to_pylist()
+        if "the Commission" in row["answers"] or "308" in row["answers"]
+    ]
+    chosen = pa.compute.is_in(questions["example_id"], pa.array(asked))
+    questions = questions.filter(chosen)
+    assert questions.num_rows
+    found = searched(questions, passages, len(texts))
+    rows = dict(zip(passages["passage_id"].to_pylist(), texts, strict=True))
+    missed = 0
+    for row in questions.to_pylist():
+        own = found.filter(pa.compute.equal(found["example_id"], row["example_id"]))
+        allowed = {rows[name] for name in own["passage_id"].to_pylist()}
+        assert allowed == {text for text in texts if not accepted(text, row["answers"])}
+        answers = list(map(normalisation.normalise, row["answers"]))
+        missed += sum(
+            text not in allowed
+            and not any(normalisation.contains(a, normalisation.normalise(text)) for a in answers)
+            for text in texts
+        )
+    # Passages that the comparison of MLNeedle would let through.
+    assert missed
 
 
 def test_the_sample_s_passages_have_no_titles() -> None:

@@ -99,6 +99,11 @@ def test_an_answer_in_a_title_or_beside_the_release_s_own_finding_is_seen(tmp_pa
     assert row["answer_starts"] == [17, -1]
     assert row["has_answer"] == [False, False]
     assert row["holds_answer"] == [False, True]
+    # What the metric would accept, and what it does not see.
+    for title, text in (("Alt", "Gebaut 18:73."), ("Alt", "١٨٧٣"), ("18", "73")):
+        again = ROW | {"ctxs": [OTHER, GOLD, {**THIRD, "title": title, "text": text}]}
+        (row,) = nq_open.read_questions("nq_open_released", lines(tmp_path, again)).to_pylist()
+        assert row["holds_answer"] == [False, title == "Alt"], text
 
 
 def test_a_passage_is_there_once_and_named_by_its_first_place(tmp_path: Path) -> None:

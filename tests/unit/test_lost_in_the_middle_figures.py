@@ -132,10 +132,43 @@ def test_figure10_is_of_uuids_and_prints_the_lowest(scores, data):
     mine = of(scores, task="key_value", keys="uuid", query_aware=False, model="mpt")
     mine = of(mine, n_documents=140, gold_index=104)
     assert (row["value"].item(), row["n"].item()) == (pytest.approx(mine["value"].mean()), 4)
-    lowest = of(figure, source="published")
+    lowest = of(figure, source="published", n_documents=300)
     assert lowest["value"].to_list() == [0.456] and lowest["position"].isna().all()
     fewer = FIGURES["figure10"].data(scores[scores["n_documents"] != 300], NUMBERS, SETTINGS)
-    assert of(fewer, source="published").empty
+    assert set(of(fewer, source="published")["n_documents"]) == {140}
+
+
+def test_figure10_has_the_repositorys_140_pairs(scores, data):
+    figure = of(data["figure10"], n_documents=140)
+    ours = of(figure, model="mpt-instruct")
+    assert list(ours["published"]) == [1.0, 0.936, 0.886, 0.804, 0.962]
+    assert list(ours["position"]) == [1, 35, 70, 105, 140]
+    assert set(ours["published_n"]) == {500} and set(ours["published_source"]) == {"repository"}
+    assert set(ours["comparison"]) <= {"covers", "above", "below"}
+    theirs = of(figure, source="published")
+    assert set(theirs["model"]) == {"LongChat-13B (16K)"}
+    assert list(theirs["value"]) == [0.37, 0.382, 0.354, 0.656, 0.886]
+    rest = data["figure10"][data["figure10"]["n_documents"] != 140]
+    assert of(rest, source="ours")["published"].isna().all()
+    text = words(FIGURES["figure10"].draw(data["figure10"], SETTINGS)).replace("\n", " ")
+    assert "released code's EXPERIMENTS.md (mpt-instruct, LongChat-13B (16K))" in text
+    without = scores[scores["n_documents"] != 140]
+    figure = FIGURES["figure10"].data(without, NUMBERS, SETTINGS)
+    assert set(of(figure, source="published")["n_documents"]) == {300}
+
+
+def test_the_repositorys_models_have_dashed_lines_only_where_they_were_run(scores, data):
+    names = SETTINGS | {"published": {"mpt": "Llama-2-70B-chat"}}
+    for name in ("figure1", "figure5", "figure6"):
+        figure = FIGURES[name].data(scores, NUMBERS, names)
+        mine = of(figure, model="mpt", task=QA, n_documents=20)
+        assert mine["published"].between(0.5, 0.7).all()
+        assert set(mine["published_source"]) == {"repository"}
+        text = words(FIGURES[name].draw(figure, names)).replace("\n", " ")
+        assert "the released code's EXPERIMENTS.md (mpt)" in text
+        assert "Llama-2-70B-chat" not in set(data[name]["model"])
+    row = of(FIGURES["figure6"].data(scores, NUMBERS, names), model="mpt", n_documents=20)
+    assert row["published"].item() == pytest.approx(0.5866, abs=1e-4)
 
 
 def test_figure11_parts_the_architectures(data):
@@ -222,18 +255,97 @@ def test_figure14_has_one_recall_whatever_the_models(scores, data):
 def test_figure18_is_of_the_questions_that_all_answered(scores):
     rows = scores.copy()
     mine = plain(rows, model="mpt", n_documents=20)
-    rows.loc[mine[mine["example_id"] > "en-0002"].index, "finish_reason"] = "error"
+    rows.loc[mine[mine["example_id"] > "en-0004"].index, "finish_reason"] = "error"
     one = plain(rows, model="gpt-16k", n_documents=20, gold_index=9, example_id="en-0000").index
     rows.loc[one, "finish_reason"] = "error"
     rows.loc[plain(rows, model="flan-ul2", n_documents=20).index, "finish_reason"] = "skipped"
     figure = of(FIGURES["figure18"].data(rows, NUMBERS, SETTINGS), n_documents=20)
+    left_out = of(figure, model="flan-ul2")
+    assert list(left_out["absent"]) == ["answered 0 of 40 prompts"]
+    figure = of(figure, absent="")
     assert set(figure["model"]) == {"gpt-16k", "mpt-instruct", "mpt"}
-    assert set(figure["n"]) == {2}
+    assert set(figure["n"]) == {4}
     kept = plain(rows, model="gpt-16k", n_documents=20, gold_index=0)
-    kept = kept[kept["example_id"].isin(["en-0001", "en-0002"])]
+    kept = kept[kept["example_id"].isin([f"en-000{i}" for i in (1, 2, 3, 4)])]
     row = of(figure, model="gpt-16k", gold_index=0)
     assert row["value"].item() == pytest.approx(kept["value"].mean())
     assert figure["published"].isna().all()
+
+
+def losing(scores, **wanted):
+    """The scores, with these prompts of multi-document QA skipped."""
+    rows = scores.copy()
+    rows.loc[plain(rows, **wanted).index, "finish_reason"] = "skipped"
+    return rows
+
+
+def shown18(rows):
+    made = FIGURES["figure18"].data(rows, NUMBERS, SETTINGS)
+    figure = FIGURES["figure18"].draw(made, SETTINGS)
+    figure.draw_without_rendering()
+    return made, figure
+
+
+def test_figure18_leaves_out_a_model_with_few_answers(scores, data):
+    rows = losing(scores, model="mpt", n_documents=30)
+    one = plain(rows, model="mpt", n_documents=30, gold_index=9, example_id="en-0003").index
+    rows.loc[one, "finish_reason"] = "stop"
+    made, figure = shown18(rows)
+    row = of(made, model="mpt", n_documents=30)
+    assert row["absent"].to_list() == ["answered 1 of 56 prompts"]
+    assert row["value"].isna().all() and row[["n", "n_questions"]].to_numpy().tolist() == [[0, 0]]
+    # All others keep all their questions.
+    others = made[made["model"] != "mpt"]
+    before = data["figure18"][data["figure18"]["model"] != "mpt"]
+    assert others.to_csv(index=False) == before.to_csv(index=False)
+    text = words(figure).replace("\n", " ")
+    assert "at every position: 8 (10 documents), 8 (20 documents), 8 (30 documents)" in text
+    assert "Left out, having answered less than 50% of the prompts: mpt (30 documents)" in text
+    caption = Path(__file__).parents[2] / "workflow/report/lost_in_the_middle_figure18.rst"
+    assert "less than half of a panel's prompts" in caption.read_text(encoding="utf-8")
+
+
+def test_figure18_keeps_a_panel_where_nothing_is_shared(scores):
+    """Each of two models answered another half of the questions."""
+    rows = losing(scores, model="mpt", n_documents=30)
+    kept = plain(rows, model="mpt", n_documents=30)
+    rows.loc[kept[kept["example_id"] < "en-0004"].index, "finish_reason"] = "stop"
+    other = plain(rows, model="gpt-16k", n_documents=30)
+    rows.loc[other[other["example_id"] < "en-0004"].index, "finish_reason"] = "error"
+    made, figure = shown18(rows)
+    panel = of(made, n_documents=30)
+    assert set(panel["model"]) == set(MODELS) and len(panel) == len(MODELS)
+    assert set(panel["absent"]) == {"no question that all models answered at every position"}
+    assert set(panel["n"]) == {0} and panel["value"].isna().all()
+    assert set(of(made, n_documents=10)["absent"]) == {""}
+    text = words(figure).replace("\n", " ")
+    assert "30 documents" in text and "no question that all models answered" in text
+    assert "8 (20 documents), 0 (30 documents)" in text and "Left out" not in text
+
+
+@pytest.mark.parametrize("sizes", [(30,), (10, 20, 30)])
+def test_figure18_of_models_that_answered_next_to_nothing_is_drawn(scores, sizes):
+    rows = scores[scores["n_documents"].isin(sizes)].assign(finish_reason="skipped")
+    made, figure = shown18(rows)
+    assert len(made) == len(MODELS) * len(sizes) and set(made["n"]) == {0}
+    text = words(figure).replace("\n", " ")
+    assert "no model answered enough of the prompts" in text
+    assert f"Left out, having answered less than 50% of the prompts: {', '.join(MODELS)}" in text
+
+
+def test_a_model_that_samples_has_no_comparison_in_figures(scores):
+    sampled = "temperature 0.7, top-k 50, top-p 1"
+    settings = SETTINGS | {"decoding": {"mpt-instruct": sampled, "gpt-16k": "greedy"}}
+    reason = f"cannot tell: decoding is {sampled}, in the paper greedy"
+    for name in ("figure1", "figure5", "figure6", "figure10", "figure12", "figure16"):
+        figure = of(FIGURES[name].data(scores, NUMBERS, settings), source="ours")
+        figure = figure[figure["published"].notna()]
+        assert set(of(figure, model="mpt-instruct")["comparison"]) <= {reason}, name
+        greedy = set(of(figure, model="gpt-16k")["comparison"])
+        assert greedy <= {"covers", "above", "below"}, name
+        # The paper's other models stand beside a run that samples too.
+        if name == "figure5":
+            assert "Claude-1.3" in set(FIGURES[name].data(scores, NUMBERS, settings)["model"])
 
 
 def test_languages_are_apart_and_in_no_other_figure(scores, data):

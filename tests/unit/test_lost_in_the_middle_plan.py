@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from needlework.benchmarks.lost_in_the_middle import plan
 from needlework.config import validated
 from needlework.corpora.languages import CORPUS_LANGUAGES
 from needlework.errors import UserError
+from needlework.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -89,6 +91,25 @@ def test_the_paper_s_slices_and_what_they_read() -> None:
         "en-pairs-uuid-query-aware": pairs,
     }
     assert not any(plan.searches(plan.settings(own, name, [])) for name in plan.slices(own))
+
+
+def test_searches_compare_as_the_metric_does() -> None:
+    own = benchmark(**SAMPLE)
+    name = plan.search(own, "de").comparison
+    screen = import_module(f"needlework.metrics.{name}")
+    for answer, text, held in (
+        ("the Commission", "Its commissioner spoke.", True),
+        ("308", "at 3:08", True),
+        ("3", "Nr. ٣", True),
+        ("Commission", "nothing", False),
+        ("*", "anything", False),
+    ):
+        forms = screen.normalise(answer), screen.normalise(text)
+        assert screen.contains(*forms) == held, (answer, text)
+    # Another benchmark's searches compare as its own metric does.
+    files = Layout(validated({**config(**SAMPLE), "run": {**DEFAULT["run"]}}))
+    assert files.search("mlneedle", "de").comparison == "normalisation"
+    assert files.search("lost_in_the_middle", "de").comparison == name
 
 
 def test_without_open_domain_nothing_of_the_retrieval_is_read() -> None:

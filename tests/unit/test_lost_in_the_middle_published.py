@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from needlework import published
 
@@ -16,12 +17,16 @@ PAPER = Path(__file__).parents[3] / "shared" / "papers" / "lost_in_the_middle.tx
 DEVIATION = r"plus-or-minus\pm±"
 
 
+REPOSITORY = NUMBERS[NUMBERS["source"] == "repository"]
+
+
 def number(table, row, column):
     return published.lookup(NUMBERS, table, row, column).value
 
 
 def test_every_table_is_complete():
-    counts = NUMBERS.groupby("table")["value"].count().to_dict()
+    numbers = NUMBERS[NUMBERS["source"] == "paper"]
+    counts = numbers.groupby("table")["value"].count().to_dict()
     assert counts == {
         "table1": 6 * 2,
         "table2": 4 * 2 * 3,
@@ -34,9 +39,67 @@ def test_every_table_is_complete():
         "text": 13,
     }
     assert set(NUMBERS["paper"]) == {"lost_in_the_middle"}
-    assert set(NUMBERS["source"]) == {"paper"}
     shares = NUMBERS[NUMBERS["table"].isin(["table1", "table5", "table6", "table7"])]
     assert shares["value"].between(0.3, 0.9).all()
+
+
+def test_all_numbers_of_the_repository_are_there():
+    """EXPERIMENTS.md has 31: three models' questions, two models' pairs."""
+    counts = REPOSITORY.groupby(["table", "row"])["value"].count().to_dict()
+    three = ("MPT-30B-Instruct", "LongChat-13B (16K)", "Llama-2-70B-chat")
+    assert counts == {
+        **{("table1", model): 2 for model in three},
+        **{("table6", model): 5 for model in three},
+        **{("figure10", model): 5 for model in three[:2]},
+    }
+    pairs = REPOSITORY[REPOSITORY["table"] == "figure10"].groupby("row")["column"].apply(list)
+    assert set(map(tuple, pairs)) == {("0", "34", "69", "104", "139")}
+    assert set(NUMBERS["source"]) == {"paper", "repository"}
+
+
+def test_the_preset_names_every_model_of_the_repository():
+    preset = Path(__file__).parents[2] / "presets" / "lost_in_the_middle.yaml"
+    models = yaml.safe_load(preset.read_text(encoding="utf-8"))["models"]
+    assert set(REPOSITORY["row"]) <= {entry.get("published") for entry in models.values()}
+
+
+def test_the_repositorys_shares_are_whole_counts():
+    counts = REPOSITORY["value"] * REPOSITORY["n"].astype(float)
+    assert counts.to_list() == pytest.approx(counts.round().to_list(), abs=1e-6)
+    # Of 2,655 they would not be: 20 prompts are missing.
+    llama = REPOSITORY[
+        (REPOSITORY["row"] == "Llama-2-70B-chat") & (REPOSITORY["table"] == "table6")
+    ]
+    assert set(llama["n"]) == {2635}
+    assert ((llama["value"] * 2655) % 1).between(0.01, 0.99).all()
+
+
+def test_the_paper_prints_the_repositorys_shares_but_for_four():
+    differ = {
+        (line.row, line.column)
+        for line in REPOSITORY.itertuples()
+        if (found := published.lookup(NUMBERS, line.table, line.row, line.column)) is not None
+        and round(line.value, 3) != found.value
+    }
+    assert differ == {
+        ("LongChat-13B (16K)", "oracle"),
+        ("MPT-30B-Instruct", "oracle"),
+        ("MPT-30B-Instruct", "closed_book"),
+        ("MPT-30B-Instruct", "19"),
+    }
+    noted = REPOSITORY[REPOSITORY["note"].str.contains("in Table")]
+    assert set(zip(noted["row"], noted["column"], strict=True)) == differ
+
+
+def test_the_papers_counts_of_chat_models_are_not_of_bare_prompts():
+    """Closed-book prompts are longer by a chat format's length; MPT's vary no more than bare ones."""
+    bare = number("table2", "GPT-3.5-Turbo", "closed_book/mean")
+    for row, more in (("MPT-30B", 28.2), ("LongChat-13B (16K)", 40.3)):
+        assert number("table2", row, "closed_book/mean") - bare == pytest.approx(more)
+    deviations = [
+        number("table2", row, "closed_book/stdev") for row in ("MPT-30B", "GPT-3.5-Turbo")
+    ]
+    assert deviations[0] == deviations[1]
 
 
 def test_numbers_chosen_by_eye():
@@ -56,7 +119,8 @@ def test_the_papers_text_prints_the_same_numbers():
     before = {
         f"table{k}": text[: text.index(f"Table {k}: ")].rsplit("Table ", 1)[-1] for k in range(1, 8)
     }
-    for (table, row), group in NUMBERS[NUMBERS["table"] != "text"].groupby(["table", "row"]):
+    numbers = NUMBERS[(NUMBERS["table"] != "text") & (NUMBERS["source"] == "paper")]
+    for (table, row), group in numbers.groupby(["table", "row"]):
         (line,) = re.findall(rf"^{re.escape(row)} (\d.*)$", before[table], re.MULTILINE)
         printed = [float(x) for x in re.findall(r"\d+(?:\.\d+)?", line.replace(DEVIATION, ""))]
         scale = 100 if "%" in line else 1
@@ -68,6 +132,7 @@ def test_the_papers_text_prints_the_same_numbers():
 def test_the_two_models_of_a_family_differ_little():
     """As the paper says of extended contexts: a slip of the pen would show."""
     tables = NUMBERS[NUMBERS["table"].isin(["table1", "table5", "table6", "table7"])]
+    tables = tables[tables["source"] == "paper"]
     wide = tables.pivot(index=["table", "column"], columns="row", values="value")
     for model, longer in (
         ("Claude-1.3", "Claude-1.3 (100K)"),

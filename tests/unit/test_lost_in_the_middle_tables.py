@@ -12,15 +12,17 @@ import lost_in_the_middle_scores
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from lost_in_the_middle_scores import SETTINGS
 
 from needlework import published
-from needlework.benchmarks.lost_in_the_middle import plan
+from needlework.benchmarks.lost_in_the_middle import factors, plan
+from needlework.benchmarks.lost_in_the_middle import prompts as described
 from needlework.benchmarks.lost_in_the_middle.tables import TABLES
+from needlework.config import validated
 
-NUMBERS = published.load(
-    Path(__file__).parents[2] / "resources" / "published" / "lost_in_the_middle.csv"
-)
+ROOT = Path(__file__).parents[2]
+NUMBERS = published.load(ROOT / "resources" / "published" / "lost_in_the_middle.csv")
 ACCURACY = ("table1", "table5", "table6", "table7")
 TOKENS = ("table2", "table3", "table4")
 
@@ -117,6 +119,64 @@ def test_the_papers_other_models_stand_below(scores):
     assert "GPT-3.5-Turbo" in set(of(made("table6", scores), source="published")["model"])
 
 
+def test_the_repositorys_numbers_stand_where_the_paper_has_none(scores):
+    names = SETTINGS | {
+        "published": {"qwen": "Llama-2-70B-chat", "mpt-instruct": "MPT-30B-Instruct"}
+    }
+    table = made("table1", scores, names)
+    row = cell(table, model="qwen", lang="en", column="oracle")
+    assert (row["published"], row["published_n"]) == (pytest.approx(0.84670433), 2655)
+    assert row["published_source"] == "repository"
+    assert row["comparison"] in ("covers", "below", "above")
+    # The paper comes first where both have a number, and they differ.
+    row = cell(table, model="mpt-instruct", lang="en", column="oracle")
+    assert (row["published"], row["published_source"]) == (0.819, "paper")
+    twenty = cell(made("table6", scores, names), model="qwen", lang="en", column="19")
+    assert (twenty["published"], twenty["published_n"]) == (pytest.approx(0.69487666), 2635)
+    text = TABLES["table1"].layout(table, "t")
+    assert "Those of qwen are of the released code's EXPERIMENTS.md." in text
+    assert r"\textit{84.7}" in text
+
+
+def test_models_of_the_repository_alone_are_no_rows_of_the_paper(scores):
+    for name in ACCURACY:
+        table = made(name, scores)
+        assert "Llama-2-70B-chat" not in set(table["model"])
+        assert set(table["published_source"].dropna()) == {"paper"}
+        assert "EXPERIMENTS.md" not in TABLES[name].layout(table, "t")
+
+
+def test_a_model_that_samples_is_not_compared(scores):
+    sampled = "temperature 0.7, top-k 50, top-p 1"
+    settings = SETTINGS | {"decoding": {"gpt-16k": sampled, "mpt-instruct": "greedy"}}
+    for name in ("table1", "table6"):
+        table = of(made(name, scores, settings), source="ours", lang="en")
+        assert set(of(table, model="gpt-16k")["comparison"]) == {
+            f"cannot tell: decoding is {sampled}, in the paper greedy"
+        }
+        assert of(table, model="gpt-16k")["published"].notna().all()
+        compared = set(of(table, model="mpt-instruct")["comparison"])
+        assert compared <= {"covers", "above", "below"}
+
+
+def test_results_know_how_each_model_decodes():
+    found = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    found["models"] = {
+        "greedy": {"backend": "vllm", "name": "a/b", "sampling": {"temperature": 0}},
+        "sampling": {"backend": "vllm", "name": "a/c", "sampling": {"temperature": 0.7}},
+    }
+    for entry in found["models"].values():
+        entry |= {"tokenizer": "words", "context": 4096}
+    found["run"] |= {"models": ["greedy", "sampling"], "benchmarks": ["lost_in_the_middle"]}
+    settings = plan.result_settings(validated(found))
+    assert settings["decoding"] == {
+        "greedy": "greedy",
+        "sampling": "temperature 0.7, top-k 50, top-p 1",
+    }
+    # All that stands in `setup` is read.
+    assert set(settings["setup"]) == {*factors.PAPER_SETUP, "source"}
+
+
 def test_skipped_prompts_are_counted_and_in_no_mean(scores):
     rows = scores.copy()
     mine = of(rows, task="multi_document_qa", model="gpt-16k", lang="en", n_documents=20)
@@ -166,6 +226,35 @@ def test_counts_of_other_data_are_not_compared(prompts):
     other = made("table2", prompts, SETTINGS | {"setup": {"corpus": "xquad"}})
     row = cell(other, tokenizer="cl100k_base", column="oracle")
     assert row["comparison"] == "cannot tell: corpus is xquad, in the paper nq_open"
+
+
+def test_counts_of_drawn_pairs_are_not_compared():
+    rows = lost_in_the_middle_scores.lengths(1000, ("cl100k_base",))
+    rows = of(rows, task="key_value", keys="uuid")
+    for source, wanted in (
+        ("constructed", "cannot tell: pairs are drawn, in the paper released"),
+        ("released", "differs: mean, stdev, max"),
+    ):
+        settings = SETTINGS | {"setup": {"corpus": "mlqa", "source": source}}
+        row = cell(made("table4", rows, settings), tokenizer="cl100k_base", column="75")
+        assert (row["n"], row["comparison"]) == (500, wanted)
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_the_papers_chat_formats_are_said_below(name, prompts):
+    text = TABLES[name].layout(made(name, prompts), "t")
+    assert "MPT-30B and LongChat-13B (16K) seem to include these models' chat formats" in text
+    caption = (ROOT / f"workflow/report/lost_in_the_middle_{name}.rst").read_text(encoding="utf-8")
+    assert "seem to include these models' chat formats" in " ".join(caption.split())
+
+
+def test_the_caption_of_the_prompts_says_what_is_left_out_and_what_is_found():
+    caption = (ROOT / "workflow/report/prompts.rst").read_text(encoding="utf-8")
+    mine = caption[caption.index("- Lost in the Middle") : caption.index("- ONERULER")]
+    left_out, found = (set(re.findall(r"``(\w+)``", part)) for part in mine.split("Found:"))
+    assert found == set(described.KEPT)
+    assert left_out >= {"gold_without_answer", "too_few_documents", "value_within_a_word"}
+    assert '"found"' in caption and "_kept" not in caption
 
 
 def test_words_have_rows_of_their_own(prompts):

@@ -282,7 +282,7 @@ def check(
     n_positions: int = 3,
     **own: Any,
 ) -> int:
-    """Assert of every row that the needle is where it should be, once, and that the budget holds; how many there were."""
+    """Assert of every row that its needle and its length are right; how many rows there were."""
     own = {"answer_buffer": 64, "truncate_last": True, "multilingual_top": 500} | own
     n = 0
     for row in rows:

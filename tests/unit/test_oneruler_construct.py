@@ -21,6 +21,7 @@ from needlework.benchmarks.oneruler.prompts import describe
 from needlework.config import _with_defaults as with_defaults
 from needlework.config import schema
 from needlework.errors import UserError
+from needlework.layout import Layout
 from needlework.prompt import Documents, render, span_text
 from needlework.records import DOCUMENTS, read_table, write_table
 from needlework.seeding import rng
@@ -467,18 +468,33 @@ def test_too_few_nouns(make) -> None:
     nouns = pa.table(
         {"row": pa.array([0, 1, 2, 3, 4], pa.int32()), "noun": ["a", "b", "c", "d", "A"]}
     )
+    file = Layout({}).corpus("oneruler_nouns", "vi")
     with pytest.raises(
-        UserError, match=r"oneruler_nouns, language 'vi': niah_none needs 5 .* are 4"
+        UserError, match=rf"^{file}: niah_none needs 5 .* are 4 \(left out.*: row 4 'A'\): add"
     ):
         make("vi-vi", [2000], read={**good.read, "nouns": {"vi": nouns}})
+
+
+def test_too_few_nouns_of_two_languages(make) -> None:
+    good = make("vi-ko", [2000], examples=1)
+    rows = pa.array(range(5), pa.int32())
+    nouns = {
+        "ko": pa.table({"row": rows, "noun": [*"abcde"]}),
+        "vi": pa.table({"row": rows, "noun": [*"vwxyy"]}),
+    }
+    files = " and ".join(Layout({}).corpus("oneruler_nouns", lang) for lang in ("ko", "vi"))
+    left_out = r"row 3 'd' \(vi 'y'\); row 4 'e' \(vi 'y'\)"
+    with pytest.raises(
+        UserError, match=rf"^{files}: niah_multikey needs 4 .* are 3 .*{left_out}\): add"
+    ):
+        make("vi-ko", [2000], read={**good.read, "nouns": nouns})
 
 
 def test_too_few_words(make) -> None:
     good = make("vi-vi", [2000], examples=1)
     words = pa.table({"word": list("abcdefghij"), "pos": ["noun"] * 10})
-    with pytest.raises(
-        UserError, match=r"oneruler_words, language 'vi': the dictionary has 10 nouns"
-    ):
+    file = Layout({}).corpus("oneruler_words", "vi")
+    with pytest.raises(UserError, match=f"^{file}: the dictionary has 10 different nouns"):
         make("vi-vi", [2000], read={**good.read, "words": {"vi": words}})
 
 
@@ -491,9 +507,17 @@ def test_a_length_that_holds_no_prompt(make) -> None:
         make("ru-ru", [250], tasks=["cwe_hard"])
 
 
-def test_nouns_that_two_rows_share_are_no_keys_of_one_prompt(make) -> None:
+def test_nouns_that_two_rows_share_are_no_keys_of_one_prompt(make, caplog) -> None:
     """German has "Straße" twice: it is one key. Beside Italian, in which the two rows differ, it is none."""
-    assert make("de-de", [1200], tasks=["niah_single"]).built.counts == {"ambiguous_nouns": 1}
+    caplog.set_level("INFO")
+    made = make("de-de", [1200], tasks=["niah_single"])
+    assert made.built.counts == {"ambiguous_nouns": 1}
+    row = (
+        len(made.read["nouns"]["de"])
+        - 1
+        - made.read["nouns"]["de"]["noun"].to_pylist()[::-1].index("Straße")
+    )
+    assert f"nouns that are no keys, rows from 0: row {row} 'Straße'" in caplog.messages
     made = make("pl-de", [1200], tasks=["niah_multikey"], examples=40)
     assert made.built.counts == {"ambiguous_nouns": 7}
     assert not any(

@@ -252,6 +252,35 @@ def test_a_further_language(own):
     }
 
 
+def written_nouns(own: Path, text: str) -> list[tuple[int, str]]:
+    (own / "nouns.tsv").write_text(text, encoding="utf-8")
+    return [(row["row"], row["noun"]) for row in read_own(own, "nouns").to_pylist()]
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n\n"])
+@pytest.mark.parametrize("empty", ["", "\t", "\t\t", " \t ", " "])
+def test_an_empty_row_keeps_its_number(own, empty, end):
+    """So that a question in another language asks for the same noun."""
+    rows = ["a\tA", "b\tB", empty, "c\tC", "d\tD", "", "e\tE"]
+    text = "\n".join(["en\teo", *rows]) + end
+    expected = [(0, "A"), (1, "B"), (3, "C"), (4, "D"), (6, "E")]
+    assert written_nouns(own, text) == expected
+    assert written_nouns(own, text.replace("\n", "\r\n")) == expected
+
+
+def test_an_empty_row_of_a_single_column_keeps_its_number(own):
+    nouns = written_nouns(own, "eo\nA\n\nB\nC\n\n\nD\nE\n\n")
+    assert nouns == [(0, "A"), (2, "B"), (3, "C"), (6, "D"), (7, "E")]
+
+
+def test_the_log_names_the_file_and_the_nouns_that_two_rows_have(own, caplog):
+    caplog.set_level("INFO")
+    written_nouns(own, "eo\npomo\nkato\n\nsuno\nPomo\nmano\ndomo\npomo\n")
+    said = f"{own}/nouns.tsv, eo: 5 different nouns of 7"
+    again = " (again: 'Pomo' in lines 2 and 6, 'pomo' in lines 2 and 9)"
+    assert caplog.messages == [f"reading {own}/nouns.tsv", said + again]
+
+
 def test_the_configuration_that_the_page_shows(root, own, monkeypatch):
     page = (root / "docs/adding-a-language.md").read_text("utf-8")
     (block,) = re.findall(r"^```\n(sources:.*?)^```", page, flags=re.M | re.S)
@@ -382,6 +411,10 @@ def test_prompts_that_are_no_json(own, text, what):
         ("", r"nouns\.tsv has no column 'eo'"),
         ("eo\teo\na\tb\n", r"nouns\.tsv has several columns 'eo'"),
         ("eo\n" + "pomo\nPomo\n" * 10, r"the column 'eo' has 1 different nouns, but .* 5"),
+        (
+            "eo\na\nb\n\nc\nB\nd\n",
+            r"has 4 different nouns, but the tasks need 5 \(again: 'B' in lines 3 and 6\): add some",
+        ),
         ("eo\ten\n" + "\tapple\n" * 10, r"the column 'eo' has 0 different nouns"),
     ],
 )
@@ -409,6 +442,13 @@ def test_wrong_nouns(own, text, what):
 def test_wrong_words(own, text, what):
     (own / "eo/words.csv").write_text(text)
     refused(own, "words", what)
+
+
+@pytest.mark.parametrize("short", ["noun", "noun,", "noun, ", "verb,,", ""])
+def test_a_short_row_of_a_dictionary_is_no_word(own, short):
+    rows = [f"noun,vorto{chr(97 + i)}" for i in range(11)]
+    (own / "eo/words.csv").write_text("\n".join(["pos,words", *rows[:5], short, *rows[5:]]))
+    assert len(read_own(own, "words")) == 11
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,12 @@ NUMBERS = published.load(Path(__file__).parents[2] / "resources" / "published" /
 MODELS = ("gemini", "o3", "qwen7b", "qwen7b-equal")
 LANGS = ("en", "ko", "zh", "hi", "pl", "st")
 NIAH = list(factors.NIAH)
+# The texts of Figure 24 are measured in the first, as in the paper; entries bear names of their own.
+COUNTED = {
+    **SETTINGS,
+    "text_tokenizer": "common",
+    "encodings": {"common": "cl100k_base", "of o3": "o200k_base"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +40,15 @@ def data(scores):
 
 
 def made(name, scores, settings=SETTINGS):
-    rows = oneruler_scores.token_counts() if name == "figure24" else scores
-    return FIGURES[name].data(rows, NUMBERS, settings)
+    if name == "figure24":
+        scores, settings = token_counts(), COUNTED
+    return FIGURES[name].data(scores, NUMBERS, settings)
+
+
+def token_counts():
+    """The same texts in several tokenizers, named as in COUNTED."""
+    names = {"cl100k_base": "common", "o200k_base": "of o3"}
+    return oneruler_scores.token_counts().replace({"tokenizer": names})
 
 
 def of(rows, **wanted):
@@ -147,15 +160,60 @@ def test_newcombe_s_interval():
     assert (gap["ci_low"], gap["ci_high"]) == pytest.approx((0.0524, 0.3339), abs=5e-5)
 
 
+def test_differences_are_of_all_prompts_too(scores):
+    some = of(scores, context_lang=["en", "st"], length=128000, metric="strict").copy()
+    cut = (some["model"] == "o3") & (some["task"] == "niah_single")
+    some.loc[cut, ["value", "verdict", "finish_reason"]] = [0.0, "length", "length"]
+    mine = main(some, task="niah_single")
+    every, counted = (rows.groupby("context_lang")["value"].mean() for rows in (mine, kept(mine)))
+    gap = of(made("figure1a", some), group="gap")
+    assert gap["value"].item() == pytest.approx(counted["en"] - counted["st"])
+    assert gap["value_all"].item() == pytest.approx(every["en"] - every["st"])
+    assert gap["value_all"].item() != pytest.approx(gap["value"].item())
+
+
 def test_figure1b_has_the_drop(scores, data):
-    rows = of(data["figure1b"], model="o3", length=128000).set_index("prompt")
+    rows = of(data["figure1b"], model="o3", context_lang="en", length=128000).set_index("prompt")
     mine = of(scores, metric="strict", model="o3", length=128000, task="niah_single")
     mine = kept(of(mine, context_lang="en", instruction_lang="en"))
     for prompt, offered in (("with", True), ("without", False)):
         assert rows["value"][prompt] == pytest.approx(of(mine, none_option=offered)["value"].mean())
     assert rows["value"]["drop"] == pytest.approx(rows["value"]["without"] - rows["value"]["with"])
     assert rows["published"]["drop"] == 0.32
-    assert set(data["figure1b"]["languages"]) == {"en"}
+    assert set(data["figure1b"]["context_lang"]) == {"en", "all"}
+
+
+def also_without(scores, *langs):
+    """The scores, and in these languages S-NIAH without the sentence."""
+    own = scores["instruction_lang"] == scores["context_lang"]
+    more = of(scores[own & scores["none_option"]], context_lang=list(langs), task="niah_single")
+    return pd.concat([scores, more.assign(none_option=False)])
+
+
+def test_figure1b_is_english_beside_other_languages(scores):
+    more = also_without(scores, "ko", "pl")
+    figure = made("figure1b", more, {**SETTINGS, "metric": "released"})
+    assert list(dict.fromkeys(figure["context_lang"])) == ["all", "en", "pl", "ko"]
+    drop = of(figure, model="o3", length=128000, prompt="drop").set_index("context_lang")
+    assert drop["published"]["en"] == 0.32
+    assert drop["comparison"]["en"] in ("covers", "below", "above")
+    assert drop["published"][["all", "ko", "pl"]].isna().all()
+    every = of(more, metric="released", model="o3", length=128000, task="niah_single")
+    every = of(every[every["instruction_lang"] == every["context_lang"]], none_option=False)
+    row = of(figure, model="o3", length=128000, prompt="without", context_lang="all")
+    assert row["n"].item() == len(kept(every)) > 4
+    assert row["value"].item() == pytest.approx(kept(every)["value"].mean())
+
+
+def test_figure1b_draws_english_or_else_all(scores):
+    more = also_without(scores, "ko", "pl")
+    figure = made("figure1b", more)
+    assert len(set(figure.loc[figure["context_lang"] == "en", "model"])) == 3
+    text = words(FIGURES["figure1b"].draw(figure, SETTINGS)).replace("\n", " ")
+    assert "English. n" in text and "paper: 32 points" in text
+    rest = of(more, context_lang=["ko", "pl"])
+    text = words(FIGURES["figure1b"].draw(made("figure1b", rest), SETTINGS)).replace("\n", " ")
+    assert "Polish, Korean. n" in text
 
 
 def test_figure4_is_of_long_contexts(scores, data):
@@ -239,9 +297,36 @@ def test_figure23_is_the_words_of_wrong_answers(scores, data):
 
 def test_figure24_needs_no_model(data):
     rows = of(data["figure24"], context_lang="ta").set_index("tokenizer")
-    assert rows["n_tokens"]["o200k_base"] == rows["published"]["o200k_base"] == 33249
+    assert rows["n_tokens"]["of o3"] == rows["published"]["of o3"] == 33249
+    assert rows["comparison"]["of o3"] == "covers"
+    assert rows["comparison"]["qwen2.5"] == "cannot tell: no published number"
     assert set(data["figure24"]["length"]) == {128000}
+    assert set(data["figure24"]["measured_in"]) == {"common"}
     assert list(dict.fromkeys(data["figure24"]["context_lang"]))[:3] == ["en", "de", "fr"]
+
+
+@pytest.mark.parametrize(
+    "own, reason",
+    [
+        (
+            {"text_tokenizer": "of o3"},
+            "measuring tokenizer is o200k_base, in the paper cl100k_base",
+        ),
+        ({"text_tokenizer": "llama3"}, "measuring tokenizer is llama3, in the paper cl100k_base"),
+        ({"setup": {"data": "sample"}}, "data is sample, in the paper oneruler"),
+        ({}, "length is 8000, in the paper 128000"),
+    ],
+)
+def test_other_texts_have_no_paper_beside_them(own, reason):
+    counts = token_counts()
+    counts = counts if own else counts[counts["length"] == 8000]
+    data = FIGURES["figure24"].data(counts, NUMBERS, {**COUNTED, **own})
+    assert data["published"].isna().all()
+    row = of(data, context_lang="ta", tokenizer="common")
+    assert row["comparison"].item() == f"cannot tell: {reason}"
+    text = words(FIGURES["figure24"].draw(data, SETTINGS)).replace("\n", " ")
+    assert "the paper's" not in text
+    assert f"{'128K' if own else '8K'} tokens of {own.get('text_tokenizer', 'common')}" in text
 
 
 def test_resources_of_languages_that_the_paper_lacks():
@@ -264,6 +349,37 @@ def test_means_over_models_have_no_paper_beside_other_models(scores):
     for name in ("figure1a", "figure4b", "figure5", "figure6a"):
         figure = made(name, mine, {"models": ["mine"], "metric": "strict"})
         assert figure["published"].isna().all()
+
+
+def test_numbers_of_other_decoding_are_not_compared(scores):
+    own = {**SETTINGS, "metric": "released"}
+    sampled, endpoint = "temperature 0.7, top-k 50, top-p 1", "the endpoint's own"
+    papers = {"gemini": "greedy", "o3": endpoint, "qwen7b": "greedy"}
+    figure = made("figure3", scores, {**own, "decoding": papers})
+    compared = figure["comparison"].isin(["covers", "below", "above"])
+    assert set(figure.loc[compared, "model"]) == {"gemini", "o3", "qwen7b"}
+    others = {**papers, "o3": "greedy", "qwen7b": sampled}
+    figure = made("figure3", scores, {**own, "decoding": others})
+    why = of(figure, context_lang="en", length=8000).set_index("model")["comparison"]
+    assert why["gemini"] in ("covers", "below", "above")
+    assert why["o3"] == f"cannot tell: decoding is greedy, in the paper {endpoint}"
+    assert why["qwen7b"] == f"cannot tell: decoding is {sampled}, in the paper greedy"
+    # A mean over models is of all of theirs, each reason once.
+    gap = of(made("figure1a", scores, {**own, "decoding": others}), group="gap", length=8000)
+    assert gap["comparison"].item().count("decoding is") == 2
+    # A model without a name in the paper has nothing to differ from.
+    named = {**own, "decoding": others, "published": {"gemini": "Gemini 1.5 Flash"}}
+    gap = of(made("figure1a", scores, named), group="gap", length=8000)
+    assert "decoding" not in gap["comparison"].item()
+
+
+def test_each_model_must_have_what_the_mean_is_over(scores):
+    mine = main(scores, "released", task=NIAH, context_lang="en")
+    wanted = {"lengths": (8000, 64000, 128000), "languages": ["en"]}
+    assert factors.obstacle(mine, SETTINGS, **wanted) is None
+    one = mine[(mine["model"] != "o3") | (mine["length"] == 8000)]
+    assert factors.obstacle(one, SETTINGS, **wanted) == "other lengths"
+    assert factors.obstacle(mine, SETTINGS, languages=["en", "ko"]) == "other languages"
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -320,7 +436,7 @@ def test_bars_of_short_prompts_are_hatched(name, data):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_nothing_to_draw_is_said_plainly(name, scores):
-    rows = oneruler_scores.token_counts() if name == "figure24" else scores
+    rows = token_counts() if name == "figure24" else scores
     nothing = FIGURES[name].data(rows.iloc[:0], NUMBERS, {})
     figure = FIGURES[name].draw(nothing, {})
     assert words(figure).startswith("Nothing to draw: ")

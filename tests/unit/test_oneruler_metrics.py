@@ -110,6 +110,25 @@ def test_an_answer_tag_is_read_and_nothing_else():
     assert of_numbers("<Question>2345678</Question> 1234567") == (0.0, "partial:1/1+1")
 
 
+@pytest.mark.parametrize(
+    "cut", ["<Answer> 123", "<Answer>", "<Answer> 1234567", "<answer>\n99, 88"]
+)
+def test_an_answer_said_again_and_cut_is_read_once(cut):
+    said = "<Answer> 1234567 </Answer>"
+    assert of_numbers(f"{said}\n{cut}") == (1.0, "correct")
+    assert of_numbers(f"{said} The text says so. {cut}") == (1.0, "correct")
+    assert of_numbers(f"{said} No: <answer>7654321</answer> {cut}") == (0.0, "wrong_number")
+    four = "".join(f"<Answer>{number}</Answer>\n" for number in FOUR)
+    assert of_numbers(four + cut, FOUR) == (1.0, "correct")
+
+
+def test_a_tag_that_nothing_closes_is_the_answer_where_none_is_closed():
+    assert of_numbers("99 <Answer> 1234567") == (1.0, "correct")
+    assert of_numbers("<Answer> 99 or <Answer> 1234567") == (1.0, "correct")
+    assert of_numbers("1234567 </Answer>") == (1.0, "correct")
+    assert of_numbers("<Answer> 1234567 </Answer> 99") == (1.0, "correct")
+
+
 def test_thoughts_are_no_answer():
     assert of_numbers("<think>2345678? none?</think>1234567") == (1.0, "correct")
     assert of_numbers("2345678? Yes.</think>1234567") == (1.0, "correct")
@@ -120,12 +139,7 @@ def test_thoughts_are_no_answer():
 
 
 @pytest.mark.parametrize("lang", LANGS)
-def test_each_language_says_none_in_several_words(lang):
-    assert len(set(NONE_WORDS[lang])) >= 4
-    for word in NONE_WORDS[lang]:
-        for text in (word, f'"{word.upper()}".', f"<answer>{word}</answer>", f"({word})"):
-            read = strict.answer(text, ANSWER_TAGS)
-            assert strict.score_none(read, NONE_WORDS[lang]) == (1.0, "correct"), text
+def test_a_number_or_nothing_is_no_none(lang):
     assert strict.score_none("1234567", NONE_WORDS[lang]) == (0.0, "wrong_number")
     assert strict.score_none("???", NONE_WORDS[lang]) == (0.0, "no_number")
 
@@ -310,7 +324,7 @@ def released_data(mirror):
 def test_the_prompts_own_words_and_tags(released_data, lang):
     prompts = json.loads((released_data / "prompt" / lang / "niah.txt").read_text("utf-8"))
     word = prompts["none"]
-    assert strict.score_none(word, NONE_WORDS[lang][:1]) == (1.0, "correct")
+    assert strict.score_none(word, NONE_WORDS[lang]) == (1.0, "correct")
     assert released.score_none(word, released.NONE_WORDS[lang]) == (1.0, "correct")
     form = prompts["answer_numbers"]
     inside = form[form.index(">") + 1 : form.rindex("<")]

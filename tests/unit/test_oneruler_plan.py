@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 import yaml
+from snakemake.utils import update_config
 
-from needlework.benchmarks.oneruler import plan
+from needlework.benchmarks.oneruler import factors, plan
 from needlework.config import validated
 from needlework.errors import UserError
+from needlework.layout import Layout
 from oneruler_data import LANGUAGES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,6 +47,43 @@ def test_the_papers_set() -> None:
     chosen = plan.settings(own, "ta-ta", own["lengths"])
     cells = len(plan.variants(chosen)) * len(chosen["lengths"])
     assert 26 * cells * chosen["examples"] == 36_400
+
+
+@pytest.fixture(scope="module")
+def preset() -> dict[str, Any]:
+    """The paper's preset, with every default."""
+    config = copy.deepcopy(DEFAULT)
+    update_config(config, yaml.safe_load((ROOT / "presets/oneruler.yaml").read_text("utf-8")))
+    return validated(config)
+
+
+def test_the_preset_asks_what_the_paper_asks_and_no_more(preset) -> None:
+    own, asked = preset["benchmarks"]["oneruler"], {}
+    for name in plan.slices(own):
+        chosen = plan.settings(own, name, own["lengths"])
+        per_task = len(chosen["lengths"]) * chosen["examples"]
+        kind = "alone" if len(set(plan.slice_languages(name))) == 1 else "crossed"
+        for task, offered in plan.variants(chosen):
+            key = kind, offered or task not in plan.NEEDLES
+            asked[key] = asked.get(key, 0) + per_task
+            assert kind == "alone" or task in plan.NEEDLES
+            assert offered or task not in plan.NEEDLES or name == "en-en"
+    assert asked == {("alone", True): 36_400, ("alone", False): 200, ("crossed", True): 6_000}
+    header = (ROOT / "presets/oneruler.yaml").read_text("utf-8").split("\nrun:")[0]
+    for number in (sum(asked.values()), *asked.values()):
+        assert f"{number:,}" in header
+
+
+def test_the_preset_s_models_are_compared_as_the_paper_ran_them(preset) -> None:
+    settings = plan.result_settings(preset)
+    assert preset["models"]["deepseek-r1"]["sampling"]["temperature"] == 0.6
+    assert set(factors.PAPER_MODELS) - set(settings["published"].values()) == {"Gemini 1.5 Flash"}
+    for model, name in settings["published"].items():
+        assert settings["decoding"][model] == factors.PAPER_DECODING.get(name, "greedy")
+    # Figure 24 is of texts measured as in the paper's appendix D.
+    assert settings["encodings"][settings["text_tokenizer"]] == factors.PAPER_TEXT[0]
+    assert factors.PAPER_TEXT[1] in preset["benchmarks"]["oneruler"]["lengths"]
+    assert Layout(preset).text_tokenizer == settings["text_tokenizer"]
 
 
 def test_pairs_of_languages_are_slices_of_their_own() -> None:
@@ -102,6 +141,44 @@ def test_the_option_to_answer_none() -> None:
     assert only == [("niah_single", False), ("niah_multikey", False), *words]
 
 
+def test_languages_that_are_asked_without_the_option() -> None:
+    own = block(languages=["en", "hi"], cross_lingual=[["en", "hi"]], none_option=[True, False])
+
+    def without(**change: Any) -> set[str]:
+        mine = {**own, **change}
+        return {
+            name
+            for name in plan.slices(mine)
+            if ("niah_single", False) in plan.variants(plan.settings(mine, name, [8000]))
+        }
+
+    assert without() == {"en-en", "hi-hi", "en-hi"}
+    assert without(without_none_languages=["en"]) == {"en-en"}
+    assert without(without_none_languages=[]) == set()
+    # The other slices are what they are without this ablation.
+    mine = {**own, "without_none_languages": ["en"]}
+    plain = {**own, "none_option": [True]}
+    for name in ("hi-hi", "en-hi"):
+        assert plan.settings(mine, name, [8]) == plan.settings(plain, name, [8])
+    assert plan.settings(mine, "en-en", [8]) == plan.settings(own, "en-en", [8])
+
+
+def test_tasks_of_pairs_of_languages() -> None:
+    pair = {"languages": ["en"], "cross_lingual": [["en", "hi"]]}
+
+    def tasks(name: str, **own: Any) -> list[str]:
+        return plan.settings(block(**pair, **own), name, [8000])["tasks"]
+
+    assert tasks("en-hi") == tasks("en-en") == list(plan.TASKS)
+    few = ["niah_none", "niah_single"]
+    assert tasks("en-hi", cross_lingual_tasks=few) == ["niah_single", "niah_none"]
+    assert tasks("en-en", cross_lingual_tasks=few) == list(plan.TASKS)
+    assert tasks("en-hi", cross_lingual_tasks=few, tasks=["niah_none"]) == ["niah_none"]
+    words = block(**pair, cross_lingual_tasks=["cwe_easy"])
+    assert plan.documents(words) == [("oneruler_books", "en")]
+    assert "figure6a" not in plan.figures(words)
+
+
 def test_needles_and_frequencies() -> None:
     def shape(task: str, **own: Any) -> tuple:
         return tuple(plan.needles(plan.settings(block(**own), "en-en", [8000]), task))
@@ -152,6 +229,9 @@ def test_figures_that_a_configuration_cannot_fill_are_left_out() -> None:
     bare = {"figure1b", "figure6a", "figure20", "figure21", "figure25"}
     assert missing() == bare
     assert missing(none_option=[True, False]) == bare - {"figure1b"}
+    both = {"none_option": [True, False], "languages": ["de", "en"]}
+    assert missing(**both, without_none_languages=["en"]) == bare - {"figure1b"}
+    assert missing(**both, without_none_languages=["fr"]) == bare
     assert missing(cross_lingual=[["en", "pl"]]) == bare - {"figure6a"}
     assert missing(comparisons={"reasoning": ["own"]}) == bare - {"figure20", "figure21"}
     assert missing(comparisons={"equal_text": [["own", "common"]]}) == bare - {"figure25"}
@@ -175,6 +255,15 @@ def test_what_results_are_told() -> None:
     assert settings["backends"] == {"own": "oracle", "common": "oracle"}
     assert settings["metric"] == "strict" and settings["wikipedia_articles"] == {}
     assert settings["setup"] == {"data": "oneruler", "multiquery_needles": 2}
+    # The first model's tokenizer measures the texts of Figure 24, where no other is named.
+    assert settings["text_tokenizer"] == "words"
+    assert settings["encodings"] == {"cl100k": "cl100k_base"}
+    assert settings["decoding"] == dict.fromkeys(
+        ("own", "common"), "temperature 0.7, top-k 50, top-p 1"
+    )
+    more = config()
+    more["run"]["tokenizers"] = ["cl100k"]
+    assert plan.result_settings(more)["text_tokenizer"] == "cl100k"
 
 
 def test_scores_depend_on_words_that_scoring_reads_alone() -> None:
@@ -195,6 +284,16 @@ def test_scores_depend_on_words_that_scoring_reads_alone() -> None:
         (
             {"none_option": [False], "tasks": ["niah_none"]},
             "none_option is [false], but none of",
+        ),
+        ({"without_none_languages": ["en"]}, "make benchmarks.oneruler.none_option [true, false]"),
+        (
+            {"none_option": [True, False], "without_none_languages": ["xx"]},
+            "without_none_languages has the unknown language 'xx'",
+        ),
+        (
+            {"cross_lingual": [["en", "hi"]], "cross_lingual_tasks": ["cwe_easy"]}
+            | {"tasks": ["niah_single"]},
+            "cross_lingual_tasks has none of benchmarks.oneruler.tasks",
         ),
         ({"comparisons": {"equal_text": [["own", "own"]]}}, "measured in the same tokenizer"),
         ({"comparisons": {"reasoning": ["nobody"]}}, "comparisons.reasoning names 'nobody'"),

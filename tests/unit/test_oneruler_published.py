@@ -32,6 +32,13 @@ def test_figure_3_is_whole(heatmap):
     assert set(heatmap["source"]) == {"repository"}
 
 
+def test_no_n_where_answers_were_discarded(heatmap):
+    """Footnote 10: 2.8% of o3-mini's, nobody knows in which cells; of the others none."""
+    discarded = heatmap["model"] == "o3-mini-high"
+    assert heatmap.loc[discarded, "n"].isna().all()
+    assert set(heatmap.loc[~discarded, "n"]) == {5 * 50}
+
+
 def test_figure_3_gives_the_means_and_ranks_of_the_text(numbers, heatmap):
     long = heatmap[heatmap["column"].isin(["64000", "128000"])]
     means = long.groupby("lang")["value"].mean().sort_values(ascending=False)

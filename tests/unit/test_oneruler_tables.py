@@ -183,6 +183,50 @@ def test_tau_is_of_each_length_and_of_all_together(made):
     assert of(table, model="qwen7b", length="all")["published"].isna().all()
 
 
+def equal_texts(models, langs=factors.ARTICLES, lengths=factors.PAPER_LENGTHS):
+    """Scores of pairs of these models, the second of each with equal text, and their settings."""
+    shape = {"examples": 1, "tasks": tuple(NIAH), "crossed": False, "ablated": False}
+    metrics = ("released",)
+    scores = oneruler_scores.make(tuple(models), tuple(langs), lengths, **shape, metrics=metrics)
+    # As in the preset, where entries with equal text bear no name of the paper's.
+    worse = scores["value"].where(scores.index % 7 != 0, 0.0)
+    both = pd.concat([scores, scores.assign(model=scores["model"] + "-same", value=worse)])
+    pairs = [[model, f"{model}-same"] for model in models]
+    names = {model: SETTINGS["published"][model] for model in models}
+    own = {"models": [m for pair in pairs for m in pair], "published": names, "equal_text": pairs}
+    return both, {**SETTINGS, **own, "metric": "released"}
+
+
+def whole_tau(scores, settings):
+    tau = TABLES["lengths_tau"].function(scores, NUMBERS, settings)
+    return of(tau, model="all", length="all").iloc[0]
+
+
+def test_tau_is_compared_over_the_papers_models_lengths_and_languages():
+    scores, own = equal_texts(oneruler_scores.MODELS)
+    assert whole_tau(scores, own)["comparison"] in ("covers", "below", "above")
+    short = scores[scores["length"] != 128000]
+    assert whole_tau(short, own)["comparison"] == "cannot tell: other lengths"
+    one = scores[(scores["model"] != "o3-same") | (scores["context_lang"] != "st")]
+    assert whole_tau(one, own)["comparison"] == "cannot tell: other languages"
+    fewer = scores[scores["model"] != "gemini-same"]
+    assert whole_tau(fewer, own)["comparison"] == "cannot tell: other models"
+    skipped = scores.assign(finish_reason=scores["finish_reason"].mask(scores.index == 0, "error"))
+    assert whole_tau(skipped, own)["comparison"] == "cannot tell: 2 answers are missing"
+    sampled = {**own, "decoding": {"qwen7b-same": "temperature 1"}}
+    why = "cannot tell: decoding is temperature 1, in the paper greedy"
+    assert whole_tau(scores, sampled)["comparison"] == why
+
+
+def test_tau_of_other_models_stands_alone(made):
+    scores, own = equal_texts(["qwen7b"], ("en", "ko", "hi"))
+    assert whole_tau(scores, own)["published"] == 0.82
+    assert whole_tau(scores, {**own, "published": {}})["published"] is None
+    reasons = of(made["lengths_tau"], model="all", length="all")["comparison"].item()
+    for reason in ("other lengths", "other languages", "other models"):
+        assert reason in reasons
+
+
 def test_errors_are_those_of_the_strict_rules(scores, made):
     mine = of(scores, model="qwen7b", metric="strict", task="niah_multivalue", context_lang="hi")
     mine = of(mine, instruction_lang="hi", length=[64000, 128000])
@@ -225,6 +269,39 @@ def test_latex_is_sound(name, made):
             spans = 2 * line.count(r"\multicolumn{2}") - line.count(r"\multicolumn{2}")
             assert line.count("&") + 1 + spans == len(spec), line
     assert "nan" not in latex
+
+
+def test_latex_of_languages_has_both_metrics_and_both_denominators(scores, made):
+    table = made["languages"]
+    latex = TABLES["languages"].layout(table, "Languages")
+    polish = next(line for line in latex.splitlines() if line.startswith("Polish"))
+    row = of(table, context_lang="pl", model="all").set_index("metric")
+    ranks = [str(row["rank"]["strict"]), f"{row['rank']['released']} (1)"]
+    shown = [f"{100 * row['value'][metric]:.1f}" for metric in ("strict", "released")]
+    assert polish.split(" & ")[1:6] == [*ranks, "other high-resource", *shown]
+    lines = latex.splitlines()
+    below = next(line for line in lines[lines.index(polish) :] if "all prompts" in line)
+    mine = of(scores, model=["o3", "qwen7b"], context_lang="pl", instruction_lang="pl", task=NIAH)
+    mine = of(mine, length=[64000, 128000], none_option=True)
+    for metric, cell in zip(("strict", "released"), below.split(" & ")[4:6], strict=True):
+        assert f" {100 * of(mine, metric=metric)['value'].mean():.1f}}}" in cell
+    dropped = of(table, metric="strict", model=["o3", "qwen7b"])["n_dropped"].sum()
+    assert f"{dropped} answers to tasks with needles that the output limit cut" in latex
+
+
+def test_latex_of_languages_shows_where_the_paper_s_number_lies():
+    models = tuple(oneruler_scores.MODELS)
+    scores = oneruler_scores.make(models, ("pl", "en"), factors.LONG, 2, crossed=False)
+    table = TABLES["languages"].function(scores, NUMBERS, SETTINGS)
+    assert set(of(table, model="all", metric="released")["comparison"]) <= {
+        *("covers", "below", "above"),
+    }
+    latex = TABLES["languages"].layout(table, "Languages")
+    paper = [line for line in latex.splitlines() if r"\textit{paper}" in line]
+    assert len(paper) == 2
+    for line in paper:
+        strict, released = line.split(" & ")[4:6]
+        assert "$?$" in strict and "$?$" not in released
 
 
 def test_latex_of_accuracy_shows_what_was_dropped_and_exhausted(made):

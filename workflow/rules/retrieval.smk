@@ -12,9 +12,10 @@ rule embed_corpus:
         "benchmarks/embed_corpus/{embedder}/{corpus}/{part}.tsv"
     conda:
         lambda w: environment(config["embedders"][w.embedder]["kind"])
-    threads: 4
+    threads: lambda w: files.embedding_threads(w.embedder)
     resources:
         gpu=lambda w: files.embedding_gpus(w.embedder),
+        nodes=1,
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=lambda w, attempt: 120 * attempt,
     params:
@@ -45,7 +46,11 @@ rule search_passages:
         retrieval=lambda w: w.retrieval,
         top=config["retrieval"]["top"],
         question_lang=lambda w: files.search(w.benchmark, w.lang).question_lang,
-        code=code_digest("search_passages.py"),
+        comparison=lambda w: files.search(w.benchmark, w.lang).comparison,
+        code=lambda w: code_digest(
+            "search_passages.py",
+            f"needlework/metrics/{files.search(w.benchmark, w.lang).comparison}.py",
+        ),
     message:
         "Ranking passages in {wildcards.lang} ({wildcards.retrieval})"
     script:

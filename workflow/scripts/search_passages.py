@@ -1,9 +1,9 @@
 """Rank the passages of a shard for every question, leaving out those that hold an answer."""
 
+from importlib import import_module
 from pathlib import Path
 
 from needlework.job import running
-from needlework.metrics.normalisation import contains, normalise
 from needlework.records import read_table
 from needlework.retrieval import AnswerFree, draw, search
 from needlework.shards import count_rows, read_array, read_texts, shard_rows, write_array
@@ -20,11 +20,13 @@ with running(snakemake):
             table["example_id"].to_pylist(), table["answers"].to_pylist(), strict=True
         ):
             answers.setdefault(example_id, []).extend(own)
+    # The benchmark's, so that it agrees with its metric.
+    comparison = import_module(f"needlework.metrics.{params.comparison}")
     allowed = AnswerFree(
         list(read_texts(corpus, "text", rows)),
         [answers[i] for i in example_ids],
-        normalise,
-        contains,
+        comparison.normalise,
+        comparison.contains,
     )
     if params.retrieval == "semantic":
         ranking = search(

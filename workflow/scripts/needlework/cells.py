@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from needlework import published as publications
 from needlework import stats
-from needlework.decoding import decoding
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -48,8 +48,8 @@ class AnswerFree:
         self,
         texts: Sequence[str],
         answers: Sequence[Iterable[str]],
-        normalise: Callable[[str], str],
-        contains: Callable[[str, str], bool],
+        normalise: Callable[[str], Any],
+        contains: Callable[[Any, Any], bool],
     ) -> None:
         self._answers = [list(filter(None, dict.fromkeys(map(normalise, a)))) for a in answers]
         self._normalised = lru_cache(maxsize=None)(lambda row: normalise(texts[row]))

@@ -23,8 +23,9 @@ class Result(NamedTuple):
 class Search(NamedTuple):
     """The search of distractors in one language: whose questions, in which passages.
 
-    No passage that holds an answer in one of `answer_languages` is found; `kinds` are "semantic"
-    (near the question) and "random".
+    No passage that holds an answer in one of `answer_languages` is found; the module
+    `needlework.metrics.<comparison>` says what that means, by its `normalise` and `contains`, and agrees
+    with the benchmark's metric. `kinds` are "semantic" (near the question) and "random".
     """
 
     needles: str
@@ -33,6 +34,7 @@ class Search(NamedTuple):
     lang: str
     answer_languages: list[str]
     kinds: list[str]
+    comparison: str = "normalisation"
 
 
 class Built(NamedTuple):

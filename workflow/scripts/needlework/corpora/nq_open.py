@@ -22,15 +22,15 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from needlework.corpora.json_lines import Line, read_lines
-from needlework.metrics.normalisation import contains, normalise
+from needlework.metrics.subspan_screen import contains, normalise
 from needlework.records import PASSAGES, QUESTIONS
 
 # A passage as it stands in a prompt: its title, in the form that follows "Document [1]", then its text.
 TITLED = pa.schema([*PASSAGES, ("title", pa.string())])
 
 # Questions with their passages, best first: whether the release says that a passage has an answer
-# (`has_answer`), and whether title or text holds one in the form in which answers are compared
-# (`holds_answer`). Both are empty in the oracle file.
+# (`has_answer`), and whether title or text holds one as the metric or we compare them (`holds_answer`).
+# Both are empty in the oracle file.
 RANKED_QUESTIONS = pa.schema(
     [
         *QUESTIONS,

@@ -92,6 +92,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, A
     if part == "words" and lang == "en" and not files:
         return english_words()
     paths = [Path(file) for file in files]
+    logger.info("reading %s", ", ".join(files))
     return {"books": books, "nouns": nouns, "words": words, "prompts": prompts}[part](lang, paths)
 
 
@@ -140,20 +141,19 @@ def _rules(lang: str, path: Path) -> sentences.Rules:
 def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
     """NOUNS in the file's order: the column `lang` of a table with one noun a row, a language a column.
 
-    Rows, from 0, mean the same in every language; one whose cell is empty is left out. Nouns are
-    stripped of the white space that the released cells have around them (as the released code does).
-    Equal nouns stay: which of them may be drawn is decided where prompts are built, since it depends on
-    both languages of a pair. The log says how many there are: in the released file up to four of 100.
+    Rows, from 0, mean the same in every language; one whose cell is empty is left out, but counted, an
+    empty line too. Nouns are stripped of the white space that the released cells have around them (as
+    the released code does). Equal nouns stay: which of them may be drawn is decided where prompts are
+    built, since it depends on both languages of a pair. The log names them: in the released file up to
+    four of 100.
 
     UserError where the column is missing, or has fewer than LEAST_NOUNS different nouns.
     """
     if not paths:
         raise _lacks(lang, "list of nouns", "nouns.tsv")
     path = paths[0]
-    lines = [
-        line.split("\t") for line in _read(path).replace("\r\n", "\n").split("\n") if line.strip()
-    ]
-    header = [name.strip() for name in lines[0]] if lines else []
+    lines = [line.split("\t") for line in _read(path).replace("\r\n", "\n").split("\n")]
+    header = [name.strip() for name in lines[0]]
     if header.count(lang) != 1:
         known = ", ".join(name for name in header if name != "definition")
         many = "several columns" if lang in header else "no column"
@@ -161,15 +161,27 @@ def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
     column = header.index(lang)
     cells = [line[column].strip() if column < len(line) else "" for line in lines[1:]]
     rows = [(row, noun) for row, noun in enumerate(cells) if noun]
-    different = len({noun.casefold() for _, noun in rows})
+    repeated = _repeated(rows)
+    different = len(rows) - len(repeated)
+    again = f" (again: {', '.join(repeated)})" if repeated else ""
     if different < LEAST_NOUNS:
         raise UserError(
             f"{path}: the column {lang!r} has {different} different nouns, but the tasks need "
-            f"{LEAST_NOUNS}: add some."
+            f"{LEAST_NOUNS}{again}: add some."
         )
-    if different < len(rows):
-        logger.info("%s: %d nouns, %d of them different", lang, len(rows), different)
+    if repeated:
+        logger.info("%s, %s: %d different nouns of %d%s", path, lang, different, len(rows), again)
     return pa.table(list(map(list, zip(*rows, strict=True))), schema=NOUNS)
+
+
+def _repeated(rows: Iterable[tuple[int, str]]) -> list[str]:
+    """The nouns that an earlier row has, each with both rows; the header is line 1, row 0 line 2."""
+    first: dict[str, int] = {}
+    return [
+        f"{noun!r} in lines {first[noun.casefold()] + 2} and {row + 2}"
+        for row, noun in rows
+        if first.setdefault(noun.casefold(), row) != row
+    ]
 
 
 def words(lang: str, paths: Sequence[Path]) -> pa.Table:
@@ -195,7 +207,7 @@ def words(lang: str, paths: Sequence[Path]) -> pa.Table:
             for line in lines
             if line["pos"] in PARTS_OF_SPEECH
             and line["words"] not in _MISSING
-            and (word := line["words"].strip())
+            and (word := (line["words"] or "").strip())
             and not re.search(r"\d", word)
         ]
     except csv.Error as error:

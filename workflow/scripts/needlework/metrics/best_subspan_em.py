@@ -6,26 +6,10 @@ The facts are those of `metrics.py` and `evaluate_qa_responses.py` in nelson-liu
 
 from __future__ import annotations
 
-import re
-import string
 from collections.abc import Iterable
 from functools import lru_cache
 
-_DROP = str.maketrans("", "", string.punctuation)
-# A combining accent belongs to its letter, as in the released code's `regex`: "a" in a decomposed "à" is
-# no article. Python's `re` alone would part the two.
-_IN_WORD = r"[\w\u0300-\u036f]"
-_ARTICLE = re.compile(rf"(?<!{_IN_WORD})(?:a|an|the)(?!{_IN_WORD})")
-
-
-def normalise(text: str) -> str:
-    """`text` in lower case, without ASCII punctuation and the articles a, an, the, white space folded.
-
-    Punctuation goes without a trace ("U.S." -> "us", "and/or" -> "andor"), before articles do
-    ("a.m." -> "am"); other scripts' punctuation stays. The articles go in every language.
-    """
-    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_DROP)).split())
-
+from needlework.metrics.subspan_normalisation import normalise
 
 _normalised_reference = lru_cache(maxsize=65536)(normalise)
 

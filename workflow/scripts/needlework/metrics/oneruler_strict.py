@@ -12,6 +12,10 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from needlework.metrics.oneruler_none import says_none
+from needlework.metrics.oneruler_wording import Wording
+from needlework.metrics.oneruler_words import UNSPACED_RUN, words_of
+
 # What stands between groups of digits: 1,234,567 1.234.567 1 234 567 1'234'567, in India 12,34,567.
 _GROUPED = re.compile(r"(?<!\d)\d{1,3}([,.' ])\d{3}(?:\1\d{3})*(?!\d)")
 _GROUPED_INDIAN = re.compile(r"(?<!\d)\d{1,2}(?:,\d{2})+,\d{3}(?!\d)")
@@ -19,16 +23,6 @@ _SEPARATORS = str.maketrans({"\u066c": ",", "\u060c": ",", "\u066b": ".", "\u201
 
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 
-# Scripts that are written without spaces: Han, kana; Thai, Lao, Burmese and Khmer.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
-)
-_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
-_HANGUL = re.compile("[\uac00-\ud7a3]")
-_HYPHENS = frozenset("-'\u2010\u2011\u2019\u02bc\u05be")
-# A hyphen or an apostrophe holds letters together, and nothing else.
-_LOOSE_JOINER = re.compile(r"(?<![^\s\d-])-|-(?![^\s\d-])")
 # What may stand directly before the first and after the last word of a list: "最常见的词是人民".
 _COPULAS = "是为為は"
 _TAILS = ("です", "など", "等")
@@ -43,13 +37,16 @@ def answer(text: str, tags: Iterable[str]) -> str:
     """The part of `text` that is its answer.
 
     That is what stands in the last of the named tags, whatever their case; in several where nothing
-    but punctuation is between them; after an opening tag that nothing closes; or else all of the
-    text.
+    but punctuation is between them; where no tag is closed, after the last that is opened; or else all
+    of the text. So an answer that says itself again until the output limit cuts it is read once.
     """
     text = unicodedata.normalize("NFKC", text)
     found = list(_tagged(frozenset(tags)).finditer(text))
     if not found:
         return text
+    # Nothing closes the last, or each is closed.
+    if len(found) > 1 and found[-1].group(2) is None:
+        found.pop()
     parts: list[str] = []
     follows = found[-1].end()
     for match in reversed(found):
@@ -65,7 +62,7 @@ def _tagged(names: frozenset[str]) -> re.Pattern[str]:
     either = "|".join(re.escape(unicodedata.normalize("NFKC", name)) for name in sorted(names))
     opening = rf"<\s*(?:{either})\s*>"
     inside = rf"(?:(?!{opening}).)*?"
-    return re.compile(rf"{opening}({inside})(?:<\s*/\s*(?:{either})\s*>|\Z)", re.DOTALL | re.I)
+    return re.compile(rf"{opening}({inside})(?:(<\s*/\s*(?:{either})\s*>)|\Z)", re.DOTALL | re.I)
 
 
 def numbers(text: str) -> set[int]:
@@ -85,7 +82,7 @@ def _digit(character: str) -> str:
 
 
 def score_numbers(
-    text: str, expected: Sequence[str], none_words: Iterable[str]
+    text: str, expected: Sequence[str], none_words: Iterable[str | Wording]
 ) -> tuple[float, str]:
     """1.0 if the numbers in an answer are exactly the `expected` ones, and why.
 
@@ -104,7 +101,7 @@ def score_numbers(
     return 0.0, f"partial:{right}/{len(wanted)}" + (f"+{others}" if others else "")
 
 
-def score_none(text: str, none_words: Iterable[str]) -> tuple[float, str]:
+def score_none(text: str, none_words: Iterable[str | Wording]) -> tuple[float, str]:
     """1.0 if an answer says that there is no number, and gives none, and why.
 
     Verdicts: "correct", "wrong_number" where it gives a number, "no_number" where it does neither.
@@ -122,8 +119,8 @@ def score_words(text: str, expected: Sequence[str]) -> tuple[float, str]:
     it is if "công ty" is only what the model answered. In scripts without spaces a word stands between
     marks of punctuation, or among other expected words.
     """
-    sought = [tuple(_words(word)) for word in expected]
-    left, found = _cut(_words(text), {part for phrase in sought for part in phrase}), set()
+    sought = [tuple(words_of(word)) for word in expected]
+    left, found = _cut(words_of(text), {part for phrase in sought for part in phrase}), set()
     for phrase in sorted(set(sought), key=lambda phrase: (-len(phrase), phrase)):
         here, left = _take(list(phrase), left)
         if here:
@@ -132,25 +129,6 @@ def score_words(text: str, expected: Sequence[str]) -> tuple[float, str]:
     if right == len(sought):
         return 1.0, "correct"
     return 0.0, f"partial:{right}/{len(sought)}" if right else "wrong_words"
-
-
-def says_none(text: str, none_words: Iterable[str]) -> bool:
-    """Whether `text` holds one of the words (or phrases) for "none", as words of their own.
-
-    A Korean word may have an ending. In scripts without spaces a phrase may stand within others, but
-    a single character ("无") stands alone: in "无法" it is part of another word.
-    """
-    words = _words(text)
-    for phrase in map(_words, none_words):
-        if len(phrase) == 1 and _HANGUL.match(phrase[0]):
-            found = any(word.startswith(phrase[0]) for word in words)
-        elif len(phrase) == 1 and len(phrase[0]) > 1 and _UNSPACED_RUN.fullmatch(phrase[0]):
-            found = any(phrase[0] in word for word in words)
-        else:
-            found, _ = _take(phrase, words)
-        if found:
-            return True
-    return False
 
 
 def _take(phrase: Sequence[str], words: list[str]) -> tuple[bool, list[str]]:
@@ -168,25 +146,9 @@ def _take(phrase: Sequence[str], words: list[str]) -> tuple[bool, list[str]]:
     return found, left
 
 
-def _words(text: str) -> list[str]:
-    """The words of `text`, folded; of a script without spaces, the runs between other characters."""
-    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    text = _LOOSE_JOINER.sub(" ", "".join(_kept(character) for character in text))
-    return _UNSPACED_RUN.sub(r" \g<0> ", text).split()
-
-
-@lru_cache(maxsize=65536)
-def _kept(character: str) -> str:
-    category = unicodedata.category(character)
-    if category[0] in "LMN" or category == "Cf":
-        # The joiners of Persian and Hindi are written or left out at will.
-        return character if category != "Cf" else ""
-    return "-" if character in _HYPHENS else " "
-
-
 def _cut(words: Iterable[str], parts: Iterable[str]) -> list[str]:
     """`words`, with runs that consist of `parts` cut into these."""
-    unspaced = sorted((p for p in parts if _UNSPACED_RUN.fullmatch(p)), key=lambda p: (-len(p), p))
+    unspaced = sorted((p for p in parts if UNSPACED_RUN.fullmatch(p)), key=lambda p: (-len(p), p))
     if not unspaced:
         return list(words)
     one = re.compile("|".join(map(re.escape, unspaced)))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -28,7 +29,8 @@ from needlework.benchmarks.lost_in_the_middle.plan import (
 from needlework.benchmarks.lost_in_the_middle.rows import Rows
 from needlework.corpora.nq_open import titled
 from needlework.errors import UserError
-from needlework.metrics.normalisation import contains, normalise
+from needlework.metrics import subspan_normalisation
+from needlework.metrics.subspan_screen import contains, normalise
 from needlework.progress import progress
 from needlework.prompt import read_template
 from needlework.seeding import rank_key, rng
@@ -85,18 +87,21 @@ def build(
       once for each number of documents that a question does not have; `gold_without_answer`, whose
       gold passage holds none of the answers;
     - kept: the same as `gold_without_answer_kept`, by that switch; `answer_of_punctuation`, an answer
-      of which normalisation leaves nothing, so that every text may seem to hold it;
-      `distractors_with_answer`, in passages: released ones that hold an accepted answer all the same;
+      of which the metric's normalisation leaves nothing, so that every text seems to hold it;
+      `distractors_with_answer`, in passages: released ones that hold an accepted answer all the same,
+      so that ours would not be taken;
     - of the user's list: `unknown_questions`.
     """
     paths = {Path(path).stem: path for path in templates}
     if chosen["task"] == "key_value":
         return pairs.build(chosen, tables, paths, tokenizer)
-    items, counts = _items(chosen, tables["questions"][chosen["lang"]])
+    questions = tables["questions"][chosen["lang"]]
+    items, counts = _items(chosen, questions)
     passages = _passages(chosen, tables)
     if passages is not None:
         counts |= _OTHERS[_kind(chosen)](chosen, tables, items, passages)
-    builder = _Builder(chosen, paths, tokenizer, passages)
+    orders = _orders(chosen, questions["example_id"].to_pylist())
+    builder = _Builder(chosen, paths, tokenizer, passages, orders)
     builder.add(items)
     return Built(builder.rows.table(), counts | builder.counts)
 
@@ -131,15 +136,17 @@ def _items(chosen: Mapping[str, Any], table: pa.Table) -> tuple[list[Item], dict
     sampled = sorted(ranked[:asked], key=lambda item: item.example_id)
     return sampled, {
         **counts,
-        "answer_of_punctuation": sum(not all(map(normalise, item.answers)) for item in sampled),
+        "answer_of_punctuation": sum(
+            not all(map(subspan_normalisation.normalise, item.answers)) for item in sampled
+        ),
         "questions_lacking": asked - len(sampled),
     }
 
 
 def _answered(item: Item) -> bool:
-    """Whether the gold passage holds one of the answers, as answers are compared."""
-    text = normalise(item.context)
-    return any(contains(normalise(answer), text) for answer in item.answers)
+    """Whether the metric finds one of the answers in the gold passage."""
+    text = subspan_normalisation.normalise(item.context)
+    return any(subspan_normalisation.normalise(answer) in text for answer in item.answers)
 
 
 def _unknown(chosen: Mapping[str, Any], wanted: set[str], items: Sequence[Item]) -> int:
@@ -281,6 +288,29 @@ _OTHERS: dict[str, Callable[..., dict[str, int]]] = {
 }
 
 
+def _orders(
+    chosen: Mapping[str, Any], example_ids: Sequence[str]
+) -> dict[int, dict[str, list[int]]]:
+    """By number of documents and question: the places in the ranking of distractors in random order.
+
+    `example_ids` are those of all questions, in the order of their file. The released scripts shuffle
+    the distractors of one question after the other by Python's own generator, seeded once with 0, and
+    leave out no question before that; so do we with their questions. Others are shuffled each by its name.
+    """
+    if chosen.get("order") != "random" or chosen["distractors"] != "retrieved":
+        return {}
+    orders: dict[int, dict[str, list[int]]] = {}
+    for n, _ in chosen["places"]:
+        released = Random(chosen["seed"])
+        orders[n] = {example_id: list(range(n - 1)) for example_id in example_ids}
+        for example_id, places in orders[n].items():
+            if chosen["needles"] == NQ_OPEN:
+                released.shuffle(places)
+            else:
+                rng(NAME, "order", chosen["seed"], example_id, n).shuffle(places)
+    return orders
+
+
 def _gold_text(item: Item, titles: bool) -> str:
     """The gold passage as it stands in a prompt; without a title where the others have none."""
     return titled(item.title, item.context) if titles else item.context
@@ -298,14 +328,16 @@ class _Builder:
         templates: Mapping[str, str],
         tokenizer: Tokenizer,
         passages: Passages | None,
+        orders: Mapping[int, Mapping[str, Sequence[int]]],
     ) -> None:
         self.chosen, self.tokenizer, self.passages = chosen, tokenizer, passages
+        self.orders = orders
         name = "documents"
         if chosen["task"] == "closed_book":
             name = "closed_book"
         elif chosen.get("query_aware"):
             name = "documents_query_aware"
-        elif chosen.get("order") == "random" and chosen["distractors"] == "retrieved":
+        elif orders:
             name = "documents_random_order"
         self.template = read_template(templates[name], _TEMPLATES[name])
         self.rows = Rows(chosen)
@@ -379,7 +411,7 @@ class _Builder:
             for n, indices in self.chosen["places"]:
                 if n - 1 > len(item.others):
                     continue
-                places = self._order(item, n)
+                places = self.orders[n][item.example_id] if self.orders else range(n - 1)
                 for gold in indices:
                     lines = [
                         self._gold(item, gold)
@@ -390,13 +422,6 @@ class _Builder:
                     keys = ("distractors", "order", "query_aware")
                     factors = {key: self.chosen[key] for key in keys}
                     yield {**factors, "n_documents": n, "gold_index": gold}, lines
-
-    def _order(self, item: Item, n: int) -> list[int]:
-        """The places in the ranking of the first n - 1 distractors, in the prompt's order."""
-        places = list(range(n - 1))
-        if self.chosen["order"] == "random" and self.chosen["distractors"] == "retrieved":
-            rng(NAME, "order", self.chosen["seed"], item.example_id, n).shuffle(places)
-        return places
 
     def _gold(self, item: Item, index: int) -> Line:
         """The gold passage at an index. Its title is part of the label: no document holds both."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from needlework import cells
+from needlework import published as publications
+from needlework.decoding import GREEDY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,10 +16,14 @@ if TYPE_CHECKING:
 ENGLISH = "en"
 # The paper's settings that move its numbers. Those of a run are compared with them name by name.
 PAPER_SETUP = {"corpus": "nq_open", "gold_without_answer": "keep"}
+# Section 3.2 of the paper.
+PAPER_DECODING = GREEDY
 # The paper's table of each number of documents.
 QA_TABLES = {10: "table5", 20: "table6", 30: "table7"}
 # What an ablation changes, one thing at a time. "main" is the paper's setting.
 VARIANTS = ("main", "query_aware", "random_distractors", "random_order", "unambiguous")
+# COMPARISON, and whose number it is: "paper", or "repository" (the released code's EXPERIMENTS.md).
+COMPARISON = (*cells.COMPARISON, "published_source")
 
 
 class Settings(cells.Settings, total=False):
@@ -24,13 +31,21 @@ class Settings(cells.Settings, total=False):
 
     instruction_tuning: pairs [base, instruction-tuned]. encoder_decoder: models of that architecture.
     tokenizers: all tokenizers, in the order of rows. published_tokenizers: tokenizer to its row in the
-    paper's Tables 2 to 4. setup: the run's values of the keys of PAPER_SETUP.
+    paper's Tables 2 to 4. setup: the run's values of the keys of PAPER_SETUP, and `source`, from which
+    key-value pairs are.
     """
 
     instruction_tuning: Sequence[Sequence[str]]
     encoder_decoder: Sequence[str]
     tokenizers: Sequence[str]
     published_tokenizers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Printed(publications.Number):
+    """A published number and its source."""
+
+    source: str
 
 
 def languages(present: Iterable[str]) -> list[str]:
@@ -64,9 +79,69 @@ def english(rows: pd.DataFrame, task: str, name: str = "main") -> pd.DataFrame:
     return found if task == "key_value" else found[found["lang"] == ENGLISH]
 
 
-def obstacle(settings: Settings, lang: str = ENGLISH) -> str | None:
-    """Why answers to questions in this language tell nothing about the paper's numbers, or None."""
+def obstacle(settings: Settings, model: str | None = None, lang: str = ENGLISH) -> str | None:
+    """Why answers to questions in this language tell nothing about the paper's numbers, or None.
+
+    Without a model: why the prompts do not.
+    """
     reasons = cells.differences(settings.get("setup", {}), PAPER_SETUP)
     if lang != ENGLISH:
         reasons.append("questions in another language")
-    return "; ".join(reasons) or None
+    return "; ".join(reasons + _decoding(settings, model)) or None
+
+
+def pairs_obstacle(settings: Settings, model: str) -> str | None:
+    """`obstacle` of key-value retrieval, which is of no corpus and in no language.
+
+    Pairs that were drawn are as hard as the released ones.
+    """
+    return "; ".join(_decoding(settings, model)) or None
+
+
+def drawn_pairs(settings: Settings) -> str | None:
+    """Why the lengths of key-value prompts are not the paper's to the last digit, or None."""
+    released = settings.get("setup", {}).get("source", "released") == "released"
+    return None if released else "pairs are drawn, in the paper released"
+
+
+def _decoding(settings: Settings, model: str | None) -> list[str]:
+    used = settings.get("decoding", {}).get(model or "", PAPER_DECODING)
+    return cells.differences({"decoding": used}, {"decoding": PAPER_DECODING})
+
+
+def number(published: pd.DataFrame, table: str, row: str, column: str) -> Printed | None:
+    """A number that the paper prints, or else the released repository."""
+    for source in publications.SOURCES:
+        if found := publications.lookup(published, table, row, column, source):
+            return Printed(found.value, found.n, source)
+    return None
+
+
+def printed(published: pd.DataFrame, table: str, row: str) -> list[tuple[str, dict[str, object]]]:
+    """(column, cell) of all of a row's numbers as `number` finds them, for tables of ours."""
+    columns = published.loc[(published["table"] == table) & (published["row"] == row), "column"]
+    found = [(column, number(published, table, row, column)) for column in dict.fromkeys(columns)]
+    return [
+        (
+            column,
+            {"source": "published", "value": one.value, "n": one.n, "published": one.value}
+            | {"published_n": one.n, "published_source": one.source},
+        )
+        for column, one in found
+        if one is not None
+    ]
+
+
+def compared(
+    cell: Mapping[str, float | int], found: Printed | None, reason: str | None
+) -> dict[str, object]:
+    """`cells.compared`, and whose number it is."""
+    source = None if found is None else found.source
+    return cells.compared(cell, found, reason) | {"published_source": source}
+
+
+def not_run(
+    published: pd.DataFrame, table: str, settings: Settings, scores: pd.DataFrame
+) -> list[str]:
+    """The paper's models that have no scores of ours: not those of its repository alone."""
+    return cells.not_run(published[published["source"] == "paper"], table, settings, scores)

@@ -1,9 +1,9 @@
 """The numbers that Lost in the Middle's figures draw: published as CSV beside each figure.
 
 Every function takes (scores, published, settings) and gives one point a row, with `source` "ours" or
-"published", MEASURES, and the paper's number where it prints one. `position` is 1 for the first of the
-prompt's documents or pairs, `n_documents` how many there are. All but `languages` and
-`key_value_words` are of English questions, and of UUIDs as keys and values.
+"published", MEASURES, and the paper's number where it prints one, or else its repository's. `position`
+is 1 for the first of the prompt's documents or pairs, `n_documents` how many there are. All but
+`languages` and `key_value_words` are of English questions, and of UUIDs as keys and values.
 """
 
 from __future__ import annotations
@@ -12,10 +12,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from needlework import cells
-from needlework import published as publications
 from needlework.benchmarks.lost_in_the_middle import factors
-from needlework.benchmarks.lost_in_the_middle.factors import QA_TABLES, Settings
-from needlework.cells import COMPARISON, MEASURES
+from needlework.benchmarks.lost_in_the_middle.factors import (
+    COMPARISON,
+    QA_TABLES,
+    Printed,
+    Settings,
+)
+from needlework.cells import MEASURES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +31,12 @@ USUAL = 20
 EXAMPLE = "GPT-3.5-Turbo"
 # The model of which section 5.2 gives the accuracy at 300 pairs.
 PRINTED_PAIRS = "GPT-3.5-Turbo (16K)"
+# The number of pairs of which the released repository prints numbers.
+REPOSITORY_PAIRS = 140
+# Figure 18 leaves a model out of a panel if it answered less than this share of the panel's prompts:
+# all others would be cut down to the few that it answered.
+LEAST_ANSWERED = 0.5
+NOTHING_SHARED = "no question that all models answered at every position"
 COLUMNS = ("model", "source", "task", "variant", "n_documents", "gold_index", "position")
 
 
@@ -42,8 +52,8 @@ def figure1(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -
     data = pd.concat([curves, *_levels(scores, published, settings, set(asked["model"]))])
     table = QA_TABLES.get(size, "")
     if EXAMPLE in _not_run(published, table, settings, scores):
-        data = pd.concat([data, _printed_curve(published, table, EXAMPLE, size)])
-        for column, cell in cells.printed(published, "table1", EXAMPLE):
+        data = pd.concat([data, _printed_curve(published, table, EXAMPLE, QA, size)])
+        for column, cell in factors.printed(published, "table1", EXAMPLE):
             data = pd.concat([data, _frame([{"model": EXAMPLE, "task": column, **cell}])])
     return _ordered(data, settings)
 
@@ -60,11 +70,11 @@ def figure5(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -
     for size in sorted(set(asked["n_documents"])):
         table = QA_TABLES.get(size, "")
         for name in _not_run(published, table, settings, scores):
-            parts.append(_printed_curve(published, table, name, size))
+            parts.append(_printed_curve(published, table, name, QA, size))
     for name in _not_run(published, "table1", settings, scores):
         rows = [
             {"model": name, "task": column, **cell}
-            for column, cell in cells.printed(published, "table1", name)
+            for column, cell in factors.printed(published, "table1", name)
         ]
         parts.append(_frame(rows))
     return _ordered(pd.concat(parts), settings)
@@ -84,18 +94,18 @@ def figure6(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -
             cell = cells.measure(part, strata="gold_index")
             table = QA_TABLES.get(size, "")
             number = _mean_of(published, table, name)
-            theirs = {int(index) for index, _ in cells.printed(published, table, name)}
+            theirs = {int(index) for index, _ in factors.printed(published, table, name)}
             other = theirs != set(part["gold_index"])
-            obstacle = factors.obstacle(settings) or ("other positions" if other else None)
+            obstacle = factors.obstacle(settings, model) or ("other positions" if other else None)
             labels = {"model": model, "source": "ours", "task": QA, "n_documents": size}
-            rows.append(labels | cell | cells.compared(cell, number, obstacle))
+            rows.append(labels | cell | factors.compared(cell, number, obstacle))
     for size in sorted(set(asked["n_documents"])):
         table = QA_TABLES.get(size, "")
         for name in _not_run(published, table, settings, scores):
-            value = _mean_of(published, table, name).value
+            mean = _mean_of(published, table, name)
             rows.append(
                 {"model": name, "source": "published", "task": QA, "n_documents": size}
-                | {"value": value, "published": value}
+                | {"value": mean.value, "published": mean.value, "published_source": mean.source}
             )
     return _ordered(_frame(rows), settings)
 
@@ -104,18 +114,22 @@ def figure10(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
     """Accuracy of key-value retrieval by number of pairs and position.
 
     The paper prints one number: the lowest of all positions among 300 pairs, of one model. Its row
-    has no position.
+    has no position. Its repository has two models' curves among 140 pairs.
     """
     import pandas as pd
 
     asked = factors.english(scores, PAIRS)
-    data = _curves(asked, published, settings)
-    number = publications.lookup(published, "text", PRINTED_PAIRS, "300_pairs/lowest")
+    parts = [_curves(asked, published, settings)]
+    if (asked["n_documents"] == REPOSITORY_PAIRS).any():
+        for name in cells.not_run(published, "figure10", settings, scores):
+            curve = _printed_curve(published, "figure10", name, PAIRS, REPOSITORY_PAIRS)
+            parts.append(curve)
+    number = factors.number(published, "text", PRINTED_PAIRS, "300_pairs/lowest")
     if number and (asked["n_documents"] == 300).any():
         row = {"model": PRINTED_PAIRS, "source": "published", "task": PAIRS, "variant": "lowest"}
         row |= {"n_documents": 300, "value": number.value, "published": number.value}
-        data = pd.concat([data, _frame([row])])
-    return _ordered(data, settings)
+        parts.append(_frame([row | {"published_source": number.source}]))
+    return _ordered(pd.concat(parts), settings)
 
 
 def figure11(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -191,21 +205,39 @@ def figure14(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
 def figure18(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Accuracy by number of documents and position, on the questions that all models answered.
 
-    A model that answered none of a size is left out of that size. The paper's GPT-4 answered 500.
+    A model without points of a size has a row that says why (`absent`): it answered less than
+    LEAST_ANSWERED of the prompts and is left out, or the models share no question. The paper's GPT-4
+    answered 500.
     """
     import pandas as pd
 
     asked = factors.english(scores, QA)
-    given = asked[cells.judged(asked)]
-    parts = [_frame([])]
-    for _, part in given.groupby("n_documents"):
-        wanted = part["model"].nunique() * part["gold_index"].nunique()
-        answered = part.drop_duplicates(["example_id", "model", "gold_index"])
+    parts = [_frame([]).assign(absent=[])]
+    for size, part in asked.groupby("n_documents"):
+        prompts = len(part.drop_duplicates(["example_id", "gold_index"]))
+        given = part[cells.judged(part)]
+        answered = given.drop_duplicates(["example_id", "model", "gold_index"])
+        counts = {model: int((answered["model"] == model).sum()) for model in set(part["model"])}
+        absent = {
+            model: f"answered {n:,} of {prompts:,} prompts"
+            for model, n in counts.items()
+            if n < LEAST_ANSWERED * prompts
+        }
+        answered = answered[~answered["model"].isin(list(absent))]
+        wanted = answered["model"].nunique() * answered["gold_index"].nunique()
         shared = answered["example_id"].value_counts()
         shared = set(shared[shared == wanted].index)
-        here = part[part["example_id"].isin(shared)]
+        if not shared:
+            absent |= dict.fromkeys(counts.keys() - absent.keys(), NOTHING_SHARED)
+        here = given[given["example_id"].isin(shared) & ~given["model"].isin(list(absent))]
         # Of some questions only, so Tables 5 to 7 are of others.
-        parts.append(_curves(here, published.iloc[:0], settings))
+        parts.append(_curves(here, published.iloc[:0], settings).assign(absent=""))
+        rows = [
+            {"model": model, "source": "ours", "task": QA, "variant": "main", "n_documents": size}
+            | {"n": 0, "n_questions": 0, **cells.lost(part[part["model"] == model])}
+            for model in absent
+        ]
+        parts.append(_frame(rows).assign(absent=list(absent.values())))
     return _ordered(pd.concat([part for part in parts if len(part)] or parts), settings)
 
 
@@ -244,17 +276,19 @@ def _curves(
         cell = cells.measure(part)
         name = settings.get("published", {}).get(model, "")
         table, row, column = "", name, str(int(index))
-        obstacle = None if task == PAIRS else factors.obstacle(settings)
+        reason = factors.pairs_obstacle if task == PAIRS else factors.obstacle
         if task == QA and variant == "main":
             table = QA_TABLES.get(size, "")
+        elif task == PAIRS and variant == "main" and size == REPOSITORY_PAIRS:
+            table = "figure10"
         elif task == PAIRS and variant == "query_aware" and size == 300:
             table, column = "text", "300_pairs/query_aware"
-        number = publications.lookup(published, table, row, column)
+        number = factors.number(published, table, row, column)
         rows.append(
             {"model": model, "source": "ours", "task": task, "variant": variant}
             | {"n_documents": size, "gold_index": int(index), "position": int(index) + 1}
             | cell
-            | cells.compared(cell, number, obstacle)
+            | factors.compared(cell, number, reason(settings, model))
         )
     return _frame(rows)
 
@@ -269,11 +303,11 @@ def _levels(
         for model, part in asked[asked["model"].isin(models)].groupby("model"):
             cell = cells.measure(part)
             name = settings.get("published", {}).get(model, "")
-            number = publications.lookup(published, "table1", name, task)
+            number = factors.number(published, "table1", name, task)
             rows.append(
                 {"model": model, "source": "ours", "task": task, "variant": "main"}
                 | cell
-                | cells.compared(cell, number, factors.obstacle(settings))
+                | factors.compared(cell, number, factors.obstacle(settings, model))
             )
     return [_frame(rows)] if rows else []
 
@@ -284,22 +318,27 @@ def _not_run(
     """The paper's models that were not run; none where the run's questions are not the paper's."""
     if factors.obstacle(settings):
         return []
-    return cells.not_run(published, table, settings, scores)
+    return factors.not_run(published, table, settings, scores)
 
 
-def _printed_curve(published: pd.DataFrame, table: str, name: str, size: int) -> pd.DataFrame:
+def _printed_curve(
+    published: pd.DataFrame, table: str, name: str, task: str, size: int
+) -> pd.DataFrame:
     return _frame(
         [
-            {"model": name, "task": QA, "variant": "main", "n_documents": size}
+            {"model": name, "task": task, "variant": "main", "n_documents": size}
             | {"gold_index": int(index), "position": int(index) + 1, **cell}
-            for index, cell in cells.printed(published, table, name)
+            for index, cell in factors.printed(published, table, name)
         ]
     )
 
 
-def _mean_of(published: pd.DataFrame, table: str, name: str) -> publications.Number | None:
-    values = [float(str(cell["value"])) for _, cell in cells.printed(published, table, name)]
-    return publications.Number(sum(values) / len(values), None) if values else None
+def _mean_of(published: pd.DataFrame, table: str, name: str) -> Printed | None:
+    found = [cell for _, cell in factors.printed(published, table, name)]
+    if not found:
+        return None
+    values = [float(str(cell["value"])) for cell in found]
+    return Printed(sum(values) / len(values), None, str(found[0]["published_source"]))
 
 
 def _frame(rows: Sequence[dict[str, object]]) -> pd.DataFrame:

@@ -37,6 +37,9 @@ LEVELS = {"closed_book": "closed book", "oracle": "oracle"}
 # How Figure 1 draws them.
 DASHES: dict[str, Any] = {"closed_book": (0, (1, 1.5)), "oracle": (0, (6, 1.5, 1, 1.5))}
 NO_DOCUMENTS = "no model answered English questions with documents"
+# What an empty panel of Figure 18 says.
+NOBODY = "no model answered\nenough of the prompts"
+NOTHING_SHARED = "no question that\nall models answered"
 # How far they stand aside in the others, as a part of the axis.
 SIDES = 0.2
 # What each ablation changes: the line with the change, the line without.
@@ -93,7 +96,7 @@ def _level(ax: Axes, row: Any) -> None:
         ax.axhline(row.published, color="#999999", linestyle=dashes, linewidth=0.7, label=paper)
 
 
-def curves(data: pd.DataFrame, settings: Settings, *, reason: str, words: str = "") -> Figure:
+def curves(data: pd.DataFrame, settings: Settings, *, reason: str) -> Figure:
     """One panel a number of documents or pairs, one line a model; closed book and oracle at the sides."""
     ours = data[data["source"] == "ours"]
     if ours.empty:
@@ -103,19 +106,21 @@ def curves(data: pd.DataFrame, settings: Settings, *, reason: str, words: str = 
     sizes = sorted(set(curve["n_documents"]))
     task = curve["task"].iloc[0]
     with style():
-        single = len(sizes) == 1
-        figure, panels = (
-            _single() if single else parts.grid(len(sizes), min(3, len(sizes)), height=2.3)
-        )
+        figure, panels = _one_or_more(len(sizes))
         for ax, size in zip(panels, sizes, strict=True):
             part = curve[curve["n_documents"] == size]
             _panel(ax, part, levels, settings)
             ax.set_title(f"{size} {THINGS[task]}")
         parts.fitted_axis(panels[0], data)
         parts.outer_labels(panels, POSITION[task], "Accuracy")
-        parts.legend(figure, panels, beside=single)
-        parts.footnote(figure, f"{words}{_below(data)}")
+        parts.legend(figure, panels, beside=len(sizes) == 1)
+        parts.footnote(figure, _below(data))
     return figure
+
+
+def _one_or_more(n: int) -> tuple[Figure, list[Axes]]:
+    """A figure of `n` panels, at most three in a row."""
+    return _single() if n == 1 else parts.grid(n, min(3, n), height=2.3)
 
 
 def _single() -> tuple[Figure, list[Axes]]:
@@ -164,7 +169,7 @@ def figure6(data: pd.DataFrame, settings: Settings) -> Figure:
         parts.fitted_axis(panels[0], data)
         parts.outer_labels(panels, "Documents in the prompt", "Accuracy, mean of all positions")
         parts.legend(figure, panels, beside=True)
-        paper = parts.if_published(data, "means of the numbers in the paper's Tables 5 to 7")
+        paper = parts.if_published(data, f"means of the numbers in {_origin(data)}")
         parts.footnote(figure, f"{parts.counted(ours)} {parts.INTERVALS}{paper}")
     return figure
 
@@ -265,9 +270,43 @@ def ablation(variant: str, data: pd.DataFrame, settings: Settings, *, reason: st
 
 
 def figure18(data: pd.DataFrame, settings: Settings) -> Figure:
-    """`curves`, with the number of shared questions."""
-    words = "Only questions that all models of a panel answered at every position. "
-    return curves(data, settings, reason=NO_DOCUMENTS, words=words)
+    """One panel a number of documents, one line a model; below, what is shared and who is left out."""
+    if data.empty:
+        return parts.nothing(NO_DOCUMENTS)
+    sizes = sorted(set(data["n_documents"]))
+    drawn = data[data["absent"] == ""]
+    with style():
+        figure, panels = _one_or_more(len(sizes))
+        for ax, size in zip(panels, sizes, strict=True):
+            part = drawn[drawn["n_documents"] == size]
+            here = data[data["n_documents"] == size]
+            if len(part):
+                _panel(ax, part, drawn.iloc[:0], settings)
+            else:
+                nothing = (here["absent"] == figure_data.NOTHING_SHARED).any()
+                _words(ax, NOTHING_SHARED if nothing else NOBODY)
+            ax.set_title(f"{size} documents")
+        parts.fitted_axis(panels[0], drawn)
+        parts.outer_labels(panels, POSITION[QA], "Accuracy")
+        parts.legend(figure, panels, beside=len(sizes) == 1)
+        counted = f"{parts.counted(drawn)} {parts.INTERVALS} " if len(drawn) else ""
+        parts.footnote(figure, counted + _shared(data))
+    return figure
+
+
+def _shared(data: pd.DataFrame) -> str:
+    """How many questions the models of each panel share, and which models are left out of it."""
+    counts, out = [], []
+    for size, part in data.groupby("n_documents"):
+        counts.append(f"{part['n_questions'].max():,} ({size} documents)")
+        few = part[~part["absent"].isin(["", figure_data.NOTHING_SHARED])]
+        if len(few):
+            out.append(f"{', '.join(few['model'])} ({size} documents)")
+    words = f"Questions that all models of a panel answered at every position: {', '.join(counts)}."
+    if out:
+        less = f"less than {figure_data.LEAST_ANSWERED:.0%} of the prompts"
+        words += f" Left out, having answered {less}: {'; '.join(out)}."
+    return words
 
 
 def languages(data: pd.DataFrame, settings: Settings) -> Figure:
@@ -378,8 +417,9 @@ def _below(data: pd.DataFrame) -> str:
 
 
 def _origin(data: pd.DataFrame) -> str:
-    """Where the paper prints the numbers of a figure."""
-    printed = data[data["published"].notna()]
+    """Where the published numbers of a figure are printed."""
+    both = data[data["published"].notna()]
+    printed = both[both["published_source"] == "paper"]
     asked = set(printed.loc[printed["task"] == QA, "n_documents"])
     tables = [1] if printed["task"].isin(list(LEVELS)).any() else []
     tables += sorted(int(QA_TABLES[size].removeprefix("table")) for size in asked)
@@ -390,6 +430,9 @@ def _origin(data: pd.DataFrame) -> str:
         found.append(f"the paper's {listed}")
     if (printed["task"] == PAIRS).any():
         found.append("a number in its section 5.2" if tables else "the paper's section 5.2")
+    released = dict.fromkeys(both.loc[both["published_source"] == "repository", "model"])
+    if released:
+        found.append(f"the released code's EXPERIMENTS.md ({', '.join(released)})")
     return " and ".join(found)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from needlework.benchmarks.contract import Result, Search
 from needlework.config import check_named
 from needlework.corpora.languages import CORPUS_LANGUAGES
+from needlework.decoding import decoding
 from needlework.errors import UserError
 
 NAME = "lost_in_the_middle"
@@ -244,7 +245,8 @@ def searches(chosen: Mapping[str, Any]) -> list[str]:
 
 def search(own: Mapping[str, Any], lang: str) -> Search:
     """The search of distractors in a language: questions, answers and passages are all in it."""
-    return Search(own["needles"], lang, HAYSTACKS[own["needles"]], lang, [lang], ["semantic"])
+    haystack = HAYSTACKS[own["needles"]]
+    return Search(own["needles"], lang, haystack, lang, [lang], ["semantic"], "subspan_screen")
 
 
 def documents(own: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -307,7 +309,7 @@ def result_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "models": run["models"],
         "published": {m: e["published"] for m, e in entries.items() if e["published"]},
-        "claimed_length": {m: e["context"] for m, e in entries.items()},
+        "decoding": {m: decoding(e) for m, e in entries.items()},
         **own["comparisons"],
         "tokenizers": list(dict.fromkeys(tokenizers)),
         # The paper's token counts of GPT-3.5-Turbo are those of its encoding (appendix F).
@@ -318,7 +320,7 @@ def result_settings(config: Mapping[str, Any]) -> dict[str, Any]:
         },
         "setup": {
             "corpus": own["needles"],
-            **{key: own[key] for key in ("source", "questions", "examples", "gold_without_answer")},
+            **{key: own[key] for key in ("source", "gold_without_answer")},
         },
     }
 

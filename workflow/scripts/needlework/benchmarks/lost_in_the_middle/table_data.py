@@ -12,8 +12,13 @@ from typing import TYPE_CHECKING
 from needlework import cells
 from needlework import published as publications
 from needlework.benchmarks.lost_in_the_middle import factors
-from needlework.benchmarks.lost_in_the_middle.factors import ENGLISH, QA_TABLES, Settings
-from needlework.cells import COMPARISON, MEASURES
+from needlework.benchmarks.lost_in_the_middle.factors import (
+    COMPARISON,
+    ENGLISH,
+    QA_TABLES,
+    Settings,
+)
+from needlework.cells import MEASURES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,17 +67,17 @@ def _accuracy(
                 if mine.empty:
                     continue
                 cell = cells.measure(mine)
-                number = publications.lookup(published, table, name, column)
-                obstacle = factors.obstacle(settings, lang)
+                number = factors.number(published, table, name, column)
+                obstacle = factors.obstacle(settings, model, lang)
                 rows.append(
                     {"lang": lang, "model": model, "source": "ours", "column": column}
                     | cell
-                    | cells.compared(cell, number, obstacle)
+                    | factors.compared(cell, number, obstacle)
                 )
-    for name in cells.not_run(published, table, settings, scores):
+    for name in factors.not_run(published, table, settings, scores):
         rows += [
             {"lang": ENGLISH, "model": name, "column": column, **number}
-            for column, number in cells.printed(published, table, name)
+            for column, number in factors.printed(published, table, name)
         ]
     return cells.frame(rows, ["lang", "model", "source", "column", *MEASURES, *COMPARISON])
 
@@ -125,7 +130,11 @@ def _tokens(
                     publications.lookup(published, table, row, f"{column}/{name}")
                     for name in STATISTICS
                 ]
-                obstacle = None if keys == "uuid" else factors.obstacle(settings, lang)
+                obstacle = (
+                    factors.drawn_pairs(settings)
+                    if keys == "uuid"
+                    else factors.obstacle(settings, lang=lang)
+                )
                 rows.append(
                     {"tokenizer": tokenizer, "source": "ours", "lang": lang, "keys": keys}
                     | {"column": column, "n": len(each), "n_prompts": len(prompts)}

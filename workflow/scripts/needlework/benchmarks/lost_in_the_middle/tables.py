@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HEADS = {"closed_book": "Closed-Book", "oracle": "Oracle"}
+# An inference: the closed-book prompts have 15.3 tokens without one (docs/fidelity.md).
+CHAT_FORMATS = (
+    "The paper's counts of MPT-30B and LongChat-13B (16K) seem to include these models' chat formats: "
+    "nothing of ours can be compared with them."
+)
 
 
 def accuracy(label: str, heading: str, table: pd.DataFrame, title: str) -> str:
@@ -48,7 +53,7 @@ def accuracy(label: str, heading: str, table: pd.DataFrame, title: str) -> str:
         columns="l" + "c" * len(columns),
         caption=f"{latex.escape(title)}.",
         label=f"tab:lost-in-the-middle-{label}",
-        note=r"Accuracy in \%. " + tabular.LEGEND + tabular.missing(ours),
+        note=r"Accuracy in \%. " + tabular.LEGEND + _released(table) + tabular.missing(ours),
         wide=True,
     )
 
@@ -92,9 +97,16 @@ def tokens(label: str, heading: str, table: pd.DataFrame, title: str) -> str:
         label=f"tab:lost-in-the-middle-{label}",
         note=f"Tokens of the prompts, without a chat template; {tabular.counted(ours).rstrip(' .')}, over "
         "examples. In italics: the paper's numbers, and whether ours are equal to their last digit ($=$), "
-        r"or not ($\neq$), or that this cannot be told ($?$; the CSV says why).",
+        r"or not ($\neq$), or that this cannot be told ($?$; the CSV says why). " + CHAT_FORMATS,
         wide=True,
     )
+
+
+def _released(table: pd.DataFrame) -> str:
+    """A sentence on the models whose published numbers are not the paper's, or ""."""
+    names = dict.fromkeys(table.loc[table["published_source"] == "repository", "model"])
+    listed = ", ".join(latex.escape(str(name)) for name in names)
+    return f" Those of {listed} are of the released code's EXPERIMENTS.md." if names else ""
 
 
 def _lost(row: Row | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,8 @@ from needlework.progress import progress
 from needlework.records import instance_id, instances_schema
 from needlework.tokenizers import Tokenizer
 
+logger = logging.getLogger(__name__)
+
 SCHEMA = instances_schema(FACTORS)
 
 Tables = Mapping[str, Mapping[str, pa.Table]]
@@ -30,7 +33,8 @@ def build(
 
     `chosen` is what `plan.settings` gives; `tables` holds the corpora "books", "nouns", "words" and
     "prompts", each by language; `templates` are none: the prompts are data. The counts:
-    `ambiguous_nouns`, rows of the list of nouns that can be no key in this pair of languages.
+    `ambiguous_nouns`, rows of the list of nouns that can be no key in this pair of languages; the log
+    names them.
     """
     builder = _Builder(chosen, tables, tokenizer)
     n = len(variants(chosen)) * len(chosen["lengths"]) * chosen["examples"]
@@ -62,7 +66,9 @@ class _Builder:
             )
             keys = nouns(tables["nouns"], instruction, context)
             self._niah = NeedleTasks(chosen, prompt, haystack, keys, tokenizer)
-            self.counts["ambiguous_nouns"] = tables["nouns"][context].num_rows - len(keys.context)
+            self.counts["ambiguous_nouns"] = len(keys.left_out)
+            if keys.left_out:
+                logger.info("nouns that are no keys, rows from 0: %s", "; ".join(keys.left_out))
         if tasks - set(NEEDLES):
             words = tables["words"][context]["word"].to_pylist()
             self._cwe = WordTasks(chosen, WordPrompt(prompts[instruction]), words, tokenizer)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from needlework.benchmarks.oneruler.fitting import fit
 from needlework.benchmarks.oneruler.plan import COMMON_WORDS, NAME, Frequencies, frequencies
-from needlework.benchmarks.oneruler.templates import SPARE_TOKENS, Example, WordPrompt
+from needlework.benchmarks.oneruler.templates import SPARE_TOKENS, Example, WordPrompt, corpus_file
 from needlework.errors import UserError
 from needlework.prompt import Span, literal
 from needlework.records import DOCUMENTS
@@ -50,8 +50,9 @@ class WordTasks:
         self._words = vocabulary(words)
         if len(self._words) <= COMMON_WORDS:
             raise UserError(
-                f"{chosen['data']}_words, language {chosen['context_lang']!r}: the dictionary has "
-                f"{len(self._words)} nouns, adjectives and verbs, but {COMMON_WORDS + 1} are needed."
+                f"{corpus_file(chosen['data'], 'words', chosen['context_lang'])}: the dictionary has "
+                f"{len(self._words)} different nouns, adjectives and verbs (words that differ only in case "
+                f"or width are one), but {COMMON_WORDS + 1} are needed: add words to it."
             )
         self._pieces, self._around_answer = prompt.pieces, prompt.around_answer
         self._lists = len(self._pieces) - 1

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from needlework import cells, stats
 from needlework import published as publications
+from needlework.decoding import GREEDY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,6 +83,11 @@ PAPER_MODELS = (
     "Qwen 2.5 7B",
 )
 PAPER_SETUP = {"data": "oneruler", "multiquery_needles": 2, "metric": "released"}
+PAPER_LENGTHS = (8_000, 32_000, 64_000, 128_000)
+# Appendix B.1: greedy, but for the models named here.
+PAPER_DECODING = {"o3-mini-high": "the endpoint's own"}
+# Appendix D: Figure 24 is of texts of so many tokens of this encoding.
+PAPER_TEXT = ("cl100k_base", 128_000)
 
 # What every cell says beside its labels: the mean and its certainty as the paper counts, how many
 # answers were dropped for that, the share of right answers among all prompts, and how many prompts
@@ -94,14 +100,17 @@ class Settings(cells.Settings, total=False):
 
     metric: "strict" or "released", whose values the figures show. equal_text: pairs of models, one
     with prompts measured in its own tokenizer, the other the same with prompts measured in a common
-    one. backends: how each model is run. reasoning: models that reason. wikipedia_articles: by
-    language, beside those of Table 2.
+    one. backends: how each model is run. reasoning: models that reason. text_tokenizer: the tokenizer
+    in which the texts that all tokenizers count are measured. encodings: tokenizer to its encoding,
+    for those of OpenAI. wikipedia_articles: by language, beside those of Table 2.
     """
 
     metric: str
     equal_text: Sequence[Sequence[str]]
     backends: Mapping[str, str]
     reasoning: Sequence[str]
+    text_tokenizer: str
+    encodings: Mapping[str, str]
     wikipedia_articles: Mapping[str, int]
 
 
@@ -195,7 +204,10 @@ class _Answers:
 
 
 def difference(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
-    """second - first of two cells, with Newcombe's interval from the intervals of both."""
+    """second - first of two cells, with Newcombe's interval from the intervals of both.
+
+    The interval is of `value`; `value_all` is the difference over all prompts.
+    """
     a, b = first, second
     ends = {}
     for kind in ("", "_clustered"):
@@ -208,6 +220,7 @@ def difference(first: Mapping[str, float], second: Mapping[str, float]) -> dict[
         "value": b["value"] - a["value"],
         "se": float(np.hypot(a["se"], b["se"])),
         **ends,
+        "value_all": b["value_all"] - a["value_all"],
         **{name: a[name] + b[name] for name in MEASURES if name.startswith("n")},
         "n_questions": max(a["n_questions"], b["n_questions"]),
     }
@@ -278,22 +291,38 @@ def obstacle(
     tasks: Iterable[str] = NIAH,
     all_models: bool = False,
     lengths: Iterable[int] = (),
+    languages: Iterable[str] = (),
 ) -> str | None:
     """Why a mean of these scores answers another question than the paper's, or None.
 
-    The paper's mean is over `tasks`, with `all_models` over all its models, and over `lengths` where
-    any are named.
+    The paper's mean is over `tasks`, with `all_models` over all its models, and over `lengths` and
+    `languages` of contexts where any are named: of each model all of them.
     """
     setup = {**settings.get("setup", {}), "metric": str(scores["metric"].iloc[0])}
-    reasons = cells.differences(setup, PAPER_SETUP)
-    if set(scores["task"]) != set(tasks):
-        reasons.append("other tasks")
+    reasons = cells.differences(setup, PAPER_SETUP) + _other_decoding(scores, settings)
+    parts = [part for _, part in scores.groupby("model", sort=False)]
+    for column, what, wanted in (
+        ("task", "tasks", set(tasks)),
+        ("length", "lengths", set(lengths)),
+        ("context_lang", "languages", set(languages)),
+    ):
+        if wanted and any(set(part[column]) != wanted for part in parts):
+            reasons.append(f"other {what}")
     if not scores.loc[scores["task"].isin(list(NIAH)), "none_option"].astype(bool).all():
         reasons.append("without the sentence that allows the answer none")
-    if lengths and set(scores["length"]) != set(lengths):
-        reasons.append("other lengths")
     if all_models:
         names = settings.get("published", {})
         if {names.get(model) for model in set(scores["model"])} != set(PAPER_MODELS):
             reasons.append("other models")
     return "; ".join(reasons) or None
+
+
+def _other_decoding(scores: pd.DataFrame, settings: Settings) -> list[str]:
+    """How those of the paper's models that have scores decode, where it is not as in the paper."""
+    names, used = settings.get("published", {}), settings.get("decoding", {})
+    reasons: list[str] = []
+    for model in cells.models(settings, scores):
+        if model in names and model in used:
+            paper = PAPER_DECODING.get(names[model], GREEDY)
+            reasons += cells.differences({"decoding": used[model]}, {"decoding": paper})
+    return list(dict.fromkeys(reasons))

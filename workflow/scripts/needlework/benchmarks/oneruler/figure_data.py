@@ -13,6 +13,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from needlework import cells, stats
+from needlework import published as publications
 from needlework.benchmarks.oneruler import factors
 from needlework.benchmarks.oneruler.factors import CWE, MEASURES, NIAH, TASKS, Settings
 
@@ -41,6 +42,7 @@ def figure1a(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
 
     single = factors.chosen(scores, settings, ["niah_single"])
     known = [lang for lang in set(single["context_lang"]) if factors.articles(lang, settings)]
+    single = single[single["context_lang"].isin(known)]
     langs = factors.languages(known, settings)
     size = min(ENDS, len(langs) // 2)
     ends = {"top": langs[:size], "bottom": langs[len(langs) - size :]} if size else {}
@@ -56,9 +58,9 @@ def figure1a(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
         if ends:
             number = factors.mean_number(published, settings, "figure1a", "gap", str(length))
             cell = factors.difference(measured["bottom"], measured["top"])
-            why = factors.obstacle(here, settings, tasks=["niah_single"], all_models=True)
-            if size < ENDS or set(known) != set(factors.ARTICLES):
-                why = "; ".join(filter(None, [why, "other languages"]))
+            why = factors.obstacle(
+                here, settings, tasks=["niah_single"], all_models=True, languages=factors.ARTICLES
+            )
             labels = {"group": "gap", "languages": "", "length": length}
             rows.append(labels | cell | cells.compared(cell, number, why))
     columns = ["group", "languages", "length", *MEASURES, *cells.COMPARISON]
@@ -66,9 +68,10 @@ def figure1a(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
 
 
 def figure1b(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """S-NIAH by model and length with and without the sentence that allows "none", and the drop.
+    """S-NIAH with and without the sentence that allows "none", and the drop, by model and length.
 
-    `prompt` is "with", "without" or "drop"; the languages are those that have both.
+    `prompt` is "with", "without" or "drop"; the languages are those that have both, each by itself and
+    all together ("all").
     """
     import pandas as pd
 
@@ -76,26 +79,30 @@ def figure1b(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
     offered = both["none_option"].astype(bool)
     langs = set(both.loc[offered, "context_lang"]) & set(both.loc[~offered, "context_lang"])
     both = both[both["context_lang"].isin(langs)]
+    names = settings.get("published", {})
+    by = ["model", "context_lang", "length"]
     rows = []
-    for (model, length), part in both.groupby(["model", "length"], sort=False):
-        offered = part["none_option"].astype(bool)
-        if offered.all() or not offered.any():
-            continue
-        kinds = {"with": part[offered], "without": part[~offered]}
-        measured = {kind: factors.measure(answers) for kind, answers in kinds.items()}
-        labels = {"model": model, "languages": " ".join(sorted(langs)), "length": int(length)}
-        rows += [labels | {"prompt": kind} | cell for kind, cell in measured.items()]
-        name = settings.get("published", {}).get(model, "")
-        row = f"{name}/{next(iter(langs))}" if len(langs) == 1 else ""
-        number = factors.number(published, "figure1b", row, f"drop/{length}")
-        cell = factors.difference(measured["with"], measured["without"])
-        why = factors.obstacle(kinds["with"], settings, tasks=["niah_single"])
-        rows.append(labels | {"prompt": "drop"} | cell | cells.compared(cell, number, why))
-    columns = ["model", "languages", "prompt", "length", *MEASURES, *cells.COMPARISON]
-    order = {"prompt": ["with", "without", "drop"]}
-    return cells.ordered(
-        pd.DataFrame(rows, columns=columns), settings, "prompt", "length", order=order
-    )
+    for view in (both.assign(context_lang="all"), both):
+        for (model, lang, length), part in view.groupby(by, sort=False):
+            offered = part["none_option"].astype(bool)
+            if offered.all() or not offered.any():
+                continue
+            kinds = {"with": part[offered], "without": part[~offered]}
+            measured = {kind: factors.measure(answers) for kind, answers in kinds.items()}
+            labels = {"model": model, "context_lang": lang, "length": int(length)}
+            rows += [labels | {"prompt": kind} | cell for kind, cell in measured.items()]
+            row = f"{names.get(model, '')}/{lang}"
+            number = factors.number(published, "figure1b", row, f"drop/{length}")
+            cell = factors.difference(measured["with"], measured["without"])
+            why = factors.obstacle(kinds["with"], settings, tasks=["niah_single"])
+            rows.append(labels | {"prompt": "drop"} | cell | cells.compared(cell, number, why))
+    columns = ["model", "context_lang", "prompt", "length", *MEASURES, *cells.COMPARISON]
+    order = {
+        "context_lang": ["all", *factors.languages(langs, settings)],
+        "prompt": ["with", "without", "drop"],
+    }
+    data = pd.DataFrame(rows, columns=columns)
+    return cells.ordered(data, settings, "context_lang", "prompt", "length", order=order)
 
 
 def figure3(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -144,7 +151,7 @@ def figure5(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -
         number = factors.mean_number(published, settings, "figure5", row, cell["task"])
         part = rows[(rows["task"] == cell["task"]) & (rows["group"] == cell["group"])]
         why = factors.obstacle(
-            part, settings, tasks=[cell["task"]], all_models=True, lengths=_PAPER_LENGTHS
+            part, settings, tasks=[cell["task"]], all_models=True, lengths=factors.PAPER_LENGTHS
         )
         compared.append(cells.compared(cell, number, why))
     data = data.assign(**{name: [row[name] for row in compared] for name in cells.COMPARISON})
@@ -267,6 +274,8 @@ def figure24(counts: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
     """How many tokens the longest text of each language is in every tokenizer (`n_tokens`).
 
     `counts` has the same prompts in several tokenizers; those of NIAH are taken where there are any.
+    `length` is their length in the tokenizer `measured_in`. The interval is over prompts. The paper's
+    numbers stand beside texts of its length, data and measuring tokenizer alone.
     """
     import pandas as pd
 
@@ -274,24 +283,47 @@ def figure24(counts: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
     needles = same[same["task"].isin(list(NIAH))]
     same = needles if len(needles) else same
     same = same[same["length"] == same["length"].max()]
+    encodings = settings.get("encodings", {})
+    measured_in = settings.get("text_tokenizer", "")
     rows = []
     for (lang, tokenizer), part in same.groupby(["context_lang", "tokenizer"], sort=False):
-        number = factors.number(published, "figure24", lang, tokenizer)
+        length, n_tokens = int(part["length"].iloc[0]), float(part["n_tokens"].mean())
+        seed = ("oneruler", "n_tokens", lang, tokenizer)
+        low, high = stats.bootstrap_interval(
+            part["n_tokens"], part["example_id"], seed=seed, draws=1000
+        )
+        number = factors.number(published, "figure24", lang, encodings.get(tokenizer, ""))
+        why = _other_text(length, settings)
+        value = None if number is None else number.value
         rows.append(
-            {"context_lang": lang, "tokenizer": tokenizer, "length": int(part["length"].iloc[0])}
-            | {"n_tokens": float(part["n_tokens"].mean()), "n": len(part)}
+            {"context_lang": lang, "tokenizer": tokenizer}
+            | {"measured_in": measured_in, "length": length}
+            | {"n_tokens": n_tokens, "n": len(part)}
             | {"n_exhausted": int(part["exhausted"].sum())}
-            | {"published": None if number is None else number.value}
+            | {"ci_low_clustered": low, "ci_high_clustered": high}
+            | {"published": None if why else value}
+            | {"comparison": publications.compare(n_tokens, low, high, value, why)}
         )
     columns = [
-        *("context_lang", "tokenizer", "length", "n_tokens", "n", "n_exhausted", "published"),
+        *("context_lang", "tokenizer", "measured_in", "length", "n_tokens", "n", "n_exhausted"),
+        *("ci_low_clustered", "ci_high_clustered", "published", "comparison"),
     ]
     data = pd.DataFrame(rows, columns=columns)
     langs = factors.languages(data["context_lang"], settings)
     return _sorted(data, context_lang=langs, tokenizer=None)
 
 
-_PAPER_LENGTHS = (8000, 32000, 64000, 128000)
+def _other_text(length: int, settings: Settings) -> str | None:
+    """Why texts of this length are not those of the paper's Figure 24, or None."""
+    encoding, tokens = factors.PAPER_TEXT
+    measured = settings.get("text_tokenizer", "")
+    ours = {
+        "data": settings.get("setup", {}).get("data"),
+        "length": length,
+        "measuring tokenizer": settings.get("encodings", {}).get(measured, measured),
+    }
+    paper = {"data": factors.PAPER_SETUP["data"], "length": tokens, "measuring tokenizer": encoding}
+    return "; ".join(cells.differences(ours, paper)) or None
 
 
 def _heatmap(

@@ -5,13 +5,11 @@ A model has the same colour and marker in every figure. Bars are intervals over 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from needlework.benchmarks.oneruler import factors, figure_data
+from needlework.benchmarks.oneruler import bars, figure_data, heatmap, marks
 from needlework.benchmarks.oneruler.factors import CWE, GROUPS, TASKS, Settings, length_label
-from needlework.benchmarks.oneruler.figure_data import ERRORS
+from needlework.benchmarks.oneruler.marks import GROUP_COLOURS
 from needlework.figures import panels as parts
 from needlework.figures.panels import Plot
 from needlework.figures.style import (
@@ -27,15 +25,7 @@ from needlework.figures.style import (
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-GROUP_COLOURS = dict(zip(GROUPS, ("#0072B2", "#56B4E9", "#D55E00", "#999999"), strict=True))
-ERROR_COLOURS = dict(
-    zip(ERRORS, ("#D55E00", "#0072B2", "#56B4E9", "#CC79A7", "#bbbbbb", "#666666"), strict=True)
-)
-# From 0 to 1; most accuracies are high, so most colours are for these (`_shade`).
-HEAT = ("#fbfaf7", "#dfe6ee", "#a9c1d9", "#6a86b8", "#5a4a94", "#331a4f")
 
 
 def figure1a(data: pd.DataFrame, settings: Settings) -> Figure:
@@ -57,23 +47,27 @@ def figure1a(data: pd.DataFrame, settings: Settings) -> Figure:
         ax.fill_between(range(len(here)), lines["bottom"], lines["top"], color="#eeeeee", zorder=0)
         for row in data[data["group"] == "gap"].to_dict("records"):
             words = f"gap {_points(row['value'])}"
-            if _given(row["published"]):
+            if marks.given(row["published"]):
                 words += f"\npaper {_points(row['published'])}"
             look = {"ha": "center", "va": "bottom", "fontsize": 5.5, "color": "#333333"}
             ax.text(here.index(row["length"]), 0.01, words, **look)
-        _length_axis(ax, here)
+        marks.length_axis(ax, here)
         parts.unit_axis(ax)
         ax.set_ylabel("S-NIAH accuracy")
-        _legend(figure, [ax], columns=1)
+        marks.legend(figure, [ax], columns=1)
         ours = data[data["group"] != "gap"]
-        parts.footnote(figure, f"All models. {_counted(ours)} {parts.INTERVALS}")
+        parts.footnote(figure, f"All models. {marks.counted(ours)} {parts.INTERVALS}")
     return figure
 
 
 def figure1b(data: pd.DataFrame, settings: Settings) -> Figure:
-    """One panel a model: with and without the sentence."""
+    """One panel a model: with and without the sentence, in English as in the paper where there is any."""
     if data.empty:
         return parts.nothing("no model answered S-NIAH both with and without the option none")
+    langs = list(dict.fromkeys(data["context_lang"]))
+    lang = "en" if "en" in langs else "all"
+    words = language_name("en") if lang == "en" else ", ".join(map(language_name, langs[1:]))
+    data = data[data["context_lang"] == lang]
     here = sorted(set(data["length"]))
     names = list(dict.fromkeys(data["model"]))
     labels = {"with": '"none" allowed', "without": '"none" not mentioned'}
@@ -86,29 +80,30 @@ def figure1b(data: pd.DataFrame, settings: Settings) -> Figure:
                 x = rows["length"].map(here.index)
                 parts.measured(ax, x, rows, colour, marker, labels[prompt])
             for row in mine[mine["published"].notna()].to_dict("records"):
-                words = f"drop at {length_label(row['length'])}: {_points(row['value'])} points"
-                words += f"\npaper: {_points(row['published'])} points"
-                ax.text(0.04, 0.05, words, transform=ax.transAxes, fontsize=6, va="bottom")
-            _length_axis(ax, here)
+                drop = f"drop at {length_label(row['length'])}: {_points(row['value'])} points"
+                drop += f"\npaper: {_points(row['published'])} points"
+                ax.text(0.04, 0.05, drop, transform=ax.transAxes, fontsize=6, va="bottom")
+            marks.length_axis(ax, here)
             parts.unit_axis(ax)
             ax.set_title(parts.fitting(model, 1.6))
         parts.outer_labels(panels, "Context length", "S-NIAH accuracy")
         parts.legend(figure, panels)
-        langs = ", ".join(map(language_name, data["languages"].iloc[0].split()))
         lines = data[data["prompt"] != "drop"]
-        parts.footnote(figure, f"{langs}. {_counted(lines)} {parts.INTERVALS}")
+        parts.footnote(figure, f"{words}. {marks.counted(lines)} {parts.INTERVALS}")
     return figure
 
 
 def figure3(data: pd.DataFrame, settings: Settings) -> Figure:
     """One panel a model: languages down, lengths across, accuracy in percent."""
-    return _heatmap(data, settings, "no model answered needle tasks", "Mean of all NIAH tasks.")
+    return heatmap.draw(data, settings, "no model answered needle tasks", "Mean of all NIAH tasks.")
 
 
 def figure25(data: pd.DataFrame, settings: Settings) -> Figure:
     """Figure 3 of the models that read the same text."""
     words = "Mean of all NIAH tasks; every model reads the same text."
-    return _heatmap(data, settings, "no pair of models is named in comparisons.equal_text", words)
+    return heatmap.draw(
+        data, settings, "no pair of models is named in comparisons.equal_text", words
+    )
 
 
 def figure4a(data: pd.DataFrame, settings: Settings) -> Figure:
@@ -119,12 +114,12 @@ def figure4a(data: pd.DataFrame, settings: Settings) -> Figure:
     with style():
         figure = parts.figure_of(max(COLUMN, min(PAGE, 0.9 * len(names) + 0.8)), 2.5)
         ax = figure.subplots()
-        _grouped_bars(ax, data, "model", names)
+        bars.grouped_bars(ax, data, "model", names)
         ax.set_xticks(range(len(names)), [parts.fitting(name, 0.8) for name in names])
         ax.set_ylabel("NIAH accuracy, long contexts")
         parts.unit_axis(ax)
-        _legend(figure, [ax], columns=4 if len(names) > 4 else 2)
-        parts.footnote(figure, f"{_counted(data)} {parts.INTERVALS}")
+        marks.legend(figure, [ax], columns=4 if len(names) > 4 else 2)
+        parts.footnote(figure, f"{marks.counted(data)} {parts.INTERVALS}")
     return figure
 
 
@@ -137,19 +132,19 @@ def figure4b(data: pd.DataFrame, settings: Settings) -> Figure:
         ax = figure.subplots()
         y = range(len(data))
         colours = [GROUP_COLOURS[group] for group in data["group"]]
-        ax.barh(y, data["value"], color=colours, height=0.72, xerr=_errors(data), ecolor="#333333",
+        ax.barh(y, data["value"], color=colours, height=0.72, xerr=bars.reach(data), ecolor="#333333",
                 error_kw={"elinewidth": 0.6, "capsize": 1.2})  # fmt: skip
         for group in GROUPS:
             if (data["group"] == group).any():
                 ax.bar(0, 0, color=GROUP_COLOURS[group], label=GROUPS[group])
-        _paper_points(ax, data["published"], list(y), horizontal=True)
+        bars.paper_points(ax, data["published"], list(y), horizontal=True)
         ax.set_yticks(y, [language_name(lang) for lang in data["context_lang"]])
         ax.set_ylim(len(data) - 0.4, -0.6)
         ax.grid(visible=False, axis="y")
         ax.set_xlim(0, 1.02)
         ax.set_xlabel("NIAH accuracy, long contexts")
-        _legend(figure, [ax], columns=1 if len(data) < 8 else 2)
-        parts.footnote(figure, f"All models. {_counted(data)} {parts.INTERVALS}")
+        marks.legend(figure, [ax], columns=1 if len(data) < 8 else 2)
+        parts.footnote(figure, f"All models. {marks.counted(data)} {parts.INTERVALS}")
     return figure
 
 
@@ -161,13 +156,13 @@ def figure5(data: pd.DataFrame, settings: Settings) -> Figure:
     with style():
         figure = parts.figure_of(max(COLUMN, PAGE * len(tasks) / len(TASKS)), 2.5)
         ax = figure.subplots()
-        _grouped_bars(ax, data, "task", tasks)
+        bars.grouped_bars(ax, data, "task", tasks)
         ax.set_xticks(range(len(tasks)), [TASKS[task] for task in tasks])
         ax.set_ylabel("Accuracy")
         parts.unit_axis(ax)
-        _legend(figure, [ax], columns=4 if len(tasks) > 4 else 2)
-        words = f"All models and lengths. {_counted(data)} {parts.INTERVALS}"
-        parts.footnote(figure, words + _hatched(data))
+        marks.legend(figure, [ax], columns=4 if len(tasks) > 4 else 2)
+        words = f"All models and lengths. {marks.counted(data)} {parts.INTERVALS}"
+        parts.footnote(figure, words + marks.exhausted(data, "Hatched"))
     return figure
 
 
@@ -191,13 +186,13 @@ def figure6a(data: pd.DataFrame, settings: Settings) -> Figure:
                 parts.measured(ax, x, rows, colour, marker, label)
                 if rows["published"].notna().any():
                     parts.printed(ax, x, rows["published"], colour, marker, label)
-            _length_axis(ax, here)
+            marks.length_axis(ax, here)
             parts.unit_axis(ax)
             ax.set_title(f"{language_name(context)} context")
         parts.outer_labels(panels, "Context length", "NIAH accuracy")
         parts.legend(figure, panels)
         paper = parts.if_published(data, "the text of the paper, mean of its models")
-        parts.footnote(figure, f"All models. {_counted(data)} {parts.INTERVALS}{paper}")
+        parts.footnote(figure, f"All models. {marks.counted(data)} {parts.INTERVALS}{paper}")
     return figure
 
 
@@ -209,13 +204,13 @@ def figure6b(data: pd.DataFrame, settings: Settings) -> Figure:
     with style():
         figure = parts.figure_of(COLUMN * 1.35, 0.24 * len(names) + 1.25)
         ax = figure.subplots()
-        _stacked(ax, data, "model", names, horizontal=True)
+        bars.stacked(ax, data, "model", names, horizontal=True)
         ax.set_yticks(range(len(names)), [parts.fitting(name, 1.3) for name in names])
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.set_xlim(0, 1.03 * max(0.05, data.groupby("model")["value"].sum().max()))
         ax.grid(visible=False, axis="y")
         ax.set_xlabel("Share of all S-NIAH prompts")
-        _legend(figure, [ax], columns=2)
+        marks.legend(figure, [ax], columns=2)
         parts.footnote(figure, f"n\u00a0=\u00a0{parts.spread(data['n'])} prompts a model.")
     return figure
 
@@ -229,23 +224,23 @@ def figure17(data: pd.DataFrame, settings: Settings) -> Figure:
         figure = parts.figure_of(COLUMN * 1.2, 2.9)
         ax = figure.subplots()
         parts.model_lines(ax, data, "length", settings.get("models", ()), places=here)
-        _length_axis(ax, here)
+        marks.length_axis(ax, here)
         parts.unit_axis(ax)
         ax.set_xlabel("Context length")
         ax.set_ylabel("NIAH accuracy")
         parts.legend(figure, [ax])
-        parts.footnote(figure, f"All languages. {_counted(data)} {parts.INTERVALS}")
+        parts.footnote(figure, f"All languages. {marks.counted(data)} {parts.INTERVALS}")
     return figure
 
 
 def figure18(data: pd.DataFrame, settings: Settings) -> Figure:
     """One panel a model, one stacked bar a language: models behind endpoints."""
-    return _errors_by_language(data, "no model behind an endpoint answered S-NIAH")
+    return bars.errors_by_language(data, "no model behind an endpoint answered S-NIAH")
 
 
 def figure19(data: pd.DataFrame, settings: Settings) -> Figure:
     """Figure 18 of the other models."""
-    return _errors_by_language(data, "no model but those behind endpoints answered S-NIAH")
+    return bars.errors_by_language(data, "no model but those behind endpoints answered S-NIAH")
 
 
 def figure20(data: pd.DataFrame, settings: Settings) -> Figure:
@@ -262,13 +257,13 @@ def figure20(data: pd.DataFrame, settings: Settings) -> Figure:
                 if len(rows):
                     x = rows["length"].map(here.index)
                     parts.measured(ax, x, rows, colour, marker, f"{answer} answers")
-            _length_axis(ax, here)
+            marks.length_axis(ax, here)
             ax.set_title(parts.fitting(model, 2))
             ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         panels[0].set_ylim(bottom=0)
         parts.outer_labels(panels, "Context length", "Reasoning tokens, mean")
         parts.legend(figure, panels)
-        parts.footnote(figure, f"NIAH tasks. {_counted(data)} {parts.INTERVALS}")
+        parts.footnote(figure, f"NIAH tasks. {marks.counted(data)} {parts.INTERVALS}")
     return figure
 
 
@@ -285,16 +280,16 @@ def figure21(data: pd.DataFrame, settings: Settings) -> Figure:
             for i, task in enumerate(tasks):
                 rows = data[(data["model"] == model) & (data["task"] == task)]
                 x = rows["length"].map(here.index) + (i - (len(tasks) - 1) / 2) * 0.38
-                bars = ax.bar(x, rows["n_cut"], width=0.36, color=COLOURS[i], label=CWE[task])
-                ax.bar_label(bars, [f"{n:,}" for n in rows["n_cut"]], fontsize=5, padding=1)
-                _mark_bars(bars, rows["n_exhausted"])
-            _length_axis(ax, here)
+                drawn = ax.bar(x, rows["n_cut"], width=0.36, color=COLOURS[i], label=CWE[task])
+                ax.bar_label(drawn, [f"{n:,}" for n in rows["n_cut"]], fontsize=5, padding=1)
+                bars.mark_bars(drawn, rows["n_exhausted"])
+            marks.length_axis(ax, here)
             ax.set_title(parts.fitting(model, 1.6))
         panels[0].set_ylim(0, max(1, 1.12 * data["n_cut"].max()))
         parts.outer_labels(panels, "Context length", "Answers cut by the limit")
         parts.legend(figure, panels)
         words = f"Of n\u00a0=\u00a0{parts.spread(data['n_all'])} answers a bar."
-        parts.footnote(figure, words + _hatched(data))
+        parts.footnote(figure, words + marks.exhausted(data, "Hatched"))
     return figure
 
 
@@ -313,14 +308,14 @@ def figure22(data: pd.DataFrame, settings: Settings) -> Figure:
             for i, (model, (colour, marker)) in enumerate(every.items()):
                 rows = part[part["model"] == model]
                 turn = parts.turn(i, len(every), len(here))
-                _hollow(ax, rows["length"].map(here.index) + turn, rows, colour, marker)
-            _length_axis(ax, here)
+                marks.hollow(ax, rows["length"].map(here.index) + turn, rows, colour, marker)
+            marks.length_axis(ax, here)
             parts.unit_axis(ax)
             ax.set_title(CWE[task])
         parts.outer_labels(panels, "Context length", "Accuracy")
         parts.legend(figure, panels)
-        words = f"All languages. {_counted(data)} {parts.INTERVALS}"
-        parts.footnote(figure, words + _exhausted(data))
+        words = f"All languages. {marks.counted(data)} {parts.INTERVALS}"
+        parts.footnote(figure, words + marks.exhausted(data))
     return figure
 
 
@@ -346,8 +341,8 @@ def figure23(data: pd.DataFrame, settings: Settings) -> Figure:
                     x = rows["length"].map(here.index) + parts.turn(k, len(groups), len(here))
                     look = GROUP_COLOURS[group], MARKERS[k]
                     parts.measured(ax, x, rows, *look, GROUPS[group])
-                    _hollow(ax, x, rows, *look)
-            _length_axis(ax, here)
+                    marks.hollow(ax, x, rows, *look)
+            marks.length_axis(ax, here)
             ax.set_ylim(-0.3, 10.3)
             ax.set_yticks(range(0, 11, 2))
             if i < len(names):
@@ -356,8 +351,8 @@ def figure23(data: pd.DataFrame, settings: Settings) -> Figure:
                 parts.row_title(ax, CWE[task])
         parts.outer_labels(panels, "Context length", "Right words of ten")
         parts.legend(figure, panels)
-        words = f"Wrong answers only. {_counted(data)} {parts.INTERVALS}"
-        parts.footnote(figure, words + _exhausted(data))
+        words = f"Wrong answers only. {marks.counted(data)} {parts.INTERVALS}"
+        parts.footnote(figure, words + marks.exhausted(data))
     return figure
 
 
@@ -391,251 +386,20 @@ def figure24(data: pd.DataFrame, settings: Settings) -> Figure:
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         ax.set_xlabel("Tokens of the same text")
         parts.legend(figure, [ax])
-        length = length_label(int(data["length"].max()))
+        length, measured_in = int(data["length"].max()), data["measured_in"].iloc[0]
         n = parts.spread(data["n"])
-        words = f"Texts of {length} tokens by the run's measure, the mean of n\u00a0=\u00a0{n}."
+        words = (
+            f"Texts of {length_label(length)} tokens of {measured_in}, room for the answer among them; "
+            f"the mean of n\u00a0=\u00a0{n}."
+        )
         paper = " Grey rings: the paper's." if data["published"].notna().any() else ""
         parts.footnote(figure, words + paper)
     return figure
 
 
-def _heatmap(data: pd.DataFrame, settings: Settings, reason: str, words: str) -> Figure:
-    """Languages down, best first; one panel a model with its lengths across; percent in the cells.
-
-    Beneath a number stands the paper's, where it gives one.
-    """
-    if data.empty:
-        return parts.nothing(reason)
-    here = sorted(set(data["length"]))
-    names = list(dict.fromkeys(data["model"]))
-    langs = list(dict.fromkeys(data["context_lang"]))
-    printed = bool(data["published"].notna().any())
-    # Inches: a cell's size, the languages' names, the space around them.
-    ncols = max(1, min(len(names), 28 // len(here)))
-    nrows = math.ceil(len(names) / ncols)
-    cell = min(0.52, max(0.27, (PAGE - 1.0) / (ncols * len(here))))
-    tall = 0.27 if printed else 0.2
-    width = max(COLUMN, 0.95 + ncols * (len(here) * cell + 0.1))
-    height = nrows * ((len(langs) + 0.35) * tall + 0.45) + 0.85
-    with style():
-        figure = parts.figure_of(width, height)
-        grid = figure.subplots(nrows, ncols, sharey=True, squeeze=False)
-        for ax in list(grid.flat)[len(names) :]:
-            ax.remove()
-        # A little space parts the mean over languages from them.
-        y = {lang: i + (0.35 if i else 0) for i, lang in enumerate(langs)}
-        for ax, model in zip(grid.flat, names, strict=False):
-            _cells(ax, data[data["model"] == model], here, y, printed)
-            ax.set_title(parts.fitting(model, len(here) * cell + 0.2), pad=14, fontweight="bold")
-        for ax in grid[:, 0]:
-            ax.set_yticks(list(y.values()), ["All languages", *map(language_name, langs[1:])])
-            for label, lang in zip(ax.get_yticklabels(), langs, strict=True):
-                group = factors.resources(lang, settings)
-                label.set_color(GROUP_COLOURS["low"] if group == "low" else "#222222")
-                label.set_fontweight("bold" if lang == "all" else "normal")
-        bar = figure.colorbar(
-            _shade(),
-            ax=list(grid.flat)[: len(names)],
-            location="bottom",
-            fraction=0.02,
-            aspect=60 if width > 5 else 35,
-            pad=0.01,
-            shrink=0.5 if width > 5 else 0.9,
-        )
-        bar.set_ticks([0, 0.5, 0.75, 0.9, 1], labels=["0", "50", "75", "90", "100%"])
-        bar.outline.set_linewidth(0.4)
-        low = any(factors.resources(lang, settings) == "low" for lang in langs[1:])
-        words += " Orange: low-resource languages." if low else ""
-        words += " Small: the paper's." if printed else ""
-        single = data[data["context_lang"] != "all"]
-        parts.footnote(figure, f"{words} {_counted(single)}{_exhausted(data, 'Dotted')}")
-    return figure
-
-
-def _cells(
-    ax: Axes, data: pd.DataFrame, here: Sequence[int], y: Mapping[str, float], printed: bool
-) -> None:
-    """The cells of one model's panel."""
-    from matplotlib.patches import Rectangle
-
-    shade = _shade()
-    for row in data.to_dict("records"):
-        left, middle = here.index(row["length"]), y[row["context_lang"]]
-        value = row["value"]
-        colour = shade.to_rgba(value) if _given(value) else (1, 1, 1, 1)
-        ax.add_patch(
-            Rectangle((left - 0.5, middle - 0.5), 1, 1, facecolor=colour, edgecolor="white", lw=0.8)
-        )
-        # Of the colour's luminance, as the eye weighs red, green and blue.
-        dark = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.58
-        ink = "white" if dark else "#222222"
-        up = 0.16 if printed else 0.0
-        number = f"{100 * value:.0f}" if _given(value) else "\u2013"
-        ax.text(left, middle - up, number, ha="center", va="center", fontsize=6.5, color=ink)
-        if _given(row["published"]):
-            ax.text(
-                left, middle + 0.27, f"{100 * row['published']:.0f}", ha="center", va="center",
-                fontsize=4.6, color=ink, alpha=0.8, style="italic",
-            )  # fmt: skip
-        if row["n_exhausted"]:
-            ax.plot(left + 0.38, middle - 0.36, ".", color=ink, markersize=2.5)
-    ax.set_xlim(-0.5, len(here) - 0.5)
-    ax.set_ylim(max(y.values()) + 0.5, -0.5)
-    ax.set_xticks(range(len(here)), [length_label(length) for length in here])
-    ax.xaxis.tick_top()
-    ax.tick_params(length=0, pad=1.5)
-    ax.grid(visible=False)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
-
-
-def _shade() -> Any:
-    """Colours of accuracies: half of them are for those above 0.75."""
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import LinearSegmentedColormap, PowerNorm
-
-    return ScalarMappable(PowerNorm(2.4, 0, 1), LinearSegmentedColormap.from_list("heat", HEAT))
-
-
-def _errors_by_language(data: pd.DataFrame, reason: str) -> Figure:
-    """One panel a model below another, one stacked bar a language."""
-    if data.empty:
-        return parts.nothing(reason)
-    names = list(dict.fromkeys(data["model"]))
-    langs = list(dict.fromkeys(data["context_lang"]))
-    with style():
-        width = min(PAGE, max(COLUMN, 0.24 * len(langs) + 0.8))
-        figure, panels = parts.grid(len(names), ncols=1, width=width, height=1.15)
-        figure.set_size_inches(width, figure.get_size_inches()[1])
-        for ax, model in zip(panels, names, strict=True):
-            _stacked(ax, data[data["model"] == model], "context_lang", langs)
-            ax.set_xticks(range(len(langs)), langs)
-            ax.set_xlim(-0.6, len(langs) - 0.4)
-            ax.set_title(model)
-            ax.grid(visible=False, axis="x")
-        highest = data.groupby(["model", "context_lang"])["value"].sum().max()
-        panels[0].set_ylim(0, min(1.0, max(0.1, 1.08 * highest)))
-        parts.outer_labels(panels, "Language, by the size of its Wikipedia", "Share of prompts")
-        _legend(figure, panels, columns=3 if width > 5 else 2)
-        n = parts.spread(data["n"])
-        parts.footnote(figure, f"S-NIAH, long contexts. n\u00a0=\u00a0{n} prompts a bar.")
-    return figure
-
-
-def _stacked(
-    ax: Axes, data: pd.DataFrame, across: str, places: Sequence[str], *, horizontal: bool = False
-) -> None:
-    """One stacked bar of errors at each of `places`; those that nobody made are in no legend."""
-    table = data.pivot_table(index=across, columns="error", values="value", observed=True)
-    table = table.reindex(places).fillna(0.0)
-    below = 0 * table.iloc[:, 0]
-    for error, label in ERRORS.items():
-        if error not in table or not table[error].any():
-            continue
-        look = {"color": ERROR_COLOURS[error], "label": label}
-        if horizontal:
-            ax.barh(range(len(places)), table[error], left=below, height=0.7, **look)
-        else:
-            ax.bar(range(len(places)), table[error], bottom=below, width=0.76, **look)
-        below = below + table[error]
-
-
-def _grouped_bars(ax: Axes, data: pd.DataFrame, across: str, places: Sequence[str]) -> None:
-    """Bars side by side at each of `places`, one for each group of languages."""
-    groups = [group for group in GROUPS if group in set(data["group"])]
-    width = 0.8 / len(groups)
-    for i, group in enumerate(groups):
-        rows = data[data["group"] == group]
-        x = rows[across].map(list(places).index) + (i - (len(groups) - 1) / 2) * width
-        bars = ax.bar(
-            x, rows["value"], width=0.92 * width, color=GROUP_COLOURS[group], label=GROUPS[group],
-            yerr=_errors(rows), ecolor="#333333", error_kw={"elinewidth": 0.6, "capsize": 1.2},
-        )  # fmt: skip
-        _mark_bars(bars, rows["n_exhausted"])
-        if "published" in rows:
-            _paper_points(ax, rows["published"], list(x))
-    ax.grid(visible=False, axis="x")
-
-
-def _errors(rows: pd.DataFrame) -> list[Any]:
-    """How far intervals over questions reach below and above the values."""
-    low, high = rows["ci_low_clustered"], rows["ci_high_clustered"]
-    return [(rows["value"] - low).clip(lower=0), (high - rows["value"]).clip(lower=0)]
-
-
-def _paper_points(
-    ax: Axes, values: Any, places: Sequence[float], *, horizontal: bool = False
-) -> None:
-    """The paper's numbers beside bars: hollow diamonds, one entry of the legend."""
-    label = "the paper's" if not ax.get_legend_handles_labels()[1].count("the paper's") else None
-    found = [(place, float(v)) for place, v in zip(places, values, strict=True) if _given(v)]
-    if found:
-        x, y = zip(*found, strict=True)
-        ax.plot(
-            *((y, x) if horizontal else (x, y)), "D", color="#333333", markerfacecolor="white",
-            markersize=4, markeredgewidth=0.9, label=label, zorder=5,
-        )  # fmt: skip
-
-
-def _hollow(ax: Axes, x: Any, rows: pd.DataFrame, colour: str, marker: str) -> None:
-    """White markers where prompts ended before their length."""
-    short = rows["n_exhausted"] > 0
-    if short.any():
-        ax.plot(
-            x[short], rows.loc[short, "value"], marker, color=colour, markerfacecolor="white",
-            markersize=3.6, markeredgewidth=0.9, zorder=4,
-        )  # fmt: skip
-
-
-def _mark_bars(bars: Any, exhausted: Any) -> None:
-    """Hatched bars where prompts ended before their length."""
-    for bar, short in zip(bars, exhausted, strict=True):
-        if short:
-            bar.set(hatch="////", edgecolor="white", linewidth=0)
-
-
-def _exhausted(data: pd.DataFrame, how: str = "Hollow") -> str:
-    if not data["n_exhausted"].any():
-        return ""
-    return f" {how}: some prompts are shorter than the length, as the vocabulary ran out before it."
-
-
-def _hatched(data: pd.DataFrame) -> str:
-    return _exhausted(data, "Hatched")
-
-
-def _counted(data: pd.DataFrame) -> str:
-    """How many answers are behind a point, how many are missing, and how many are none."""
-    words = parts.counted(data)
-    out = int(data["n_dropped"].sum()) if "n_dropped" in data else 0
-    return words + (
-        f" {out:,} answers that the limit cut before any text are left out." if out else ""
-    )
-
-
-def _length_axis(ax: Axes, here: Sequence[int]) -> None:
-    ax.set_xticks(range(len(here)), [length_label(length) for length in here])
-    ax.set_xlim(-0.35, len(here) - 0.65)
-
-
-def _legend(figure: Figure, panels: Sequence[Axes], columns: int) -> None:
-    """A legend above all panels in so many columns, for labels of unequal lengths."""
-    found: dict[str, Any] = {}
-    for ax in panels:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    figure.legend(
-        found.values(), found, loc="outside upper center", ncols=columns, columnspacing=1.2
-    )
-
-
 def _points(value: float) -> str:
     """A difference of shares in percentage points."""
     return f"{100 * value:.0f}".replace("-", "\u2212")
-
-
-def _given(value: object) -> bool:
-    return value is not None and not math.isnan(float(value))
 
 
 FIGURES: dict[str, Plot] = {

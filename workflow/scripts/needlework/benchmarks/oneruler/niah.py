@@ -6,7 +6,7 @@ Paper, section 2.1 and Figures 9 to 14; what it leaves open is as in the release
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,7 +16,12 @@ import pyarrow as pa
 from needlework.benchmarks.oneruler.fitting import fit
 from needlework.benchmarks.oneruler.haystack import Haystack, Run, Text
 from needlework.benchmarks.oneruler.plan import AMBIGUOUS_NOUNS, NAME, Needles
-from needlework.benchmarks.oneruler.templates import SPARE_TOKENS, Example, NeedlePrompt
+from needlework.benchmarks.oneruler.templates import (
+    SPARE_TOKENS,
+    Example,
+    NeedlePrompt,
+    corpus_file,
+)
 from needlework.errors import UserError
 from needlework.prompt import Span, literal, render
 from needlework.seeding import rank_key, rng
@@ -29,10 +34,14 @@ LEAST = 2
 
 
 class Nouns(NamedTuple):
-    """The nouns that may be keys, by row of the list: in the context's and in the instruction's language."""
+    """The nouns that may be keys, by row of the list: in the context's and in the instruction's language.
+
+    `left_out` names those of the context's language that may not, with their rows.
+    """
 
     context: Mapping[int, str]
     asked: Mapping[int, str]
+    left_out: Sequence[str]
 
 
 def nouns(tables: Mapping[str, pa.Table], instruction: str, context: str) -> Nouns:
@@ -59,9 +68,21 @@ def nouns(tables: Mapping[str, pa.Table], instruction: str, context: str) -> Nou
         asked, hidden = columns[instruction], columns[context]
         places = {hidden[row].casefold(): row for row in kept}
         kept = {row for row in kept if places.get(asked[row].casefold(), row) == row}
-    return Nouns(
-        *({row: columns[lang][row] for row in sorted(kept)} for lang in (context, instruction))
+    context_nouns, asked_nouns = (
+        {row: columns[lang][row] for row in sorted(kept)} for lang in (context, instruction)
     )
+    return Nouns(context_nouns, asked_nouns, _left_out(columns, kept, instruction, context))
+
+
+def _left_out(
+    columns: Mapping[str, Mapping[int, str]], kept: Set[int], instruction: str, context: str
+) -> list[str]:
+    named = []
+    for row, noun in sorted(columns[context].items()):
+        if row not in kept:
+            asked = f" ({instruction} {columns[instruction].get(row, '')!r})"
+            named.append(f"row {row} {noun!r}" + (asked if instruction != context else ""))
+    return named
 
 
 def _rows_of(column: Mapping[int, str]) -> dict[str, list[int]]:
@@ -148,16 +169,18 @@ class NeedleTasks:
         wanted = needles.keys + (not needles.present)
         if len(rows) < wanted:
             languages = sorted({self._chosen["context_lang"], self._chosen["instruction_lang"]})
+            files = " and ".join(corpus_file(self._chosen["data"], "nouns", x) for x in languages)
+            left_out = "; ".join(self._nouns.left_out) or "none"
             raise UserError(
-                f"{self._chosen['data']}_nouns, language {' and '.join(map(repr, languages))}: {task} needs "
-                f"{wanted} unambiguous nouns, but there are {len(rows)}: add nouns to the list."
+                f"{files}: {task} needs {wanted} unambiguous nouns, but there are {len(rows)} (left out, "
+                f"rows counted from 0: {left_out}): add nouns to the list."
             )
         for index in range(self._chosen["examples"]):
             yield draw(task, needles, index, self._chosen["seed"], rows, self._numbers)
 
     def build(self, drawn: Draw, budget: int, *, none_option: bool) -> Example | None:
         """The prompt of an example, filled to within a sentence; None where two sentences do not fit."""
-        context, asked = self._nouns
+        context, asked = self._nouns.context, self._nouns.asked
         needles = [self._measured(self._prompt.needle(context[row], v)) for row, v in drawn.needles]
         question = self._prompt.question(
             [asked[row] for row in drawn.asked], none_option=none_option

@@ -9,6 +9,7 @@ from needlework.benchmarks.contract import Result
 from needlework.benchmarks.oneruler import none_words
 from needlework.config import check_named
 from needlework.corpora.languages import CORPUS_LANGUAGES, folder_languages
+from needlework.decoding import decoding
 from needlework.errors import UserError
 
 NAME = "oneruler"
@@ -110,13 +111,15 @@ def figures(own: Mapping[str, Any]) -> dict[str, Result]:
     needles = bool(_needle_tasks(own))
     words = bool(_word_tasks(own))
     ablated = single and "niah_single" in own["without_none_tasks"]
+    both = any(len(_none_options(own, lang, lang)) == 2 for lang in own["languages"])
+    crossed = any(_needle_tasks({"tasks": _tasks(own, *pair)}) for pair in own["cross_lingual"])
     equal_text, reasoning = (own["comparisons"][key] for key in ("equal_text", "reasoning"))
     with_none = single and True in own["none_option"]
     fills = {
         "figure1a": with_none,
-        "figure1b": ablated and set(own["none_option"]) == {True, False},
+        "figure1b": ablated and both,
         **dict.fromkeys(("figure3", "figure4a", "figure4b", "figure17"), needles),
-        "figure6a": needles and bool(own["cross_lingual"]),
+        "figure6a": crossed,
         **dict.fromkeys(("figure6b", "figure18", "figure19"), with_none),
         "figure20": needles and bool(reasoning),
         "figure21": words and bool(reasoning),
@@ -152,8 +155,7 @@ def settings(own: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str,
     `lengths` are the token budgets wanted by the models that use the tokenizer.
     """
     instruction, context = slice_languages(name)
-    # In whatever order they were written, the prompts are the same.
-    tasks = [task for task in TASKS if task in own["tasks"]]
+    tasks = _tasks(own, instruction, context)
     chosen: dict[str, Any] = {
         "slice": name,
         "instruction_lang": instruction,
@@ -163,14 +165,29 @@ def settings(own: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str,
         **{key: own[key] for key in ("data", "examples", "seed")},
         "max_new_tokens": _max_new_tokens(own["max_new_tokens"], {instruction, context}),
     }
-    if _needle_tasks(own):
-        chosen["none_option"] = sorted(own["none_option"], reverse=True)
+    if _needle_tasks(chosen):
+        chosen["none_option"] = _none_options(own, instruction, context)
         chosen["full_stop"] = {**FULL_STOPS, **own["full_stops"]}.get(context, ".")
-    if False in own["none_option"]:
-        chosen["without_none_tasks"] = [t for t in tasks if t in own["without_none_tasks"]]
+        if False in chosen["none_option"]:
+            chosen["without_none_tasks"] = [t for t in tasks if t in own["without_none_tasks"]]
     if "niah_multiquery" in tasks:
         chosen["multiquery_needles"] = own["multiquery_needles"]
     return chosen
+
+
+def _tasks(own: Mapping[str, Any], instruction: str, context: str) -> list[str]:
+    """The tasks of a slice: in whatever order they were written, the prompts are the same."""
+    crossed = own["cross_lingual_tasks"] if instruction != context else None
+    return [task for task in TASKS if task in own["tasks"] and (crossed is None or task in crossed)]
+
+
+def _none_options(own: Mapping[str, Any], instruction: str, context: str) -> list[bool]:
+    """Whether the questions of a slice offer to answer "none": with, without, or both."""
+    options = sorted(own["none_option"], reverse=True)
+    if False in options and (languages := own["without_none_languages"]) is not None:
+        alone = instruction == context and context in languages
+        return options if alone else [True]
+    return options
 
 
 def _max_new_tokens(limits: Mapping[str, Any], languages: set[str]) -> dict[str, int | None]:
@@ -239,9 +256,8 @@ def searches(chosen: Mapping[str, Any]) -> list[str]:
 
 def documents(own: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The books that the benchmark's prompts are cut from; lists of words are made, not read."""
-    if not _needle_tasks(own):
-        return []
-    contexts = {slice_languages(name)[1] for name in slices(own)}
+    pairs = map(slice_languages, slices(own))
+    contexts = {pair[1] for pair in pairs if _needle_tasks({"tasks": _tasks(own, *pair)})}
     return [(f"{own['data']}_books", lang) for lang in sorted(contexts)]
 
 
@@ -252,15 +268,24 @@ def scoring_settings(own: Mapping[str, Any]) -> dict[str, Any]:
 
 def result_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """What the tables and figures need to know of a run (`factors.Settings`)."""
-    own, models = config["benchmarks"][NAME], config["run"]["models"]
-    entries = {model: config["models"][model] for model in models}
+    own, run = config["benchmarks"][NAME], config["run"]
+    entries = {model: config["models"][model] for model in run["models"]}
+    tokenizers = [*run["tokenizers"], *(entry["tokenizer"] for entry in entries.values())]
     return {
-        "models": models,
+        "models": run["models"],
         "published": {m: e["published"] for m, e in entries.items() if e["published"]},
+        "decoding": {m: decoding(e) for m, e in entries.items()},
         "backends": {m: e["backend"] for m, e in entries.items()},
         "metric": own["metric"],
         "wikipedia_articles": own["wikipedia_articles"],
         **own["comparisons"],
+        # As `layout.Layout.text_tokenizer` chooses it.
+        "text_tokenizer": tokenizers[0],
+        "encodings": {
+            name: config["tokenizers"][name]["encoding"]
+            for name in dict.fromkeys(tokenizers)
+            if config["tokenizers"][name]["kind"] == "tiktoken"
+        },
         "setup": {key: own[key] for key in ("data", "multiquery_needles")},
     }
 
@@ -276,6 +301,7 @@ def check(config: Mapping[str, Any]) -> None:
     for key, languages in (
         ("languages", own["languages"]),
         ("cross_lingual", [lang for pair in own["cross_lingual"] for lang in pair]),
+        ("without_none_languages", own["without_none_languages"] or []),
         ("max_new_tokens.languages", own["max_new_tokens"]["languages"]),
         ("full_stops", own["full_stops"]),
         ("none_words", own["none_words"]),
@@ -288,11 +314,7 @@ def check(config: Mapping[str, Any]) -> None:
                     f"{', '.join(known)}."
                 )
     none_words.check(sorted({slice_languages(name)[0] for name in slices(own)}), own["none_words"])
-    if not any(variants(settings(own, name, own["lengths"])) for name in slices(own)):
-        raise UserError(
-            f"{where}.none_option is [false], but none of {where}.tasks is in {where}.without_none_tasks: "
-            "add one there, or add true."
-        )
+    _check_variants(own, where)
     _check_room(own, where)
     comparisons = own["comparisons"]
     paired = [name for pair in comparisons["equal_text"] for name in pair]
@@ -303,6 +325,26 @@ def check(config: Mapping[str, Any]) -> None:
             raise UserError(
                 f"{where}.comparisons.equal_text pairs {first!r} with {second!r}, which are measured in the "
                 "same tokenizer: give the second one a common tokenizer, such as cl100k_base."
+            )
+
+
+def _check_variants(own: Mapping[str, Any], where: str) -> None:
+    """Raise UserError where keys leave each other nothing to ask."""
+    if own["without_none_languages"] is not None and set(own["none_option"]) != {True, False}:
+        raise UserError(
+            f"{where}.without_none_languages chooses among languages that are asked with the sentence too: "
+            f"make {where}.none_option [true, false], or leave without_none_languages out."
+        )
+    if not any(variants(settings(own, name, own["lengths"])) for name in slices(own)):
+        raise UserError(
+            f"{where}.none_option is [false], but none of {where}.tasks is in {where}.without_none_tasks: "
+            "add one there, or add true."
+        )
+    for pair in own["cross_lingual"]:
+        if not _tasks(own, *pair):
+            raise UserError(
+                f"{where}.cross_lingual_tasks has none of {where}.tasks: add one there, or leave "
+                "cross_lingual empty."
             )
 
 

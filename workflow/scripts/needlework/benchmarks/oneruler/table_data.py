@@ -63,7 +63,7 @@ def accuracy(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
 def languages(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Accuracy over the NIAH tasks in long contexts by language, of all models and of each; `rank` 1 is best.
 
-    The paper gives three of the means over all its models.
+    The paper gives three of the means over all its models, and their ranks.
     """
     rows: list[dict[str, object]] = []
     for metric in METRICS:
@@ -105,7 +105,8 @@ def lengths_tau(scores: pd.DataFrame, published: pd.DataFrame, settings: Setting
     `model` and `other` are a pair of `comparisons.equal_text`, or both "all": over all pairs and
     languages together. `length` may be "all": over lengths and languages together. `n` cells are
     compared; those of one language are not independent, which the interval (of Fisher's z, with the
-    variance of Fieller, Hartley and Pearson, 1957) does not know.
+    variance of Fieller, Hartley and Pearson, 1957) does not know. The paper's number is of all its
+    models, lengths and languages.
     """
     means = _means(scores, settings)
     pairs = [tuple(pair) for pair in settings.get("equal_text", ())]
@@ -118,6 +119,7 @@ def lengths_tau(scores: pd.DataFrame, published: pd.DataFrame, settings: Setting
                     {"model": model, "other": other, "length": length, "a": value, "b": second}
                 )
     metric = settings.get("metric", "strict")
+    why = _tau_obstacle(scores, settings, [pair for pair in pairs if means.keys() >= set(pair)])
     here = sorted({int(str(row["length"])) for row in joined})
     rows = []
     for model, other in [("all", "all"), *pairs]:
@@ -130,10 +132,9 @@ def lengths_tau(scores: pd.DataFrame, published: pd.DataFrame, settings: Setting
                 and length in (None, row["length"])
             ]
             cell = _tau([row["a"] for row in chosen], [row["b"] for row in chosen])
-            whole = model == "all" and length is None
-            number = factors.number(published, "lengths_tau", "all", "tau") if whole else None
-            setup = {**settings.get("setup", {}), "metric": metric}
-            why = "; ".join(cells.differences(setup, factors.PAPER_SETUP)) or None
+            number = None
+            if model == "all" and length is None:
+                number = factors.mean_number(published, settings, "lengths_tau", "all", "tau")
             rows.append(
                 {"model": model, "source": "ours", "other": other, "metric": metric}
                 | {"length": "all" if length is None else str(length)}
@@ -211,6 +212,33 @@ def _means(scores: pd.DataFrame, settings: Settings) -> dict[str, dict[tuple[str
             cell = row["context_lang"], int(row["length"])
             means.setdefault(row["model"], {})[cell] = row["value"]
     return means
+
+
+def _tau_obstacle(
+    scores: pd.DataFrame, settings: Settings, pairs: Sequence[tuple[str, ...]]
+) -> str | None:
+    """Why tau over `pairs` of models that have scores is not the paper's, or None."""
+    import pandas as pd
+
+    names = dict(settings.get("published", {}))
+    # The entry with equal text is the same model, but its name in the paper is not for it to bear:
+    # all other numbers are of equal tokens.
+    names |= {other: names[model] for model, other in pairs if model in names}
+    sides = [
+        factors.chosen(scores, settings, NIAH, equal_text=equal_text)
+        for equal_text in (False, True)
+    ]
+    rows = pd.concat(sides)
+    rows = rows[rows["model"].isin({model for pair in pairs for model in pair})]
+    if rows.empty:
+        return None
+    lost = cells.lost(rows)
+    if missing := lost["n_skipped"] + lost["n_error"]:
+        return f"{missing:,} answers are missing"
+    both: Settings = {**settings, "published": names}
+    return factors.obstacle(
+        rows, both, all_models=True, lengths=factors.PAPER_LENGTHS, languages=factors.ARTICLES
+    )
 
 
 _TAU = ("value", "n", "p", "ci_low_clustered", "ci_high_clustered")

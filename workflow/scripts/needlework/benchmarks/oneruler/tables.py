@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from needlework import latex, tabular
 from needlework.benchmarks.oneruler import table_data
@@ -29,31 +29,19 @@ def accuracy(table: pd.DataFrame, title: str) -> str:
     every = every[~needles | every["none_option"].astype(bool)]
     lengths = sorted(set(every["length"]))
     columns = [f"{length}/{metric}" for length in lengths for metric in METRICS]
-    shown = dict.fromkeys(columns, _percent)
     body: Body = []
     for (model, task), part in every.groupby(["model", "task"], sort=False):
         row = {f"{line['length']}/{line['metric']}": line for line in tabular.records(part)}
-        label = _task(str(task), str(model))
-        body += tabular.lines(label, row, columns, shown, digits=1, scale=100)[:-1]
-        lost = {c: line for c, line in row.items() if line["n_all"] != line["n"]}
-        if lost:
-            numbers = [_all(row[c]) if c in row else "--" for c in columns]
-            body.append([r"\quad{\scriptsize all prompts}", *numbers])
-        body.append(None)
-    heads = [rf"\multicolumn{{2}}{{c}}{{{length_label(length)}}}" for length in lengths]
+        body += _block(_task(str(task), str(model)), row, columns)
+    heads = [_pair(length_label(length)) for length in lengths]
     records = tabular.records(every[every["metric"] == METRICS[0]])
-    dropped = sum(int(row["n_dropped"]) for row in records if row["task"] != "niah")
     note = (
         "All languages, instructions in the context's. Per length: by the strict rules, and by the "
         f"released ones. {tabular.INTERVALS} $n$ = {tabular.spread(records)} answers a number."
+        + _left_out(_apart(records))
     )
-    if dropped:
-        note += (
-            f" As in the paper, {tabular.count(dropped)} answers to tasks with needles that the output "
-            "limit cut before any text are left out; below, all prompts count."
-        )
     return latex.table(
-        [["", *heads], ["", *(["strict", "released"] * len(lengths))]],
+        [["", *heads], ["", *(METRICS * len(lengths))]],
         body,
         columns="l" + "r" * len(columns),
         caption=latex.escape(title),
@@ -64,29 +52,33 @@ def accuracy(table: pd.DataFrame, title: str) -> str:
 
 
 def languages(table: pd.DataFrame, title: str) -> str:
-    """Languages down, best first; all models and each model across, by the first metric."""
-    table = table[table["metric"] == METRICS[0]]
+    """Languages down, best first; all models and each model across, by both metrics."""
     models = list(dict.fromkeys(table["model"]))
-    shown = dict.fromkeys(models, _percent)
+    columns = [f"{model}/{metric}" for model in models for metric in METRICS]
     body: Body = []
     for _, part in table.groupby("context_lang", sort=False):
-        row = {str(line["model"]): line for line in tabular.records(part)}
+        row = {f"{line['model']}/{line['metric']}": line for line in tabular.records(part)}
         first = next(iter(row.values()))
-        lines = tabular.lines(
-            latex.escape(str(first["language"])), row, models, shown, digits=1, labels=3, scale=100
-        )
-        lines[0] = [lines[0][0], *_rank(first), *lines[0][1:]]
+        ranks = [_rank(row.get(f"{first['model']}/{metric}")) for metric in METRICS]
+        cells = [*ranks, GROUPS[first["resources"]].lower()]
+        lines = _block(latex.escape(str(first["language"])), row, columns, labels=4)
+        lines[0] = [lines[0][0], *cells, *lines[0][1:]]
         body += lines
-    records = tabular.records(table)
-    names = [latex.escape("All models" if model == "all" else model) for model in models]
+    records = tabular.records(table[table["metric"] == METRICS[0]])
+    names = [_pair(latex.escape("All models" if m == "all" else m)) for m in models]
     note = (
-        "NIAH tasks in long contexts, by the strict rules. In brackets after the rank: the paper's. "
-        f"{tabular.LEGEND} $n$ = {tabular.spread(records)} answers a number."
+        "NIAH tasks in long contexts. Per model: by the strict rules, and by the released ones. In "
+        f"brackets after the rank: the paper's. {tabular.LEGEND} "
+        f"$n$ = {tabular.spread(records)} answers a number."
+        + _left_out([row for row in records if row["model"] != "all"])
     )
     return latex.table(
-        [["Language", "Rank", "Resources", *names]],
+        [
+            ["", _pair("Rank"), "", *names],
+            ["Language", *METRICS, "Resources", *(METRICS * len(models))],
+        ],
         body,
-        columns="lrl" + "r" * len(models),
+        columns="lrrl" + "r" * len(columns),
         caption=latex.escape(title),
         label=f"tab:oneruler-{tabular.slug(title)}",
         note=note,
@@ -154,6 +146,16 @@ def _task(task: str, model: str) -> str:
     return rf"\quad {TASKS[task]}"
 
 
+def _block(label: str, row: Mapping[str, Row], columns: Sequence[str], labels: int = 1) -> Body:
+    """The lines of one block, and another of all prompts where a number leaves any out."""
+    shown = dict.fromkeys(columns, _percent)
+    lines = tabular.lines(label, row, columns, shown, digits=1, labels=labels, scale=100)[:-1]
+    if any(cell["n_all"] != cell["n"] for cell in row.values()):
+        numbers = [_all(row[column]) if column in row else "--" for column in columns]
+        lines.append([r"\quad{\scriptsize all prompts}", *[""] * (labels - 1), *numbers])
+    return [*lines, None]
+
+
 def _percent(row: Row, digits: int) -> str:
     return tabular.percentage(row, digits) + (DAGGER if row.get("n_exhausted") else "")
 
@@ -163,11 +165,29 @@ def _all(row: Row) -> str:
     return "--" if math.isnan(value) else rf"{{\scriptsize {100 * value:.1f}}}"
 
 
-def _rank(row: Mapping[str, Any]) -> list[str]:
-    """The rank, the paper's in brackets, and the language's resources."""
+def _pair(label: str) -> str:
+    """The head above a number by each metric."""
+    return rf"\multicolumn{{{len(METRICS)}}}{{c}}{{{label}}}"
+
+
+def _rank(row: Row | None) -> str:
+    """The rank, the paper's in brackets beside that by the released metric."""
+    if row is None:
+        return ""
     paper = row["published_rank"]
-    printed = f" ({int(paper)})" if str(paper).isdigit() else ""
-    return [f"{row['rank']}{printed}", GROUPS[row["resources"]].lower()]
+    printed = row["metric"] == "released" and str(paper).isdigit()
+    return f"{row['rank']} ({paper})" if printed else str(row["rank"])
+
+
+def _left_out(records: Sequence[Row]) -> str:
+    """A sentence on the answers that these rows leave out as the paper does, or ""."""
+    dropped = sum(int(row["n_dropped"]) for row in records)
+    if not dropped:
+        return ""
+    return (
+        f" As in the paper, {tabular.count(dropped)} answers to tasks with needles that the output "
+        "limit cut before any text are left out; below, all prompts count."
+    )
 
 
 def _apart(records: Sequence[Row]) -> list[Row]:

@@ -38,6 +38,11 @@ def texts_of(table: pa.Table) -> dict[str, str]:
     return dict(zip(table["key"].to_pylist(), table["text"].to_pylist(), strict=True))
 
 
+def corpus_file(data: str, part: str, lang: str) -> str:
+    """The table of a corpus, for messages: what it was read from is in its log."""
+    return f"results/corpora/{data}_{part}/{lang}.parquet"
+
+
 def filled(text: str, values: Mapping[str, str]) -> str:
     """`text` with values in the place of its placeholders; nothing in it is evaluated."""
     return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
