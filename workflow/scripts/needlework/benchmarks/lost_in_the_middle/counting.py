@@ -69,7 +69,7 @@ def counter(
             if tokenizer.count(prompt.text) != prompt.predicted:
                 logger.warning(
                     "The tokenizer %s joins lines: each prompt is tokenized as a whole, which takes "
-                    "several times as long.",
+                    "about twice as long.",
                     tokenizer.name,
                 )
                 return lambda prompt: tokenizer.count(prompt.text)
