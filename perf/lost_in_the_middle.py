@@ -4,10 +4,11 @@
 
 2,655 questions among 10, 20 and 30 documents at every index of the paper, its ablations, the open-domain
 case study, closed book and oracle, and 500 key-value examples of 75, 140 and 300 pairs at every index,
-with and without the key before them; random distractors are passages of other questions. In two processes, one slice at a time, as the workflow does. Questions
-are the released ones; documents and pairs are stand-ins of the released size, made of the oracle file
-(`tests/lost_in_the_middle_data.py`), which is taken from a mirror of the sources. Beside it the naive way on
-some of the same prompts: what it takes to tokenize every prompt as a whole, which would come on top. `--small` takes a tenth, to try the script.
+with and without the key before them; random distractors are passages of other questions. In two
+processes, one slice at a time, as the workflow does. Questions are the released ones; documents and pairs
+are stand-ins of the released size, made of the oracle file (`tests/lost_in_the_middle_data.py`), which is
+taken from a mirror of the sources. Beside it, on some of the same prompts, what the naive way adds:
+tokenizing every prompt as a whole. `--small` takes a tenth, to try the script.
 """
 
 from __future__ import annotations

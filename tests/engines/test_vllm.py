@@ -239,6 +239,24 @@ def test_an_adapter_changes_the_answers(undisturbed: Job, made: Path, tmp_path: 
     assert sum(with_it[key]["text"] != without[key]["text"] for key in shared) > 0.9 * len(shared)
 
 
+def test_a_larger_limit_asks_again_what_a_smaller_one_cut(made: Path, tmp_path: Path) -> None:
+    """Raw prompts, the longest of which has room for a few tokens. The benchmark counts in words."""
+    found = []
+    for limit in (LIMIT, LIMIT + NEW_TOKENS, LIMIT):
+        changes = {"chat": False, "samples": 2, "engine": ENGINE | {"max_model_len": limit}}
+        with job(tmp_path, made, **changes) as running:
+            said = running.finish()
+            assert running.process.returncode == 0, f"{said}\n{running.log()[-5000:]}"
+        found.append((answers(running.table()), len(running.records())))
+    (small, before), (large, after), (again, at_last) = found
+    cut = [k for k, row in small.items() if k[0] == "long" and row["finish_reason"] == "length"]
+    assert cut and {k for k in small if small[k] != large[k]} == set(cut)
+    for key in cut:
+        assert small[key]["completion_tokens"] < large[key]["completion_tokens"]
+        assert large[key]["text"].startswith(small[key]["text"])
+    assert (after, at_last) == (before + len(cut), after) and again == small
+
+
 def test_an_engine_that_cannot_start_says_so(made: Path, tmp_path: Path) -> None:
     (tmp_path / "torn").mkdir()
     for file in (made / "model").iterdir():

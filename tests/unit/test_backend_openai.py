@@ -39,7 +39,7 @@ SECRET = "sk-very-secret-0123456789"
 def server(monkeypatch) -> Iterator[OpenAIServer]:
     monkeypatch.setenv("A_KEY", SECRET)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"):
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(openai, "FIRST_PAUSE_S", 0.01)
     with OpenAIServer() as running:
@@ -137,6 +137,27 @@ def test_without_a_key_none_is_sent(server, monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_ADMIN_KEY", SECRET)
     assert answer(server, key_env=None).text == "<Who?>"
     assert not any(SECRET in value for value in server.received[0].headers.values())
+
+
+@pytest.mark.parametrize("key_env", [None, "A_KEY"])
+def test_the_organization_and_project_are_for_openai_alone(server, monkeypatch, key_env) -> None:
+    names = {"OPENAI_ORG_ID": "org-mine", "OPENAI_PROJECT_ID": "proj_mine"}
+    for name, value in names.items():
+        monkeypatch.setenv(name, value)
+    assert answer(server, key_env=key_env).text == "<Who?>"
+    # As if it were OpenAI's own.
+    monkeypatch.setattr(openai, "OPENAI", server.url)
+    assert answer(server, key_env=key_env, base_url=server.url + "/").text == "<Who?>"
+    other, own = (received.headers for received in server.received)
+    assert not {"openai-organization", "openai-project"} & set(other)
+    assert not set(names.values()) & set(other.values())
+    assert (own["openai-organization"], own["openai-project"]) == ("org-mine", "proj_mine")
+
+
+def test_openai_s_address_is_the_default() -> None:
+    config = configured()
+    del config["models"]["remote"]["base_url"]
+    assert validated(config)["models"]["remote"]["base_url"] == openai.OPENAI
 
 
 def test_half_a_character_is_no_reason_to_fail(server) -> None:
@@ -282,7 +303,7 @@ def test_a_passing_fault_is_passed_over(server, fault, chat) -> None:
     assert len(server.received) == 3
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", [name for name in FAULTS if name != "429"])
 def test_a_lasting_fault_is_one_request_s_failure(server, fault, monkeypatch) -> None:
     monkeypatch.setattr(openai, "ATTEMPTS", 3)
 
@@ -308,18 +329,80 @@ def test_an_answer_that_does_not_come_is_not_waited_for(server) -> None:
     assert time.monotonic() - began < 1.4
 
 
-@pytest.mark.parametrize("date", [False, True])
-def test_retry_after_is_honoured_by_all_requests(server, date) -> None:
-    # A date counts whole seconds, so two of them are at least one from now.
-    after = formatdate(time.time() + 2, usegmt=True) if date else "1"
+@pytest.mark.parametrize("how", ["seconds", "milliseconds", "a date"])
+def test_retry_after_is_honoured_by_all_requests(server, how) -> None:
+    after = {
+        "seconds": {"Retry_After": "1"},
+        "milliseconds": {"Retry_After_Ms": "1000", "Retry_After": "0"},
+        # A date counts whole seconds, so two of them are at least one from now.
+        "a date": {"Retry_After": formatdate(time.time() + 2, usegmt=True)},
+    }[how]
 
     def reply(number: int, body: Any) -> Reply:
-        return refusal(429, "slow down", Retry_After=after) if number == 0 else completion(body)
+        return refusal(429, "slow down", **after) if number == 0 else completion(body)
 
     server.reply = reply
     assert all(a.text for a in answers(backend(server, concurrency=1), requests(*"abc")))
     waited = [r.time - server.received[0].time for r in server.received[1:]]
     assert len(waited) == 3 and min(waited) >= 0.9
+
+
+def test_a_limit_without_a_header_is_waited_for(server) -> None:
+    """By all requests together, and for longer than faults are."""
+    began = time.monotonic()
+
+    def reply(number: int, body: Any) -> Reply:
+        # Six attempts, at pauses that double from 0.01 s, would have been over after a third of that.
+        limited = time.monotonic() < began + 1
+        return refusal(429, "slow down") if limited else completion(body)
+
+    server.reply = reply
+    prompts = [str(n) for n in range(60)]
+    found = answers(backend(server, concurrency=30), requests(*prompts))
+    assert [a.text for a in found] == [f"<{prompt}>" for prompt in prompts]
+    # Each waits for as long again as the limit has lasted.
+    assert len(server.received) - 60 <= 30 * 15
+    assert server.received[-1].time - server.received[0].time < 10
+
+
+def test_a_limit_by_the_minute_lets_all_through(server) -> None:
+    windows: dict[int, int] = {}
+
+    def reply(number: int, body: Any) -> Reply:
+        # Here a minute has half a second. What is refused counts too, as at OpenAI.
+        window = int(time.monotonic() * 2)
+        windows[window] = windows.get(window, 0) + 1
+        return completion(body) if windows[window] <= 10 else refusal(429, "slow down")
+
+    server.reply = reply
+    prompts = [str(n) for n in range(40)]
+    found = answers(backend(server, concurrency=8), requests(*prompts))
+    assert [a.text for a in found] == [f"<{prompt}>" for prompt in prompts]
+    assert len(server.received) > 40
+
+
+def test_a_limit_that_lets_nothing_through_is_not_waited_for_without_end(
+    server, monkeypatch
+) -> None:
+    monkeypatch.setattr(openai, "RATE_LIMIT_S", 0.3)
+    server.reply = lambda number, body: refusal(429, "slow down")
+    began = time.monotonic()
+    with pytest.raises(UserError, match=r"20 requests in a row failed .*status 429: slow down"):
+        answers(backend(server, concurrency=4), requests(*map(str, range(200))))
+    assert 0.3 < time.monotonic() - began < 10
+
+
+def test_a_request_beyond_a_whole_minute_s_limit_is_not_waited_for(server) -> None:
+    said = "Request too large for some-model on tokens per min (TPM): Limit 30000, Requested 37313."
+
+    def reply(number: int, body: Any) -> Reply:
+        return refusal(429, said) if prompt_of(body) == "b" else completion(body)
+
+    server.reply = reply
+    found = answers(backend(server, concurrency=1), requests("a", "b", "c"))
+    assert [a.text for a in found] == ["<a>", "", "<c>"]
+    assert found[1].error == f"status 429: {said}"
+    assert len(server.received) == 3
 
 
 def test_an_endpoint_that_asks_for_hours_is_not_waited_for(server) -> None:

@@ -88,6 +88,24 @@ def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def mpt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A decoder-only model whose attention falls with the distance, among 64 positions."""
+    import torch
+    from transformers import GenerationConfig, MptConfig, MptForCausalLM
+
+    folder = tmp_path_factory.mktemp("mpt")
+    make_tokenizer(folder)
+    torch.manual_seed(0)
+    config = MptConfig(
+        vocab_size=512, d_model=64, n_heads=4, n_layers=2, max_seq_len=64, initializer_range=0.5
+    )
+    model = MptForCausalLM(config)
+    model.generation_config = GenerationConfig(bos_token_id=0, eos_token_id=ENDS)
+    model.save_pretrained(folder)
+    return folder
+
+
 def configured(folder: Path, **changes: Any) -> dict[str, Any]:
     """A whole configuration with the model of the folder."""
     config = copy.deepcopy(DEFAULT)
@@ -340,6 +358,46 @@ def test_a_model_without_rotary_positions_cannot_be_scaled(t5) -> None:
         backend(t5, rope_scaling={"rope_type": "yarn", "factor": 2}).load()
 
 
+# The model's configuration
+
+
+def test_a_key_of_the_model_s_configuration_can_be_changed(mpt, tmp_path) -> None:
+    long, short = requests("Orveld has a harbour. " * 30, "Orveld?", new=8)
+    plain = answers(backend(mpt), [long, short])
+    assert [answer.finish_reason == "skipped" for answer in plain] == [True, False]
+    assert "the model's context is 64" in plain[0].error
+    changed = answers(backend(mpt, config={"max_seq_len": 512}), [long, short])
+    assert 64 < changed[0].prompt_tokens < 512 and changed[0].completion_tokens
+    assert changed[1] == plain[1]
+    # As if the checkpoint said so.
+    shutil.copytree(mpt, tmp_path / "copy")
+    file = tmp_path / "copy/config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"max_seq_len": 512}))
+    assert answers(backend(tmp_path / "copy"), [long, short]) == changed
+
+
+def test_an_answer_ends_where_the_positions_do(mpt) -> None:
+    """The model would fail at one token more."""
+    (found,) = answers(backend(mpt), requests("Orveld has a harbour. " * 10, new=100))
+    assert found.finish_reason == "length"
+    assert found.prompt_tokens + found.completion_tokens == 64
+
+
+@pytest.mark.parametrize(
+    ("change", "wanted"),
+    [
+        (
+            {"max_len": 512},
+            r"models\.tiny\.config has the key 'max_len', which the configuration of",
+        ),
+        ({"max_seq_len": "long"}, r"models\.tiny\.config\.max_seq_len is 'long': .*Correct it"),
+    ],
+)
+def test_a_wrong_key_of_the_configuration_is_named(mpt, change, wanted) -> None:
+    with pytest.raises(UserError, match=wanted):
+        backend(mpt, config=change).load()
+
+
 # Batches and memory
 
 
@@ -436,6 +494,26 @@ def test_a_job_is_written_to_the_journal(llama, tmp_path) -> None:
     assert table["completion_tokens"].null_count == 0
 
 
+def test_each_batch_is_kept_as_soon_as_it_is_answered(llama, tmp_path) -> None:
+    asked = requests(*PROMPTS)
+    expected = answers(backend(llama), asked)
+    model, groups = backend(llama, batch_size=3), []
+    ask = model._ask
+
+    def dying(group: Any) -> Any:
+        groups.append(group)
+        if len(groups) == 3:
+            raise RuntimeError("killed")
+        return ask(group)
+
+    model._ask = dying
+    with Journal(tmp_path) as journal, pytest.raises(RuntimeError, match="killed"):
+        generate(asked, model, journal)
+    answered = [prompt.place for group in groups[:2] for prompt in group]
+    kept = [record["text"] for record in Journal(tmp_path).records()]
+    assert kept == [expected[place].text for place in answered] and len(kept) == 6
+
+
 @pytest.mark.parametrize("change", [{"batch_size": 1}, {"device": "auto"}, {"timeout": 5}])
 def test_what_changes_no_answer_asks_nothing_again(llama, change) -> None:
     assert backend(llama, **change).identity() == backend(llama).identity()
@@ -450,6 +528,7 @@ def test_what_changes_no_answer_asks_nothing_again(llama, change) -> None:
         {"chat": True},
         {"sampling": {"temperature": 1}},
         {"rope_scaling": {"rope_type": "yarn", "factor": 2}},
+        {"config": {"rms_norm_eps": 1e-5}},
     ],
 )
 def test_what_changes_answers_asks_again(llama, change) -> None:

@@ -12,11 +12,12 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from needlework.backends.base import Answer, Request
+from needlework.backends.base import Answer, Backend, Request, load_backend
 from needlework.backends.lexical import Lexical
 from needlework.backends.oracle import Oracle
 from needlework.backends.replay import Replay
@@ -25,6 +26,7 @@ from needlework.generation import InstanceRequests, generate, merge, request_key
 from needlework.journal import Journal
 from needlework.prompt import Span, literal
 from needlework.records import GENERATIONS, instances_schema, read_table, write_table
+from openai_server import OpenAIServer, Reply, completion
 
 TOWNS = ("Orveld", "Tamsin", "Quillmouth", "Brackwater", "Ilmar", "Sedgeby")
 
@@ -120,9 +122,15 @@ class Failing(Watched):
                 yield Answer("", error=f"refused {request.n_tokens}")
 
 
+def by_fives(backend: Backend) -> Backend:
+    """The backend, which gets five requests at once."""
+    backend.batch_size = 5
+    return backend
+
+
 def test_rows_are_complete_and_sorted(requests: InstanceRequests, tmp_path: Path) -> None:
     requests.samples = 2
-    table = generate(requests, Oracle({}), Journal(tmp_path / "j"), batch_size=5)
+    table = generate(requests, by_fives(Oracle({})), Journal(tmp_path / "j"))
     assert table.schema == GENERATIONS
     rows = table.to_pylist()
     references = {r["instance_id"]: r["references"][0] for r in instances().to_pylist()}
@@ -145,7 +153,7 @@ def test_a_second_run_asks_nothing_and_loads_nothing(
 ) -> None:
     first, second = Watched(), Watched()
     with Journal(tmp_path / "j") as journal:
-        table = generate(requests, first, journal, batch_size=5)
+        table = generate(requests, by_fives(first), journal)
     with Journal(tmp_path / "j") as journal:
         assert generate(requests, second, journal) == table
     assert (first.loads, first.closes, first.asked.total()) == (1, 1, 24)
@@ -291,7 +299,7 @@ def test_failures_above_the_limit_stop_the_job_after_the_rest_is_kept(
 ) -> None:
     with Journal(tmp_path / "j") as journal:
         with pytest.raises(UserError, match=r"3 of 24 .*`max_failed: 2`.* refused 103\."):
-            generate(requests, Failing(), journal, batch_size=5, max_failed=2)
+            generate(requests, by_fives(Failing()), journal, max_failed=2)
         assert len(journal.load()) == 21
         mended = Watched()
         table = generate(requests, mended, journal)
@@ -317,7 +325,7 @@ def test_what_was_answered_before_a_crash_is_kept(
     backend = Failing()
     backend.broken = True
     with Journal(tmp_path / "j") as journal, pytest.raises(RuntimeError, match="the engine died"):
-        generate(requests, backend, journal, batch_size=50)
+        generate(requests, backend, journal)
     sent = [request.n_tokens for request in requests]
     before = min(sent.index(size) for size in Failing.bad)
     assert len(Journal(tmp_path / "j").load()) == before > 0
@@ -326,18 +334,95 @@ def test_what_was_answered_before_a_crash_is_kept(
 
 def test_an_answer_waits_for_no_earlier_one(requests: InstanceRequests, tmp_path: Path) -> None:
     class Backwards(Lexical):
-        def answers(self, batch: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-            found = list(super().answers(batch))
+        def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
+            found = list(super().answers(requests))
             yield from found[:0:-1]
             raise RuntimeError("killed before the first")
 
     with pytest.raises(RuntimeError):
-        generate(requests, Backwards({}), Journal(tmp_path / "j"), batch_size=50)
+        generate(requests, Backwards({}), Journal(tmp_path / "j"))
     kept = Journal(tmp_path / "j").load()
     whole = generate(requests, Lexical({}), Journal(tmp_path / "whole"))
     texts = dict(zip(whole["request_key"].to_pylist(), whole["text"].to_pylist(), strict=True))
     assert len(kept) == 23
     assert all(record["text"] == texts[key] for key, record in kept.items())
+
+
+def many(tmp_path: Path, count: int) -> InstanceRequests:
+    """`count` requests: more than any backend gets at once by default."""
+    ids = pa.array([f"{n:064x}" for n in range(count)])
+    write_table(instances(count).set_column(0, "instance_id", ids), tmp_path / "many.parquet")
+    return InstanceRequests([tmp_path / "many.parquet"], documents())
+
+
+def test_a_request_that_hangs_holds_no_other_up(tmp_path: Path) -> None:
+    class Hanging(Lexical):
+        def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
+            first, *others = super().answers(requests)
+            yield from others
+            yield first
+
+    requests = many(tmp_path, 600)
+    table = generate(requests, Hanging({}), Journal(tmp_path / "j"))
+    keys = dict(
+        zip(table["instance_id"].to_pylist(), table["request_key"].to_pylist(), strict=True)
+    )
+    *_, last = Journal(tmp_path / "j").records()
+    assert last["key"] == keys[next(iter(requests)).instance_id]
+    assert table == generate(requests, Lexical({}), Journal(tmp_path / "other"))
+
+
+def test_a_slow_endpoint_idles_no_slot_but_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first prompt is answered once all the others have come."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    others_came = []
+
+    def reply(number: int, body: Any) -> Reply:
+        end = time.monotonic() + 10
+        while number == 0 and len(server.received) < 300 and time.monotonic() < end:
+            time.sleep(0.01)
+        if number == 0:
+            others_came.append(len(server.received))
+        return completion(body)
+
+    with OpenAIServer() as server:
+        server.reply = reply
+        config = {
+            **{"model": "remote", "name": "some-model", "revision": None, "base_url": server.url},
+            **{"key_env": None, "chat": True, "concurrency": 3, "timeout": 60, "request": {}},
+            "sampling": {"temperature": 0, "top_k": None, "top_p": 1, "seed": 0},
+        }
+        requests = many(tmp_path, 300)
+        table = generate(requests, load_backend("openai", config), Journal(tmp_path / "j"))
+    assert others_came == [300] and server.most_at_once == 3
+    assert set(table["finish_reason"].to_pylist()) == {"stop"}
+
+
+def test_prompts_are_made_as_the_backend_takes_them(tmp_path: Path) -> None:
+    made = []
+
+    class Counted(InstanceRequests):
+        def __iter__(self) -> Iterator[Request]:
+            made.append(0)
+            for request in super().__iter__():
+                made[-1] += 1
+                yield request
+
+    class Careful(Lexical):
+        batch_size = 7
+
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            ahead.append(made[-1] - sum(batches))
+            batches.append(len(batch))
+            return super().generate(batch)
+
+    ahead, batches = [], []
+    requests = many(tmp_path, 600)
+    counted = Counted(requests.files, requests.documents)
+    generate(counted, Careful({}), Journal(tmp_path / "j"))
+    assert sum(batches) == 600 and set(ahead) == {7, 600 % 7}
 
 
 @pytest.mark.parametrize("change", [-1, 1])
@@ -364,7 +449,7 @@ def test_an_answer_is_on_the_disk_before_its_batch_is_done(
                     time.sleep(0.001)
                 yield answer
 
-    generate(requests, Patient({}), Journal(tmp_path / "j"), batch_size=50)
+    generate(requests, Patient({}), Journal(tmp_path / "j"))
 
 
 def test_a_full_disk_stops_the_model(requests: InstanceRequests, tmp_path: Path) -> None:
@@ -374,6 +459,8 @@ def test_a_full_disk_stops_the_model(requests: InstanceRequests, tmp_path: Path)
                 raise UserError("the journal cannot be written")
 
     class Slow(Watched):
+        batch_size = 1
+
         def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
             for answer in super().generate(batch):
                 time.sleep(0.02)
@@ -381,7 +468,7 @@ def test_a_full_disk_stops_the_model(requests: InstanceRequests, tmp_path: Path)
 
     backend = Slow()
     with pytest.raises(UserError, match="cannot be written"):
-        generate(requests, backend, Full(tmp_path / "j"), batch_size=1)
+        generate(requests, backend, Full(tmp_path / "j"))
     assert backend.closes == 1 and backend.asked.total() < 10
 
 
@@ -475,6 +562,8 @@ from needlework.journal import Journal
 from needlework.records import write_table
 
 class Slow(Lexical):
+    batch_size = {batch}
+
     def load(self):
         print("ready", flush=True)
 
@@ -486,7 +575,7 @@ class Slow(Lexical):
 folder = Path({folder!r})
 with Journal(folder / "journal") as journal:
     requests = InstanceRequests([folder / "instances.parquet"], documents())
-    write_table(generate(requests, Slow({{}}), journal, batch_size={batch}), folder / "answers.parquet")
+    write_table(generate(requests, Slow({{}}), journal), folder / "answers.parquet")
 """
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from needlework import layout
 from needlework.config import validated
-from needlework.layout import Layout, resource
+from needlework.layout import CPU_THREADS, Layout, resource
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -138,8 +138,12 @@ def test_shards_are_embedded_and_ranked_apart(config: dict[str, Any]) -> None:
     ]
 
 
-def test_only_neural_embedders_take_a_gpu(files: Layout) -> None:
-    assert (files.embedding_gpus("ngram"), files.embedding_gpus("mpnet")) == (0, 1)
+def test_only_neural_embedders_take_a_gpu_and_several_cores(config: dict[str, Any]) -> None:
+    config["embedders"] |= {"slow": config["embedders"]["mpnet"] | {"device": "cpu"}}
+    files = Layout(validated(config))
+    names = ("ngram", "mpnet", "slow")
+    assert [files.embedding_gpus(name) for name in names] == [0, 1, 0]
+    assert [files.embedding_threads(name) for name in names] == [1, 6, CPU_THREADS]
 
 
 # Instances
@@ -206,6 +210,71 @@ def test_what_only_names_or_chooses_is_no_part_of_a_models_answers(config: dict[
     assert Layout(validated(config)).model_settings("long") == before
     config["models"]["long"]["sampling"] = {"temperature": 0}
     assert Layout(validated(config)).model_settings("long") != before
+
+
+@pytest.mark.parametrize(
+    ("entry", "gpus", "threads"),
+    [
+        ({"backend": "lexical"}, 0, 1),
+        ({"backend": "openai", "name": "a/model"}, 0, 1),
+        ({"backend": "transformers", "name": "a/model"}, 1, 6),
+        ({"backend": "transformers", "name": "a/model", "device": "cuda:1"}, 1, 6),
+        ({"backend": "transformers", "name": "a/model", "device": "cpu"}, 0, CPU_THREADS),
+        ({"backend": "vllm", "name": "a/model"}, 1, 6),
+        ({"backend": "vllm", "name": "a/model", "engine": {"tensor_parallel_size": 4}}, 4, 12),
+    ],
+)
+def test_a_model_has_cores_for_its_gpus(config, entry, gpus, threads) -> None:
+    config["models"]["mine"] = {"tokenizer": "words", "context": 40000} | entry
+    files = Layout(validated(config))
+    assert (files.generation_gpus("mine"), files.generation_threads("mine")) == (gpus, threads)
+    assert "device" not in files.model_settings("mine")
+
+
+# Translation
+
+
+NLLB = {"kind": "nllb", "name": "a/model", "revision": "1"}
+LLM = {"kind": "llm", "name": "a/model", "base_url": "http://localhost/v1"}
+
+
+def translated(config: dict[str, Any], entry: dict[str, Any]) -> Layout:
+    config["translators"] = {"mine": entry}
+    config["translation"] = {"translator": "mine"}
+    return Layout(validated(config))
+
+
+@pytest.mark.parametrize(
+    ("entry", "gpus", "threads"),
+    [
+        ({"kind": "none"}, 0, 1),
+        ({"kind": "google"}, 0, 1),
+        (LLM, 0, 1),
+        (NLLB, 1, 6),
+        (NLLB | {"device": "cpu"}, 0, CPU_THREADS),
+    ],
+)
+def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
+    config, entry, gpus, threads
+) -> None:
+    files = translated(config, entry)
+    assert (files.translation_gpus, files.translation_threads) == (gpus, threads)
+
+
+@pytest.mark.parametrize(
+    ("entry", "unsaid", "said"),
+    [
+        (NLLB, {"batch_size": 3, "device": "cpu"}, {"beams": 4}),
+        (NLLB, {}, {"revision": "2"}),
+        (LLM, {"key_env": "MY_KEY", "base_url": "https://elsewhere/v1"}, {"name": "another"}),
+        ({"kind": "google"}, {"key_env": "MY_KEY", "base_url": "https://elsewhere"}, LLM),
+    ],
+)
+def test_what_changes_no_translation_is_no_part_of_it(config, entry, unsaid, said) -> None:
+    before = translated(config, entry).translator_settings
+    assert translated(config, entry | unsaid).translator_settings == before
+    assert translated(config, entry | said).translator_settings != before
+    assert before["kind"] == entry["kind"]
 
 
 # Results

@@ -192,9 +192,37 @@ def test_batches_of_an_earlier_job_count_against_the_tokens(server, tmp_path) ->
     assert [a.text for a in found] == ["<a>"] and sizes(server) == [1, 1]
 
 
+def test_batches_of_a_job_that_began_at_the_same_time_count_too(server, tmp_path) -> None:
+    """Both read the journal before either of them wrote to it."""
+    server.works = False
+    found: dict[str, list[Answer]] = {}
+    jobs = []
+    for letter in "ab":
+        model = backend(server.url, tmp_path, limits={"tokens": 80})
+        model.load()
+        model.expect(asked := requests(letter, n_tokens=70))
+
+        def ask(letter=letter, model=model, asked=asked) -> None:
+            found[letter] = list(model.generate(asked))
+            model.close()
+
+        jobs.append(Thread(target=ask, daemon=True))
+    jobs[0].start()
+    while server.count("GET", "/batches/") < 2:
+        time.sleep(0.01)
+    jobs[1].start()
+    time.sleep(0.2)
+    assert len(server.batches) == 1
+    server.works = True
+    for job in jobs:
+        job.join(20)
+    assert {letter: a.text for letter, (a,) in found.items()} == {"a": "<a>", "b": "<b>"}
+    assert sizes(server) == [1, 1]
+
+
 def test_a_job_submits_all_that_is_missing_at_once(server, tmp_path) -> None:
     """However few answers it takes at a time."""
-    table = rows(server, tmp_path, requests(*"abcd"), batch_size=2)
+    table = rows(server, tmp_path, requests(*"abcd"))
     assert [row["text"] for row in table] == ["<a>", "<b>", "<c>", "<d>"]
     assert sizes(server) == [4]
 
@@ -273,30 +301,133 @@ def test_a_batch_that_fails_says_why(server, tmp_path) -> None:
     assert sizes(server) == [2, 2]
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
-        b"",
-        b"not JSON\n",
-        b"[]\n",
-        b'{"custom_id": 5}\n',
-        b'{"custom_id": "other", "response": null}\n',
-        b'{"custom_id": "KEY"}\n',
-        b'{"custom_id": "KEY", "response": 5}\n',
-        b'{"custom_id": "KEY", "response": {"status_code": 200, "body": {"choices": []}}}\n',
-        b'{"custom_id": "KEY", "response": {"status_code": 200}}\n',
-        b'{"custom_id": "KEY", "response": {"status_code": 500, "body": null}}\n',
-        b'{"custom_id": "KEY", "response": null, "error": {"message": "no"}}\n',
-    ],
-)
-def test_a_malformed_result_is_an_error(server, tmp_path, result) -> None:
+def too_much(server: BatchServer, *names: str) -> None:
+    """These batches exceed the endpoint's limit of tokens under way."""
+
     def finish(batch: dict) -> None:
-        key = server.lines(batch)[0]["custom_id"].encode()
-        server.files[batch["output_file_id"]] = result.replace(b"KEY", key)
+        if batch["id"] in names:
+            said = {"code": "token_limit_exceeded", "message": "Enqueued token limit."}
+            batch |= {"status": "failed", "errors": {"data": [said]}}
+            batch |= {"output_file_id": None, "error_file_id": None, "request_counts": None}
 
     server.finish = finish
-    (found,) = answers(backend(server.url, tmp_path), requests("a"))
-    assert (found.error and found.finish_reason == "error") or (found.error and not found.text)
+
+
+@pytest.mark.parametrize("limits", [{}, {"tokens": 80}])
+def test_a_batch_that_was_too_much_beside_others_is_submitted_after_them(
+    server, tmp_path, limits
+) -> None:
+    too_much(server, "batch_1", "batch_2", "batch_4")
+    model = {"limits": {"requests": 2, **limits}}
+    table = rows(server, tmp_path, requests(*"abcdef"), model=model)
+    assert [row["text"] for row in table] == [f"<{letter}>" for letter in "abcdef"]
+    # The endpoint has their files.
+    files = [batch["input_file_id"] for batch in server.batches.values()]
+    assert sorted(files.count(file) for file in set(files)) == [1, 2, 3]
+    assert server.count("POST", "/files") == 3
+    # What was held back is not taken for lost by the next run.
+    assert len(rows(server, tmp_path, requests(*"abcdef"), model=model)) == 6
+    assert len(server.batches) == 6
+
+
+def test_a_batch_that_was_too_much_when_its_job_was_killed_is_submitted_again(
+    server, tmp_path
+) -> None:
+    server.works = False
+    killed = backend(server.url, tmp_path)
+    killed.load()
+    killed.expect(asked := requests("a", "b"))
+    Thread(target=lambda: list(killed.generate(asked)), daemon=True).start()
+    while server.count("GET", "/batches/") < 2:
+        time.sleep(0.01)
+    again = backend(server.url, tmp_path)
+    # The first job sees no more of it: it was killed.
+    killed._batches._endpoint.retrieve = lambda batch: {"status": "in_progress"}
+    too_much(server, "batch_0")
+    server.works = True
+    assert [a.text for a in answers(again, asked)] == ["<a>", "<b>"]
+    assert server.count("POST", "/files") == 1 and len(server.batches) == 2
+
+
+DAMAGED = {
+    "empty": lambda lines: b"",
+    "no JSON": lambda lines: lines + b"not JSON\n",
+    "no object": lambda lines: lines + b"[]\n",
+    "a number for a key": lambda lines: lines + b'{"custom_id": 5}\n',
+    "torn": lambda lines: lines[:-9],
+    "cut between lines": lambda lines: lines[: lines.index(b"\n") + 1],
+    "one twice": lambda lines: 2 * lines[: lines.index(b"\n") + 1],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_damaged_file_of_results_is_read_again_and_not_paid_for_again(
+    server, tmp_path, damage, monkeypatch
+) -> None:
+    monkeypatch.setattr(openai_batches, "ATTEMPTS", 3)
+    asked = requests("a", "b")
+    whole: dict[str, bytes] = {}
+
+    def finish(batch: dict) -> None:
+        whole[batch["output_file_id"]] = server.files[batch["output_file_id"]]
+
+    server.finish = finish
+
+    def damaged(number: int, method: str, path: str) -> Reply | None:
+        file = path.removeprefix("/files/").removesuffix("/content")
+        reads = server.count("GET", path)
+        return Reply(DAMAGED[damage](whole[file])) if file in whole and reads < 6 else None
+
+    server.fault = damaged
+    with pytest.raises(
+        UserError, match=r"keeps failing \(.*(cannot be read|hold . of 2 results)\)"
+    ):
+        rows(server, tmp_path, asked)
+    # Three attempts of the first run; of the second, two are in vain.
+    assert [row["text"] for row in rows(server, tmp_path, asked)] == ["<a>", "<b>"]
+    assert sizes(server) == [2]
+
+
+def test_a_batch_without_the_file_of_its_answers_is_not_paid_for_again(server, tmp_path) -> None:
+    server.finish = lambda batch: batch.pop("output_file_id")
+    asked = requests("a")
+    with pytest.raises(UserError, match=r"the files of batch_0 hold 0 of 1 results"):
+        rows(server, tmp_path, asked)
+    assert server.count("POST", "/batches") == 1
+
+
+@pytest.mark.parametrize(
+    ("result", "error"),
+    [
+        ('{"custom_id": "other", "response": null}', "the batch has no answer to it"),
+        ('{"custom_id": "KEY"}', "not answered: null"),
+        ('{"custom_id": "KEY", "response": 5}', "the line is no completion: {"),
+        (
+            '{"custom_id": "KEY", "response": {"status_code": 200, "body": {"choices": []}}}',
+            "the line is no completion: {",
+        ),
+        ('{"custom_id": "KEY", "response": {"status_code": 200}}', "the line is no completion: {"),
+        (
+            '{"custom_id": "KEY", "response": {"status_code": 500, "body": null}}',
+            "status 500: null",
+        ),
+        ('{"custom_id": "KEY", "response": null, "error": {"message": "no"}}', "not answered: no"),
+    ],
+)
+def test_a_malformed_result_is_an_error(server, tmp_path, result, error) -> None:
+    """Of its own request: the other one is answered."""
+
+    def finish(batch: dict) -> None:
+        key = server.lines(batch)[0]["custom_id"]
+        file = batch["output_file_id"]
+        other, _ = server.files[file].splitlines(keepends=True)
+        server.files[file] = other + result.replace("KEY", key).encode() + b"\n"
+
+    server.finish = finish
+    bad, good = answers(backend(server.url, tmp_path), requests("a", "b"))
+    assert bad.error.startswith(error)
+    assert bad.text == "" and bad.finish_reason != "skipped"
+    assert (good.text, good.error) == ("<b>", None)
 
 
 FAULTS = {
@@ -317,10 +448,8 @@ def test_a_passing_fault_is_passed_over(server, tmp_path, fault, after) -> None:
     seen = set()
 
     def failing(number: int, method: str, path: str) -> Reply | None:
-        if (method, path) in seen or (fault == "no id" and method == "GET"):
-            return None
-        # These are no JSON anyway, or are asked for only after a fault.
-        if fault.startswith("no ") and fault != "no response" and path.endswith("content"):
+        content = path.endswith("content")
+        if (method, path) in seen or (fault == "no id" and method == "GET" and not content):
             return None
         seen.add((method, path))
         return FAULTS[fault]
@@ -392,7 +521,7 @@ folder = Path(sys.argv[2])
 asked = requests(*(f"prompt {{n}}" for n in range(9)))
 model = backend(sys.argv[1], folder, limits={{"requests": 4}})
 with Journal(folder / "generations") as journal:
-    write_table(generate(asked, model, journal, batch_size=100), folder / "answers.parquet")
+    write_table(generate(asked, model, journal), folder / "answers.parquet")
 """
 
 

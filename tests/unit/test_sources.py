@@ -250,7 +250,7 @@ def test_a_range_that_was_not_asked_for_is_not_appended(server, source, destinat
     assert destination.read_bytes() == DATA
 
 
-@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 520])
 def test_transient_answers_are_retried(server, source, destination, status):
     server.faults[ID] = [Fault(status=status)] * 2
     fetch(source, destination, patience=QUICK)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -25,6 +26,22 @@ CONFIG = {
 }
 
 
+# What this adds is another benchmark, whose answers stand in the same file.
+BOTH = CONFIG | {
+    "run": {"models": ["oracle"], "benchmarks": ["mlneedle", "oneruler"]},
+    "benchmarks": CONFIG["benchmarks"]
+    | {
+        "oneruler": {
+            "languages": ["en"],
+            "cross_lingual": [],
+            "lengths": [1000],
+            "examples": 1,
+            "none_option": [True],
+        }
+    },
+}
+
+
 def written(folder: Path, config: dict) -> list[str]:
     """The arguments that name a configuration."""
     path = folder / "config.yaml"
@@ -35,30 +52,33 @@ def written(folder: Path, config: dict) -> list[str]:
 def test_answers_to_exported_prompts_are_taken_back(tmp_path) -> None:
     """With the references for answers, every score is 1.0; with one of them wrong, one is not."""
     workflow = Workflow(ROOT, tmp_path / "run")
-    workflow.run("export", *written(tmp_path, CONFIG))
+    workflow.run("export", *written(tmp_path, BOTH))
     names = ["en-en", "en-none", "hi-en", "hi-none"]
     folder = workflow.result("export/mlneedle/words")
     assert sorted(path.name for path in folder.iterdir()) == sorted(
         f"{name}.{ending}" for name in names for ending in ("jsonl", "parquet")
     )
 
-    # Another program: it knows the file, and nothing of needlework.
+    # Another program: it knows the files, and nothing of needlework.
     answers = tmp_path / "answers.jsonl"
+    prompts = Counter()
     with answers.open("w", encoding="utf-8") as out:
-        for path in sorted(folder.glob("*.jsonl")):
-            for line in path.open(encoding="utf-8"):
-                row = json.loads(line)
+        for path in sorted(workflow.result("export").glob("*/words/*.jsonl")):
+            rows = [json.loads(line) for line in path.open(encoding="utf-8")]
+            assert pq.read_metadata(path.with_suffix(".parquet")).num_rows == len(rows)
+            for row in rows:
                 assert row["messages"][0]["role"] == "user"
                 # Only closed-book prompts have no passage that could hold the answer.
                 shown = row["references"][0] in row["messages"][0]["content"]
                 assert shown or row["task"] != "exact" or row["needle_lang"] == "hi"
-                answer = {"instance_id": row["instance_id"], "text": row["references"][0]}
+                # A task may ask for all of them.
+                answer = {"instance_id": row["instance_id"], "text": ", ".join(row["references"])}
                 out.write(json.dumps(answer) + "\n")
-    prompts = sum(len(path.read_bytes().splitlines()) for path in folder.glob("*.jsonl"))
-    assert prompts == sum(pq.read_metadata(path).num_rows for path in folder.glob("*.parquet"))
+                prompts[row["benchmark"]] += 1
+    assert prompts.keys() == {"mlneedle", "oneruler"}
 
-    replay = CONFIG | {
-        "run": {"models": ["other"], "benchmarks": ["mlneedle"]},
+    replay = BOTH | {
+        "run": {"models": ["other"], "benchmarks": ["mlneedle", "oneruler"]},
         "models": {
             "other": {
                 "backend": "replay",
@@ -69,17 +89,21 @@ def test_answers_to_exported_prompts_are_taken_back(tmp_path) -> None:
         },
     }
     arguments = written(tmp_path, replay)
-    target = "results/scores/other/mlneedle.parquet"
-    workflow.run(target, *arguments)
-    scores = pq.read_table(workflow.directory / target)
-    assert scores.num_rows == prompts > 250
-    assert set(scores["value"].to_pylist()) == {1.0}
+    targets = {name: f"results/scores/other/{name}.parquet" for name in prompts}
+    workflow.run(*targets.values(), *arguments)
+    for benchmark, target in targets.items():
+        scores = pq.read_table(workflow.directory / target)
+        assert len(set(scores["instance_id"].to_pylist())) == prompts[benchmark]
+        assert set(scores["value"].to_pylist()) == {1.0}
+    assert prompts["mlneedle"] > 250 and prompts["oneruler"] > 3
 
     lines = answers.read_text(encoding="utf-8").splitlines()
     wrong = json.loads(lines[7]) | {"text": "wrong"}
     answers.write_text("\n".join([*lines[:7], json.dumps(wrong), *lines[8:]]), encoding="utf-8")
-    workflow.run(target, *arguments)
-    assert pq.read_table(workflow.directory / target)["value"].to_pylist().count(0.0) == 1
+    workflow.run(*targets.values(), *arguments)
+    for benchmark, target in targets.items():
+        values = pq.read_table(workflow.directory / target)["value"].to_pylist()
+        assert values.count(0.0) == (benchmark == "mlneedle")
 
 
 def test_an_estimate_is_printed_every_time(tmp_path) -> None:

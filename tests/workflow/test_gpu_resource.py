@@ -80,6 +80,9 @@ def test_a_dry_run_and_jobs_without_that_model_need_no_gpu(workflow) -> None:
         done, said = run(workflow, target)
         assert done.returncode == 0, said[-3000:]
         assert (workflow.directory / target).exists()
+    # Another number of cores is no reason to ask again.
+    done, said = run(workflow, target, "--dry-run", "--set-threads", "generate_answers=2")
+    assert done.returncode == 0 and "Nothing to be done" in said, said[-3000:]
 
 
 @pytest.mark.slow

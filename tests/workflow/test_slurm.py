@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from engines.tiny_model import make_model, make_tokenizer
 from runs import ROOT, Workflow, copy_workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm")]
@@ -75,6 +76,25 @@ CONFIG = {
 }
 
 
+# The test's Slurm is at hand, and its disk is no NFS.
+QUICK = ["--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "10"]
+PROFILE = ["--workflow-profile", "profiles/slurm", *QUICK]
+
+
+def sending(workflow: Workflow, *arguments: str) -> list[str]:
+    """A command line as docs/clusters.md has it: with `--cores`, no job could ask Slurm for more."""
+    command = workflow.command(*PROFILE, "--configfile", "mine.yaml", *arguments)
+    at = command.index("--cores")
+    return command[:at] + command[at + 2 :]
+
+
+def asked(slurm: dict[str, str], rule: str) -> list[set[str]]:
+    """What each job of a rule asked Slurm for: sbatch's arguments, as tests/mini_slurm.sh notes them."""
+    log = Path(slurm["SLURM_CONF"]).parent / "log/sbatch"
+    lines = log.read_text().splitlines() if log.exists() else []
+    return [set(line.split(" --wrap=")[0].split()) for line in lines if f"rule_{rule}" in line]
+
+
 def squeue(slurm: dict[str, str], *columns: str) -> list[list[str]]:
     """The columns of all jobs, finished ones included."""
     form = "|".join(columns)
@@ -94,23 +114,20 @@ def cancel_one(slurm: dict[str, str], run: subprocess.Popen, rule: str) -> str:
     raise AssertionError(f"no job of {rule} was seen")
 
 
-def configured(folder: Path) -> Workflow:
-    """A copy of the workflow with this test's configuration, which runs in its own folder."""
+def configured(folder: Path, config: dict) -> Workflow:
+    """A copy of the workflow with this configuration, which runs in its own folder."""
     workflow = Workflow(copy_workflow(folder), folder)
-    (folder / "mine.yaml").write_text(yaml.safe_dump(CONFIG))
+    (folder / "mine.yaml").write_text(yaml.safe_dump(config))
     return workflow
 
 
 def test_the_demo_runs_on_slurm_and_survives_a_cancelled_job(slurm, tmp_path) -> None:
-    local, remote = configured(tmp_path / "local"), configured(tmp_path / "slurm")
+    local, remote = (configured(tmp_path / name, CONFIG) for name in ("local", "slurm"))
     local.run("--configfile", "mine.yaml")
-    # The test's Slurm is at hand, and its disk is no NFS.
-    quick = ["--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "10"]
-    profile = ["--workflow-profile", "profiles/slurm", *quick]
     log = tmp_path / "run.log"
     with open(log, "w") as file:
         run = subprocess.Popen(
-            remote.command(*profile, "--configfile", "mine.yaml"),
+            sending(remote),
             cwd=remote.root,
             env=slurm,
             stdout=file,
@@ -130,6 +147,10 @@ def test_the_demo_runs_on_slurm_and_survives_a_cancelled_job(slurm, tmp_path) ->
     jobs = squeue(slurm, "%P", "%T", "%k")
     assert {partition for partition, _, _ in jobs} == {"cpu"}, "the readers need no GPU"
     assert len([1 for *_, comment in jobs if "build_instances" in comment]) == 2, "six are grouped"
+    for rule in ("generate_answers", "embed_corpus", "translate_answers"):
+        found = asked(slurm, rule)
+        assert len(found) > 1
+        assert all({"--cpus-per-task=1", "--nodes=1"} <= arguments for arguments in found)
     made = sorted(
         file.relative_to(local.directory)
         for kind in ("instances", "generations", "scores", "tables", "figures")
@@ -138,3 +159,45 @@ def test_the_demo_runs_on_slurm_and_survives_a_cancelled_job(slurm, tmp_path) ->
     assert len(made) > 50
     for file in made:
         assert (remote.directory / file).read_bytes() == (local.directory / file).read_bytes()
+
+
+def test_a_model_that_wants_a_gpu_gets_it_and_cores_on_one_node(slurm, tmp_path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    make_tokenizer(folder)
+    make_model(folder)
+    tiny = {"backend": "transformers", "name": str(folder), "tokenizer": "words", "context": 2048}
+    small = {"needle_languages": ["en"], "haystack_languages": ["en"], "lengths": [256]}
+    small |= {"questions": 2, "tasks": ["exact"], "max_new_tokens": 4, "comparisons": {}}
+    config = {"run": {"models": ["tiny"], "benchmarks": ["mlneedle"]}}
+    config |= {"models": {"tiny": tiny}, "benchmarks": {"mlneedle": small}}
+    workflow = configured(tmp_path / "run", config)
+    target = "results/generations/tiny/mlneedle.parquet"
+    workflow.run("--configfile", "mine.yaml", "--until", "build_instances", "--", target)
+    # The GPU is none, so the model answers without.
+    command = sending(workflow, "--", target)
+    done = subprocess.run(command, cwd=workflow.root, env=slurm, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-5000:]
+    (arguments,) = asked(slurm, "generate_answers_wildcards_tiny_mlneedle")
+    assert {"--gpus=1", "--nodes=1", "--cpus-per-task=6", "gpu"} <= arguments
+    (job,) = [
+        found
+        for *found, comment in squeue(slurm, "%P", "%T", "%C", "%D", "%k")
+        if "tiny" in comment
+    ]
+    assert job == ["gpu", "COMPLETED", "6", "1"]
+    assert workflow.result("generations/tiny/mlneedle.parquet").exists()
+    assert workflow.would_run("--configfile", "mine.yaml", "--", target) == {}
+
+
+def test_verbose_output_is_refused_where_it_would_hold_a_key(slurm, tmp_path) -> None:
+    workflow = configured(tmp_path / "run", CONFIG)
+    keyed = slurm | {"OPENAI_API_KEY": "sk-very-secret-0123456789"}
+    before = len(squeue(slurm, "%i"))
+    command = sending(workflow, "--verbose")
+    done = subprocess.run(command, cwd=workflow.root, env=keyed, capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    assert done.returncode
+    assert "--verbose would write OPENAI_API_KEY into .snakemake/slurm_logs" in said, said[-3000:]
+    assert "sk-very-secret" not in said
+    assert len(squeue(slurm, "%i")) == before

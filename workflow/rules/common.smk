@@ -8,9 +8,11 @@ from snakemake.settings.types import DeploymentMethod
 
 from needlework.codedigest import code_digest
 from needlework.config import lengths_of, validated
+from needlework.corpora.languages import LANGUAGE
 from needlework.errors import UserError
 from needlework.layout import Layout
 from needlework.preflight import check, check_gpus
+from needlework.verbose import check_verbose
 
 try:
     config = validated(config)
@@ -38,8 +40,8 @@ wildcard_constraints:
     # The ending tells a source's file from the record beside it (`<file>.json`).
     file=r".+\.(zip|tsv|json|gz|csv|txt)",
     corpus=r"[a-z0-9_]+",
-    lang=r"[a-z]{2,3}",
-    part=r"[a-z]{2,3}(\.\d+-of-\d+)?",
+    lang=LANGUAGE,
+    part=LANGUAGE + r"(\.\d+-of-\d+)?",
     embedder=r"[A-Za-z0-9._-]+",
     tokenizer=r"[A-Za-z0-9._-]+",
     model=r"[A-Za-z0-9._-]+",
@@ -71,5 +73,8 @@ onstart:
     try:
         check(config, asked, counting, translating)
         check_gpus(config, asked, declared and declared.value)
+        check_verbose(
+            config, workflow.executor_plugin.name, workflow.output_settings.verbose
+        )
     except UserError as error:
         raise WorkflowError(str(error))

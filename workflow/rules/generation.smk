@@ -25,8 +25,11 @@ rule generate_answers:
             "vllm": "../../envs/vllm.yaml",
             "transformers": "../../envs/neural.yaml",
         }.get(config["models"][w.model]["backend"], "../../envs/generation.yaml")
+    threads: lambda w: files.generation_threads(w.model)
     resources:
         gpu=lambda w: files.generation_gpus(w.model),
+        # Slurm could give a job's GPUs on several nodes.
+        nodes=1,
         # A GPU's share of the weights passes through the memory of the host.
         mem_mb=lambda w, attempt: (8000 + 24000 * files.generation_gpus(w.model))
         * attempt,

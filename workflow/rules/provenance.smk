@@ -25,6 +25,8 @@ rule provenance:
         "results/provenance.json",
     log:
         "logs/provenance.log",
+    benchmark:
+        "benchmarks/provenance.tsv"
     localrule: True
     conda:
         "../../envs/corpora.yaml"

@@ -12,12 +12,14 @@ rule translate_answers:
         "benchmarks/translate_answers/{model}/{benchmark}.tsv"
     conda:
         environment(files.translator["kind"])
+    threads: files.translation_threads
     resources:
-        gpu=int(files.translator["kind"] == "nllb"),
+        gpu=files.translation_gpus,
+        nodes=1,
         mem_mb=lambda w, attempt: 8000 * attempt,
         runtime=lambda w, attempt: 240 * attempt,
     params:
-        translator=files.translator,
+        translator=files.translator_settings,
         code=code_digest(
             "translate_answers.py",
             f"needlework/translators/{files.translator['kind']}.py",
@@ -40,12 +42,14 @@ rule translate_references:
         "benchmarks/translate_references/{benchmark}.tsv"
     conda:
         environment(files.translator["kind"])
+    threads: files.translation_threads
     resources:
-        gpu=int(files.translator["kind"] == "nllb"),
+        gpu=files.translation_gpus,
+        nodes=1,
         mem_mb=lambda w, attempt: 8000 * attempt,
         runtime=lambda w, attempt: 240 * attempt,
     params:
-        translator=files.translator,
+        translator=files.translator_settings,
         settings=lambda w: files.scoring_settings(w.benchmark),
         code=lambda w: code_digest(
             "translate_references.py",

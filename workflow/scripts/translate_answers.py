@@ -8,12 +8,15 @@ from needlework.translation import translate_generations
 from needlework.translators.base import load_translator
 
 with running(snakemake):
+    config = snakemake.config
+    # The address, the key and the device too, of which the parameter has none: they change no result.
+    entry = config["translators"][config["translation"]["translator"]]
     generations = read_table(snakemake.input[0], ["instance_id", "sample", "text"])
     write_table(
         translate_generations(
             generations,
-            load_translator(snakemake.params.translator),
-            Path(snakemake.config["journal"]) / "translations",
+            load_translator(entry),
+            Path(config["journal"]) / "translations",
         ),
         snakemake.output[0],
         inputs=snakemake.input,

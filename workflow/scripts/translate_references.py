@@ -11,6 +11,9 @@ from needlework.translation import translation_ceiling
 from needlework.translators.base import load_translator
 
 with running(snakemake):
+    config = snakemake.config
+    # The address, the key and the device too, of which the parameter has none: they change no result.
+    entry = config["translators"][config["translation"]["translator"]]
     scoring = import_module(f"needlework.benchmarks.{snakemake.wildcards.benchmark}.scoring")
     questions = {Path(path).stem: read_table(path) for path in snakemake.input.questions}
     asked = {"en": questions["en"]}
@@ -24,8 +27,8 @@ with running(snakemake):
     write_table(
         translation_ceiling(
             asked,
-            load_translator(snakemake.params.translator),
-            Path(snakemake.config["journal"]) / "translations",
+            load_translator(entry),
+            Path(config["journal"]) / "translations",
             scoring.METRICS[snakemake.params.settings["metric"]],
         ),
         snakemake.output[0],

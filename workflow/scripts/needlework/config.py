@@ -25,6 +25,7 @@ _NAMED = {
 _ONLY = {
     "batch": ("openai",),
     "chat_template": ("vllm", "transformers"),
+    "config": ("transformers",),
     "dtype": ("transformers",),
     "lora": ("vllm",),
     "request": ("openai",),
@@ -219,7 +220,8 @@ def _check_models(config: Mapping[str, Any]) -> None:
                     f"{model['context']} tokens: set `lengths: {fitting}` for this model."
                 )
             limit = model["engine"].get("max_model_len")
-            if isinstance(limit, int) and max(wanted, default=0) > limit:
+            # -1 leaves it to vLLM.
+            if isinstance(limit, int) and 0 <= limit < max(wanted, default=0):
                 raise UserError(
                     f"{where}: the length {max(wanted)} is above engine.max_model_len, {limit}: raise it, "
                     "or leave the length out of this model's `lengths`."

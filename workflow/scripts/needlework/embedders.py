@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from needlework.errors import UserError, not_installed
+from needlework.errors import UserError, not_installed, reason
 
 # Components are multiples of this. A product of two is a multiple of 2**-52, and so is every partial
 # sum, which for unit vectors stays below 2: all of them are float64 numbers.
@@ -51,10 +51,9 @@ def load_embedder(name: str, config: Mapping[str, Any], threads: int = 1) -> Emb
     except ImportError as error:
         raise not_installed(f"embedders.{name}", error) from None
     except Exception as error:  # the libraries below have many; none of them is the user's to know
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200].rstrip(".")
         raise UserError(
-            f"embedders.{name}: the model {config['name']!r} cannot be loaded: {reason}. Check `name` "
-            "and `revision`; without internet, set `name` to a local folder, or HF_HOME to a cache "
+            f"embedders.{name}: the model {config['name']!r} cannot be loaded: {reason(error)}. Check "
+            "`name` and `revision`; without internet, set `name` to a local folder, or HF_HOME to a cache "
             "that holds the model and HF_HUB_OFFLINE=1."
         ) from None
 

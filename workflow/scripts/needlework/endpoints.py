@@ -7,13 +7,29 @@ from __future__ import annotations
 
 import email.utils
 import os
+import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from needlework.errors import UserError
 
+# How often a request is sent that may yet succeed, and how long it rests; each pause is twice the last.
+ATTEMPTS = 6
+FIRST_PAUSE_S = 1.0
+# A server that asks for more is not waited for.
+LONGEST_PAUSE_S = 600.0
+
 # Statuses after which another attempt may help, beside all from 500.
 _TRANSIENT = {408, 425, 429}
+
+
+class Passing(Exception):
+    """An attempt failed in a way that another may not; the server asks to wait `pause` seconds."""
+
+    def __init__(self, what: str, pause: float = 0.0) -> None:
+        super().__init__(what)
+        self.pause = pause
 
 
 def api_key(variable: str, who: str) -> str:
@@ -42,10 +58,9 @@ def check_url(url: str, who: str) -> None:
 
 
 def shown_url(url: str) -> str:
-    """The URL without what may be secret: user, password and query."""
-    parts = urlsplit(url)
-    host = parts.hostname if parts.port is None else f"{parts.hostname}:{parts.port}"
-    return f"{parts.scheme}://{host}{parts.path}"
+    """The URL without user, password, query and fragment, any of which may be or hold a secret."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{re.split('[?#]', rest)[0].rpartition('@')[2]}"
 
 
 def excerpt(text: str, secret: str) -> str:
@@ -61,12 +76,25 @@ def may_pass(status: int) -> bool:
     return status in _TRANSIENT or status >= 500
 
 
-def seconds(retry_after: str) -> float:
-    """The seconds that a Retry-After header asks for, which it gives as such or as a date."""
-    if retry_after.strip().isdecimal():
-        return float(retry_after)
+def retry_after(headers: Mapping[str, str]) -> float:
+    """How many seconds a response asks to be left alone; 0 where that is left open, or unreadable.
+
+    `headers` are an HTTP library's, which knows them in capitals and without.
+    """
+    milliseconds = _number(headers.get("Retry-After-Ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = headers.get("Retry-After", "")
+    seconds = _number(value)
+    if seconds is not None:
+        return seconds
     try:
-        date = email.utils.parsedate_to_datetime(retry_after)
-    except (TypeError, ValueError):
+        date = email.utils.parsedate_to_datetime(value)
+    except (TypeError, ValueError, OverflowError):
         return 0.0
+    # A zone of -0000 is UTC too, and gives a date without a zone.
     return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+
+
+def _number(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"\s*[0-9]+(\.[0-9]*)?\s*", text) else None

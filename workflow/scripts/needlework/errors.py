@@ -13,3 +13,11 @@ def not_installed(where: str, error: ImportError) -> UserError:
         f"{where}: the package {error.name!r} is not installed; install requirements/all.txt, or run "
         "with --use-conda."
     )
+
+
+def reason(error: Exception) -> str:
+    """The first line that says something, of an error whose class is not ours."""
+    details = getattr(error, "errors", None)
+    text = details()[0]["msg"] if callable(details) else str(error)
+    lines = text.strip().splitlines() or [type(error).__name__]
+    return lines[0].removeprefix("Value error, ").rstrip(".:")[:300]

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+import sys
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -22,7 +31,8 @@ from needlework.ordering import Prompts, cut
 from needlework.progress import progress
 from needlework.records import GENERATIONS, read_table
 
-COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
+# What a backend may tell of an answer. The last is the journal's alone (`Backend.holds`).
+TOLD = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens", "cut_at")
 
 
 class InstanceRequests(Iterable[Request]):
@@ -118,7 +128,6 @@ def generate(
     journal: Journal,
     *,
     context: int | None = None,
-    batch_size: int = 256,
     max_failed: int = 0,
     known: Set[tuple[str, int]] | None = None,
     loaded: Callable[[], None] = lambda: None,
@@ -126,11 +135,11 @@ def generate(
     """The model's answers, one row a request (schema GENERATIONS), by instance_id and sample.
 
     What the journal holds is taken from there; the backend is loaded only if something is missing,
-    gets that in batches in the order of `requests`, and each answer goes into the journal as soon as
-    the backend gives it. `requests` is iterated twice, first for the keys and then for the missing
-    prompts, so it must not be an iterator. Requests with the same key are asked once. `known` are the
-    (instance_id, sample) of the whole benchmark, where `requests` are a shard of it. `loaded` is called
-    once the backend is loaded, before anything is asked.
+    takes that in the order of `requests`, as fast as it can, and each answer goes into the journal as
+    soon as the backend gives it. `requests` is iterated twice, first for the keys and then for the
+    missing prompts, so it must not be an iterator. Requests with the same key are asked once. `known`
+    are the (instance_id, sample) of the whole benchmark, where `requests` are a shard of it. `loaded`
+    is called once the backend is loaded, before anything is asked.
 
     A prompt of more than `context` tokens (None: no limit), or of more than the backend takes with
     its chat template, is `skipped`. A request that fails is `error` in the table. Both stay out of
@@ -160,10 +169,10 @@ def generate(
 
     keys = [key for _, _, key in rows]
     wanted = dict.fromkeys(key for key in keys if key not in outcomes)
-    outcomes |= journal.load(wanted)
+    outcomes |= _kept(journal, wanted, backend)
     missing = wanted.keys() - outcomes.keys()
     if missing:
-        outcomes |= _ask(requests, keys, missing, backend, journal, batch_size, loaded)
+        outcomes |= _ask(requests, keys, missing, backend, journal, loaded)
     _refuse_failures([outcomes[key] for key in wanted], max_failed)
     return pa.Table.from_pylist(
         [
@@ -174,13 +183,23 @@ def generate(
     )
 
 
+def _kept(journal: Journal, wanted: Container[str], backend: Backend) -> dict[str, Record]:
+    """The journal's first record of each wanted key that still holds."""
+    kept: dict[str, Record] = {}
+    for record in journal.records():
+        key = record["key"]
+        if key in wanted and key not in kept and backend.holds(record):
+            # json makes new strings of the field names for every record: share them.
+            kept[key] = {sys.intern(name): value for name, value in record.items()}
+    return kept
+
+
 def _ask(
     requests: Iterable[Request],
     keys: Sequence[str],
     missing: Set[str],
     backend: Backend,
     journal: Journal,
-    batch_size: int,
     loaded: Callable[[], None],
 ) -> dict[str, Record]:
     """The outcomes of the requests whose keys are `missing`; finished ones are in the journal."""
@@ -190,11 +209,13 @@ def _ask(
         backend.load()
         loaded()
         backend.expect(request for _, request in _missing(requests, keys, missing))
-        answers = _answers(requests, keys, missing, backend, batch_size)
+        answers = _answers(requests, keys, missing, backend)
         for key, answer in progress(answers, desc="answers", total=len(missing), unit="prompt"):
             outcomes[key] = _outcome(answer)
             if answer.error is None:
                 writer.put({"key": key, **outcomes[key]})
+        if len(outcomes) != len(missing):
+            raise ValueError(f"{len(outcomes)} answers to {len(missing)} requests")
     finally:
         try:
             writer.close()
@@ -248,17 +269,17 @@ def _answers(
     keys: Sequence[str],
     missing: Set[str],
     backend: Backend,
-    batch_size: int,
 ) -> Iterator[tuple[str, Answer]]:
-    """The backend's answers by key, as they come, a batch at a time; the same key is asked once."""
-    stream = _missing(requests, keys, missing)
-    while batch := list(islice(stream, batch_size)):
-        given = 0
-        for place, answer in backend.answers([request for _, request in batch]):
-            given += 1
-            yield batch[place][0], answer
-        if given != len(batch):
-            raise ValueError(f"{given} answers to {len(batch)} requests")
+    """The backend's answers by key, as they come; the same key is asked once."""
+    under_way: dict[int, str] = {}
+
+    def asked() -> Iterator[Request]:
+        for place, (key, request) in enumerate(_missing(requests, keys, missing)):
+            under_way[place] = key
+            yield request
+
+    for place, answer in backend.answers(asked()):
+        yield under_way.pop(place), answer
 
 
 def _missing(
@@ -273,15 +294,15 @@ def _missing(
 
 
 def _outcome(answer: Answer) -> Record:
-    """The columns of a row that come from the answer; what is not known is left out."""
+    """What is kept of an answer; what is not known is left out."""
     if answer.error is not None:
         reason = "skipped" if answer.finish_reason == "skipped" else "error"
         return {"text": "", "finish_reason": reason, "error": _well_formed(answer.error)}
-    counts = {name: getattr(answer, name) for name in COUNTS}
+    told = {name: getattr(answer, name) for name in TOLD}
     return {
         "text": _well_formed(answer.text),
         "finish_reason": answer.finish_reason,
-        **{name: count for name, count in counts.items() if count is not None},
+        **{name: value for name, value in told.items() if value is not None},
     }
 
 

@@ -81,6 +81,32 @@ def resource(path: str) -> str:
     return str(found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found)
 
 
+# What runs a neural network here: on a GPU where there is one, unless its `device` is the CPU.
+_NEURAL = {"vllm", "transformers", "sentence-transformers", "nllb"}
+# CPU cores of a network without a GPU; more help a CPU little. Snakemake lowers it to `--cores`.
+CPU_THREADS = 16
+
+
+def job_gpus(entry: Mapping[str, Any]) -> int:
+    """How many GPUs the job of a model, an embedder or a translator asks for; `entry` is its block."""
+    kind = entry.get("backend") or entry["kind"]
+    if kind == "vllm":
+        return gpus(entry["engine"])
+    return int(kind in _NEURAL and entry["device"] != "cpu")
+
+
+def job_threads(entry: Mapping[str, Any]) -> int:
+    """How many CPU cores it asks for: one where nothing is computed but requests and words.
+
+    Beside GPUs, cores load the weights, cut texts into tokens, and feed each GPU.
+    """
+    kind = entry.get("backend") or entry["kind"]
+    if kind not in _NEURAL:
+        return 1
+    own = job_gpus(entry)
+    return 4 + 2 * own if own else CPU_THREADS
+
+
 class Layout:
     """The files of a validated configuration, as paths below the working directory."""
 
@@ -187,8 +213,12 @@ class Layout:
         }
 
     def embedding_gpus(self, embedder: str) -> int:
-        """How many GPUs an embedding job takes where there are any."""
-        return int(self.config["embedders"][embedder]["kind"] != "ngram")
+        """How many GPUs an embedding job takes."""
+        return job_gpus(self.config["embedders"][embedder])
+
+    def embedding_threads(self, embedder: str) -> int:
+        """How many CPU cores an embedding job takes."""
+        return job_threads(self.config["embedders"][embedder])
 
     # Instances
 
@@ -276,10 +306,11 @@ class Layout:
 
     def generation_gpus(self, model: str) -> int:
         """How many GPUs a model's job takes."""
-        entry = self.config["models"][model]
-        if entry["backend"] == "vllm":
-            return gpus(entry["engine"])
-        return int(entry["backend"] == "transformers" and entry["device"] != "cpu")
+        return job_gpus(self.config["models"][model])
+
+    def generation_threads(self, model: str) -> int:
+        """How many CPU cores a model's job takes."""
+        return job_threads(self.config["models"][model])
 
     def generation_inputs(self, benchmark: str, model: str) -> dict[str, list[str]]:
         """A model's prompts, the corpora that they are rendered from, and the files it names."""
@@ -329,6 +360,22 @@ class Layout:
     def translator(self) -> dict[str, Any]:
         """The entry of the translator that this run uses."""
         return self.config["translators"][self.config["translation"]["translator"]]
+
+    @property
+    def translator_settings(self) -> dict[str, Any]:
+        """What translations depend on: the translator's entry, without where it is and how fast."""
+        unsaid = {"base_url", "key_env", "batch_size", "device"}
+        return {key: value for key, value in self.translator.items() if key not in unsaid}
+
+    @property
+    def translation_gpus(self) -> int:
+        """How many GPUs a job takes that translates."""
+        return job_gpus(self.translator)
+
+    @property
+    def translation_threads(self) -> int:
+        """How many CPU cores a job takes that translates."""
+        return job_threads(self.translator)
 
     # Results
 

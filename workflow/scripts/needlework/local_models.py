@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from needlework.errors import UserError
+from needlework.errors import UserError, reason
 
 logger = logging.getLogger("needlework")
 
@@ -59,11 +59,3 @@ def unfilled_template(where: str, name: str, error: Exception) -> UserError:
         f"{where}: a prompt cannot be put into the chat template of {name}: {reason(error)}. Set "
         "`chat: false` for a base model, or give `chat_template`."
     )
-
-
-def reason(error: Exception) -> str:
-    """The first line that says something, of an error whose class is not ours."""
-    details = getattr(error, "errors", None)
-    text = details()[0]["msg"] if callable(details) else str(error)
-    lines = text.strip().splitlines() or [type(error).__name__]
-    return lines[0].removeprefix("Value error, ").rstrip(".:")[:300]

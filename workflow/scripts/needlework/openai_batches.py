@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from needlework.backends.base import Answer
-from needlework.endpoints import excerpt, may_pass
+from needlework.endpoints import Passing, excerpt, may_pass
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.openai_protocol import MALFORMED, TOO_LONG, message_of, read_completion
@@ -40,6 +41,11 @@ TRANSFER_S = 3600.0
 SETTLE_S = 60.0
 
 _ENDED = {"completed", "failed", "expired", "cancelled"}
+
+_WHY_REFUSED = (
+    "check the key, `base_url`, `name` and `batch_limits`, and whether the endpoint has a batch API "
+    "(`batch: false` sends request by request)"
+)
 
 # The name under which the endpoint keeps our name of a batch.
 _TAG = "needlework"
@@ -65,10 +71,6 @@ class Refused(UserError):
     """The endpoint will not do it, however often it is asked."""
 
 
-class _Passing(Exception):
-    """An attempt failed in a way that another may not."""
-
-
 @dataclass
 class _Batch:
     """A batch that was submitted, or was about to be. `owes` are the keys whose answers it has."""
@@ -84,13 +86,17 @@ class _Batch:
     wanted: bool = False
     collected: bool = False
     done: int = 0
+    # The tokens that were under way when it was submitted, as far as this run knows.
+    beside: float = math.inf
+    # The endpoint's file of its requests, where this run knows it.
+    file: str | None = None
 
 
 class Endpoint:
     """The batch API of one endpoint, through the official client, one call after the other.
 
     `chat` is whether it is asked for chat completions; `clean` takes what is secret out of a text. Every
-    call raises _Passing or Refused where it fails.
+    call raises Passing or Refused where it fails.
     """
 
     def __init__(
@@ -149,29 +155,41 @@ class Endpoint:
                     if (batch.created_at or since) < since - 86400:
                         break
             except MALFORMED as error:
-                raise _Passing(f"the list cannot be read ({type(error).__name__})") from None
+                raise Passing(f"the list cannot be read ({type(error).__name__})") from None
             return None
 
         return self._call(look())
 
-    def results(self, file: str) -> dict[str, Answer]:
-        """The answers in a file of results, by their requests' keys."""
+    def results(self, said: Mapping[str, Any]) -> dict[str, Answer]:
+        """The answers in the files of a batch of which the endpoint says `said`, by their keys.
 
-        async def read() -> dict[str, Answer]:
+        A request without an answer is paid for again, so files that lack some are passing trouble.
+        """
+        right, wrong = (self._read(said.get(file)) for file in ("output_file_id", "error_file_id"))
+        done = _count(said, "completed")
+        # Endpoints differ in what they count as completed, and whether failures are in a file.
+        if len(right) < done and len(right) + len(wrong) < _done(said):
+            raise Passing(f"the files of {said.get('id')} hold {len(right)} of {done} results")
+        return right | wrong
+
+    def _read(self, file: Any) -> dict[str, Answer]:
+        """The answers in a file of results; none where there is no file."""
+        if not isinstance(file, str):
+            return {}
+
+        async def read() -> list[tuple[str, Answer] | None]:
             content = self._client.files.with_streaming_response.content
             async with content(file, extra_headers=self._headers) as response:
-                return dict(
-                    [
-                        found
-                        async for line in _split(response.iter_bytes())
-                        if (found := self._answer(line))
-                    ]
-                )
+                lines = _split(response.iter_bytes())
+                return [self._answer(line) async for line in lines if line.strip()]
 
-        return self._call(read(), TRANSFER_S)
+        found = self._call(read(), TRANSFER_S)
+        if None in found:
+            raise Passing(f"{found.count(None)} line(s) of the file {file} cannot be read")
+        return dict(found)
 
     def _answer(self, line: bytes) -> tuple[str, Answer] | None:
-        """A result's key and answer. None of a line that is no result: its request then has none."""
+        """A result's key and answer; None of a line that is no result."""
         try:
             result = json.loads(self._clean(line.decode("utf-8", "replace")))
             key = result["custom_id"]
@@ -182,7 +200,7 @@ class Endpoint:
     def _id(self, call: Coroutine[Any, Any, Any], timeout: float | None = None) -> str:
         found = self._json(call, timeout).get("id")
         if not isinstance(found, str):
-            raise _Passing("the response has no id")
+            raise Passing("the response has no id")
         return found
 
     def _json(self, call: Coroutine[Any, Any, Any], timeout: float | None = None) -> dict[str, Any]:
@@ -192,7 +210,7 @@ class Endpoint:
         except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict):
-            raise _Passing(f"the response is no JSON object: {excerpt(content, '')}")
+            raise Passing(f"the response is no JSON object: {excerpt(content, '')}")
         return body
 
     def _call(self, call: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
@@ -208,16 +226,16 @@ class Endpoint:
         try:
             return self._run(within())
         except TimeoutError:
-            raise _Passing(f"no response within {seconds:g} s") from None
+            raise Passing(f"no response within {seconds:g} s") from None
         except openai.APIConnectionError as error:
-            raise _Passing(f"the connection failed ({type(error.__cause__).__name__})") from None
+            raise Passing(f"the connection failed ({type(error.__cause__).__name__})") from None
         except openai.APIStatusError as error:
             said = excerpt(self._clean(message_of(error.response.text)), "")
             said = f"status {error.status_code}: {said}"
-            raise (_Passing if may_pass(error.status_code) else Refused)(said) from None
+            raise (Passing if may_pass(error.status_code) else Refused)(said) from None
         except httpx2.HTTPError as error:
             # While the lines of a file are read, the client hands on its library's own.
-            raise _Passing(f"the connection failed ({type(error).__name__})") from None
+            raise Passing(f"the connection failed ({type(error).__name__})") from None
 
 
 class Batches:
@@ -240,6 +258,7 @@ class Batches:
         self._where, self._address = where, address
         self._journal = Journal(folder)
         self._batches: dict[str, _Batch] = {}
+        self._held: list[_Batch] = []
         self._owner: dict[str, _Batch] = {}
         self._source: Iterator[Line] = iter(())
         self._next: Line | None = None
@@ -278,7 +297,9 @@ class Batches:
     # What was submitted
 
     def _read_journal(self) -> None:
-        records = list(self._journal.records())
+        """Take in the batches that are not known yet: at first all, then those of other jobs."""
+        known = {name for name, batch in self._batches.items() if batch.id or batch.ended}
+        records = [record for record in self._journal.records() if record["key"] not in known]
         # Of writers that started in the same second, any may come first.
         for record in sorted(records, key=lambda record: record["event"] != "planned"):
             name = record["key"]
@@ -286,14 +307,16 @@ class Batches:
                 case "planned":
                     address, tokens, at = record["address"], record["tokens"], record["time"]
                     self._batches[name] = _Batch(name, address, tokens, at, set(record["requests"]))
-                case "submitted":
+                # A disk that is shared may show what came later first.
+                case "submitted" if name in self._batches:
                     self._batches[name].id = record["id"]
-                case "ended":
+                case "ended" if name in self._batches:
                     self._batches[name].ended = True
                     self._batches[name].owes -= {*record["released"], *record["skipped"]}
                     for key, error in record["skipped"].items():
                         self._answers[key] = Answer("", "skipped", error=error)
-        for batch in self._batches.values():
+        for name in self._batches.keys() - known:
+            batch = self._batches[name]
             self._owner |= dict.fromkeys(batch.owes, batch)
 
     def _record(self, batch: _Batch, event: str, **values: Any) -> None:
@@ -340,7 +363,7 @@ class Batches:
                 f"{self._where}: a batch of its requests is at {batch.address}: set `base_url` to that "
                 f"and run again, or delete {self._journal.directory} to submit it here."
             )
-        if batch is not None and batch.id is None:
+        if batch is not None and batch.id is None and batch.file is None:
             self._settle(batch)
             batch = self._owner.get(key)
         if batch is not None:
@@ -350,13 +373,20 @@ class Batches:
     # Submitting
 
     def _submit_next(self) -> bool:
-        """Submit one batch of what is expected; whether there was something and the limits allow it."""
-        most = self._limits
-        # Several batches share what may be under way, so that it does not run dry.
-        share = None if most.tokens is None else most.tokens // 4
-        under_way = sum(b.tokens for b in self._batches.values() if self._under_way(b))
-        if share is not None and under_way and under_way + share > most.tokens:
+        """Submit a batch that is held back, or one of what is expected.
+
+        Returns whether there was something, and the limits allow it.
+        """
+        if (not self._held and self._peek() is None) or self._full():
             return False
+        # Another job may have submitted some since.
+        self._read_journal()
+        if self._full():
+            return False
+        if self._held:
+            self._create(self._held.pop(0))
+            return True
+        most, share = self._limits, self._share
         keys, content, tokens = [], bytearray(), 0
         while (line := self._peek()) is not None:
             if not self._owed(line.key):
@@ -376,6 +406,22 @@ class Batches:
             self._submit(keys, bytes(content), tokens)
         return bool(keys)
 
+    @property
+    def _share(self) -> int | None:
+        """How many tokens a batch may hold, so that several share what may be under way."""
+        most = self._limits.tokens
+        return None if most is None else most // 4
+
+    def _full(self) -> bool:
+        """Whether the next batch has to wait until another has ended."""
+        under_way, most = self._tokens_under_way(), self._limits.tokens
+        if self._held and under_way >= self._held[0].beside:
+            return True
+        return most is not None and under_way > 0 and under_way + self._share > most
+
+    def _tokens_under_way(self) -> int:
+        return sum(batch.tokens for batch in self._batches.values() if self._under_way(batch))
+
     def _peek(self) -> Line | None:
         """The first expected request that was not taken yet."""
         if self._next is None:
@@ -392,18 +438,26 @@ class Batches:
         return json.dumps(request, ensure_ascii=False).encode() + b"\n"
 
     def _submit(self, keys: list[str], content: bytes, tokens: int) -> None:
-        name = secrets.token_hex(16)
-        remedy = (
-            "check the key, `base_url`, `name` and `batch_limits`, and whether the endpoint has a "
-            "batch API (`batch: false` sends request by request)"
+        batch = self._new(tokens, keys)
+        batch.file = self._patiently(
+            partial(self._endpoint.upload, batch.name, content), _WHY_REFUSED
         )
-        file = self._patiently(partial(self._endpoint.upload, name, content), remedy)
-        batch = _Batch(name, self._address, tokens, time.time(), set(keys), wanted=True)
+        self._create(batch)
+
+    def _new(self, tokens: int, keys: Iterable[str]) -> _Batch:
+        name = secrets.token_hex(16)
+        return _Batch(name, self._address, tokens, 0.0, set(keys), wanted=True)
+
+    def _create(self, batch: _Batch) -> None:
+        """Submit a batch whose file the endpoint has."""
+        name, keys = batch.name, sorted(batch.owes)
+        batch.beside = self._tokens_under_way()
+        batch.planned = time.time()
         self._record(
             batch,
             "planned",
             address=self._address,
-            tokens=tokens,
+            tokens=batch.tokens,
             time=batch.planned,
             requests=keys,
         )
@@ -415,12 +469,12 @@ class Batches:
             if asked and (found := self._endpoint.find(name, batch.planned)) is not None:
                 return found
             if time.time() - asked < SETTLE_S:
-                raise _Passing("it is not known yet whether the batch was made")
+                raise Passing("it is not known yet whether the batch was made")
             asked = time.time()
-            return self._endpoint.create(name, file)
+            return self._endpoint.create(name, batch.file)
 
         try:
-            batch.id = self._patiently(create, remedy)
+            batch.id = self._patiently(create, _WHY_REFUSED)
         except Refused:
             self._end(batch, keys)
             raise
@@ -441,7 +495,7 @@ class Batches:
                 if said.get("status") in _ENDED:
                     some = True
                     self._collect(batch, said)
-            elif self._limits.tokens and self._under_way(batch):
+            elif (self._limits.tokens or self._held) and self._under_way(batch):
                 # Another job's, which collects it; here it only counts against the limit.
                 try:
                     said = self._of(batch, partial(self._endpoint.retrieve, batch.id))
@@ -465,11 +519,11 @@ class Batches:
 
     def _collect(self, batch: _Batch, said: Mapping[str, Any]) -> None:
         """Take the answers that a batch owes from its files; what is in none has failed."""
-        found: dict[str, Answer] = {}
-        for file in (said.get("output_file_id"), said.get("error_file_id")):
-            if isinstance(file, str):
-                results = self._of(batch, partial(self._endpoint.results, file))
-                found |= {key: answer for key, answer in results.items() if key in batch.owes}
+        if _came_too_early(said) and batch.beside:
+            self._hold_back(batch, said["input_file_id"])
+            return
+        results = self._of(batch, partial(self._endpoint.results, said))
+        found = {key: answer for key, answer in results.items() if key in batch.owes}
         why = _reason(said)
         for key in batch.owes - found.keys():
             found[key] = Answer("", error=why)
@@ -487,6 +541,18 @@ class Batches:
         batch.collected, batch.done = True, len(found)
         if not batch.ended or failed or skipped:
             self._end(batch, failed, skipped)
+
+    def _hold_back(self, batch: _Batch, file: str) -> None:
+        """Have a batch that was too much beside others submitted again once some of them have ended."""
+        again = self._new(batch.tokens, batch.owes)
+        again.file, again.beside = file, batch.beside
+        logger.info(
+            "%s: %s was beyond the endpoint's limit and waits for others.", self._where, batch.id
+        )
+        self._end(batch, batch.owes)
+        batch.collected = True
+        self._held.append(again)
+        self._owner |= dict.fromkeys(again.owes, again)
 
     def _show(self) -> None:
         """How far the batches are that this run waits for."""
@@ -506,7 +572,7 @@ class Batches:
                 raise Refused(
                     f"{self._where}: {self._address} answers with {str(refusal).rstrip('.')}; {remedy}."
                 ) from None
-            except _Passing as failure:
+            except Passing as failure:
                 logger.warning("%s: %s.", self._where, failure)
                 if attempt == ATTEMPTS:
                     raise UserError(
@@ -520,10 +586,13 @@ class Batches:
 
 def _done(said: Mapping[str, Any]) -> int:
     """How many requests of a batch are done, as far as the endpoint says."""
+    return _count(said, "completed") + _count(said, "failed")
+
+
+def _count(said: Mapping[str, Any], which: str) -> int:
     counts = said.get("request_counts")
-    if not isinstance(counts, dict):
-        return 0
-    return sum(n for n in (counts.get("completed"), counts.get("failed")) if type(n) is int)
+    count = counts.get(which) if isinstance(counts, dict) else None
+    return count if type(count) is int else 0
 
 
 def read_result(line: Mapping[str, Any], chat: bool) -> Answer:
@@ -552,12 +621,24 @@ def _reason(said: Mapping[str, Any]) -> str:
     status = said["status"]
     if status == "completed":
         return "the batch has no answer to it"
+    message = _first_error(said).get("message")
+    how = f"the batch {'failed' if status == 'failed' else f'was ended as {status}'}"
+    return excerpt(f"{how}: {message}" if message else how, "")
+
+
+def _came_too_early(said: Mapping[str, Any]) -> bool:
+    """Whether a batch was refused for what was under way beside it."""
+    code = _first_error(said).get("code")
+    refused = said["status"] == "failed" and code == "token_limit_exceeded"
+    return refused and isinstance(said.get("input_file_id"), str)
+
+
+def _first_error(said: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The first error that the endpoint names of a batch as a whole; empty where it names none."""
     errors = said.get("errors")
     listed = errors.get("data") if isinstance(errors, dict) else None
     first = listed[0] if isinstance(listed, list) and listed else None
-    message = first.get("message") if isinstance(first, dict) else None
-    how = f"the batch {'failed' if status == 'failed' else f'was ended as {status}'}"
-    return excerpt(f"{how}: {message}" if message else how, "")
+    return first if isinstance(first, dict) else {}
 
 
 async def _split(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from needlework.errors import UserError, not_installed
+from needlework.errors import UserError, not_installed, reason
 
 # A word is a run without white space, or one character of a script that is written without spaces.
 _WORD = re.compile(
@@ -42,7 +42,7 @@ def load_tokenizer(name: str, config: Mapping[str, str]) -> Tokenizer:
         raise not_installed(f"tokenizers.{name}", error) from None
     except Exception as error:  # each library has its own; none of them is the user's to know
         raise UserError(
-            f"tokenizers.{name} ({_describe(config)}) cannot be loaded: {_first_line(error)}. "
+            f"tokenizers.{name} ({_describe(config)}) cannot be loaded: {reason(error)}. "
             f"{_REMEDIES[config['kind']]}"
         ) from None
     return Tokenizer(name, count)
@@ -116,8 +116,3 @@ _REMEDIES = {
 
 def _describe(config: Mapping[str, str]) -> str:
     return ", ".join(str(value) for value in config.values() if value)
-
-
-def _first_line(error: Exception) -> str:
-    lines: Iterable[str] = str(error).strip().splitlines()
-    return next(iter(lines), type(error).__name__)[:200].rstrip(".")

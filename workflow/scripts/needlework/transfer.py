@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import email.utils
 import errno
 import json
 import logging
@@ -20,15 +19,13 @@ from typing import TypeVar
 
 import httpx
 
+from needlework.endpoints import LONGEST_PAUSE_S, Passing, may_pass, retry_after, shown_url
 from needlework.progress import progress
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 BLOCK_BYTES = 1 << 20
-# What a server says when the same request may succeed later.
-TRANSIENT_STATUS = {408, 425, 429, 500, 502, 503, 504}
-LONGEST_PAUSE_S = 600.0
 SET_MIRROR = "set `mirror:` to a directory or URL that has the file"
 
 
@@ -37,14 +34,6 @@ class TransferError(Exception):
 
     def __init__(self, what: str, where: str, remedy: str) -> None:
         super().__init__(f"{what} ({where}): {remedy}.")
-
-
-class _Interrupted(Exception):
-    """An attempt failed in a way that the next may not. `pause` is what the server asks for, in s."""
-
-    def __init__(self, what: str, pause: float = 0.0) -> None:
-        super().__init__(what)
-        self.pause = pause
 
 
 @dataclass(frozen=True)
@@ -194,7 +183,7 @@ class WebFile:
     def __init__(self, url: str, patience: Patience) -> None:
         self.url = url
         self.patience = patience
-        self.shown = without_secrets(url)
+        self.shown = shown_url(url)
 
     def text(self) -> str | None:
         """The file's text; None where there is no such file."""
@@ -217,7 +206,7 @@ class WebFile:
         while True:
             try:
                 return attempt()
-            except _Interrupted as interruption:
+            except Passing as interruption:
                 failures = 1 if arrived() > furthest else failures + 1
                 furthest = max(furthest, arrived())
                 if failures > self.patience.retries or interruption.pause > LONGEST_PAUSE_S:
@@ -250,7 +239,7 @@ class WebFile:
         with self._get(_range_headers(part, begun, prefix)) as response:
             if response.status_code == 416:
                 part.discard()
-                raise _Interrupted("the server has no such range of bytes")
+                raise Passing("the server has no such range of bytes")
             self._require_usable(response, 200, 206)
             found = Whole(self.shown, _validator(response), _whole_size(response))
             _require_size(found.size, size, self.shown)
@@ -259,11 +248,11 @@ class WebFile:
                 part.begin(found)
             elif begun is None or first != part.length or _differ(begun, found):
                 part.discard()
-                raise _Interrupted("the server has another file now, or sends another range of it")
+                raise Passing("the server has another file now, or sends another range of it")
             part.goal = _least(size if found.size is None else found.size, prefix)
             part.append(response.iter_raw(), prefix)
         if part.goal is not None and part.length < part.goal:
-            raise _Interrupted(f"the file broke off after {part.length:,} of {part.goal:,} bytes")
+            raise Passing(f"the file broke off after {part.length:,} of {part.goal:,} bytes")
         return prefix is None or part.length < prefix or part.length == found.size
 
     @contextmanager
@@ -286,15 +275,16 @@ class WebFile:
                 "this is no URL that can be fetched", self.shown, "mend it"
             ) from None
         except (httpx.ConnectError, httpx.ConnectTimeout):
-            raise _Interrupted("the server cannot be reached") from None
+            raise Passing("the server cannot be reached") from None
         except httpx.TimeoutException:
-            raise _Interrupted(f"the server fell silent for {self.patience.timeout:g} s") from None
+            raise Passing(f"the server fell silent for {self.patience.timeout:g} s") from None
         except httpx.RequestError:
-            raise _Interrupted("the connection broke") from None
+            raise Passing("the connection broke") from None
 
     def _require_usable(self, response: httpx.Response, *expected: int) -> None:
-        if response.status_code in TRANSIENT_STATUS:
-            raise _Interrupted(f"the server answers {response.status_code}", _retry_after(response))
+        if may_pass(response.status_code):
+            pause = retry_after(response.headers)
+            raise Passing(f"the server answers {response.status_code}", pause)
         if response.status_code not in expected:
             raise TransferError(
                 f"the server answers {response.status_code}", self.shown, SET_MIRROR
@@ -303,12 +293,6 @@ class WebFile:
             raise TransferError(
                 "the server sends the file compressed, though asked not to", self.shown, SET_MIRROR
             )
-
-
-def without_secrets(url: str) -> str:
-    """The URL without user, password, query and fragment, any of which may be or hold a secret."""
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{re.split('[?#]', rest)[0].rpartition('@')[2]}"
 
 
 def _range_headers(part: Part, begun: Whole | None, prefix: int | None) -> dict[str, str]:
@@ -351,19 +335,6 @@ def _differ(begun: Whole, found: Whole) -> bool:
         None not in pair and pair[0] != pair[1]
         for pair in ((begun.validator, found.validator), (begun.size, found.size))
     )
-
-
-def _retry_after(response: httpx.Response) -> float:
-    """Seconds that the server asks to be left alone: it may give seconds, or a date."""
-    value = response.headers.get("Retry-After", "")
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
-        return 0.0
 
 
 def _require_size(found: int | None, published: int | None, where: str) -> None:

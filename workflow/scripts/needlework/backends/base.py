@@ -11,6 +11,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -47,7 +48,9 @@ class Answer:
     """A model's answer to a request. With `error` there is none, and the rest says nothing.
 
     That is a failure, unless `finish_reason` is `skipped`: the prompt, as the model gets it, exceeds
-    its context. Token counts are the model's own, None where the backend does not count.
+    its context. Token counts are the model's own, None where the backend does not count. `cut_at` is
+    the limit in the configuration that cut the answer, where one did that is no part of the journal's
+    key (`Backend.holds`).
     """
 
     text: str
@@ -56,11 +59,15 @@ class Answer:
     cached_tokens: int | None = None
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
+    cut_at: int | None = None
     error: str | None = None
 
 
 class Backend(ABC):
     """One model behind one way of running it, made from the model's block of the configuration."""
+
+    # So many requests are handed to `generate` at once, where `answers` is made of it.
+    batch_size = 256
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self.config = config
@@ -75,6 +82,14 @@ class Backend(ABC):
         JSON values; None for every model that sees the prompt's text alone.
         """
         return None
+
+    def holds(self, record: Mapping[str, Any]) -> bool:
+        """Whether an answer that the journal has under a request's key is one to that request.
+
+        False where it depends on something that shows in the answer only, and that has changed since:
+        then the request is asked again.
+        """
+        return True
 
     def check(self, known: Set[tuple[str, int]], asked: Set[tuple[str, int]]) -> None:
         """Raise UserError, before any work, where the requests cannot be answered.
@@ -93,7 +108,7 @@ class Backend(ABC):
         return "as it is", prompt
 
     def expect(self, requests: Iterable[Request]) -> None:
-        """All that `generate` will be asked, in that order, once `load` is done; most need not know."""
+        """All that will be asked, in that order, once `load` is done; most need not know."""
         return None
 
     @abstractmethod
@@ -103,13 +118,20 @@ class Backend(ABC):
         A request that fails gives an answer with `error`; an exception is for what stops them all.
         """
 
-    def answers(self, batch: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """The answers with their places in `batch`, each as soon as it is known, in any order.
+    def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
+        """The answers with their places in `requests`, each as soon as it is known, in any order.
 
         An answer that is known and not given is lost where the job is killed. So whatever can know a
         later one before an earlier one gives it here, and makes `generate` of this with `in_order`.
+
+        `requests` are all of a job, made as they are taken: take as many as are under way at once, and
+        the next when an answer has come, so that none waits for a batch to end.
         """
-        yield from enumerate(self.generate(batch))
+        left, first = iter(requests), 0
+        while batch := list(islice(left, self.batch_size)):
+            answers = (answer for _, answer in zip(batch, self.generate(batch), strict=True))
+            yield from enumerate(answers, first)
+            first += len(batch)
 
     def close(self) -> None:
         """Release what `load` took."""

@@ -5,12 +5,24 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from needlework.backends.base import Answer, Backend, Request, in_order, sample_seed
-from needlework.endpoints import api_key, excerpt, may_pass, seconds, shown_url
+from needlework.endpoints import (
+    ATTEMPTS,
+    FIRST_PAUSE_S,
+    LONGEST_PAUSE_S,
+    Passing,
+    api_key,
+    excerpt,
+    may_pass,
+    retry_after,
+    shown_url,
+)
 from needlework.errors import UserError, not_installed
 from needlework.generation import request_key
 from needlework.openai_batches import Batches, Endpoint, Limits, Line
@@ -18,9 +30,13 @@ from needlework.openai_protocol import MALFORMED, TOO_LONG, message_of, read_com
 
 logger = logging.getLogger("needlework")
 
-ATTEMPTS = 6
-FIRST_PAUSE_S = 1.0
-LONGEST_PAUSE_S = 600.0
+# OpenAI's own endpoint. The organization and project in the environment are for no other.
+OPENAI = "https://api.openai.com/v1"
+
+# An endpoint that says nothing but "too many requests" is asked again for so long; its limits are
+# mostly by the minute.
+RATE_LIMIT_S = 1800.0
+LONGEST_RATE_PAUSE_S = 60.0
 
 # An endpoint that fails so often in a row is not asked for all the rest.
 FAILURES_IN_A_ROW = 20
@@ -28,13 +44,12 @@ FAILURES_IN_A_ROW = 20
 # Statuses that say nothing of one request: the key, the money or the model's name is wrong.
 _HOPELESS = {401, 402, 404}
 
+# How a request is refused that is larger than a whole minute's limit, and will be so the next time.
+_NEVER = "Request too large"
 
-class _Retry(Exception):
-    """An attempt failed in a way that another may not; the server asks to wait `pause` seconds."""
 
-    def __init__(self, what: str, pause: float = 0.0) -> None:
-        super().__init__(what)
-        self.pause = pause
+class _RateLimit(Passing):
+    """The endpoint was asked too much (status 429), which says nothing of the request."""
 
 
 class OpenAI(Backend):
@@ -56,6 +71,7 @@ class OpenAI(Backend):
         self._client: Any = None
         self._runner = asyncio.Runner()
         self._not_before = 0.0
+        self._limited_since: float | None = None
         self._shown = False
         self._answered = False
         self._failures = 0
@@ -81,6 +97,10 @@ class OpenAI(Backend):
             self._secret = api_key(config["key_env"], f"the model {self._where}")
         # Without a key the client would look for others in the environment, and insist on one.
         self._headers = {} if self._secret else {"Authorization": openai.Omit()}
+        if config["base_url"].rstrip("/") != OPENAI:
+            # The client takes them from OPENAI_ORG_ID and OPENAI_PROJECT_ID.
+            own = ("OpenAI-Organization", "OpenAI-Project")
+            self._headers |= dict.fromkeys(own, openai.Omit())
         self._client = openai.AsyncOpenAI(
             api_key=self._secret,
             admin_api_key="",
@@ -111,42 +131,43 @@ class OpenAI(Backend):
         """
         return in_order(self.answers(batch))
 
-    def answers(self, batch: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+    def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         """The answers with their places, as they come.
 
         Raises UserError, after the answers that have come, where the endpoint answers nothing any
         more: its key, its address or the model's name is wrong, or it keeps failing.
         """
-        if not self._shown:
-            self._shown = True
-            logger.info("The first prompt, sent %s:\n%s", *self.as_sent(batch[0].prompt))
         if self._batches is not None:
-            yield from enumerate(self._collect(batch))
+            yield from enumerate(self._collect(requests))
             return
         loop = self._runner.get_loop()
-        tasks = [loop.create_task(self._answer(request)) for request in batch]
-        places = {task: place for place, task in enumerate(tasks)}
+        unsent = enumerate(requests)
+        places: dict[asyncio.Task[Answer], int] = {}
         try:
-            while places and not self._hopeless.done():
+            while not self._hopeless.done():
+                for place, request in islice(unsent, self.config["concurrency"] - len(places)):
+                    self._show_first(request)
+                    places[loop.create_task(self._answer(request))] = place
+                if not places:
+                    return
                 loop.run_until_complete(
                     asyncio.wait([*places, self._hopeless], return_when=asyncio.FIRST_COMPLETED)
                 )
                 for task in [task for task in places if task.done()]:
                     yield places.pop(task), task.result()
-            for place in places.values():
+            for place in chain(places.values(), (place for place, _ in unsent)):
                 yield place, Answer("", error=self._hopeless.result())
-            if self._hopeless.done():
-                raise UserError(
-                    f"{self._where}: {self._hopeless.result()}. Check the key, `base_url`, `name`, and "
-                    "whether the endpoint takes all fields (`sampling: {top_k: null}` and `request: "
-                    "{seed: null}` leave some out). The answers until then are in the journal."
-                )
+            raise UserError(
+                f"{self._where}: {self._hopeless.result()}. Check the key, `base_url`, `name`, and "
+                "whether the endpoint takes all fields (`sampling: {top_k: null}` and `request: "
+                "{seed: null}` leave some out). The answers until then are in the journal."
+            )
         finally:
             # `close` may have come first.
-            if not loop.is_closed():
-                for task in tasks:
+            if places and not loop.is_closed():
+                for task in places:
                     task.cancel()
-                loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+                loop.run_until_complete(asyncio.gather(*places, return_exceptions=True))
 
     def close(self) -> None:
         """Close the connections."""
@@ -177,10 +198,11 @@ class OpenAI(Backend):
             address=self._address,
         )
 
-    def _collect(self, batch: Sequence[Request]) -> Iterator[Answer]:
+    def _collect(self, requests: Iterable[Request]) -> Iterator[Answer]:
         if not self._expected:
-            self._batches.expect(map(self._line, batch))
-        for request in batch:
+            self._batches.expect(map(self._line, requests))
+        for request in requests:
+            self._show_first(request)
             yield self._batches.answer(self._key(request))
 
     def _line(self, request: Request) -> Line:
@@ -192,25 +214,34 @@ class OpenAI(Backend):
 
     # One request
 
+    def _show_first(self, request: Request) -> None:
+        if not self._shown:
+            self._shown = True
+            logger.info("The first prompt, sent %s:\n%s", *self.as_sent(request.prompt))
+
     async def _answer(self, request: Request) -> Answer:
         """The answer, after as many attempts as it takes."""
         async with self._slots:
             body = self._body(request)
-            attempt, pause = 1, FIRST_PAUSE_S
+            attempt, left, pause = 1, ATTEMPTS, FIRST_PAUSE_S
             while True:
                 if self._hopeless.done():
                     return Answer("", error=self._hopeless.result())
                 try:
                     return await self._attempt(body)
-                except _Retry as failure:
-                    if attempt == ATTEMPTS or failure.pause > LONGEST_PAUSE_S:
+                except _RateLimit as failure:
+                    if self._limited_for() > RATE_LIMIT_S or failure.pause > LONGEST_PAUSE_S:
+                        return self._failed(f"{failure} (attempt {attempt})")
+                    self._slow_down(failure)
+                except Passing as failure:
+                    left -= 1
+                    if not left or failure.pause > LONGEST_PAUSE_S:
                         return self._failed(f"{failure} (attempt {attempt})")
                     logger.warning("%s: %s; it is asked again.", self._where, failure)
-                    now = self._runner.get_loop().time()
-                    # A limit of the rate is for all requests.
-                    self._not_before = max(self._not_before, now + failure.pause)
-                await asyncio.sleep(pause)
-                attempt, pause = attempt + 1, 2 * pause
+                    self._rest(failure.pause)
+                    await asyncio.sleep(pause)
+                    pause *= 2
+                attempt += 1
 
     def _body(self, request: Request) -> dict[str, Any]:
         """The request's fields; the configuration's own come last, and null takes one out."""
@@ -235,7 +266,7 @@ class OpenAI(Backend):
         return {field: value for field, value in body.items() if value is not None}
 
     async def _attempt(self, body: Mapping[str, Any]) -> Answer:
-        """Send a request once. Raises _Retry where another attempt may help."""
+        """Send a request once. Raises Passing where another attempt may help."""
         import openai
 
         await self._wait_for_the_rate()
@@ -253,9 +284,9 @@ class OpenAI(Backend):
                 )
             status, headers, content = 200, response.headers, response.http_response.text
         except TimeoutError:
-            raise _Retry(f"no answer within {self.config['timeout']} s") from None
+            raise Passing(f"no answer within {self.config['timeout']} s") from None
         except openai.APIConnectionError as error:
-            raise _Retry(f"the connection failed ({type(error.__cause__).__name__})") from None
+            raise Passing(f"the connection failed ({type(error.__cause__).__name__})") from None
         except openai.APIStatusError as error:
             status, headers, content = (
                 error.status_code,
@@ -263,12 +294,14 @@ class OpenAI(Backend):
                 error.response.text,
             )
         content = self._clean(content)
+        if status != 429:
+            self._limited_since = None
         if status != 200:
-            return self._refused(status, headers.get("Retry-After", ""), content)
+            return self._refused(status, retry_after(headers), content)
         try:
             answer = read_completion(json.loads(content), chat)
         except MALFORMED:
-            raise _Retry(f"the response is no completion: {excerpt(content, '')}") from None
+            raise Passing(f"the response is no completion: {excerpt(content, '')}") from None
         self._answered, self._failures = True, 0
         return answer
 
@@ -276,20 +309,38 @@ class OpenAI(Backend):
         """What a server wrote, without the key: it may say that back, even in an answer."""
         return content.replace(self._secret, "***") if self._secret else content
 
+    def _limited_for(self) -> float:
+        """For how many seconds the endpoint has said nothing but that it is asked too much."""
+        since = self._limited_since
+        return 0.0 if since is None else self._runner.get_loop().time() - since
+
+    def _slow_down(self, failure: _RateLimit) -> None:
+        """Let all requests rest for as long again as the limit has lasted: pauses double."""
+        if self._limited_since is None:
+            self._limited_since = self._runner.get_loop().time()
+            logger.warning("%s: %s; requests wait and are sent again.", self._where, failure)
+        pause = max(FIRST_PAUSE_S, min(self._limited_for(), LONGEST_RATE_PAUSE_S))
+        # Jitter, so that jobs that were refused together do not come back together.
+        self._rest(max(pause, failure.pause) * random.uniform(1.0, 1.5))
+
+    def _rest(self, pause: float) -> None:
+        """Send no request for so many seconds: what the endpoint asks of one holds for all."""
+        self._not_before = max(self._not_before, self._runner.get_loop().time() + pause)
+
     async def _wait_for_the_rate(self) -> None:
         loop = self._runner.get_loop()
         while (left := self._not_before - loop.time()) > 0:
             await asyncio.sleep(left)
 
-    def _refused(self, status: int, retry_after: str, content: str) -> Answer:
-        """What a status other than 200 means. Raises _Retry where another attempt may help."""
+    def _refused(self, status: int, pause: float, content: str) -> Answer:
+        """What a status other than 200 means. Raises Passing where another attempt may help."""
         said = f"status {status}: {excerpt(message_of(content), '')}"
         if status in _HOPELESS or "insufficient_quota" in content:
             return self._give_up(f"{self._address} answers with {said}")
         if TOO_LONG.search(content) and status < 500:
             return Answer("", "skipped", error=said)
-        if may_pass(status):
-            raise _Retry(said, seconds(retry_after))
+        if may_pass(status) and _NEVER not in content:
+            raise (_RateLimit if status == 429 else Passing)(said, pause)
         # Prompts can be refused one by one. Where nothing was ever answered, it is not the prompts.
         return Answer("", error=said) if self._answered else self._failed(said)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from needlework.backends.base import Answer, Backend, Request
 from needlework.errors import UserError
 from needlework.records import file_digest
 
+logger = logging.getLogger("needlework")
+
 FINISH_REASONS = ("stop", "length")
 
 
@@ -18,7 +21,8 @@ class Replay(Backend):
     """Answers from the file under the model's key `answers`.
 
     JSON Lines (`.jsonl`) or Parquet (`.parquet`) with the columns `instance_id` and `text`, and
-    optionally `sample` (0 where absent) and `finish_reason` (`stop` where absent).
+    optionally `sample` (0 where absent) and `finish_reason` (`stop` where absent). One file may answer
+    several benchmarks, of which a job sees one at a time.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -47,20 +51,19 @@ class Replay(Backend):
         return request.instance_id
 
     def check(self, known: Set[tuple[str, int]], asked: Set[tuple[str, int]]) -> None:
-        """Raise UserError where the file has answers to unknown requests, or lacks some."""
+        """Raise UserError where the file lacks answers; those to other requests are counted alone."""
         self.load()
         unknown = self._answers.keys() - known
-        if unknown:
-            raise UserError(
-                f"{self.path} answers {len(unknown)} request(s) that are not in the benchmark "
-                f"({_first(unknown)}): remove them, or answer the prompts of this configuration."
-            )
+        others = f"answers {len(unknown)} request(s) outside the benchmark ({_first(unknown)})"
         missing = asked - self._answers.keys()
         if missing:
             raise UserError(
                 f"{self.path} lacks the answers to {len(missing)} of {len(asked)} request(s) "
-                f"({_first(missing)}): add them, or narrow the configuration to what it answers."
+                f"({_first(missing)}){f', and {others}' if unknown else ''}: add them, or narrow the "
+                "configuration to what it answers."
             )
+        if unknown:
+            logger.info("%s %s.", self.path, others)
 
     def load(self) -> None:
         """Read the file. Raises UserError on an unreadable or doubled answer."""

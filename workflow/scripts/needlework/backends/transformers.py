@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
-from needlework.backends.base import Answer, Backend, Request, sample_seed
+from needlework.backends.base import Answer, Backend, Request, in_order, sample_seed
 from needlework.errors import UserError, not_installed
 from needlework.local_models import (
     encode,
@@ -21,8 +22,8 @@ from needlework.model_files import weights_identity
 
 logger = logging.getLogger("needlework")
 
-# Prompts are batched by length within so many batches. More would save padding, and lose more
-# answers to a kill: they are given in order.
+# Prompts are batched by length within so many batches. More would save a little padding, and hold the
+# tokens of more prompts in memory.
 WINDOW = 8
 
 # What a checkpoint says about generation that is the model's, and not a way of sampling.
@@ -33,7 +34,7 @@ _TOKENS = (
 
 
 class _Prompt(NamedTuple):
-    """A request as the model gets it: its place in the window, its tokens, how many it may add."""
+    """A request as the model gets it: its place among all, its tokens, how many it may add."""
 
     place: int
     tokens: list[int]
@@ -55,13 +56,13 @@ class Transformers(Backend):
         self._batch_size = config["batch_size"]
 
     def identity(self) -> Mapping[str, Any]:
-        """The weights, the chat template, sampling, numbers and positions."""
-        own = ("chat", "sampling", "dtype", "rope_scaling")
+        """The weights, the chat template, sampling, numbers, positions and the changed configuration."""
+        own = ("chat", "sampling", "dtype", "rope_scaling", "config")
         return {
             "backend": "transformers",
             "weights": weights_identity(self.config["name"], self.config["revision"]),
             "chat_template": self._template,
-            **{key: self.config[key] for key in own},
+            **{key: self.config[key] for key in own if self.config[key] != {}},
         }
 
     def load(self) -> None:
@@ -80,6 +81,7 @@ class Transformers(Backend):
             self._tokenizer = AutoTokenizer.from_pretrained(self.config["name"], **self._source)
         except Exception as error:  # the libraries have many; none of them is the user's to know
             raise self._unloadable(error) from error
+        self._change_settings()
         text = self._settings.get_text_config(decoder=True)
         if self.config["rope_scaling"]:
             self._scale_positions(text)
@@ -93,10 +95,14 @@ class Transformers(Backend):
             raise unfilled_template(self._where, self.config["name"], error) from error
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-        """The answers in order, a window at a time."""
-        window = WINDOW * self._batch_size
-        for start in range(0, len(batch), window):
-            yield from self._window(batch[start : start + window])
+        """The answers in order, each as soon as it and those before it are known."""
+        return in_order(self.answers(batch))
+
+    def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
+        """The answers with their places, after each batch."""
+        left = enumerate(requests)
+        while window := list(islice(left, WINDOW * self._batch_size)):
+            yield from self._window(window)
 
     def close(self) -> None:
         """Give the memory back."""
@@ -105,14 +111,13 @@ class Transformers(Backend):
 
     # A window of requests
 
-    def _window(self, requests: Sequence[Request]) -> list[Answer]:
+    def _window(self, requests: Iterable[tuple[int, Request]]) -> Iterator[tuple[int, Answer]]:
         """The answers to some requests, asked in batches of similar length, the longest first."""
-        answers: dict[int, Answer] = {}
         prompts = []
-        for place, request in enumerate(requests):
+        for place, request in requests:
             prompt = self._prompt(place, request)
             if isinstance(prompt, Answer):
-                answers[place] = prompt
+                yield place, prompt
             else:
                 prompts.append(prompt)
         prompts.sort(key=lambda prompt: (prompt.new, len(prompt.tokens)), reverse=True)
@@ -131,9 +136,9 @@ class Transformers(Backend):
                 continue
             if found is None:
                 found = [Answer("", error=_too_little_memory(len(group[0].tokens)))]
-            answers |= {prompt.place: a for prompt, a in zip(group, found, strict=True)}
+            for prompt, answer in zip(group, found, strict=True):
+                yield prompt.place, answer
             del prompts[: len(group)]
-        return [answers[place] for place in range(len(requests))]
 
     def _prompt(self, place: int, request: Request) -> _Prompt | Answer:
         """The request as the model gets it, or the answer that it exceeds the context."""
@@ -248,6 +253,21 @@ class Transformers(Backend):
         own = ("revision", "trust_remote_code")
         return {key: self.config[key] for key in own}
 
+    def _change_settings(self) -> None:
+        """Put `config` into the model's configuration."""
+        for key, value in self.config["config"].items():
+            if not hasattr(self._settings, key):
+                raise UserError(
+                    f"{self._where}.config has the key {key!r}, which the configuration of "
+                    f"{self.config['name']} does not know: correct it, or leave it out."
+                )
+            try:
+                setattr(self._settings, key, value)
+            except Exception as error:  # the library's own
+                raise UserError(
+                    f"{self._where}.config.{key} is {value!r}: {reason(error)}. Correct it."
+                ) from None
+
     def _scale_positions(self, text: Any) -> None:
         """Put `rope_scaling` into the model's configuration, for prompts beyond its training."""
         known = getattr(text, "rope_parameters", None)
@@ -305,7 +325,8 @@ class Transformers(Backend):
 
 def _context(text: Any) -> int | None:
     """How many positions a model has, by its configuration; None where there is no limit."""
-    limit = getattr(text, "max_position_embeddings", None)
+    # MPT's configuration has a name of its own for it.
+    limit = getattr(text, "max_position_embeddings", getattr(text, "max_seq_len", None))
     rope = getattr(text, "rope_parameters", None) or {}
     # Llama 3's and Phi's configurations name the limit with its scaling, the others without.
     if limit is None or "factor" not in rope or rope["rope_type"] in ("llama3", "longrope"):

@@ -10,8 +10,9 @@ import logging
 import os
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from threading import Thread
 from typing import Any
 
@@ -31,11 +32,9 @@ from needlework.model_files import weights_identity
 
 logger = logging.getLogger("needlework")
 
-# More tokens than a chat template adds to a prompt.
-TEMPLATE_TOKENS = 512
-
-# Prompts of no more tokens than these wait in the engine: they fill any GPU, and little memory here.
-TOKENS_AHEAD = 2_000_000
+# So many prompts, of no more tokens than these, are in the engine, asked or waiting: they fill any GPU,
+# and little memory here. Short prompts reach the first limit, prompts of over 500 tokens the second.
+PROMPTS_AHEAD, TOKENS_AHEAD = 4096, 2_000_000
 
 # What is left of the memory, and of the prompts at once, for an engine that died.
 LESS_MEMORY, FEWER_PROMPTS = 0.9, 0.5
@@ -67,7 +66,7 @@ class Vllm(Backend):
         """The weights, the chat template, sampling, and the engine arguments that change answers."""
         config = self.config
         engine = answer_arguments(config["engine"])
-        # It changes the answers of prompts near it alone: see `depends_on`.
+        # It changes the answers of prompts near it alone: see `holds`.
         engine.pop("max_model_len", None)
         return {
             "backend": "vllm",
@@ -79,11 +78,20 @@ class Vllm(Backend):
             "engine": engine,
         }
 
-    def depends_on(self, request: Request) -> int | None:
-        """The engine's `max_model_len`, where it could cut the answer."""
+    def holds(self, record: Mapping[str, Any]) -> bool:
+        """Whether the engine's `max_model_len` leaves the answer as it is.
+
+        That is told from the answer, in the model's own tokens. A key that holds the limit would have
+        to tell it from the prompt: from the benchmark's tokens, whose number says little of the
+        model's, or from a bound such as the prompt's bytes, which pass the limit at about a fourth of
+        its tokens. So a new limit would ask again most long prompts that none had cut.
+        """
         limit = self.config["engine"].get("max_model_len")
-        needed = request.n_tokens + TEMPLATE_TOKENS + request.max_new_tokens
-        return limit if isinstance(limit, int) and needed > limit else None
+        if record.get("cut_at") is not None:
+            return record["cut_at"] == limit
+        # One that a larger limit allowed may be one that this limit cuts, or skips. -1 is vLLM's choice.
+        taken = record["prompt_tokens"] + record["completion_tokens"]
+        return not isinstance(limit, int) or limit < 0 or taken <= limit
 
     def load(self) -> None:
         """Read the model's configuration and tokenizer; the engine starts with the first prompt.
@@ -126,32 +134,44 @@ class Vllm(Backend):
 
     # Requests
 
-    def answers(self, batch: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+    def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         """The answers with their places, as they finish. Raises as `generate` does."""
-        left = dict(enumerate(batch))
-        while left:
-            from vllm.v1.engine.exceptions import EngineDeadError
+        from vllm.v1.engine.exceptions import EngineDeadError
 
-            unsent, ahead = list(reversed(left)), 0
+        unsent = enumerate(requests)
+        while True:
+            sent: dict[int, Request] = {}
             try:
-                while left:
-                    if unsent and ahead < TOKENS_AHEAD:
-                        place = unsent.pop()
-                        tokens = self._tokens(left[place].prompt)
-                        refusal = self._send(str(place), left[place], tokens)
-                        if refusal is None:
-                            ahead += len(tokens)
-                        else:
-                            del left[place]
-                            yield place, refusal
-                        continue
-                    for output in self._engine.step():
-                        place = int(output.request_id)
-                        ahead -= len(output.prompt_token_ids)
-                        del left[place]
-                        yield place, _answer(output)
+                yield from self._finish(unsent, sent)
+                return
             except EngineDeadError as error:
                 self._restart(error)
+            unsent = chain(sent.items(), unsent)
+
+    def _finish(
+        self, unsent: Iterator[tuple[int, Request]], sent: dict[int, Request]
+    ) -> Iterator[tuple[int, Answer]]:
+        """The answers to what is unsent. `sent` holds what is with the engine, should that die."""
+        ahead = 0
+        while True:
+            room = len(sent) < PROMPTS_AHEAD and ahead < TOKENS_AHEAD
+            if room and (following := next(unsent, None)):
+                place, request = following
+                sent[place] = request
+                tokens = self._tokens(request.prompt)
+                refusal = self._send(str(place), request, tokens)
+                if refusal is None:
+                    ahead += len(tokens)
+                else:
+                    del sent[place]
+                    yield place, refusal
+            elif sent:
+                for output in self._engine.step():
+                    place = int(output.request_id)
+                    ahead -= len(output.prompt_token_ids)
+                    yield place, self._answer(sent.pop(place), output)
+            else:
+                return
 
     def _send(self, name: str, request: Request, tokens: list[int]) -> Answer | None:
         """Hand a prompt to the engine, starting that if need be; an answer where it is not sent."""
@@ -189,6 +209,24 @@ class Vllm(Backend):
         except VLLMClientError as error:
             return Answer("", error=reason(error))
         return None
+
+    def _answer(self, request: Request, output: Any) -> Answer:
+        """The answer in a finished output of vLLM's."""
+        (completion,) = output.outputs
+        ended, new = completion.finish_reason, len(completion.token_ids)
+        if ended not in ("stop", "length"):
+            return Answer("", error=f"the engine ended the request with {ended!r}")
+        # Where the model's own context cuts it, no `max_model_len` would give more.
+        limited = self.config["engine"].get("max_model_len") is not None
+        cut = limited and ended == "length" and new < request.max_new_tokens
+        return Answer(
+            completion.text,
+            ended,
+            prompt_tokens=len(output.prompt_token_ids),
+            cached_tokens=output.num_cached_tokens,
+            completion_tokens=new,
+            cut_at=self._settings.model_config.max_model_len if cut else None,
+        )
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
         """The prompt in the chat template, with the special tokens that the model sees."""
@@ -309,20 +347,6 @@ def _announce_death(engine: Any) -> None:
         client.outputs_queue.put(EngineDeadError())
 
     Thread(target=watch, name="engine-watch", daemon=True).start()
-
-
-def _answer(output: Any) -> Answer:
-    """The answer in a finished output of vLLM's."""
-    (completion,) = output.outputs
-    if completion.finish_reason not in ("stop", "length"):
-        return Answer("", error=f"the engine ended the request with {completion.finish_reason!r}")
-    return Answer(
-        completion.text,
-        completion.finish_reason,
-        prompt_tokens=len(output.prompt_token_ids),
-        cached_tokens=output.num_cached_tokens,
-        completion_tokens=len(completion.token_ids),
-    )
 
 
 BACKEND = Vllm

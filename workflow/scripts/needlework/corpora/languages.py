@@ -7,6 +7,9 @@ from pathlib import Path
 
 from needlework.errors import UserError
 
+# A language's code, as a pattern: of the schema, of folders' names, and of files' names (common.smk).
+LANGUAGE = "[a-z0-9]+"
+
 _PAPER = ("en", "de", "es", "zh", "vi", "hi", "ar")
 _XQUAD = (*_PAPER, "el", "ro", "ru", "th", "tr")
 
@@ -64,11 +67,19 @@ CORPUS_LANGUAGES: dict[str, tuple[str, ...]] = {
 def folder_languages(folder: str | None) -> list[str]:
     """The languages of a user's folder for ONERULER (`sources.oneruler.folder`): those of its folders.
 
-    UserError where there is no such folder.
+    UserError where there is no such folder, or a folder in it is not named by a language's code. Hidden
+    ones are none of ours.
     """
     if folder is None:
         return []
     if not Path(folder).is_dir():
         raise UserError(f"sources.oneruler.folder: {folder} is no folder: mend the path.")
     names = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
-    return [name for name in names if re.fullmatch("[a-z0-9]+", name)]
+    names = [name for name in names if not name.startswith(".")]
+    for name in names:
+        if not re.fullmatch(LANGUAGE, name):
+            raise UserError(
+                f"sources.oneruler.folder: {Path(folder) / name} is not named by a language's code, "
+                "which has small letters and digits only: rename it, or move it elsewhere."
+            )
+    return names

@@ -7,24 +7,22 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from needlework.endpoints import excerpt, may_pass, seconds, shown_url
+from needlework.endpoints import (
+    ATTEMPTS,
+    FIRST_PAUSE_S,
+    LONGEST_PAUSE_S,
+    Passing,
+    excerpt,
+    may_pass,
+    retry_after,
+    shown_url,
+)
 from needlework.errors import UserError
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-ATTEMPTS = 6
-FIRST_PAUSE_S = 1.0
-LONGEST_PAUSE_S = 600.0
 TIMEOUT_S = 120.0
-
-
-class _Retry(Exception):
-    """An attempt failed in a way that another may not; the server asks to wait `pause` seconds."""
-
-    def __init__(self, what: str, pause: float = 0.0) -> None:
-        super().__init__(what)
-        self.pause = pause
 
 
 class Endpoint:
@@ -53,7 +51,7 @@ class Endpoint:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return self._attempt(payload, read)
-            except _Retry as failure:
+            except Passing as failure:
                 if attempt == ATTEMPTS or failure.pause > LONGEST_PAUSE_S:
                     raise self._trouble(
                         f"{failure} (attempt {attempt})",
@@ -70,12 +68,12 @@ class Endpoint:
         try:
             response = self._client.post(self._url, json=payload)
         except httpx.TimeoutException:
-            raise _Retry(f"no answer within {TIMEOUT_S:.0f} s") from None
+            raise Passing(f"no answer within {TIMEOUT_S:.0f} s") from None
         except httpx.RequestError as error:
-            raise _Retry(f"the connection failed ({type(error).__name__})") from None
+            raise Passing(f"the connection failed ({type(error).__name__})") from None
         status = response.status_code
         if may_pass(status):
-            raise _Retry(f"status {status}", seconds(response.headers.get("Retry-After", "")))
+            raise Passing(f"status {status}", retry_after(response.headers))
         if status != 200:
             raise self._trouble(
                 f"status {status}: {excerpt(response.text, self._secret)}",
@@ -84,7 +82,7 @@ class Endpoint:
         try:
             return read(response.json())
         except (LookupError, TypeError, ValueError, RecursionError):
-            raise _Retry("the response is not a translation") from None
+            raise Passing("the response is not a translation") from None
 
     def _trouble(self, what: str, remedy: str) -> UserError:
         where = shown_url(self._url)

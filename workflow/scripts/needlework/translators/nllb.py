@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from needlework.errors import UserError
+from needlework.errors import UserError, not_installed, reason
 from needlework.translators.base import Translator
 
 # FLORES codes by ISO 639-1, for the languages of all benchmarks. NLLB knows no Latin Serbian.
@@ -109,10 +109,7 @@ class Nllb(Translator):
             import torch
             from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
         except ImportError as error:
-            raise UserError(
-                f"the translator {self._where} needs the package {error.name!r}, which is not "
-                "installed: install requirements/all.txt, or run with --use-conda."
-            ) from None
+            raise not_installed(f"the translator {self._where}", error) from None
         name, device = self.config["name"], self.config["device"]
         revision = None if Path(name).is_dir() else self.config["revision"]
         if device == "auto":
@@ -122,9 +119,8 @@ class Nllb(Translator):
             model = AutoModelForSeq2SeqLM.from_pretrained(name, revision=revision)
             model = model.to(device).eval()
         except Exception as error:  # the libraries' own errors are many, and none is the user's
-            first_line = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise UserError(
-                f"the translator {self._where} cannot be loaded ({first_line[:200]}): check `name`, "
+                f"the translator {self._where} cannot be loaded ({reason(error)}): check `name`, "
                 "`revision` and `device`; without internet, set `name` to a local folder."
             ) from None
         return tokenizer, model
