@@ -147,6 +147,7 @@ def answers(model: transformers.Transformers, asked: list[Request]) -> list[Answ
 
 
 @pytest.mark.parametrize("kind", ["llama", "t5"])
+@pytest.mark.slow
 def test_an_answer_is_the_model_s_own_and_ends_where_it_ends(kind, request) -> None:
     """Against a plain loop over the model, a prompt at a time, without its generate()."""
     import torch
@@ -180,6 +181,7 @@ def test_an_answer_is_the_model_s_own_and_ends_where_it_ends(kind, request) -> N
 
 @pytest.mark.parametrize("kind", ["llama", "t5"])
 @pytest.mark.parametrize("sampling", [GREEDY, {"temperature": 20.0, "top_k": 40, "top_p": 0.9}])
+@pytest.mark.slow
 def test_the_company_changes_no_answer(kind, sampling, request) -> None:
     folder = request.getfixturevalue(kind)
     asked = requests(*PROMPTS, samples=2)
@@ -315,6 +317,7 @@ def test_yarn_is_what_the_paper_says(llama) -> None:
     assert math.isclose(attention, 0.1 * math.log(4) + 1)
 
 
+@pytest.mark.slow
 def test_dynamic_scaling_starts_beyond_the_training_and_forgets_the_prompt_before(llama) -> None:
     """transformers keeps the frequencies of the longest prompt so far; ours depend on the prompt."""
     dynamic = {"rope_type": "dynamic", "factor": 4.0}

@@ -232,7 +232,7 @@ def ids(*numbers: int) -> list[dict[str, object]]:
     ("rows", "message"),
     [
         (
-            ids(*range(9)),
+            ids(*range(1, 9)),
             r"answers 4 request\(s\) .*i5 sample 0, i6 sample 0, i7 sample 0, \.\.\.\)",
         ),
         (ids(0), r"lacks the answers to 4 of 5 request\(s\) \(i1 sample 0, i2 sample 0, i3 sample"),

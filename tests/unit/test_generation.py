@@ -372,6 +372,7 @@ def test_a_request_that_hangs_holds_no_other_up(tmp_path: Path) -> None:
     assert table == generate(requests, Lexical({}), Journal(tmp_path / "other"))
 
 
+@pytest.mark.slow
 def test_a_slow_endpoint_idles_no_slot_but_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

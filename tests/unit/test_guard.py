@@ -58,6 +58,7 @@ def left(processes: list[psutil.Process], seconds: float) -> list[psutil.Process
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.slow
 def test_what_a_killed_job_started_ends(how: signal.Signals) -> None:
     with start(600) as job:
         found = family(job, 3)
@@ -73,6 +74,7 @@ def test_what_a_killed_job_started_ends(how: signal.Signals) -> None:
                 process.kill()
 
 
+@pytest.mark.slow
 def test_a_guard_that_is_sent_home_touches_nothing() -> None:
     with start(2.5) as job:
         found = family(job, 3)

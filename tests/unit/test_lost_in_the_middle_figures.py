@@ -425,6 +425,7 @@ def test_nothing_to_draw_is_said_plainly(name, scores):
     assert words(FIGURES[name].draw(nothing, {})).startswith("Nothing to draw: ")
 
 
+@pytest.mark.slow
 def test_files_are_the_same_each_time(data, tmp_path):
     for folder in ("a", "b"):
         save_figure(FIGURES["figure5"].draw(data["figure5"], SETTINGS), tmp_path / folder / "f")

@@ -317,6 +317,7 @@ def test_figure24_needs_no_model(data):
         ({}, "length is 8000, in the paper 128000"),
     ],
 )
+@pytest.mark.slow
 def test_other_texts_have_no_paper_beside_them(own, reason):
     counts = token_counts()
     counts = counts if own else counts[counts["length"] == 8000]

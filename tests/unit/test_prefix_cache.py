@@ -105,7 +105,9 @@ def orders(made: PromptSet) -> tuple[dict[str, Work], int]:
     }, lower_bound(tokens, BLOCK)
 
 
-@pytest.mark.parametrize("name", ["sample", "mirror", "multi-document"])
+@pytest.mark.parametrize(
+    "name", ["sample", pytest.param("mirror", marks=pytest.mark.slow), "multi-document"]
+)
 def test_our_order_computes_hardly_more_than_the_least(
     name: str, request: pytest.FixtureRequest
 ) -> None:

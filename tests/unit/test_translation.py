@@ -67,6 +67,7 @@ class Dictionary(Translator):
 # Language identification
 
 
+@pytest.mark.slow
 def test_sentences_of_the_paper_s_languages_are_identified():
     assert identify(list(SENTENCES.values())) == list(SENTENCES)
 
@@ -87,6 +88,7 @@ def test_nllb_has_a_code_for_every_language_that_can_be_identified():
 # The cache
 
 
+@pytest.mark.slow
 def test_only_what_is_foreign_is_translated_and_each_text_once(tmp_path):
     translator = Dictionary()
     texts = [SENTENCES["de"], SENTENCES["en"], "1942", SENTENCES["es"], SENTENCES["de"], ""]
@@ -296,6 +298,7 @@ def nllb(name: Path | str, **changes: Any) -> dict[str, Any]:
     return block | {"batch_size": 4, "device": "cpu"} | changes
 
 
+@pytest.mark.slow
 def test_nllb_translates_a_mixed_batch_by_source_language(tiny_nllb):
     check_translator(nllb(tiny_nllb))
     translator = load_translator(nllb(tiny_nllb))
@@ -332,9 +335,10 @@ def test_nllb_without_a_model_is_an_error_of_one_sentence(tmp_path):
         load_translator(nllb(tmp_path)).translate(["gift"], ["de"])
 
 
+@pytest.mark.slow
 def test_nllb_without_its_packages_says_which(tiny_nllb, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(UserError, match="needs the package 'transformers'"):
+    with pytest.raises(UserError, match="the package 'transformers' is not installed"):
         load_translator(nllb(tiny_nllb)).translate(["gift"], ["de"])
 
 

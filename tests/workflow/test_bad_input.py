@@ -94,6 +94,7 @@ def test_a_wrong_configuration_is_told_in_a_dry_run(run, change, said) -> None:
         ),
     ],
 )
+@pytest.mark.slow
 def test_what_a_run_would_lack_is_told_before_any_job(run, change, said) -> None:
     without_key = {k: v for k, v in os.environ.items() if k != "GOOGLE_TRANSLATE_API_KEY"}
     workflow, text = run(merged(change), env={**without_key, "HF_HUB_OFFLINE": "1"})

@@ -58,6 +58,7 @@ def run(workflow: Workflow, target: str, *options: str) -> tuple[CompletedProces
 
 
 @pytest.mark.parametrize(("target", "shards"), [(ANSWERS, 1), ("all", 1), (ANSWERS, 2)])
+@pytest.mark.slow
 def test_too_few_gpus_are_told_before_any_job(workflow, target, shards) -> None:
     """profiles/default declares one; Snakemake itself would run the job with it, and say nothing."""
     write(workflow.directory.parent / "large.yaml", shards=shards)
