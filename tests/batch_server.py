@@ -8,11 +8,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from openai_server import Reply, completion
+from openai_server import Replies, Reply, completion
 
 PAGE = 2
 
@@ -161,9 +161,8 @@ def _file(content: bytes, kind: str) -> bytes:
     return part.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n")
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Replies):
     owner: BatchServer
-    protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         self._answer(self.rfile.read(int(self.headers["Content-Length"])))
@@ -175,20 +174,4 @@ class _Handler(BaseHTTPRequestHandler):
         kind = self.headers.get("Content-Type", "")
         reply = self.owner.respond(self.command, self.path, content, kind)
         time.sleep(reply.delay)
-        content = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
-        self.close_connection = reply.stop_after is not None
-        if reply.stop_after == 0:
-            return
-        try:
-            self.send_response(reply.status)
-            for name, value in {"Content-Type": "application/json", **reply.headers}.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content[: reply.stop_after])
-        except ConnectionError:
-            # The client was killed, or has stopped waiting.
-            self.close_connection = True
-
-    def log_message(self, *_: object) -> None:
-        """Keep tests quiet."""
+        self.send(reply)

@@ -110,14 +110,12 @@ class OpenAIServer:
                 self._under_way -= 1
 
 
-class _Handler(BaseHTTPRequestHandler):
-    owner: OpenAIServer
+class Replies(BaseHTTPRequestHandler):
+    """Sends replies, broken off where they say so."""
+
     protocol_version = "HTTP/1.1"
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        reply = self.owner.take(Received(self.path, headers, body, time.monotonic()))
+    def send(self, reply: Reply) -> None:
         content = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
         self.close_connection = reply.stop_after is not None
         if reply.stop_after == 0:
@@ -130,8 +128,17 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(content[: reply.stop_after])
         except ConnectionError:
-            # The client has stopped waiting.
+            # The client was killed, or has stopped waiting.
             self.close_connection = True
 
     def log_message(self, *_: object) -> None:
         """Keep tests quiet."""
+
+
+class _Handler(Replies):
+    owner: OpenAIServer
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.send(self.owner.take(Received(self.path, headers, body, time.monotonic())))
