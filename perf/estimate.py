@@ -59,6 +59,7 @@ ENTRY: dict[str, Any] = {
     "lora": None,
     "chat": True,
     "chat_template": None,
+    "reasoning": None,
     "sampling": {"temperature": 0},
     "request": {},
     "throughput": None,

@@ -207,6 +207,8 @@ def backend_settings(folder: Path, size: Size, device: str, batch_size: int) -> 
         "trust_remote_code": False,
         "chat": False,
         "chat_template": None,
+        "reasoning": None,
+        "config": {},
         "dtype": size.dtype,
         "rope_scaling": None,
         "batch_size": batch_size,

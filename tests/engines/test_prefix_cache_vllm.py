@@ -103,6 +103,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             "revision": None,
             "chat": True,
             "chat_template": None,
+            "reasoning": None,
             "lora": None,
             "trust_remote_code": False,
             "sampling": {"temperature": 1, "top_k": 50, "top_p": 1, "seed": 0},

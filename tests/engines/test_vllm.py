@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +240,37 @@ def test_an_adapter_changes_the_answers(undisturbed: Job, made: Path, tmp_path: 
     assert sum(with_it[key]["text"] != without[key]["text"] for key in shared) > 0.9 * len(shared)
 
 
+def test_thoughts_are_no_part_of_an_answer(undisturbed: Job, made: Path, tmp_path: Path) -> None:
+    """The model does not think: what it says before some letter stands for thoughts."""
+    whole = answers(undisturbed.table())
+    whole = {key: row for key, row in whole.items() if row["finish_reason"] == "stop"}
+    # Where half of the answers have it, it is as often missing.
+    letters = Counter(letter for row in whole.values() for letter in set(row["text"][:-1]))
+    end = min(letters, key=lambda letter: (abs(letters[letter] - len(whole) / 2), letter))
+    with job(tmp_path, made, reasoning={"max_tokens": 1, "end": end}) as thinking:
+        said = thinking.finish()
+        assert thinking.process.returncode == 0, f"{said}\n{thinking.log()[-5000:]}"
+    found = answers(thinking.table())
+    assert {end in row["text"] for row in whole.values()} == {True, False}
+    for key, row in whole.items():
+        thoughts, mark, rest = row["text"].partition(end)
+        assert found[key]["completion_tokens"] == row["completion_tokens"]
+        if mark:
+            # Random bytes are not always text.
+            behind, said = (re.sub("[^ -~]", "", text) for text in (rest, found[key]["text"]))
+            assert behind.strip().endswith(said.strip())
+        else:
+            assert found[key]["text"] == thoughts
+        assert (found[key]["reasoning_tokens"] > 0) == bool(mark)
+    cut = [
+        row
+        for key, row in found.items()
+        if key[0] != "long" and row["finish_reason"] == "length" and row["text"] == ""
+    ]
+    assert cut
+    assert {row["reasoning_tokens"] for row in cut} == {NEW_TOKENS + 1}
+
+
 def test_a_larger_limit_asks_again_what_a_smaller_one_cut(made: Path, tmp_path: Path) -> None:
     """Raw prompts, the longest of which has room for a few tokens. The benchmark counts in words."""
     found = []
@@ -280,7 +312,7 @@ from needlework.backends.vllm import Vllm
 from needlework.errors import UserError
 
 plain = {"model": "tiny", "name": sys.argv[2], "revision": None, "chat": True,
-         "chat_template": None, "engine": {}, "lora": None, "trust_remote_code": False,
+         "chat_template": None, "reasoning": None, "engine": {}, "lora": None, "trust_remote_code": False,
          "sampling": {"temperature": 0, "top_k": None, "top_p": 1, "seed": 0}}
 found = {}
 for name, changes in json.loads(sys.argv[3]).items():

@@ -193,6 +193,39 @@ def test_the_company_changes_no_answer(kind, sampling, request) -> None:
     assert (different == 0) if sampling == GREEDY else (different >= 5)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["llama", "t5"])
+def test_thoughts_are_no_part_of_an_answer_and_counted(kind, request) -> None:
+    """The model does not think: what it says before the middle of an answer stands for thoughts."""
+    folder = request.getfixturevalue(kind)
+    whole = answers(backend(folder), requests(*PROMPTS))
+    text = max((answer.text for answer in whole), key=len)
+    end = text[len(text) // 2 :][:2]
+    found = answers(
+        backend(folder, reasoning={"max_tokens": 4, "end": end}), requests(*PROMPTS, new=20)
+    )
+    assert {(end in answer.text, answer.finish_reason) for answer in whole} >= {
+        (True, "length"),
+        (False, "length"),
+        (False, "stop"),
+    }
+    for before, answer in zip(whole, found, strict=True):
+        assert answer.completion_tokens == before.completion_tokens
+        if end in before.text:
+            assert 0 < answer.reasoning_tokens < answer.completion_tokens
+            # Random bytes are not always text.
+            behind, said = (
+                re.sub("[^ -~]", "", text) for text in (before.text.partition(end)[2], answer.text)
+            )
+            assert behind.strip().endswith(said.strip())
+        elif before.finish_reason == "stop":
+            assert (answer.text, answer.reasoning_tokens) == (before.text, 0)
+        else:
+            assert (answer.text, answer.reasoning_tokens) == ("", 24)
+    plain, thinking = (backend(folder, reasoning=r) for r in (None, {"max_tokens": 4, "end": end}))
+    assert plain.identity() == backend(folder).identity() != thinking.identity()
+
+
 def test_a_seed_of_its_own_gives_other_samples(llama) -> None:
     asked = requests(*PROMPTS)
     one, other = (

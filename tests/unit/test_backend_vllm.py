@@ -232,6 +232,24 @@ def test_a_limit_asks_again_what_another_one_cut_or_allowed_and_nothing_else(
     assert run(995) == ("bcd", [16, 5, 4, None])
 
 
+def test_what_a_limit_of_the_engines_choice_cut_is_asked_again_under_another_alone(
+    engine: None, tmp_path: Path
+) -> None:
+    def cut(limit: int) -> tuple[int, int]:
+        """How many engines start, and how many tokens the answer has."""
+        model = Model(limit)
+        with Journal(tmp_path) as journal:
+            (row,) = generate(requests("b" * 9990), model, journal).to_pylist()
+        return len(model.engines), row["completion_tokens"]
+
+    assert [cut(-1), cut(-1), cut(20_000), cut(-1)] == [(1, 10), (0, 10), (1, 16), (0, 10)]
+
+
+def test_records_of_other_backends_are_no_trouble() -> None:
+    """A journal has the answers of all that a model's name has stood for."""
+    assert load_backend("vllm", entry(engine={"max_model_len": 4000})).holds({"text": "an answer"})
+
+
 def test_the_models_own_context_cuts_once_for_all(engine: None, tmp_path: Path) -> None:
     asked = requests("b" * 9990)
     for _ in range(2):

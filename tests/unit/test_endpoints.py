@@ -9,7 +9,7 @@ from email.utils import format_datetime, formatdate
 import httpx
 import pytest
 
-from needlework.endpoints import may_pass, retry_after, shown_url
+from needlework.endpoints import excerpt, may_pass, retry_after, shown_url, without
 
 
 def asked(**headers: str) -> float:
@@ -79,3 +79,22 @@ def test_what_may_pass() -> None:
 )
 def test_a_url_is_shown_without_secrets(url, shown) -> None:
     assert shown_url(url) == shown
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        'k/"\\+',
+        r"k\/\"\\+",
+        r"k\u002f\u0022\u005C\u002B",
+        r"\u006b\u002F\u0022\u005c\u002b",
+        # A text in a text.
+        r"k\\/\\\"\\\\\\u002b",
+    ],
+)
+def test_a_secret_is_taken_out_however_it_is_written(written) -> None:
+    secret = 'k/"\\+'
+    assert without(f"a {written} b {written}", secret) == "a *** b ***"
+    assert excerpt(f"{written}\n", secret) == "***"
+    assert without(written, "") == written
+    assert without("k/", secret) == "k/"

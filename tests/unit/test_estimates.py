@@ -37,6 +37,7 @@ ENTRY = {
     "samples": 1,
     "engine": {},
     "request": {},
+    "reasoning": None,
     "throughput": None,
     "price": None,
 }
@@ -228,6 +229,8 @@ def test_hours_are_tokens_by_throughput(tmp_path) -> None:
     found = of(own, prompts, gpus=4)
     assert found.hours == pytest.approx((7200 / 2 + 80 / 0.1) / 3600)
     assert found.gpu_hours == pytest.approx(4 * found.hours)
+    thinking = of(own | {"reasoning": {"max_tokens": 100}}, prompts)
+    assert thinking.output_tokens == found.output_tokens + 10 * 100
     assert found.throughput == "configured"
     guessed = of({"backend": "transformers", "name": "x/y-8B"}, prompts, gpus=2)
     assert (guessed.prefill_per_s, guessed.decode_per_s) == (40_000, 4_000)

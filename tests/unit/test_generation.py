@@ -235,6 +235,24 @@ def test_there_is_no_such_shard(shard: tuple[int, int]) -> None:
         InstanceRequests([], {}, shard=shard)
 
 
+def test_a_request_of_two_rows_counts_twice_in_one_job_as_in_shards(tmp_path: Path) -> None:
+    """Two instances with one prompt, which fails."""
+    rows = instances(2).to_pylist()
+    rows[1]["prompt"] = rows[0]["prompt"]
+    write_table(pa.Table.from_pylist(rows, instances(2).schema), tmp_path / "two.parquet")
+
+    class Refusing(Lexical):
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            yield from (Answer("", error="no") for _ in batch)
+
+    requests = InstanceRequests([tmp_path / "two.parquet"], documents())
+    assert len({request.prompt for request in requests}) == 1
+    whole = generate(requests, Refusing({}), Journal(tmp_path / "j"), max_failed=2)
+    assert whole["error"].to_pylist() == ["no", "no"]
+    with pytest.raises(UserError, match="2 of 2 requests failed"):
+        generate(requests, Refusing({}), Journal(tmp_path / "j"), max_failed=1)
+
+
 def test_failures_of_all_shards_count_together(requests: InstanceRequests, tmp_path: Path) -> None:
     files = []
     for shard in range(3):
@@ -243,7 +261,7 @@ def test_failures_of_all_shards_count_together(requests: InstanceRequests, tmp_p
         with Journal(tmp_path / "j") as journal:
             write_table(generate(part, Failing(), journal, max_failed=3), files[-1])
     assert merge(files, max_failed=3).num_rows == 24
-    with pytest.raises(UserError, match=r"3 requests failed in all .*-of-3") as error:
+    with pytest.raises(UserError, match=r"3 of 24 requests .* refused 1\d\d\..*-of-3") as error:
         merge(files, max_failed=2)
     for file in files:
         failed = "error" in read_table(file)["finish_reason"].to_pylist()

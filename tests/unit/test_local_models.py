@@ -1,4 +1,4 @@
-"""What the backends that load weights say alike."""
+"""What the backends that load weights say alike, and what they make of a model's thoughts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import logging
 
 import pytest
 
+from needlework.backends.base import Answer
 from needlework.errors import not_installed
-from needlework.local_models import unfilled_template, warn_if_unpinned
+from needlework.local_models import unfilled_template, warn_if_unpinned, without_thoughts
 
 WHERE = "models.mine"
 
@@ -39,3 +40,39 @@ def test_a_missing_package_is_named() -> None:
     error = not_installed(WHERE, ModuleNotFoundError("No module named 'torch'", name="torch"))
     assert "models.mine: the package 'torch' is not installed" in str(error)
     assert "requirements/all.txt" in str(error)
+
+
+PIECES = ["Hm", " so", "</th", "ink>", "\n\n", "Ro", "me", ".", "<think>", "</think>", "<end>"]
+SPECIAL = {8, 9, 10}
+
+
+class Tokenizer:
+    """A token is a piece of text; some are special."""
+
+    def decode(self, tokens: list[int], skip_special_tokens: bool) -> str:
+        return "".join(PIECES[t] for t in tokens if not (skip_special_tokens and t in SPECIAL))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "ended", "text", "count"),
+    [
+        ([8, 0, 1, 9, 4, 5, 6, 7, 10], "stop", "Rome.", 4),
+        ([0, 1, 2, 3, 4, 5, 6, 7, 10], "stop", "Rome.", 4),
+        ([0, 9, 5, 6, 9, 7], "length", "Rome.", 2),
+        ([0, 9], "length", "", 2),
+        ([9, 5, 6], "length", "Rome", 1),
+        ([5, 6, 7, 10], "stop", "Rome.", 0),
+        ([8, 0, 1, 2], "length", "", 4),
+        ([], "length", "", 0),
+    ],
+)
+def test_an_answer_has_no_thoughts_and_they_are_counted(tokens, ended, text, count) -> None:
+    whole = Answer(Tokenizer().decode(tokens, True), ended, completion_tokens=len(tokens))
+    found = without_thoughts(Tokenizer(), tokens, whole, {"max_tokens": 9, "end": "</think>"})
+    expected = (text, ended, len(tokens), count)
+    assert (
+        found.text,
+        found.finish_reason,
+        found.completion_tokens,
+        found.reasoning_tokens,
+    ) == expected

@@ -132,10 +132,36 @@ def test_figure10_is_of_uuids_and_prints_the_lowest(scores, data):
     mine = of(scores, task="key_value", keys="uuid", query_aware=False, model="mpt")
     mine = of(mine, n_documents=140, gold_index=104)
     assert (row["value"].item(), row["n"].item()) == (pytest.approx(mine["value"].mean()), 4)
-    lowest = of(figure, source="published", n_documents=300)
+    without = FIGURES["figure10"].data(scores, NUMBERS, SETTINGS | {"published": {}})
+    lowest = of(without, source="published", n_documents=300)
     assert lowest["value"].to_list() == [0.456] and lowest["position"].isna().all()
+    text = words(FIGURES["figure10"].draw(without, SETTINGS))
+    assert "GPT-3.5-Turbo (16K), lowest, paper" in text
     fewer = FIGURES["figure10"].data(scores[scores["n_documents"] != 300], NUMBERS, SETTINGS)
     assert set(of(fewer, source="published")["n_documents"]) == {140}
+
+
+def test_figure10_has_our_lowest_position_beside_the_papers(scores, data):
+    assert of(data["figure10"], source="published", n_documents=300).empty
+    (row,) = of(data["figure10"], variant="lowest").itertuples()
+    mine = of(scores, task="key_value", keys="uuid", query_aware=False, model="gpt-16k")
+    mine = of(mine, n_documents=300)
+    means = mine.groupby("gold_index")["value"].mean()
+    assert (row.model, row.source, row.n_documents) == ("gpt-16k", "ours", 300)
+    assert (row.value, row.gold_index) == (means.min(), means.idxmin())
+    assert row.position == row.gold_index + 1 and row.n == 4
+    assert (row.published, row.published_n) == (0.456, 500)
+    assert row.comparison in ("covers", "above", "below")
+    # The point is one of the curve's: it is counted once.
+    lost = scores.copy()
+    lost.loc[mine.index[:2], "finish_reason"] = "skipped"
+    again = FIGURES["figure10"].data(lost, NUMBERS, SETTINGS)
+    assert of(again, variant="lowest")["comparison"].item() == "cannot tell: 2 answers are missing"
+    text = words(FIGURES["figure10"].draw(again, SETTINGS)).replace("\n", " ")
+    assert " 2 answers skipped or failed." in text
+    fewer = scores[(scores["n_documents"] != 300) | (scores["gold_index"] != 149)]
+    again = FIGURES["figure10"].data(fewer, NUMBERS, SETTINGS)
+    assert of(again, variant="lowest")["comparison"].item() == "cannot tell: other positions"
 
 
 def test_figure10_has_the_repositorys_140_pairs(scores, data):
@@ -149,11 +175,11 @@ def test_figure10_has_the_repositorys_140_pairs(scores, data):
     assert set(theirs["model"]) == {"LongChat-13B (16K)"}
     assert list(theirs["value"]) == [0.37, 0.382, 0.354, 0.656, 0.886]
     rest = data["figure10"][data["figure10"]["n_documents"] != 140]
-    assert of(rest, source="ours")["published"].isna().all()
+    assert of(rest, source="ours", variant="main")["published"].isna().all()
     text = words(FIGURES["figure10"].draw(data["figure10"], SETTINGS)).replace("\n", " ")
     assert "released code's EXPERIMENTS.md (mpt-instruct, LongChat-13B (16K))" in text
     without = scores[scores["n_documents"] != 140]
-    figure = FIGURES["figure10"].data(without, NUMBERS, SETTINGS)
+    figure = FIGURES["figure10"].data(without, NUMBERS, SETTINGS | {"published": {}})
     assert set(of(figure, source="published")["n_documents"]) == {300}
 
 
@@ -250,6 +276,78 @@ def test_figure14_has_one_recall_whatever_the_models(scores, data):
     lost = scores.assign(finish_reason="skipped")
     again = FIGURES["figure14"].data(lost, NUMBERS, SETTINGS)
     assert list(of(again, task="recall")["value"]) == list(recall["value"])
+
+
+def test_figure14_has_the_gain_above_20_documents(scores):
+    """By hand: of 8 questions, 5 are right with 20 documents, 6 with 50, 4 with both; 1 is lost."""
+    names = SETTINGS | {"published": {"mpt": "GPT-3.5-Turbo"}}
+    rows = of(scores, task="open_domain", model="mpt").copy()
+    for k, right in ((20, "11111000"), (50, "11110110")):
+        rows.loc[rows["n_documents"] == k, "value"] = [float(one) for one in right]
+    figure = FIGURES["figure14"].data(rows, NUMBERS, names)
+    gain = of(figure, task="gain", source="ours")
+    assert (gain["model"].item(), gain["n_documents"].item()) == ("mpt", 50)
+    assert gain["value"].item() == pytest.approx(1 / 8)
+    counts = ["n_both", "n_first_only", "n_second_only"]
+    assert gain[counts].to_numpy().tolist() == [[8, 1, 2]] and gain["p_mcnemar"].item() == 1.0
+    assert gain["published"].item() == 0.015
+    assert gain["comparison"].item().startswith("cannot tell: the paper's number is rounded")
+    assert list(of(figure, task="gain", source="published")["model"]) == ["Claude-1.3"]
+    rows.loc[of(rows, n_documents=50).index[-2], "finish_reason"] = "error"
+    gain = of(FIGURES["figure14"].data(rows, NUMBERS, names), task="gain", source="ours")
+    assert gain["value"].item() == pytest.approx(0) and gain["n_error"].item() == 1
+    assert gain[counts].to_numpy().tolist() == [[7, 1, 1]]
+    # Not drawn: it is a difference.
+    assert "Claude" not in words(FIGURES["figure14"].draw(figure, names))
+    few = FIGURES["figure14"].data(rows[rows["n_documents"] <= 20], NUMBERS, names)
+    assert of(few, task="gain").empty
+
+
+PAIRED = ["n_both", "n_first_only", "n_second_only"]
+
+
+@pytest.mark.parametrize("name", ["figure12", "figure13", "figure16", "figure17"])
+def test_mcnemar_of_an_ablation_by_hand(name, scores):
+    """Eight questions at one position: 1 right without the change alone, 6 with it alone."""
+    rows = scores[scores["model"].isin(["mpt", "mpt-instruct"])].copy()
+    place = {"lang": "en", "n_documents": 20, "gold_index": 14, "task": QA}
+    changed = {"model": "mpt-instruct"} if name == "figure13" else {"model": "mpt"}
+    variant = {"figure12": "query_aware", "figure13": "main", **ABLATIONS}[name]
+    second = of(factors.variant(rows, QA, variant), **place, **changed)
+    first = of(factors.variant(rows, QA), **place, model="mpt")
+    for side, right in ((first, "10000001"), (second, "01111111")):
+        # Matched by question, not by row.
+        for i, one in enumerate(right):
+            rows.loc[of(side, example_id=f"en-000{i}").index, "value"] = float(one)
+    rows = rows.sample(frac=1, random_state=1)
+
+    def tested(rows):
+        figure = FIGURES[name].data(rows, NUMBERS, SETTINGS)
+        if name == "figure13":
+            mine = figure["role"] == "instruction-tuned"
+        else:
+            mine = (figure["variant"] == variant) & (figure["model"] == "mpt")
+        assert (
+            figure[~mine & (figure["n"] > 0) & (figure["variant"] == "main")][PAIRED]
+            .isna()
+            .all(axis=None)
+        )
+        (row,) = of(figure[mine], n_documents=20, gold_index=14).to_dict("records")
+        return [row[column] for column in PAIRED], row["p_mcnemar"]
+
+    # Two-sided, of 7 that differ: 2 (1 + 7) / 2^7.
+    assert tested(rows) == ([8, 1, 6], pytest.approx(0.125))
+    # What one of the two does not answer leaves the pair out.
+    rows.loc[of(first, example_id="en-0000").index, "finish_reason"] = "skipped"
+    rows.loc[of(second, example_id="en-0003").index, "finish_reason"] = "error"
+    assert tested(rows) == ([6, 0, 5], pytest.approx(0.0625))
+    rows.loc[second.index, "finish_reason"] = "skipped"
+    counts, p = tested(rows)
+    assert counts == [0, 0, 0] and p != p
+
+
+def test_unambiguous_questions_are_no_pair_to_test(data):
+    assert "p_mcnemar" not in data["figure15"]
 
 
 def test_figure18_is_of_the_questions_that_all_answered(scores):
@@ -359,6 +457,29 @@ def test_languages_are_apart_and_in_no_other_figure(scores, data):
         assert again.to_csv() == data[name].to_csv(), name
 
 
+def test_one_language_other_than_english_is_drawn(scores):
+    plot = FIGURES["languages"]
+    german = plot.data(scores[scores["lang"] == "de"], NUMBERS, SETTINGS)
+    assert set(german["lang"]) == {"de"}
+    text = words(plot.draw(german, SETTINGS))
+    assert "Nothing to draw" not in text and "German" in text
+    english = plot.data(scores[scores["lang"] == "en"], NUMBERS, SETTINGS)
+    text = words(plot.draw(english, SETTINGS)).replace("\n", " ")
+    assert "no model answered questions with documents in a language but English" in text
+
+
+def test_an_ablation_in_another_language_alone_is_not_denied(scores):
+    asked = of(scores, lang="de", task=QA, n_documents=20)
+    for name, factor, value in (
+        ("figure12", "query_aware", True),
+        ("figure16", "distractors", "random"),
+        ("figure17", "order", "random"),
+    ):
+        plot = FIGURES[name]
+        made = plot.data(asked.assign(**{factor: value}), NUMBERS, SETTINGS)
+        assert "no English prompt has" in words(plot.draw(made, SETTINGS)).replace("\n", " ")
+
+
 def test_words_are_beside_uuids(scores, data):
     figure = data["key_value_words"]
     assert set(figure["lang"]) == {"en", "de", "uuid"}
@@ -404,7 +525,8 @@ def test_pictures_show_n_intervals_and_the_paper(name, data):
     text = words(FIGURES[name].draw(data[name], SETTINGS)).replace("\n", " ")
     assert re.search(r"n\s=\s[\d,]+", text)
     assert "95% intervals" in text
-    printed = "published" in data[name] and data[name]["published"].notna().any()
+    drawn = data[name][data[name]["task"] != "gain"]
+    printed = "published" in drawn and drawn["published"].notna().any()
     assert ("Dashed: " in text) == bool(printed)
 
 
@@ -414,7 +536,7 @@ def test_pictures_show_every_model_and_the_paper(data):
         assert label in text
     assert "Tables 1, 5, 6 and 7" in text
     text = words(FIGURES["figure10"].draw(data["figure10"], SETTINGS))
-    assert "GPT-3.5-Turbo (16K), lowest, paper" in text
+    assert "gpt-16k, lowest, paper" in text
     text = words(FIGURES["figure14"].draw(data["figure14"], SETTINGS))
     assert "retriever recall" in text
 

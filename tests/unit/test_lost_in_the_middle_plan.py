@@ -216,18 +216,37 @@ def test_results_follow_what_is_run() -> None:
     without = {"figure11", "figure15", "languages", "key_value_words"}
     assert set(plan.figures(own)) == set(plan.FIGURES) - without
     own = benchmark(tasks=["key_value"], query_aware_pairs=[])
-    assert (list(plan.tables(own)), list(plan.figures(own))) == (["table4"], ["figure10"])
+    assert list(plan.tables(own)) == ["table4", "accuracy"]
+    assert list(plan.figures(own)) == ["figure10"]
     own = benchmark(
         tasks=["multi_document_qa"],
         n_documents=[{"n": 10, "gold_indices": [0]}],
         **{key: [] for key in ("query_aware", "random_order", "random_distractors")},
     )
-    assert list(plan.tables(own)) == ["table3", "table5"]
+    assert list(plan.tables(own)) == ["table3", "table5", "accuracy"]
     assert list(plan.figures(own)) == ["figure1", "figure5", "figure6", "figure18"]
     assert {name: plan.TABLES[name].needs for name in plan.TABLES} == {
         **dict.fromkeys(plan.TABLES, "scores"),
         **dict.fromkeys(("table2", "table3", "table4"), "instances"),
     }
+
+
+def test_a_run_without_english_has_its_languages_and_no_figure_of_english() -> None:
+    own = benchmark(
+        **{**SAMPLE, "languages": ["de"], "query_aware_pairs": []},
+        comparisons={"instruction_tuning": [["empty", "lexical"]], "encoder_decoder": ["oracle"]},
+    )
+    assert own["query_aware"] and own["random_order"] and own["random_distractors"]
+    assert list(plan.figures(own)) == ["figure10", "languages"]
+    both = benchmark(**SAMPLE)
+    assert "languages" in plan.figures(both) and "figure5" in plan.figures(both)
+
+
+def test_figures_of_uuids_need_uuids() -> None:
+    own = benchmark(tasks=["key_value"], keys=["words"])
+    assert list(plan.figures(own)) == ["key_value_words"]
+    own = benchmark(tasks=["key_value"], keys=["uuid", "words"])
+    assert list(plan.figures(own)) == ["figure10", "figure12", "key_value_words"]
 
 
 def test_results_know_the_tokenizer_of_the_paper_s_counts() -> None:
@@ -281,6 +300,11 @@ def test_results_know_the_tokenizer_of_the_paper_s_counts() -> None:
             {"n_pairs": [{"n": 76, "indices": [75]}], "query_aware_pairs": []},
             "n_pairs has 76, but the released files have 75, 140, 300 pairs",
         ),
+        (
+            {"n_documents": [{"n": 31, "gold_indices": [0]}], "query_aware": []},
+            "n_documents has 31, but the released files have 30 documents at most: choose a smaller "
+            "number, or set `source: constructed`",
+        ),
         ({"unambiguous": "none.txt"}, "unambiguous is 'none.txt', which cannot be read as text"),
         (
             {"comparisons": {"encoder_decoder": ["orcale"]}},
@@ -293,6 +317,29 @@ def test_what_cannot_be_built_is_said(own: dict, said: str) -> None:
     assert re.search(said, complaint(**own))
 
 
+def test_30_documents_are_released_and_more_can_be_constructed() -> None:
+    plain = {"query_aware": [], "random_order": [], "random_distractors": []}
+    benchmark(n_documents=[{"n": 30, "gold_indices": [29]}], **plain)
+    benchmark(n_documents=[{"n": 31, "gold_indices": [30]}], source="constructed", **plain)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"tasks": ["key_value"], "n_documents": [{"n": 10, "gold_indices": [0]}]},
+        {"tasks": ["key_value"], "n_documents": [{"n": 40, "gold_indices": [50]}]},
+        {"tasks": ["key_value"], "languages": ["de"]},
+        {"tasks": ["key_value"], "needles": "mlqa"},
+        {"tasks": ["oracle"], "n_pairs": [{"n": 76, "indices": [99]}]},
+        {"tasks": ["oracle"], "keys": ["words"], "key_languages": ["xx"]},
+        {"tasks": ["oracle"], "needles": "mlqa", "languages": ["de"]},
+    ],
+)
+def test_keys_that_no_task_reads_are_not_refused(own: dict) -> None:
+    full = benchmark(**own)
+    assert plan.slices(full)
+
+
 def test_a_list_of_unambiguous_questions(tmp_path: Path) -> None:
     path = tmp_path / "unambiguous.txt"
     path.write_text("who was it\n\n  when was it \nwho was it\n", encoding="utf-8")
@@ -300,13 +347,40 @@ def test_a_list_of_unambiguous_questions(tmp_path: Path) -> None:
     chosen = plan.settings(own, "en-documents-plain", [])
     assert chosen["unambiguous"] == ["when was it", "who was it"]
     assert "figure15" in plan.figures(own)
+    assert "figure15" not in plan.figures(own | {"languages": ["de"]})
     path.write_text("\n")
     assert "holds no question" in complaint(unambiguous=str(path))
     path.write_bytes(b"\xff\xfe\xff")
     assert "cannot be read as text (UnicodeDecodeError)" in complaint(unambiguous=str(path))
 
 
+def test_the_list_of_unambiguous_questions_is_english(tmp_path: Path) -> None:
+    path = tmp_path / "unambiguous.txt"
+    path.write_text("who was it\n", encoding="utf-8")
+    own = benchmark(**SAMPLE, unambiguous=str(path))
+    for name in plan.slices(own):
+        chosen = plan.settings(own, name, [])
+        if chosen["task"] != "key_value":
+            wanted = ["who was it"] if name.startswith("en-") else None
+            assert chosen["unambiguous"] == wanted, name
+
+
 # The preset
+
+
+def test_the_preset_compares_no_other_revision_with_the_paper() -> None:
+    """Its OpenAI models are of 0613 (footnote 5); Claude-1.3 is no longer served."""
+    preset = ROOT / "presets/lost_in_the_middle.yaml"
+    models = yaml.safe_load(preset.read_text(encoding="utf-8"))["models"]
+    served = {name: entry for name, entry in models.items() if entry["backend"] == "openai"}
+    assert set(served) == {"gpt-3.5-turbo", "gpt-4.1-mini", "gpt-4.1", "claude"}
+    assert not any("published" in entry for entry in served.values())
+    # Of the others the name in the paper is that of the weights.
+    for name, entry in models.items():
+        if "published" in entry:
+            weights = entry["name"].partition("/")[2].casefold().removesuffix("-hf")
+            printed = entry["published"].casefold().replace(" (16k)", "-16k")
+            assert weights == printed, name
 
 
 def test_the_preset_has_the_paper_s_settings() -> None:

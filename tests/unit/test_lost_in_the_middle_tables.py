@@ -23,7 +23,7 @@ from needlework.config import validated
 
 ROOT = Path(__file__).parents[2]
 NUMBERS = published.load(ROOT / "resources" / "published" / "lost_in_the_middle.csv")
-ACCURACY = ("table1", "table5", "table6", "table7")
+ACCURACY = ("table1", "table5", "table6", "table7", "accuracy")
 TOKENS = ("table2", "table3", "table4")
 
 
@@ -139,7 +139,7 @@ def test_the_repositorys_numbers_stand_where_the_paper_has_none(scores):
 
 
 def test_models_of_the_repository_alone_are_no_rows_of_the_paper(scores):
-    for name in ACCURACY:
+    for name in ("table1", "table5", "table6", "table7"):
         table = made(name, scores)
         assert "Llama-2-70B-chat" not in set(table["model"])
         assert set(table["published_source"].dropna()) == {"paper"}
@@ -174,7 +174,86 @@ def test_results_know_how_each_model_decodes():
         "sampling": "temperature 0.7, top-k 50, top-p 1",
     }
     # All that stands in `setup` is read.
-    assert set(settings["setup"]) == {*factors.PAPER_SETUP, "source"}
+    assert set(settings["setup"]) == {*factors.PAPER_SETUP, *factors.PAPER_ANSWERS, "source"}
+    assert settings["setup"]["max_new_tokens"] == 100
+
+
+def test_another_limit_on_answers_is_an_obstacle(scores, prompts):
+    """To accuracy, of questions and of pairs; not to the lengths of prompts."""
+    paper, other = (SETTINGS | {"setup": {"max_new_tokens": limit}} for limit in (100, 5))
+    reason = "cannot tell: max_new_tokens is 5, in the paper 100"
+    for name in ("table1", "table6", "accuracy"):
+        for settings, wanted in ((paper, {"covers", "above", "below"}), (other, {reason})):
+            table = of(made(name, scores, settings), source="ours", lang="en", model="gpt-16k")
+            found = set(table[table["published"].notna()]["comparison"])
+            assert found and found <= wanted, name
+    pairs = of(made("accuracy", scores, other), task="key_value", model="mpt-instruct")
+    assert set(pairs[pairs["published"].notna()]["comparison"]) == {reason}
+    for name in TOKENS:
+        assert made(name, prompts, other).equals(made(name, prompts, paper))
+
+
+def test_every_answer_is_in_one_cell_of_the_table_of_all(scores):
+    table = made("accuracy", scores)
+    assert table["n"].sum() == len(scores)
+    assert table["n_skipped"].sum() == table["n_error"].sum() == 0
+    labels = ["model", "task", "lang", "keys", "variant", "n_documents", "gold_index"]
+    assert not table.duplicated(labels).any()
+    assert list(dict.fromkeys(table["task"])) == list(factors.TASKS)
+    assert set(table["variant"]) == set(factors.VARIANTS) - {"unambiguous"}
+
+
+def test_the_table_of_all_has_what_no_figure_shows(scores):
+    """An ablation in another language, and words with the key before them too."""
+    asked = of(scores, lang="de", task="multi_document_qa", n_documents=20, model="qwen")
+    rows = [scores]
+    for factor, value in (("query_aware", True), ("order", "random"), ("distractors", "random")):
+        rows.append(asked.assign(**{factor: value}))
+    words = of(scores, task="key_value", keys="words", lang="de", n_documents=75, model="qwen")
+    rows.append(words.assign(query_aware=True))
+    table = made("accuracy", pd.concat(rows, ignore_index=True))
+    german = of(table, model="qwen", lang="de")
+    for variant in ("query_aware", "random_order", "random_distractors"):
+        row = cell(german, task="multi_document_qa", variant=variant, position=10)
+        mine = of(asked, gold_index=9)
+        assert row["value"] == pytest.approx(mine["value"].mean()) and row["n"] == len(mine)
+        assert row["n_documents"] == 20 and pd.isna(row["published"])
+    row = cell(german, task="key_value", keys="words", variant="query_aware", gold_index=74)
+    assert row["value"] == pytest.approx(of(words, gold_index=74)["value"].mean())
+    text = TABLES["accuracy"].layout(table, "t")
+    assert "qwen (de, query aware) &" in text and "qwen (words, de, query aware) &" in text
+
+
+def test_the_table_of_all_has_the_paper_beside_it_and_counts_what_is_missing(scores):
+    rows = scores.copy()
+    rows.loc[
+        of(rows, task="open_domain", n_documents=50, model="qwen").index[:3], "finish_reason"
+    ] = "skipped"
+    table = made("accuracy", rows)
+    row = cell(table, model="gpt-16k", lang="en", task="closed_book")
+    assert (row["published"], row["n_documents"]) == (0.56, 0) and pd.isna(row["position"])
+    row = cell(table, model="gpt-16k", lang="en", n_documents=30, gold_index=9, variant="main")
+    assert row["published"] == 0.505 and row["comparison"] in ("covers", "above", "below")
+    german = cell(table, model="gpt-16k", lang="de", n_documents=30, gold_index=9)
+    assert german["comparison"] == "cannot tell: questions in another language"
+    pairs = of(table, model="mpt-instruct", keys="uuid", n_documents=140)
+    assert list(pairs["published"]) == [1.0, 0.936, 0.886, 0.804, 0.962]
+    assert of(table, keys="words")["published"].isna().all()
+    row = cell(table, model="qwen", task="open_domain", n_documents=50)
+    assert (row["n"], row["n_skipped"]) == (9, 3)
+
+
+def test_the_table_of_all_is_a_latex_table_a_number_of_documents_or_pairs(scores):
+    text = TABLES["accuracy"].layout(made("accuracy", scores), "All")
+    captions = re.findall(r"\\caption\{(.*)\}", text)
+    assert captions == [
+        "All: without documents, and with the gold document alone.",
+        *(f"All: {n} documents." for n in (10, 20, 30)),
+        *(f"All: {n} pairs." for n in (75, 140, 300)),
+        "All: retrieved documents.",
+    ]
+    labels = re.findall(r"\\label\{(.*)\}", text)
+    assert len(set(labels)) == len(captions)
 
 
 def test_skipped_prompts_are_counted_and_in_no_mean(scores):
@@ -340,8 +419,9 @@ def test_layouts_have_as_many_cells_as_columns(name, scores, prompts):
     for some in (rows, rows.iloc[:0]):
         for settings in (SETTINGS, {}):
             text = TABLES[name].layout(made(name, some, settings), "A_title")
-            width = len(re.search(r"\\begin\{tabular\}\{(\w+)\}", text).group(1))
             for line in text.splitlines():
+                if begun := re.match(r"\\begin\{tabular\}\{(\w+)\}", line):
+                    width = len(begun.group(1))
                 if line.endswith(r"\\"):
                     across = sum(int(n) - 1 for n in re.findall(r"\\multicolumn\{(\d)\}", line))
                     assert line.count(" & ") + 1 + across == width, line

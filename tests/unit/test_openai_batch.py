@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -75,11 +76,9 @@ def requests(*prompts: str, samples: int = 1, n_tokens: int = 10) -> list[Reques
     ]
 
 
-def answers(model: OpenAI, asked: Sequence[Request], expect: bool = True) -> list[Answer]:
+def answers(model: OpenAI, asked: Sequence[Request]) -> list[Answer]:
     model.load()
     try:
-        if expect:
-            model.expect(asked)
         return list(model.generate(asked))
     finally:
         model.close()
@@ -177,8 +176,8 @@ def test_batches_of_an_earlier_job_count_against_the_tokens(server, tmp_path) ->
     server.works = False
     earlier = backend(server.url, tmp_path)
     earlier.load()
-    earlier.expect(requests("other", n_tokens=70))
-    Thread(target=lambda: list(earlier.generate(requests("other"))), daemon=True).start()
+    other = requests("other", n_tokens=70)
+    Thread(target=lambda: list(earlier.generate(other)), daemon=True).start()
     while server.count("GET", "/batches/") < 2:
         time.sleep(0.01)
     model = backend(server.url, tmp_path, limits={"tokens": 80})
@@ -200,7 +199,7 @@ def test_batches_of_a_job_that_began_at_the_same_time_count_too(server, tmp_path
     for letter in "ab":
         model = backend(server.url, tmp_path, limits={"tokens": 80})
         model.load()
-        model.expect(asked := requests(letter, n_tokens=70))
+        asked = requests(letter, n_tokens=70)
 
         def ask(letter=letter, model=model, asked=asked) -> None:
             found[letter] = list(model.generate(asked))
@@ -227,7 +226,7 @@ def test_a_job_submits_all_that_is_missing_at_once(server, tmp_path) -> None:
     assert sizes(server) == [4]
 
 
-def test_without_being_told_what_comes_each_call_is_a_batch(server, tmp_path) -> None:
+def test_each_call_is_a_batch(server, tmp_path) -> None:
     model = backend(server.url, tmp_path)
     model.load()
     for letter in "ab":
@@ -254,13 +253,19 @@ def test_a_refused_line_is_an_error_and_is_asked_again_in_the_next_run(server, t
     assert sizes(server) == [3, 1]
 
 
-def test_a_prompt_beyond_the_context_is_skipped_once_and_for_all(server, tmp_path) -> None:
+def test_a_prompt_beyond_the_context_is_skipped_and_asked_again_in_the_next_run(
+    server, tmp_path
+) -> None:
     said = "This model's maximum context length is 8192 tokens."
     server.answer = lambda body: refusal(400, said, "context_length_exceeded")
-    for _ in range(2):
-        (row,) = rows(server, tmp_path, requests("a"))
-        assert (row["finish_reason"], row["error"]) == ("skipped", f"status 400: {said}")
+    (row,) = rows(server, tmp_path, requests("a"))
+    assert (row["finish_reason"], row["error"]) == ("skipped", f"status 400: {said}")
     assert sizes(server) == [1]
+    # Served with a larger context, for instance.
+    server.answer = completion
+    (row,) = rows(server, tmp_path, requests("a"))
+    assert (row["finish_reason"], row["text"]) == ("stop", "<a>")
+    assert sizes(server) == [1, 1]
 
 
 @pytest.mark.parametrize("status", ["expired", "cancelled"])
@@ -336,7 +341,7 @@ def test_a_batch_that_was_too_much_when_its_job_was_killed_is_submitted_again(
     server.works = False
     killed = backend(server.url, tmp_path)
     killed.load()
-    killed.expect(asked := requests("a", "b"))
+    asked = requests("a", "b")
     Thread(target=lambda: list(killed.generate(asked)), daemon=True).start()
     while server.count("GET", "/batches/") < 2:
         time.sleep(0.01)
@@ -499,6 +504,137 @@ def test_a_batch_that_the_endpoint_does_not_know_is_not_paid_for_again(server, t
         answers(model, asked)
 
 
+def kept(folder: Path) -> list[str]:
+    """The texts in the journal of answers."""
+    with Journal(folder / "generations") as journal:
+        return sorted(record["text"] for record in journal.records())
+
+
+def test_answers_come_as_soon_as_their_batch_has_ended(server, tmp_path) -> None:
+    """Not in the order of requests: what is known and not given is lost in a kill."""
+    late = Reply({"id": "batch_0", "status": "in_progress"})
+    server.fault = lambda number, method, path: late if path == "/batches/batch_0" else None
+    model = backend(server.url, tmp_path, limits={"requests": 1})
+    model.load()
+    found = model.answers(requests(*"abc"))
+    assert {place: a.text for place, a in (next(found), next(found))} == {1: "<b>", 2: "<c>"}
+    server.fault = lambda *_: None
+    assert [(place, a.text) for place, a in found] == [(0, "<a>")]
+    model.close()
+
+
+LOST = {
+    "unknown": ("/batches/batch_0", refusal(404, "No such batch.")),
+    "its file is": ("/files/file-3/content", refusal(404, "No such file.")),
+    "its file is damaged": ("/files/file-3/content", Reply(b"hello")),
+}
+
+
+@pytest.mark.parametrize("how", LOST)
+def test_a_lost_batch_costs_the_others_nothing(server, tmp_path, how, monkeypatch) -> None:
+    """Their answers are kept, and the lost one's requests are paid for again when that is said."""
+    monkeypatch.setattr(openai_batches, "ATTEMPTS", 3)
+    lost, fault = LOST[how]
+    server.fault = lambda number, method, path: fault if path == lost else None
+    asked, model = requests(*"abc"), {"limits": {"requests": 1}}
+    for _ in range(2):
+        with pytest.raises(UserError, match=r"batch_0.*after `touch ") as error:
+            rows(server, tmp_path, asked, model=model)
+        assert kept(tmp_path) == ["<b>", "<c>"]
+        assert sizes(server) == [1, 1, 1]
+    (file,) = re.findall(
+        r"touch (\S+)`, the next run submits its 1 request\(s\) again", str(error.value)
+    )
+    Path(file).touch()
+    for _ in range(2):
+        table = rows(server, tmp_path, asked, model=model)
+        assert [row["text"] for row in table] == ["<a>", "<b>", "<c>"]
+    assert sizes(server) == [1, 1, 1, 1]
+    assert [prompt_of(line["body"]) for line in server.lines(server.batches["batch_3"])] == ["a"]
+
+
+def test_several_lost_batches_are_all_named(server, tmp_path, caplog) -> None:
+    gone = refusal(404, "No such batch.")
+    server.fault = lambda number, method, path: gone if path[-2:] in ("_0", "_2") else None
+    with pytest.raises(UserError, match=r"batch_0 .* The log has 1 more of this kind\."):
+        rows(server, tmp_path, requests(*"abc"), model={"limits": {"requests": 1}})
+    assert kept(tmp_path) == ["<b>"]
+    assert "batch_2 cannot be collected" in caplog.text
+    assert server.count("GET", "/batches/") == 3
+
+
+MONEY = refusal(400, "Billing hard limit has been reached.", "billing_hard_limit_reached")
+
+
+@pytest.mark.parametrize("path", ["/files", "/batches"])
+def test_a_refused_batch_costs_those_under_way_nothing(server, tmp_path, path) -> None:
+    server.fault = lambda number, method, name: (
+        MONEY if (method, name) == ("POST", path) and server.count("POST", path) > 2 else None
+    )
+    asked, model = requests(*"abcd"), {"limits": {"requests": 1}}
+    with pytest.raises(UserError, match=r"status 400: Billing hard limit .*; check the key"):
+        rows(server, tmp_path, asked, model=model)
+    assert kept(tmp_path) == ["<a>", "<b>"]
+    assert server.count("POST", path) == 3
+    server.fault = lambda *_: None
+    assert len(rows(server, tmp_path, asked, model=model)) == 4
+    assert sizes(server) == [1, 1, 1, 1] and max(server.asked.values()) == 1
+
+
+def test_a_refused_batch_costs_those_of_an_earlier_run_nothing(server, tmp_path) -> None:
+    """Wherever their requests stand among all."""
+    # Its job was killed before the answer was in the journal.
+    answers(backend(server.url, tmp_path), requests("c"))
+    server.fault = lambda number, method, path: MONEY if method == "POST" else None
+    asked, model = requests(*"abcd"), {"limits": {"requests": 1}}
+    with pytest.raises(UserError, match="Billing hard limit"):
+        rows(server, tmp_path, asked, model=model)
+    assert kept(tmp_path) == ["<c>"]
+
+
+def test_an_endpoint_that_is_down_is_not_waited_for_by_each_batch(
+    server, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(openai_batches, "ATTEMPTS", 4)
+    busy = Reply(b"", 503)
+    server.fault = lambda number, method, path: busy if path.startswith("/batches/") else None
+    asked, model = requests(*"abcdef"), {"limits": {"requests": 1}}
+    with pytest.raises(UserError, match=r"keeps failing .* run again to collect it"):
+        rows(server, tmp_path, asked, model=model)
+    assert server.count("GET", "/batches/") == 4 + 5
+    server.fault = lambda *_: None
+    assert len(rows(server, tmp_path, asked, model=model)) == 6
+    assert len(server.batches) == 6
+
+
+@pytest.mark.parametrize("call", [("POST", "/files"), ("GET", "/batches/batch_0")])
+def test_retry_after_is_honoured(server, tmp_path, call) -> None:
+    times = []
+
+    def fault(number: int, method: str, path: str) -> Reply | None:
+        if (method, path) == call:
+            times.append(time.monotonic())
+        return refusal(429, "slow down", Retry_After="1") if len(times) == 1 else None
+
+    server.fault = fault
+    assert [a.text for a in answers(backend(server.url, tmp_path), requests("a"))] == ["<a>"]
+    assert times[1] - times[0] >= 0.95
+
+
+def test_an_endpoint_that_asks_for_hours_is_not_waited_for(server, tmp_path) -> None:
+    server.fault = lambda *_: refusal(429, "tomorrow", Retry_After="7200")
+    with pytest.raises(UserError, match=r"keeps failing \(status 429: tomorrow\)"):
+        answers(backend(server.url, tmp_path), requests("a"))
+    assert server.count("POST", "/files") == 1
+
+
+def test_without_money_nothing_is_tried_again(server, tmp_path) -> None:
+    server.fault = lambda *_: refusal(429, "You exceeded your quota.", "insufficient_quota")
+    with pytest.raises(UserError, match="answers with status 429: You exceeded your quota; check"):
+        answers(backend(server.url, tmp_path), requests("a"))
+    assert server.count("POST", "/files") == 1
+
+
 # A restart
 
 
@@ -594,7 +730,7 @@ def test_of_two_batches_the_one_that_still_owes_an_answer_counts(server, tmp_pat
     planned = {"event": "planned", "address": server.url, "tokens": 1, "time": 0, "requests": [key]}
     records = [
         {"key": "old", **planned},
-        {"key": "old", "event": "ended", "released": [key], "skipped": {}},
+        {"key": "old", "event": "ended", "released": [key]},
         {"key": "new", **planned},
         {"key": "new", "event": "submitted", "id": batch["id"]},
     ]
@@ -647,6 +783,39 @@ def test_the_key_shows_nowhere(server, tmp_path, caplog) -> None:
         assert file.is_dir() or SECRET.encode() not in file.read_bytes(), file
     assert SECRET not in caplog.text + json.dumps(table)
     assert not any(SECRET.encode() in body for body in server.bodies)
+
+
+def test_a_key_that_json_escapes_shows_nowhere(server, tmp_path, caplog, monkeypatch) -> None:
+    caplog.set_level(logging.INFO)
+    key = "ABSKabc/def+ghi0123456789=="
+    monkeypatch.setenv("A_KEY", key)
+    monkeypatch.setattr(openai_batches, "ATTEMPTS", 2)
+    written = key.replace("/", "\\/").replace("=", "\\u003d").encode()
+
+    def answer(body: Any) -> Reply:
+        if prompt_of(body) == "b":
+            return refusal(400, f"Your key is {key}")
+        return completion(body, f"Your key is {key}.")
+
+    def finish(batch: dict) -> None:
+        for file in (batch["output_file_id"], batch["error_file_id"]):
+            server.files[file] = server.files[file].replace(key.encode(), written)
+
+    server.answer, server.finish = answer, finish
+    said = b'{"error": {"message": "not with ' + written + b'"}}'
+    replies = [Reply(said, 500), Reply(b"no JSON " + written), Reply(said, 401)]
+    table = rows(server, tmp_path, requests("a", "b"), max_failed=1)
+    assert [row["text"] for row in table] == ["Your key is ***.", ""]
+    assert table[1]["error"] == "status 400: Your key is ***"
+    shown = json.dumps(table)
+    for reply in replies:
+        server.fault = lambda *_, reply=reply: reply
+        with pytest.raises(UserError, match=r"\*\*\*") as error:
+            rows(server, tmp_path, requests("c"))
+        shown += str(error.value)
+    for file in tmp_path.rglob("*.jsonl"):
+        shown += file.read_text("utf-8")
+    assert "ABSK" not in shown + caplog.text
 
 
 # The configuration

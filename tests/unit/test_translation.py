@@ -557,6 +557,31 @@ def test_a_refused_request_is_not_tried_again_and_the_key_shows_nowhere(
     assert not any(SECRET in file.read_text("utf-8") for file in tmp_path.rglob("*.jsonl"))
 
 
+def test_a_key_that_json_escapes_shows_nowhere(service, kind, tmp_path, caplog, monkeypatch):
+    caplog.set_level(logging.DEBUG)
+    key = "ABSKabc/def+ghi0123456789=="
+    monkeypatch.setenv("A_KEY", key)
+    written = key.replace("/", "\\/").replace("=", "\\u003d").encode()
+    block, answer = kind
+
+    def respond(number: int, body: Any) -> Response:
+        status, headers, content = answer(body)
+        if number:
+            status, content = 403, b'{"error": {"message": "not with KEY"}}'
+        return status, headers, content.replace(b"KEY", written)
+
+    service.respond = respond
+    translator = load_translator(block(service))
+    text = SENTENCES["de"] + " KEY"
+    (found,) = translate([text], translator, tmp_path)
+    assert "***" in found.text
+    with pytest.raises(UserError, match=r"not with \*\*\*") as error:
+        translate([SENTENCES["es"]], translator, tmp_path)
+    kept = "".join(file.read_text("utf-8") for file in tmp_path.rglob("*.jsonl"))
+    assert "***" in kept
+    assert "ABSK" not in kept + str(error.value) + caplog.text
+
+
 def test_nobody_listens(service, kind, monkeypatch):
     monkeypatch.setattr(http, "ATTEMPTS", 2)
     block, _ = kind

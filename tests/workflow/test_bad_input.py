@@ -72,6 +72,23 @@ def test_a_wrong_configuration_is_told_in_a_dry_run(run, change, said) -> None:
 
 
 @pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("oneruler_figure24", "it compares tokenizers, so name a second one in run.tokenizers"),
+        (
+            "lost_in_the_middle_figure15",
+            "benchmarks.lost_in_the_middle asks for none of its prompts",
+        ),
+        ("mlneedle_table1", "add mlneedle to run.benchmarks"),
+    ],
+)
+def test_a_result_that_nothing_fills_is_refused_with_what_would_fill_it(run, target, said) -> None:
+    own = {"run": {"models": ["lexical"], "benchmarks": ["lost_in_the_middle", "oneruler"]}}
+    _, text = run(own, "--dry-run", "--", target)
+    assert said in text
+
+
+@pytest.mark.parametrize(
     ("change", "said"),
     [
         (

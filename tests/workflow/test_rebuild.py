@@ -175,8 +175,7 @@ def test_one_more_model_leaves_the_others(edited) -> None:
     def add(config: dict) -> None:
         config["run"]["models"].append("oracle")
 
-    would = edited("mine.yaml", with_config(add))
-    assert would == after_generation(1) | {"mlneedle_tables_of_ceilings": 1}
+    assert edited("mine.yaml", with_config(add)) == after_generation(1)
 
 
 def test_a_published_number_touches_tables_and_figures(edited) -> None:

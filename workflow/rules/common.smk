@@ -35,6 +35,10 @@ def environment(kind):
     return "../../envs/scoring.yaml" if kind in LIGHT else "../../envs/neural.yaml"
 
 
+def refuse(why):
+    raise WorkflowError(why)
+
+
 wildcard_constraints:
     source=r"[a-z0-9-]+",
     # The ending tells a source's file from the record beside it (`<file>.json`).

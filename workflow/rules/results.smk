@@ -37,7 +37,7 @@ for name in config["run"]["benchmarks"]:
                 benchmark=name,
                 names=list(tables),
                 needs=needs,
-                settings=plan.result_settings(config),
+                settings=files.result_settings(name, needs),
                 code=code_digest(
                     "make_tables.py", f"needlework/benchmarks/{name}/tables.py"
                 ),
@@ -91,7 +91,7 @@ for name in config["run"]["benchmarks"]:
                 benchmark=name,
                 names=list(figures),
                 needs=needs,
-                settings=plan.result_settings(config),
+                settings=files.result_settings(name, needs),
                 code=code_digest(
                     "draw_figures.py", f"needlework/benchmarks/{name}/figures.py"
                 ),
@@ -110,3 +110,14 @@ for name in config["run"]["benchmarks"]:
                     f"results/figures/{name}/{figure}.pdf",
                     f"results/figures/{name}/{figure}.png",
                 localrule: True
+
+
+# Any other result is refused by its name, which says what would fill it.
+for target, remedy in files.unfilled().items():
+
+    rule:
+        name:
+            target
+        input:
+            lambda w, remedy=remedy: refuse(remedy),
+        localrule: True

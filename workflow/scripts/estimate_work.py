@@ -26,15 +26,16 @@ with running(snakemake) as logger:
     for model, lengths in params.lengths.items():
         entry = config["models"][model]
         whole = {**entry, "model": model, "journal": config["journal"]}
+        backend = load_backend(entry["backend"], whole)
         answered = Journal(Path(config["journal"]) / "generations" / model).records()
-        done = {record["key"] for record in answered}
+        done = {record["key"] for record in answered if backend.holds(record)}
         for benchmark, own in lengths.items():
             rows.append(
                 estimate(
                     entry,
                     prompts(benchmark, entry["tokenizer"]),
                     own,
-                    load_backend(entry["backend"], whole),
+                    backend,
                     done,
                     names=(model, benchmark),
                     gpus=params.gpus[model],

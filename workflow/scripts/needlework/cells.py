@@ -5,6 +5,7 @@ What the tables and figures of all benchmarks share.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, TypedDict
@@ -33,6 +34,8 @@ MEASURES = (
     "n_cut",
 )
 COMPARISON = ("published", "published_n", "comparison")
+# What a paired comparison adds: how many prompts only one side has right, and McNemar's exact p.
+MCNEMAR = ("n_first_only", "n_second_only", "p_mcnemar")
 
 
 class Settings(TypedDict, total=False):
@@ -104,6 +107,45 @@ def summarise(scores: pd.DataFrame, by: Sequence[str], strata: str | None = None
         labels: tuple[Hashable, ...] = key if isinstance(key, tuple) else (key,)
         rows.append({**dict(zip(by, labels, strict=True)), **measure(group, strata)})
     return pd.DataFrame(rows, columns=[*by, *MEASURES])
+
+
+def paired(one: pd.DataFrame, two: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The prompts of which both sides have an answer, with `value_first` and `value_second`.
+
+    Two answers are of one prompt, or of two that differ in nothing but what is compared, where they
+    agree in the columns `by`.
+    """
+    return one[judged(one)].merge(
+        two.loc[judged(two), [*by, "value"]],
+        on=list(by),
+        suffixes=("_first", "_second"),
+        validate="one_to_one",
+    )
+
+
+def mcnemar(both: pd.DataFrame) -> dict[str, float | int]:
+    """MCNEMAR of what `paired` gives; without any pair no p."""
+    test = stats.mcnemar(both["value_first"].to_numpy(), both["value_second"].to_numpy())
+    p = test.p if test.n else math.nan
+    return dict(zip(MCNEMAR, (test.first_only, test.second_only, p), strict=True))
+
+
+def difference(
+    one: pd.DataFrame, two: pd.DataFrame, both: pd.DataFrame, strata: str | None = None
+) -> dict[str, float | int]:
+    """MEASURES of the second less the first over what `paired` gives as `both`, and MCNEMAR.
+
+    The counts of lost answers are those of `one` and `two`.
+    """
+    found = stats.paired_difference(
+        both["value_first"].to_numpy(),
+        both["value_second"].to_numpy(),
+        both["example_id"].to_numpy(),
+        None if strata is None else both[strata].to_numpy(),
+    )
+    first, second = lost(one), lost(two)
+    missing = {name: first[name] + second[name] for name in first}
+    return {**asdict(found), **missing, **mcnemar(both)}
 
 
 def compared(

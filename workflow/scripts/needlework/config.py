@@ -27,7 +27,9 @@ _ONLY = {
     "chat_template": ("vllm", "transformers"),
     "config": ("transformers",),
     "dtype": ("transformers",),
+    "gated": ("vllm", "transformers"),
     "lora": ("vllm",),
+    "reasoning": ("vllm", "transformers"),
     "request": ("openai",),
     "rope_scaling": ("transformers",),
 }

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from urllib.parse import urlsplit
 
 from needlework.errors import UserError
@@ -65,10 +66,23 @@ def shown_url(url: str) -> str:
 
 def excerpt(text: str, secret: str) -> str:
     """The beginning of a text that a server wrote, made harmless and without the secret."""
-    if secret:
-        text = text.replace(secret, "***")
-    text = "".join(c if c.isprintable() else " " for c in text[:2000])
+    text = "".join(c if c.isprintable() else " " for c in without(text, secret)[:2000])
     return " ".join(text.split())[:200]
+
+
+def without(text: str, secret: str) -> str:
+    """A text that a server wrote, without the secret, even where it is JSON that escapes that."""
+    return _written(secret).sub("***", text) if secret else text
+
+
+@cache
+def _written(secret: str) -> re.Pattern[str]:
+    """The secret as it is, and as JSON may write it; escapes are escaped again in a text in a text."""
+    return re.compile(
+        "".join(
+            rf"(?:{re.escape(c)}|\\{{1,7}}(?:{re.escape(c)}|u(?i:{ord(c):04x})))" for c in secret
+        )
+    )
 
 
 def may_pass(status: int) -> bool:

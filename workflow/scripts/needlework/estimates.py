@@ -188,7 +188,8 @@ def estimate(
 ) -> Estimate:
     """What a model (its entry, and its backend, which is not loaded) has to do for a benchmark.
 
-    `done` are the keys in its journal, `names` the model's and the benchmark's.
+    `done` are the keys of the answers in its journal that still hold (`Backend.holds`), `names` the
+    model's and the benchmark's.
     """
     places = prompts.of_lengths(lengths)
     fitting = places[prompts.tokens[places] <= entry["context"]]
@@ -242,7 +243,8 @@ def _most_new(entry: Mapping[str, Any], asked: np.ndarray) -> np.ndarray:
     """How long each answer can be. A request's own field can say otherwise than the benchmark."""
     own = [entry["request"].get(field) for field in ("max_completion_tokens", "max_tokens")]
     limits = [limit for limit in own if isinstance(limit, int)]
-    return np.full(len(asked), max(limits)) if limits else asked
+    thoughts = entry["reasoning"]["max_tokens"] if entry["reasoning"] else 0
+    return np.full(len(asked), max(limits)) if limits else asked + thoughts
 
 
 def _cost(price: Mapping[str, float] | None, read: int, cached: int, written: int) -> float | None:

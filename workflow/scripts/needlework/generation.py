@@ -173,7 +173,8 @@ def generate(
     missing = wanted.keys() - outcomes.keys()
     if missing:
         outcomes |= _ask(requests, keys, missing, backend, journal, loaded)
-    _refuse_failures([outcomes[key] for key in wanted], max_failed)
+    # Rows, as in all shards together: two of them may be of one request.
+    _refuse_failures([outcomes[key] for key in keys], max_failed)
     return pa.Table.from_pylist(
         [
             {"request_key": key, "instance_id": instance, "sample": sample, **outcomes[key]}
@@ -208,7 +209,6 @@ def _ask(
     try:
         backend.load()
         loaded()
-        backend.expect(request for _, request in _missing(requests, keys, missing))
         answers = _answers(requests, keys, missing, backend)
         for key, answer in progress(answers, desc="answers", total=len(missing), unit="prompt"):
             outcomes[key] = _outcome(answer)
@@ -333,14 +333,16 @@ def merge(files: Sequence[str | Path], max_failed: int = 0) -> pa.Table:
     Raises UserError where more than `max_failed` requests failed in all shards together.
     """
     tables = [read_table(file) for file in files]
-    errors = [pc.sum(pc.equal(table["finish_reason"], "error")).as_py() or 0 for table in tables]
-    if sum(errors) > max_failed:
-        failed = [str(file) for file, count in zip(files, errors, strict=True) if count]
-        raise UserError(
-            f"{sum(errors)} requests failed in all shards, more than `max_failed: {max_failed}` allows: "
-            f"delete {', '.join(failed)} and run again, and they are asked again."
-        )
     merged = pa.concat_tables(tables).sort_by(
         [("instance_id", "ascending"), ("sample", "ascending")]
     )
+    errors = [table.filter(pc.field("finish_reason") == "error")["error"] for table in tables]
+    if sum(map(len, errors)) > max_failed:
+        failed = [str(file) for file, found in zip(files, errors, strict=True) if len(found)]
+        first = next(found[0] for found in errors if len(found))
+        raise UserError(
+            f"{sum(map(len, errors))} of {len(merged)} requests failed in all shards, more than "
+            f"`max_failed: {max_failed}` allows; the first: {first}. Correct the cause, delete "
+            f"{', '.join(failed)} and run again, and they are asked again."
+        )
     return merged.combine_chunks().cast(GENERATIONS)

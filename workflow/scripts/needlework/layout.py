@@ -291,7 +291,16 @@ class Layout:
     def model_settings(self, model: str) -> dict[str, Any]:
         """What a model's answers depend on: its entry, without what only chooses, names or speeds."""
         entry = self.config["models"][model]
-        naming = {"tokenizer", "lengths", "published", "base_url", "key_env", "throughput", "price"}
+        naming = {
+            "tokenizer",
+            "lengths",
+            "published",
+            "base_url",
+            "key_env",
+            "gated",
+            "throughput",
+            "price",
+        }
         speed = {
             "concurrency",
             "timeout",
@@ -395,6 +404,10 @@ class Layout:
             return [f"results/token_counts/{benchmark}/{name}.parquet" for name in self.tokenizers]
         return self.scores(benchmark)
 
+    def result_settings(self, benchmark: str, needs: str) -> dict[str, Any]:
+        """What tables and figures of such rows need to know of the run; of ceilings, nothing."""
+        return {} if needs == "ceilings" else self.plan(benchmark).result_settings(self.config)
+
     def published(self, benchmark: str) -> str:
         """The paper's numbers."""
         return resource(f"published/{benchmark}.csv")
@@ -410,6 +423,25 @@ class Layout:
         found = getattr(self.plan(benchmark), kind)(self.settings(benchmark))
         several = len(self.tokenizers) > 1
         return {name: r for name, r in found.items() if several or r.needs != "token_counts"}
+
+    def unfilled(self) -> dict[str, str]:
+        """The tables and figures, as targets, that this configuration leaves empty, and what fills them."""
+        found, run = {}, self.config["run"]["benchmarks"]
+        for benchmark in self.config["benchmarks"]:
+            plan, where = self.plan(benchmark), f"benchmarks.{benchmark}"
+            for kind in ("tables", "figures"):
+                filled = self.results(benchmark, kind) if benchmark in run else {}
+                for name, result in getattr(plan, kind.upper()).items():
+                    if name in filled:
+                        continue
+                    if benchmark not in run:
+                        remedy = f"add {benchmark} to run.benchmarks"
+                    elif result.needs == "token_counts":
+                        remedy = "it compares tokenizers, so name a second one in run.tokenizers"
+                    else:
+                        remedy = f"{where} asks for none of its prompts (docs/configuration.md)"
+                    found[f"{benchmark}_{name}"] = f"{result.title}: {remedy}."
+        return found
 
     def results_by_needs(
         self, benchmark: str, kind: Literal["tables", "figures"]

@@ -1,12 +1,15 @@
-"""What the backends that load a model's weights share: how a prompt becomes its tokens, and messages."""
+"""What the backends that load a model's weights share: prompts as tokens, tokens as answers, messages."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from needlework.backends.base import Answer, Request
 from needlework.errors import UserError, reason
 
 logger = logging.getLogger("needlework")
@@ -42,6 +45,35 @@ def form(config: Mapping[str, Any]) -> str:
     if not config["chat"]:
         return "as raw text"
     return f"in the chat template of {config['chat_template'] or 'the tokenizer'}"
+
+
+def new_tokens(config: Mapping[str, Any], request: Request) -> int:
+    """How many tokens a model may add to a prompt: its answer's, and its thoughts'."""
+    thoughts = config["reasoning"]
+    return request.max_new_tokens + (thoughts["max_tokens"] if thoughts else 0)
+
+
+def without_thoughts(
+    tokenizer: Any, tokens: Sequence[int], answer: Answer, reasoning: Mapping[str, Any]
+) -> Answer:
+    """The answer in `tokens` without the model's thoughts, which are counted with the mark behind them.
+
+    Without the mark there were no thoughts, if the model has stopped by itself; otherwise it was cut
+    within them, and has said nothing.
+    """
+    mark = reasoning["end"]
+
+    def thought(count: int) -> bool:
+        # The mark may be a token that answers are shown without.
+        return mark in tokenizer.decode(tokens[:count], skip_special_tokens=False)
+
+    text, count = answer.text, 0
+    if thought(len(tokens)):
+        count = bisect_left(range(len(tokens)), True, key=thought)
+        text = tokenizer.decode(tokens[count:], skip_special_tokens=True).lstrip()
+    elif answer.finish_reason == "length":
+        text, count = "", len(tokens)
+    return replace(answer, text=text, reasoning_tokens=count)
 
 
 def warn_if_unpinned(where: str, name: str, revision: str | None) -> None:

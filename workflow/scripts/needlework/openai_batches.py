@@ -11,19 +11,26 @@ import json
 import logging
 import math
 import secrets
+import shlex
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from needlework.backends.base import Answer
-from needlework.endpoints import Passing, excerpt, may_pass
+from needlework.endpoints import LONGEST_PAUSE_S as LONGEST_ASKED_S
+from needlework.endpoints import Passing, excerpt, may_pass, retry_after
 from needlework.errors import UserError
 from needlework.journal import Journal
-from needlework.openai_protocol import MALFORMED, TOO_LONG, message_of, read_completion
+from needlework.openai_protocol import (
+    MALFORMED,
+    NO_MONEY,
+    TOO_LONG,
+    message_of,
+    read_completion,
+)
 from needlework.progress import progress
 
 logger = logging.getLogger("needlework")
@@ -81,10 +88,11 @@ class _Batch:
     planned: float
     owes: set[str]
     id: str | None = None
-    # What the endpoint, or the journal, says; that this run asks for its answers; that it has them.
+    # What the endpoint, or the journal, says; that this run asks for its answers; that it has them,
+    # or has given them up.
     ended: bool = False
     wanted: bool = False
-    collected: bool = False
+    over: bool = False
     done: int = 0
     # The tokens that were under way when it was submitted, as far as this run knows.
     beside: float = math.inf
@@ -230,9 +238,11 @@ class Endpoint:
         except openai.APIConnectionError as error:
             raise Passing(f"the connection failed ({type(error.__cause__).__name__})") from None
         except openai.APIStatusError as error:
-            said = excerpt(self._clean(message_of(error.response.text)), "")
-            said = f"status {error.status_code}: {said}"
-            raise (Passing if may_pass(error.status_code) else Refused)(said) from None
+            content = self._clean(error.response.text)
+            said = f"status {error.status_code}: {excerpt(message_of(content), '')}"
+            if may_pass(error.status_code) and not NO_MONEY.search(content):
+                raise Passing(said, retry_after(error.response.headers)) from None
+            raise Refused(said) from None
         except httpx2.HTTPError as error:
             # While the lines of a file are read, the client hands on its library's own.
             raise Passing(f"the connection failed ({type(error).__name__})") from None
@@ -242,7 +252,8 @@ class Batches:
     """The requests of one model that are answered in batches, and what became of them.
 
     `folder` is the journal of what was submitted; `where` the model's place in words; `address` the
-    endpoint's.
+    endpoint's. A file `<name of a batch>.again` in that folder, which a user makes, says that the
+    requests of that batch may be submitted again.
     """
 
     def __init__(
@@ -262,31 +273,48 @@ class Batches:
         self._owner: dict[str, _Batch] = {}
         self._source: Iterator[Line] = iter(())
         self._next: Line | None = None
+        # What was taken from the source and not answered yet; answers, also to what was not taken yet.
+        self._taken: set[str] = set()
         self._answers: dict[str, Answer] = {}
+        # What the run ends with, once all is collected that can be.
+        self._troubles: list[str] = []
+        # Whether the last call failed as often as calls are made.
+        self._failing = False
         self._bar: Any = None
         self._read_journal()
 
-    def expect(self, lines: Iterable[Line]) -> None:
-        """Requests that `answer` will be asked for, in this order; read as far as they can be submitted."""
-        self._source = chain(self._source, lines)
+    def answers(self, lines: Iterable[Line]) -> Iterator[tuple[str, Answer]]:
+        """The answers to requests with their keys, in any order, each as soon as it is known.
 
-    def answer(self, key: str) -> Answer:
-        """The answer to an expected request; waits until it is there.
-
-        Raises UserError where the endpoint refuses a batch, or does not know one any more.
+        `lines` are read as far as they can be submitted. Raises UserError where the endpoint refuses a
+        batch, or will not say what became of one. Nothing more is submitted then, and the answers of
+        all other batches, which are paid for, are waited for and given before.
         """
+        self._source = iter(lines)
         pause = FIRST_PAUSE_S
         while True:
-            while self._submit_next():
-                pass
-            if key not in self._answers and self._look():
-                pause = FIRST_PAUSE_S
-            if key in self._answers:
-                return self._answers.pop(key)
-            if key not in self._owner and self._peek() is None:
-                raise KeyError(f"{key} was not expected")
+            self._submit()
+            yield from self._known()
+            for batch in list(self._batches.values()):
+                if self._look(batch):
+                    pause = FIRST_PAUSE_S
+                yield from self._known()
+            self._show()
+            waited_for = any(batch.wanted and not batch.over for batch in self._batches.values())
+            if not waited_for and not self._held and self._peek() is None:
+                break
             time.sleep(pause)
             pause = min(1.5 * pause, LONGEST_PAUSE_S)
+        if self._troubles:
+            first, *others = self._troubles
+            more = f" The log has {len(others)} more of this kind." if others else ""
+            raise UserError(first + more)
+
+    def _known(self) -> Iterator[tuple[str, Answer]]:
+        """The answers to what was taken, each once."""
+        for key in self._taken & self._answers.keys():
+            self._taken.remove(key)
+            yield key, self._answers.pop(key)
 
     def close(self) -> None:
         """Close the journal. The batches go on."""
@@ -312,24 +340,33 @@ class Batches:
                     self._batches[name].id = record["id"]
                 case "ended" if name in self._batches:
                     self._batches[name].ended = True
-                    self._batches[name].owes -= {*record["released"], *record["skipped"]}
-                    for key, error in record["skipped"].items():
-                        self._answers[key] = Answer("", "skipped", error=error)
+                    self._batches[name].owes -= {*record["released"]}
         for name in self._batches.keys() - known:
             batch = self._batches[name]
+            if batch.owes and self._again(batch).exists():
+                self._end(batch, batch.owes)
             self._owner |= dict.fromkeys(batch.owes, batch)
 
     def _record(self, batch: _Batch, event: str, **values: Any) -> None:
         self._journal.append([{"key": batch.name, "event": event, **values}])
 
-    def _end(
-        self, batch: _Batch, released: Iterable[str], skipped: Mapping[str, str] | None = None
-    ) -> None:
+    def _again(self, batch: _Batch) -> Path:
+        """The file whose existence allows to submit a batch's requests again."""
+        return self._journal.directory / f"{batch.name}.again"
+
+    def _last_resort(self, batch: _Batch) -> str:
+        """What submits a batch's requests again, in words."""
+        return (
+            f"after `touch {shlex.quote(str(self._again(batch)))}`, the next run submits its "
+            f"{len(batch.owes)} request(s) again, and they are paid for again"
+        )
+
+    def _end(self, batch: _Batch, released: Iterable[str]) -> None:
         """A batch does nothing any more; `released` are its requests that can be submitted again."""
         released = sorted(released)
-        self._record(batch, "ended", released=released, skipped=skipped or {})
+        self._record(batch, "ended", released=released)
         batch.ended = True
-        for key in [*released, *(skipped or {})]:
+        for key in released:
             batch.owes.discard(key)
             if self._owner.get(key) is batch:
                 del self._owner[key]
@@ -339,8 +376,8 @@ class Batches:
         while True:
             found = self._patiently(
                 partial(self._endpoint.find, batch.name, batch.planned),
-                f"so it cannot be told whether a batch named {batch.name} was submitted: look there, "
-                f"and delete {self._journal.directory} to submit it again",
+                f"so it cannot be told whether a batch named {batch.name} was submitted: look there; "
+                f"{self._last_resort(batch)}",
             )
             left = batch.planned + SETTLE_S - time.time()
             if found is not None:
@@ -358,19 +395,50 @@ class Batches:
         if key in self._answers:
             return True
         batch = self._owner.get(key)
-        if batch is not None and batch.address != self._address:
-            raise UserError(
-                f"{self._where}: a batch of its requests is at {batch.address}: set `base_url` to that "
-                f"and run again, or delete {self._journal.directory} to submit it here."
-            )
-        if batch is not None and batch.id is None and batch.file is None:
-            self._settle(batch)
+        if batch is not None and not batch.over:
+            try:
+                if batch.address != self._address:
+                    raise UserError(
+                        f"{self._where}: a batch of its requests is at {batch.address}: set `base_url` "
+                        f"to that and run again; {self._last_resort(batch)}."
+                    )
+                if batch.id is None and batch.file is None:
+                    self._settle(batch)
+            except UserError as error:
+                self._give_up(batch, error)
             batch = self._owner.get(key)
         if batch is not None:
             batch.wanted = True
         return batch is not None
 
+    # What goes wrong
+
+    def _give_up(self, batch: _Batch, error: UserError) -> None:
+        """Collect the others alone: this batch's answers are not to be had in this run."""
+        batch.over = True
+        self._fail(error)
+
+    def _fail(self, error: UserError) -> None:
+        """Have the run fail in the end, and submit nothing more."""
+        self._troubles.append(str(error))
+        logger.error("%s Before the job ends, it collects what is under way.", error)
+
     # Submitting
+
+    def _submit(self) -> None:
+        """Submit as much as the limits allow."""
+        while not self._troubles:
+            try:
+                if not self._submit_next():
+                    return
+            except UserError as error:
+                self._fail(error)
+        self._held.clear()
+        # What an earlier run submitted is paid for, and collected wherever it stands.
+        while (line := self._peek()) is not None:
+            if self._owed(line.key):
+                self._taken.add(line.key)
+            self._next = None
 
     def _submit_next(self) -> bool:
         """Submit a batch that is held back, or one of what is expected.
@@ -388,7 +456,7 @@ class Batches:
             return True
         most, share = self._limits, self._share
         keys, content, tokens = [], bytearray(), 0
-        while (line := self._peek()) is not None:
+        while not self._troubles and (line := self._peek()) is not None:
             if not self._owed(line.key):
                 text = self._encoded(line)
                 # One request beyond a limit is the endpoint's to refuse.
@@ -401,10 +469,12 @@ class Batches:
                 keys.append(line.key)
                 content += text
                 tokens += line.n_tokens
+            self._taken.add(line.key)
             self._next = None
-        if keys:
-            self._submit(keys, bytes(content), tokens)
-        return bool(keys)
+        if not keys or self._troubles:
+            return False
+        self._upload(keys, bytes(content), tokens)
+        return True
 
     @property
     def _share(self) -> int | None:
@@ -437,7 +507,7 @@ class Batches:
         }
         return json.dumps(request, ensure_ascii=False).encode() + b"\n"
 
-    def _submit(self, keys: list[str], content: bytes, tokens: int) -> None:
+    def _upload(self, keys: list[str], content: bytes, tokens: int) -> None:
         batch = self._new(tokens, keys)
         batch.file = self._patiently(
             partial(self._endpoint.upload, batch.name, content), _WHY_REFUSED
@@ -485,26 +555,30 @@ class Batches:
 
     # Collecting
 
-    def _look(self) -> bool:
-        """Ask how the batches are, and collect those that have ended; whether one has."""
-        some = False
-        for batch in self._batches.values():
-            if batch.wanted and not batch.collected:
+    def _look(self, batch: _Batch) -> bool:
+        """Ask how a batch is, if that matters, and collect it where it has ended; whether it has."""
+        if batch.wanted:
+            if batch.over:
+                return False
+            try:
                 said = self._of(batch, partial(self._endpoint.retrieve, batch.id))
                 batch.done = _done(said)
-                if said.get("status") in _ENDED:
-                    some = True
-                    self._collect(batch, said)
-            elif (self._limits.tokens or self._held) and self._under_way(batch):
-                # Another job's, which collects it; here it only counts against the limit.
-                try:
-                    said = self._of(batch, partial(self._endpoint.retrieve, batch.id))
-                    batch.ended = said.get("status") in _ENDED
-                except Refused:
-                    batch.ended = True
-                some |= batch.ended
-        self._show()
-        return some
+                if said.get("status") not in _ENDED:
+                    return False
+                self._collect(batch, said)
+            except UserError as error:
+                self._give_up(batch, error)
+                return False
+            return True
+        if not (self._limits.tokens or self._held) or not self._under_way(batch):
+            return False
+        # Another job's, which collects it; here it only counts against the limit.
+        try:
+            said = self._of(batch, partial(self._endpoint.retrieve, batch.id))
+            batch.ended = said.get("status") in _ENDED
+        except UserError:
+            batch.ended = True
+        return batch.ended
 
     def _under_way(self, batch: _Batch) -> bool:
         """Whether the endpoint still works on it, as far as is known."""
@@ -514,7 +588,8 @@ class Batches:
         return self._patiently(
             call,
             f"so the answers of the batch {batch.id} cannot be collected: use the key that it was "
-            f"submitted with, or delete {self._journal.directory} to submit it again",
+            f"submitted with; {self._last_resort(batch)}",
+            f"If {batch.id} never can be: {self._last_resort(batch)}.",
         )
 
     def _collect(self, batch: _Batch, said: Mapping[str, Any]) -> None:
@@ -527,10 +602,9 @@ class Batches:
         why = _reason(said)
         for key in batch.owes - found.keys():
             found[key] = Answer("", error=why)
-        failed = [k for k, a in found.items() if a.error and a.finish_reason != "skipped"]
-        skipped = {k: a.error for k, a in found.items() if a.finish_reason == "skipped"}
+        failed = [key for key, answer in found.items() if answer.error is not None]
         logger.info(
-            "%s: %s is %s; %d answers, %d failed.",
+            "%s: %s is %s; %d answers, %d requests without one.",
             self._where,
             batch.id,
             said["status"],
@@ -538,9 +612,9 @@ class Batches:
             len(failed),
         )
         self._answers |= found
-        batch.collected, batch.done = True, len(found)
-        if not batch.ended or failed or skipped:
-            self._end(batch, failed, skipped)
+        batch.over, batch.done = True, len(found)
+        if not batch.ended or failed:
+            self._end(batch, failed)
 
     def _hold_back(self, batch: _Batch, file: str) -> None:
         """Have a batch that was too much beside others submitted again once some of them have ended."""
@@ -550,7 +624,7 @@ class Batches:
             "%s: %s was beyond the endpoint's limit and waits for others.", self._where, batch.id
         )
         self._end(batch, batch.owes)
-        batch.collected = True
+        batch.over = True
         self._held.append(again)
         self._owner |= dict.fromkeys(again.owes, again)
 
@@ -562,25 +636,34 @@ class Batches:
         self._bar.total = sum(max(len(batch.owes), batch.done) for batch in wanted)
         self._bar.update(sum(batch.done for batch in wanted) - self._bar.n)
 
-    def _patiently(self, call: Callable[[], T], remedy: str) -> T:
-        """What `call` gives, after as many attempts as it takes."""
+    def _patiently(self, call: Callable[[], T], remedy: str, last_resort: str = "") -> T:
+        """What `call` gives, after as many attempts as it takes.
+
+        Raises Refused, with `remedy`, or UserError where no attempt helps. Until a call succeeds again,
+        others are made once: an endpoint that is down is not waited for by each batch in turn.
+        """
         pause = FIRST_PAUSE_S
-        for attempt in range(1, ATTEMPTS + 1):
+        attempts = 1 if self._failing else ATTEMPTS
+        for attempt in range(1, attempts + 1):
             try:
-                return call()
+                found = call()
             except Refused as refusal:
                 raise Refused(
                     f"{self._where}: {self._address} answers with {str(refusal).rstrip('.')}; {remedy}."
                 ) from None
             except Passing as failure:
                 logger.warning("%s: %s.", self._where, failure)
-                if attempt == ATTEMPTS:
+                if attempt == attempts or failure.pause > LONGEST_ASKED_S:
+                    self._failing = True
                     raise UserError(
                         f"{self._where}: the batch API at {self._address} keeps failing ({failure}). What "
-                        "was submitted is remembered: run again to collect it."
+                        f"was submitted is remembered: run again to collect it. {last_resort}".rstrip()
                     ) from None
-            time.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE_S)
+                time.sleep(max(pause, failure.pause))
+                pause = min(2 * pause, LONGEST_PAUSE_S)
+            else:
+                self._failing = False
+                return found
         raise AssertionError
 
 

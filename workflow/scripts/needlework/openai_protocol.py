@@ -18,6 +18,17 @@ TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 
+# How they say that the money has run out, whatever the status: no request will fare better.
+NO_MONEY = re.compile("insufficient_quota|billing_hard_limit_reached")
+
+# How they refuse a prompt for what it is, so that it says nothing of others: OpenAI, Azure and
+# OpenRouter; the first is of a prompt larger than a whole minute's limit.
+ITS_OWN_FAULT = re.compile(
+    "Request too large|content_filter|content_policy|content management policy|invalid_prompt"
+    "|(prompt|input) was flagged",
+    re.IGNORECASE,
+)
+
 # Why an answer ended: the protocol's own words, Together's and Mistral's.
 _REASONS = {"stop": "stop", "eos": "stop", "length": "length", "model_length": "length"}
 

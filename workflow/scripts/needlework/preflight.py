@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from needlework.endpoints import api_key
@@ -21,6 +23,8 @@ def check(
 ) -> None:
     """Raise UserError where one of `models` or the translator lacks its key, or a tokenizer is none.
 
+    A gated model lacks its key where there is no token of the hub's.
+
     All three are what the jobs of this run use. A tokenizer whose package is not installed here is left
     to the job's own environment.
     """
@@ -30,10 +34,29 @@ def check(
         model = config["models"][name]
         if model["backend"] == "openai" and model["key_env"]:
             api_key(model["key_env"], f"the model models.{name}")
+        if model["gated"] and not Path(model["name"]).is_dir() and not _hub_is_open():
+            raise UserError(
+                f"models.{name} is gated, and there is no token: accept the licence on the page of "
+                f"{model['name']}, take a token of your account there, and set the environment variable "
+                "HF_TOKEN to it; without internet, set HF_HUB_OFFLINE=1."
+            )
     for name in sorted(tokenizers):
         tokenizer = config["tokenizers"][name]
         if all(map(find_spec, PACKAGES[tokenizer["kind"]])):
             load_tokenizer(name, tokenizer)
+
+
+def _hub_is_open() -> bool:
+    """Whether the hub need not be asked, or there is a token to ask it with."""
+    offline = os.environ.get("HF_HUB_OFFLINE", "0").strip().lower() not in ("", "0", "false", "no")
+    if offline or os.environ.get("HF_TOKEN", "").strip():
+        return True
+    # A login on this machine left one in a file.
+    if not find_spec("huggingface_hub"):
+        return False
+    from huggingface_hub import get_token
+
+    return get_token() is not None
 
 
 def check_gpus(config: Mapping[str, Any], models: Iterable[str], declared: int | None) -> None:

@@ -59,7 +59,7 @@ class Answer:
     cached_tokens: int | None = None
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
-    cut_at: int | None = None
+    cut_at: int | str | None = None
     error: str | None = None
 
 
@@ -106,10 +106,6 @@ class Backend(ABC):
     def as_sent(self, prompt: str) -> tuple[str, str]:
         """In words, how the model gets a prompt, and the text that it gets. Asked once `load` is done."""
         return "as it is", prompt
-
-    def expect(self, requests: Iterable[Request]) -> None:
-        """All that will be asked, in that order, once `load` is done; most need not know."""
-        return None
 
     @abstractmethod
     def generate(self, batch: Sequence[Request]) -> Iterable[Answer]:

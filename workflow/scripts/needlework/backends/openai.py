@@ -7,7 +7,7 @@ import json
 import logging
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,19 @@ from needlework.endpoints import (
     may_pass,
     retry_after,
     shown_url,
+    without,
 )
 from needlework.errors import UserError, not_installed
 from needlework.generation import request_key
 from needlework.openai_batches import Batches, Endpoint, Limits, Line
-from needlework.openai_protocol import MALFORMED, TOO_LONG, message_of, read_completion
+from needlework.openai_protocol import (
+    ITS_OWN_FAULT,
+    MALFORMED,
+    NO_MONEY,
+    TOO_LONG,
+    message_of,
+    read_completion,
+)
 
 logger = logging.getLogger("needlework")
 
@@ -43,9 +51,6 @@ FAILURES_IN_A_ROW = 20
 
 # Statuses that say nothing of one request: the key, the money or the model's name is wrong.
 _HOPELESS = {401, 402, 404}
-
-# How a request is refused that is larger than a whole minute's limit, and will be so the next time.
-_NEVER = "Request too large"
 
 
 class _RateLimit(Passing):
@@ -76,7 +81,6 @@ class OpenAI(Backend):
         self._answered = False
         self._failures = 0
         self._batches: Batches | None = None
-        self._expected = False
 
     def identity(self) -> Mapping[str, Any]:
         """The model and what it is asked for, wherever it is served."""
@@ -118,12 +122,6 @@ class OpenAI(Backend):
         """In words, how the endpoint gets a prompt, and the prompt: its template is its own."""
         return "as a user's message" if self.config["chat"] else "as raw text", prompt
 
-    def expect(self, requests: Iterable[Request]) -> None:
-        """All that `generate` will be asked: batches are filled from it."""
-        if self._batches is not None:
-            self._batches.expect(map(self._line, requests))
-            self._expected = True
-
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
         """The answers in order, each as soon as it and those before it are known.
 
@@ -134,29 +132,29 @@ class OpenAI(Backend):
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         """The answers with their places, as they come.
 
-        Raises UserError, after the answers that have come, where the endpoint answers nothing any
-        more: its key, its address or the model's name is wrong, or it keeps failing.
+        Raises UserError where the endpoint answers nothing any more: its key, its address or the
+        model's name is wrong, or it keeps failing. Nothing more is sent then, and what is under way,
+        which is paid for, is given before.
         """
         if self._batches is not None:
-            yield from enumerate(self._collect(requests))
+            yield from self._collect(requests)
             return
         loop = self._runner.get_loop()
         unsent = enumerate(requests)
         places: dict[asyncio.Task[Answer], int] = {}
         try:
-            while not self._hopeless.done():
-                for place, request in islice(unsent, self.config["concurrency"] - len(places)):
+            while True:
+                free = self.config["concurrency"] - len(places)
+                for place, request in islice(unsent, 0 if self._hopeless.done() else free):
                     self._show_first(request)
                     places[loop.create_task(self._answer(request))] = place
                 if not places:
-                    return
-                loop.run_until_complete(
-                    asyncio.wait([*places, self._hopeless], return_when=asyncio.FIRST_COMPLETED)
-                )
+                    break
+                loop.run_until_complete(asyncio.wait(places, return_when=asyncio.FIRST_COMPLETED))
                 for task in [task for task in places if task.done()]:
                     yield places.pop(task), task.result()
-            for place in chain(places.values(), (place for place, _ in unsent)):
-                yield place, Answer("", error=self._hopeless.result())
+            if not self._hopeless.done():
+                return
             raise UserError(
                 f"{self._where}: {self._hopeless.result()}. Check the key, `base_url`, `name`, and "
                 "whether the endpoint takes all fields (`sampling: {top_k: null}` and `request: "
@@ -198,15 +196,18 @@ class OpenAI(Backend):
             address=self._address,
         )
 
-    def _collect(self, requests: Iterable[Request]) -> Iterator[Answer]:
-        if not self._expected:
-            self._batches.expect(map(self._line, requests))
-        for request in requests:
-            self._show_first(request)
-            yield self._batches.answer(self._key(request))
+    def _collect(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
+        places: dict[str, int] = {}
 
-    def _line(self, request: Request) -> Line:
-        return Line(self._key(request), self._body(request), request.n_tokens)
+        def lines() -> Iterator[Line]:
+            for place, request in enumerate(requests):
+                self._show_first(request)
+                key = self._key(request)
+                places[key] = place
+                yield Line(key, self._body(request), request.n_tokens)
+
+        for key, answer in self._batches.answers(lines()):
+            yield places.pop(key), answer
 
     def _key(self, request: Request) -> str:
         """The request's key in the journal of answers."""
@@ -225,6 +226,7 @@ class OpenAI(Backend):
             body = self._body(request)
             attempt, left, pause = 1, ATTEMPTS, FIRST_PAUSE_S
             while True:
+                await self._wait_for_the_rate()
                 if self._hopeless.done():
                     return Answer("", error=self._hopeless.result())
                 try:
@@ -239,7 +241,7 @@ class OpenAI(Backend):
                         return self._failed(f"{failure} (attempt {attempt})")
                     logger.warning("%s: %s; it is asked again.", self._where, failure)
                     self._rest(failure.pause)
-                    await asyncio.sleep(pause)
+                    await self._sleep(pause)
                     pause *= 2
                 attempt += 1
 
@@ -269,7 +271,6 @@ class OpenAI(Backend):
         """Send a request once. Raises Passing where another attempt may help."""
         import openai
 
-        await self._wait_for_the_rate()
         client, chat = self._client, self.config["chat"]
         resource = client.chat.completions if chat else client.completions
         text = "messages" if chat else "prompt"
@@ -307,7 +308,7 @@ class OpenAI(Backend):
 
     def _clean(self, content: str) -> str:
         """What a server wrote, without the key: it may say that back, even in an answer."""
-        return content.replace(self._secret, "***") if self._secret else content
+        return without(content, self._secret)
 
     def _limited_for(self) -> float:
         """For how many seconds the endpoint has said nothing but that it is asked too much."""
@@ -329,20 +330,26 @@ class OpenAI(Backend):
 
     async def _wait_for_the_rate(self) -> None:
         loop = self._runner.get_loop()
-        while (left := self._not_before - loop.time()) > 0:
-            await asyncio.sleep(left)
+        while (left := self._not_before - loop.time()) > 0 and not self._hopeless.done():
+            await self._sleep(left)
+
+    async def _sleep(self, seconds: float) -> None:
+        """Wait so long, and no longer where the endpoint turns out to be hopeless."""
+        await asyncio.wait([self._hopeless], timeout=seconds)
 
     def _refused(self, status: int, pause: float, content: str) -> Answer:
         """What a status other than 200 means. Raises Passing where another attempt may help."""
         said = f"status {status}: {excerpt(message_of(content), '')}"
-        if status in _HOPELESS or "insufficient_quota" in content:
+        if status in _HOPELESS or NO_MONEY.search(content):
             return self._give_up(f"{self._address} answers with {said}")
         if TOO_LONG.search(content) and status < 500:
             return Answer("", "skipped", error=said)
-        if may_pass(status) and _NEVER not in content:
+        own = ITS_OWN_FAULT.search(content)
+        if may_pass(status) and not own:
             raise (_RateLimit if status == 429 else Passing)(said, pause)
-        # Prompts can be refused one by one. Where nothing was ever answered, it is not the prompts.
-        return Answer("", error=said) if self._answered else self._failed(said)
+        # Neighbours share text, so many in a row may be refused for it. Where nothing was ever
+        # answered, it is not the prompts.
+        return Answer("", error=said) if own and self._answered else self._failed(said)
 
     def _failed(self, what: str) -> Answer:
         """The answer to a request that failed, as far as can be told, through no fault of its own."""

@@ -9,14 +9,15 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from needlework.backends.base import Answer, Backend, Request, in_order, sample_seed
-from needlework.errors import UserError, not_installed
+from needlework.errors import UserError, not_installed, reason
 from needlework.local_models import (
     encode,
     form,
+    new_tokens,
     read_chat_template,
-    reason,
     unfilled_template,
     warn_if_unpinned,
+    without_thoughts,
 )
 from needlework.model_files import weights_identity
 
@@ -56,13 +57,16 @@ class Transformers(Backend):
         self._batch_size = config["batch_size"]
 
     def identity(self) -> Mapping[str, Any]:
-        """The weights, the chat template, sampling, numbers, positions and the changed configuration."""
-        own = ("chat", "sampling", "dtype", "rope_scaling", "config")
+        """The weights, the chat template, sampling, numbers, positions, changed settings and thoughts."""
+        own = ("chat", "sampling", "dtype", "rope_scaling")
+        # These are later than others: what never had them is what has none of them.
+        later = ("config", "reasoning")
         return {
             "backend": "transformers",
             "weights": weights_identity(self.config["name"], self.config["revision"]),
             "chat_template": self._template,
-            **{key: self.config[key] for key in own if self.config[key] != {}},
+            **{key: self.config[key] for key in own},
+            **{key: self.config[key] for key in later if self.config[key]},
         }
 
     def load(self) -> None:
@@ -143,7 +147,7 @@ class Transformers(Backend):
     def _prompt(self, place: int, request: Request) -> _Prompt | Answer:
         """The request as the model gets it, or the answer that it exceeds the context."""
         prompt = request.prompt
-        tokens, new = self._encode(prompt), request.max_new_tokens
+        tokens, new = self._encode(prompt), new_tokens(self.config, request)
         if self._limit is not None:
             # An encoder's positions are not those of the answer.
             own = self._settings.is_encoder_decoder
@@ -210,12 +214,15 @@ class Transformers(Backend):
         """The answer in the tokens that a row of the output adds, padding included."""
         end = next((n for n, token in enumerate(new, 1) if token in stops), None)
         new = new[:end]
-        return Answer(
+        answer = Answer(
             self._tokenizer.decode(new, skip_special_tokens=True),
             "length" if end is None else "stop",
             prompt_tokens=len(prompt.tokens),
             completion_tokens=len(new),
         )
+        if reasoning := self.config["reasoning"]:
+            return without_thoughts(self._tokenizer, new, answer, reasoning)
+        return answer
 
     def _choice(self, seeds: Sequence[int]) -> list[Any]:
         """What makes of the likeliest next token a sampled one. Nothing at temperature 0."""

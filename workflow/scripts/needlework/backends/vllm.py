@@ -18,15 +18,16 @@ from typing import Any
 
 from needlework.backends.base import Answer, Backend, Request, in_order, sample_seed
 from needlework.engine_arguments import answer_arguments
-from needlework.errors import UserError
+from needlework.errors import UserError, reason
 from needlework.guard import descendants, end, start_guard
 from needlework.local_models import (
     encode,
     form,
+    new_tokens,
     read_chat_template,
-    reason,
     unfilled_template,
     warn_if_unpinned,
+    without_thoughts,
 )
 from needlework.model_files import weights_identity
 
@@ -76,6 +77,7 @@ class Vllm(Backend):
             "chat_template": self._template,
             "sampling": config["sampling"],
             "engine": engine,
+            **({"reasoning": config["reasoning"]} if config["reasoning"] else {}),
         }
 
     def holds(self, record: Mapping[str, Any]) -> bool:
@@ -89,8 +91,9 @@ class Vllm(Backend):
         limit = self.config["engine"].get("max_model_len")
         if record.get("cut_at") is not None:
             return record["cut_at"] == limit
-        # One that a larger limit allowed may be one that this limit cuts, or skips. -1 is vLLM's choice.
-        taken = record["prompt_tokens"] + record["completion_tokens"]
+        # One that a larger limit allowed may be one that this limit cuts, or skips. A limit that vLLM
+        # chooses is -1, or no number.
+        taken = record.get("prompt_tokens", 0) + record.get("completion_tokens", 0)
         return not isinstance(limit, int) or limit < 0 or taken <= limit
 
     def load(self) -> None:
@@ -199,7 +202,7 @@ class Vllm(Backend):
             top_k=sampling["top_k"] or 0,
             top_p=sampling["top_p"],
             seed=sample_seed(sampling["seed"], request.prompt, request.sample),
-            max_tokens=min(request.max_new_tokens, limit - len(tokens)),
+            max_tokens=min(new_tokens(self.config, request), limit - len(tokens)),
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
         try:
@@ -217,16 +220,19 @@ class Vllm(Backend):
         if ended not in ("stop", "length"):
             return Answer("", error=f"the engine ended the request with {ended!r}")
         # Where the model's own context cuts it, no `max_model_len` would give more.
-        limited = self.config["engine"].get("max_model_len") is not None
-        cut = limited and ended == "length" and new < request.max_new_tokens
-        return Answer(
+        limit = self.config["engine"].get("max_model_len")
+        cut = limit is not None and ended == "length" and new < new_tokens(self.config, request)
+        answer = Answer(
             completion.text,
             ended,
             prompt_tokens=len(output.prompt_token_ids),
             cached_tokens=output.num_cached_tokens,
             completion_tokens=new,
-            cut_at=self._settings.model_config.max_model_len if cut else None,
+            cut_at=limit if cut else None,
         )
+        if reasoning := self.config["reasoning"]:
+            return without_thoughts(self._tokenizer, list(completion.token_ids), answer, reasoning)
+        return answer
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
         """The prompt in the chat template, with the special tokens that the model sees."""

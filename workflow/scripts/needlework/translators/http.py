@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from needlework.endpoints import (
     may_pass,
     retry_after,
     shown_url,
+    without,
 )
 from needlework.errors import UserError
 
@@ -80,7 +82,7 @@ class Endpoint:
                 "check the key, the model's name and the URL",
             )
         try:
-            return read(response.json())
+            return read(json.loads(without(response.content.decode(), self._secret)))
         except (LookupError, TypeError, ValueError, RecursionError):
             raise Passing("the response is not a translation") from None
 

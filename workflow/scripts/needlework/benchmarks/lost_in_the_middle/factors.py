@@ -6,20 +6,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from needlework import cells
 from needlework import published as publications
 from needlework.decoding import GREEDY
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
 
 ENGLISH = "en"
+QA, PAIRS = "multi_document_qa", "key_value"
+TASKS = ("closed_book", "oracle", QA, PAIRS, "open_domain")
 # The paper's settings that move its numbers. Those of a run are compared with them name by name.
 PAPER_SETUP = {"corpus": "nq_open", "gold_without_answer": "keep"}
+# Those that move its answers, but not its prompts (the released code's).
+PAPER_ANSWERS = {"max_new_tokens": 100}
 # Section 3.2 of the paper.
 PAPER_DECODING = GREEDY
 # The paper's table of each number of documents.
 QA_TABLES = {10: "table5", 20: "table6", 30: "table7"}
+# The number of pairs of which the released repository prints numbers.
+REPOSITORY_PAIRS = 140
 # What an ablation changes, one thing at a time. "main" is the paper's setting.
 VARIANTS = ("main", "query_aware", "random_distractors", "random_order", "unambiguous")
 # COMPARISON, and whose number it is: "paper", or "repository" (the released code's EXPERIMENTS.md).
@@ -31,8 +40,8 @@ class Settings(cells.Settings, total=False):
 
     instruction_tuning: pairs [base, instruction-tuned]. encoder_decoder: models of that architecture.
     tokenizers: all tokenizers, in the order of rows. published_tokenizers: tokenizer to its row in the
-    paper's Tables 2 to 4. setup: the run's values of the keys of PAPER_SETUP, and `source`, from which
-    key-value pairs are.
+    paper's Tables 2 to 4. setup: the run's values of the keys of PAPER_SETUP and PAPER_ANSWERS, and
+    `source`, from which key-value pairs are.
     """
 
     instruction_tuning: Sequence[Sequence[str]]
@@ -53,30 +62,34 @@ def languages(present: Iterable[str]) -> list[str]:
     return sorted(set(present), key=lambda lang: (lang != ENGLISH, lang))
 
 
-def variant(rows: pd.DataFrame, task: str, name: str = "main") -> pd.DataFrame:
-    """The rows of a task in one of VARIANTS, in all languages; key-value pairs are UUIDs.
+def variants(rows: pd.DataFrame) -> npt.NDArray[np.str_]:
+    """What each row's prompt changes, one of VARIANTS; unambiguous questions are among those of "main".
 
     `rows` has the benchmark's factors. Without an ablation the query follows the documents or pairs,
     the distractors are retrieved and stand in the order of relevance.
     """
-    chosen = (rows["task"] == task) & rows["query_aware"].eq(name == "query_aware")
-    if task == "key_value":
-        return rows[chosen & (rows["keys"] == "uuid")]
-    if task == "multi_document_qa":
-        if name == "random_distractors":
-            return rows[chosen & (rows["distractors"] == "random")]
-        order = "random" if name == "random_order" else "relevance"
-        chosen &= (rows["distractors"] == "retrieved") & (rows["order"] == order)
-    if name == "unambiguous":
-        # Null where there is no list of such questions.
-        chosen &= rows["unambiguous"].eq(True)
-    return rows[chosen]
+    changes = {
+        "query_aware": rows["query_aware"].eq(True),
+        "random_distractors": rows["distractors"] == "random",
+        "random_order": rows["order"] == "random",
+    }
+    return np.select(list(changes.values()), list(changes), "main")
+
+
+def variant(rows: pd.DataFrame, task: str, name: str = "main") -> pd.DataFrame:
+    """The rows of a task in one of VARIANTS, in all languages; key-value pairs are UUIDs."""
+    rows = rows[rows["task"] == task]
+    found = rows[variants(rows) == ("main" if name == "unambiguous" else name)]
+    if task == PAIRS:
+        return found[found["keys"] == "uuid"]
+    # Null where there is no list of such questions.
+    return found[found["unambiguous"].eq(True)] if name == "unambiguous" else found
 
 
 def english(rows: pd.DataFrame, task: str, name: str = "main") -> pd.DataFrame:
     """`variant`, in English where the task has a language at all."""
     found = variant(rows, task, name)
-    return found if task == "key_value" else found[found["lang"] == ENGLISH]
+    return found if task == PAIRS else found[found["lang"] == ENGLISH]
 
 
 def obstacle(settings: Settings, model: str | None = None, lang: str = ENGLISH) -> str | None:
@@ -87,7 +100,7 @@ def obstacle(settings: Settings, model: str | None = None, lang: str = ENGLISH) 
     reasons = cells.differences(settings.get("setup", {}), PAPER_SETUP)
     if lang != ENGLISH:
         reasons.append("questions in another language")
-    return "; ".join(reasons + _decoding(settings, model)) or None
+    return "; ".join(reasons + _answers(settings, model)) or None
 
 
 def pairs_obstacle(settings: Settings, model: str) -> str | None:
@@ -95,7 +108,7 @@ def pairs_obstacle(settings: Settings, model: str) -> str | None:
 
     Pairs that were drawn are as hard as the released ones.
     """
-    return "; ".join(_decoding(settings, model)) or None
+    return "; ".join(_answers(settings, model)) or None
 
 
 def drawn_pairs(settings: Settings) -> str | None:
@@ -104,9 +117,15 @@ def drawn_pairs(settings: Settings) -> str | None:
     return None if released else "pairs are drawn, in the paper released"
 
 
-def _decoding(settings: Settings, model: str | None) -> list[str]:
-    used = settings.get("decoding", {}).get(model or "", PAPER_DECODING)
-    return cells.differences({"decoding": used}, {"decoding": PAPER_DECODING})
+def _answers(settings: Settings, model: str | None) -> list[str]:
+    """Where a model's answers were not asked for as the paper's were."""
+    if model is None:
+        return []
+    used = settings.get("decoding", {}).get(model, PAPER_DECODING)
+    return [
+        *cells.differences(settings.get("setup", {}), PAPER_ANSWERS),
+        *cells.differences({"decoding": used}, {"decoding": PAPER_DECODING}),
+    ]
 
 
 def number(published: pd.DataFrame, table: str, row: str, column: str) -> Printed | None:
@@ -114,6 +133,25 @@ def number(published: pd.DataFrame, table: str, row: str, column: str) -> Printe
     for source in publications.SOURCES:
         if found := publications.lookup(published, table, row, column, source):
             return Printed(found.value, found.n, source)
+    return None
+
+
+def cell_number(
+    published: pd.DataFrame, model: str, task: str, name: str, size: int, index: int | None
+) -> Printed | None:
+    """`number` of one cell (Tables 1 and 5 to 7, section 5.2; the repository's 140 pairs).
+
+    `model` is as the paper calls it, `name` one of VARIANTS, `size` how many documents or pairs of UUIDs
+    there are, `index` the place of the one that is asked for.
+    """
+    if task in ("closed_book", "oracle"):
+        return number(published, "table1", model, task)
+    if task == QA and name == "main":
+        return number(published, QA_TABLES.get(size, ""), model, str(index))
+    if task == PAIRS and name == "main" and size == REPOSITORY_PAIRS:
+        return number(published, "figure10", model, str(index))
+    if task == PAIRS and name == "query_aware" and size == 300:
+        return number(published, "text", model, "300_pairs/query_aware")
     return None
 
 

@@ -4,6 +4,9 @@ Every function takes (scores, published, settings) and gives one point a row, wi
 "published", MEASURES, and the paper's number where it prints one, or else its repository's. `position`
 is 1 for the first of the prompt's documents or pairs, `n_documents` how many there are. All but
 `languages` and `key_value_words` are of English questions, and of UUIDs as keys and values.
+
+Where a figure sets the same questions beside each other, at the same positions, the rows of what was
+changed have PAIRED: McNemar's test against the rows without the change, on what both have answers to.
 """
 
 from __future__ import annotations
@@ -15,29 +18,37 @@ from needlework import cells
 from needlework.benchmarks.lost_in_the_middle import factors
 from needlework.benchmarks.lost_in_the_middle.factors import (
     COMPARISON,
+    PAIRS,
+    QA,
     QA_TABLES,
+    REPOSITORY_PAIRS,
     Printed,
     Settings,
 )
-from needlework.cells import MEASURES
+from needlework.cells import MCNEMAR, MEASURES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-QA, PAIRS = "multi_document_qa", "key_value"
 # The size of Figures 1, 12 and 13 of the paper; a run without it gets the nearest that it has.
 USUAL = 20
 # The model of the paper's Figure 1.
 EXAMPLE = "GPT-3.5-Turbo"
-# The model of which section 5.2 gives the accuracy at 300 pairs.
+# The model of which section 5.2 gives the accuracy at 300 pairs, and the indices of Figure 10's axis.
 PRINTED_PAIRS = "GPT-3.5-Turbo (16K)"
-# The number of pairs of which the released repository prints numbers.
-REPOSITORY_PAIRS = 140
+PRINTED_INDICES = {0, 49, 99, 149, 199, 249, 299}
+# What section 6 says of more than 20 documents, and why ours cannot be compared with it.
+GAIN = "open_domain/gain_above_20"
+ABOUT = "the paper's number is rounded, and of a number of documents that it does not name"
 # Figure 18 leaves a model out of a panel if it answered less than this share of the panel's prompts:
 # all others would be cut down to the few that it answered.
 LEAST_ANSWERED = 0.5
 NOTHING_SHARED = "no question that all models answered at every position"
 COLUMNS = ("model", "source", "task", "variant", "n_documents", "gold_index", "position")
+# One answer to each question of a cell.
+SAME_QUESTION = ("example_id", "sample")
+# How many questions both have an answer to, and McNemar's test.
+PAIRED = ("n_both", *MCNEMAR)
 
 
 def figure1(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -113,8 +124,9 @@ def figure6(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -
 def figure10(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Accuracy of key-value retrieval by number of pairs and position.
 
-    The paper prints one number: the lowest of all positions among 300 pairs, of one model. Its row
-    has no position. Its repository has two models' curves among 140 pairs.
+    The paper prints one number: the lowest of all positions among 300 pairs, of one model. The variant
+    "lowest" is ours beside it, or without a position the paper's alone, where that model was not run.
+    Its repository has two models' curves among 140 pairs.
     """
     import pandas as pd
 
@@ -125,11 +137,34 @@ def figure10(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
             curve = _printed_curve(published, "figure10", name, PAIRS, REPOSITORY_PAIRS)
             parts.append(curve)
     number = factors.number(published, "text", PRINTED_PAIRS, "300_pairs/lowest")
-    if number and (asked["n_documents"] == 300).any():
-        row = {"model": PRINTED_PAIRS, "source": "published", "task": PAIRS, "variant": "lowest"}
-        row |= {"n_documents": 300, "value": number.value, "published": number.value}
-        parts.append(_frame([row | {"published_source": number.source}]))
+    asked = asked[asked["n_documents"] == 300]
+    if number and len(asked):
+        names = settings.get("published", {})
+        run = [m for m in cells.models(settings, asked) if names.get(m) == PRINTED_PAIRS]
+        rows = [_lowest(asked[asked["model"] == model], number, settings) for model in run]
+        paper = {"model": PRINTED_PAIRS, "source": "published", "task": PAIRS, "variant": "lowest"}
+        paper |= {"n_documents": 300, "value": number.value, "published": number.value}
+        parts.append(_frame(rows or [paper | {"published_source": number.source}]))
     return _ordered(pd.concat(parts), settings)
+
+
+def _lowest(asked: pd.DataFrame, number: Printed, settings: Settings) -> dict[str, object]:
+    """A model's lowest accuracy of all positions, beside the paper's."""
+    measured = {int(index): cells.measure(part) for index, part in asked.groupby("gold_index")}
+    # A position without an answer has no accuracy; the first of equal ones.
+    index = min(measured, key=lambda i: (measured[i]["n"] == 0, measured[i]["value"]))
+    lost = cells.lost(asked)
+    model, missing = asked["model"].iloc[0], lost["n_skipped"] + lost["n_error"]
+    obstacle = factors.pairs_obstacle(settings, model)
+    if measured.keys() != PRINTED_INDICES:
+        obstacle = obstacle or "other positions"
+    if missing:
+        obstacle = f"{missing:,} answers are missing"
+    return (
+        {"model": model, "source": "ours", "task": PAIRS, "variant": "lowest", "n_documents": 300}
+        | {"gold_index": index, "position": index + 1, **measured[index]}
+        | factors.compared(measured[index], number, obstacle)
+    )
 
 
 def figure11(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -151,7 +186,10 @@ def ablation(
     published: pd.DataFrame,
     settings: Settings,
 ) -> pd.DataFrame:
-    """Accuracy by position in one of `factors.VARIANTS` and, in the same sizes, without it ("main")."""
+    """Accuracy by position in one of `factors.VARIANTS` and, in the same sizes, without it ("main").
+
+    Unambiguous questions are some of the same answers, so that there is nothing to test.
+    """
     import pandas as pd
 
     parts = [_frame([])]
@@ -163,7 +201,8 @@ def ablation(
         plain = plain[plain["n_documents"].isin(set(changed["n_documents"]))]
         plain = plain[plain["model"].isin(set(changed["model"]))]
         parts.append(_curves(plain, published, settings))
-        parts.append(_curves(changed, published, settings, variant))
+        beside = None if variant == "unambiguous" else plain
+        parts.append(_curves(changed, published, settings, variant, beside))
     return _ordered(pd.concat([part for part in parts if len(part)] or parts), settings)
 
 
@@ -177,9 +216,13 @@ def figure13(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
         both = asked[asked["model"].isin([base, tuned])]
         if both["model"].nunique() < 2:
             continue
-        part = _curves(both, published, settings).assign(pair=f"{base}|{tuned}")
-        part["role"] = part["model"].map({base: "base", tuned: "instruction-tuned"})
-        parts.append(part)
+        one, two = (both[both["model"] == model] for model in (base, tuned))
+        for mine, role, beside in (
+            (one, "base", None),
+            (two, "instruction-tuned", one.assign(model=tuned)),
+        ):
+            curve = _curves(mine, published, settings, beside=beside)
+            parts.append(curve.assign(pair=f"{base}|{tuned}", role=role))
     return _ordered(pd.concat([part for part in parts if len(part)] or parts), settings, "pair")
 
 
@@ -187,7 +230,8 @@ def figure14(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
     """Reader accuracy and retriever recall by the number of retrieved documents (`n_documents`).
 
     Recall is the share of questions for which one of the documents holds an accepted answer; its rows
-    have no model and the task "recall".
+    have no model and the task "recall". Rows of the task "gain" are differences: the accuracy with the
+    most documents less that with 20, on the questions that were answered with both.
     """
     import pandas as pd
 
@@ -199,7 +243,36 @@ def figure14(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
     prompts = asked.drop_duplicates(["example_id", "n_documents"])
     prompts = prompts.assign(value=prompts["answer_present"].astype(float), finish_reason="stop")
     recall = cells.summarise(prompts, ["n_documents"]).assign(task="recall", model="")
-    return _ordered(pd.concat([_columns(data), _columns(recall)]), settings, "n_documents")
+    parts = [_columns(data), _columns(recall), *_gains(asked, published, settings)]
+    return _ordered(pd.concat(parts), settings, "n_documents")
+
+
+def _gains(asked: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> list[pd.DataFrame]:
+    """What more than 20 retrieved documents gain (section 6), beside what the paper says of it."""
+    most = asked["n_documents"].max()
+    if most <= USUAL:
+        return []
+    rows: list[dict[str, object]] = []
+    for model in cells.models(settings, asked):
+        mine = asked[asked["model"] == model]
+        few, many = (mine[mine["n_documents"] == n] for n in (USUAL, most))
+        if few.empty or many.empty:
+            continue
+        cell = cells.difference(few, many, cells.paired(few, many, SAME_QUESTION))
+        name = settings.get("published", {}).get(model, "")
+        number = factors.number(published, "text", name, GAIN)
+        rows.append(
+            {"model": model, "source": "ours", "task": "gain", "n_documents": most}
+            | {"n_both": cell["n"], **cell}
+            | factors.compared(cell, number, ABOUT)
+        )
+    theirs = published[published["column"] == GAIN]
+    for name in _not_run(theirs, "text", settings, asked):
+        rows += [
+            {"model": name, "task": "gain", **cell}
+            for _, cell in factors.printed(theirs, "text", name)
+        ]
+    return [_frame(rows, PAIRED)] if rows else []
 
 
 def figure18(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -267,30 +340,37 @@ def _by_language(asked: pd.DataFrame, settings: Settings) -> pd.DataFrame:
 
 
 def _curves(
-    asked: pd.DataFrame, published: pd.DataFrame, settings: Settings, variant: str = "main"
+    asked: pd.DataFrame,
+    published: pd.DataFrame,
+    settings: Settings,
+    variant: str = "main",
+    beside: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Accuracy by model, task, number of documents or pairs, and position."""
+    """Accuracy by model, task, number of documents or pairs, and position.
+
+    With `beside`, the answers that each cell is tested against, PAIRED too.
+    """
     rows: list[dict[str, object]] = []
     by = ["model", "task", "n_documents", "gold_index"]
-    for (model, task, size, index), part in asked.groupby(by):
+    others = {} if beside is None else dict(list(beside.groupby(by)))
+    for key, part in asked.groupby(by):
+        model, task, size, index = key
         cell = cells.measure(part)
         name = settings.get("published", {}).get(model, "")
-        table, row, column = "", name, str(int(index))
+        number = factors.cell_number(published, name, task, variant, size, int(index))
         reason = factors.pairs_obstacle if task == PAIRS else factors.obstacle
-        if task == QA and variant == "main":
-            table = QA_TABLES.get(size, "")
-        elif task == PAIRS and variant == "main" and size == REPOSITORY_PAIRS:
-            table = "figure10"
-        elif task == PAIRS and variant == "query_aware" and size == 300:
-            table, column = "text", "300_pairs/query_aware"
-        number = factors.number(published, table, row, column)
+        tested: dict[str, object] = {}
+        if key in others:
+            both = cells.paired(others[key], part, SAME_QUESTION)
+            tested = {"n_both": len(both), **cells.mcnemar(both)}
         rows.append(
             {"model": model, "source": "ours", "task": task, "variant": variant}
             | {"n_documents": size, "gold_index": int(index), "position": int(index) + 1}
             | cell
+            | tested
             | factors.compared(cell, number, reason(settings, model))
         )
-    return _frame(rows)
+    return _frame(rows, () if beside is None else PAIRED)
 
 
 def _levels(
@@ -303,7 +383,7 @@ def _levels(
         for model, part in asked[asked["model"].isin(models)].groupby("model"):
             cell = cells.measure(part)
             name = settings.get("published", {}).get(model, "")
-            number = factors.number(published, "table1", name, task)
+            number = factors.cell_number(published, name, task, "main", 0, None)
             rows.append(
                 {"model": model, "source": "ours", "task": task, "variant": "main"}
                 | cell
@@ -341,8 +421,8 @@ def _mean_of(published: pd.DataFrame, table: str, name: str) -> Printed | None:
     return Printed(sum(values) / len(values), None, str(found[0]["published_source"]))
 
 
-def _frame(rows: Sequence[dict[str, object]]) -> pd.DataFrame:
-    frame = cells.frame(rows, [*COLUMNS, *MEASURES, *COMPARISON])
+def _frame(rows: Sequence[dict[str, object]], more: Sequence[str] = ()) -> pd.DataFrame:
+    frame = cells.frame(rows, [*COLUMNS, *MEASURES, *COMPARISON, *more])
     numbers = dict.fromkeys(("n_documents", "gold_index", "position"), "Int64")
     return frame.astype({**numbers, "published": "float64"})
 
@@ -354,7 +434,7 @@ def _columns(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def _ordered(data: pd.DataFrame, settings: Settings, *by: str) -> pd.DataFrame:
-    tasks = ("closed_book", QA, PAIRS, "open_domain", "recall", "oracle")
+    tasks = ("closed_book", QA, PAIRS, "open_domain", "recall", "gain", "oracle")
     order = {"task": tasks, "variant": ["main", *factors.VARIANTS[1:], "lowest"]}
     by = tuple(by) or ("task", "variant", "n_documents", "position")
     return cells.ordered(data, settings, *by, order=order)

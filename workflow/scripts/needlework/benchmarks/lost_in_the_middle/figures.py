@@ -12,8 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.lost_in_the_middle import factors, figure_data
-from needlework.benchmarks.lost_in_the_middle.factors import QA_TABLES, Settings
-from needlework.benchmarks.lost_in_the_middle.figure_data import PAIRS, QA
+from needlework.benchmarks.lost_in_the_middle.factors import PAIRS, QA, QA_TABLES, Settings
 from needlework.figures import panels as parts
 from needlework.figures.panels import Plot
 from needlework.figures.style import (
@@ -142,14 +141,17 @@ def _panel(
     size = int(curve["n_documents"].iloc[0])
     aside = {"closed_book": 1 - SIDES * size, "oracle": (1 + SIDES) * size}
     levels = levels[levels["model"].isin(set(curve["model"]))]
-    placed = curve[curve["position"].notna()]
+    lowest = curve["variant"] == "lowest"
+    placed = curve[~lowest]
     rows = pd.concat([part for part in (placed, levels) if len(part)], ignore_index=True)
     rows["x"] = rows["position"].astype("float64").fillna(rows["task"].map(aside))
     models = settings.get("models", ())
     for _, line in rows.groupby("task", sort=False):
         parts.model_lines(ax, line, "x", models, span=(1 + 2 * SIDES) * size, names=names)
-    for row in curve[curve["position"].isna()].itertuples():
-        parts.printed_level(ax, row.value, PUBLISHED_COLOUR)
+    every = parts.looked(rows, models)
+    for row in curve[lowest].itertuples():
+        colour, _ = every.get(row.model, (PUBLISHED_COLOUR, ""))
+        parts.printed_level(ax, row.published, colour)
         ax.lines[-1].set_label(f"{row.model}, lowest{parts.PAPER}")
     sides = {aside[task]: LEVELS[task] for task in aside if task in set(levels["task"])}
     _position_axis(ax, placed, sides)
@@ -206,7 +208,7 @@ def figure13(data: pd.DataFrame, settings: Settings) -> Figure:
     """Rows: pairs of models; columns: numbers of documents."""
     if data.empty:
         return parts.nothing(
-            "no base model and its instruction-tuned variant answered the questions"
+            "no base model and its instruction-tuned variant answered English questions"
         )
     pairs, sizes = list(dict.fromkeys(data["pair"])), sorted(set(data["n_documents"]))
     roles = dict(zip(data["model"], data["role"], strict=True))
@@ -233,6 +235,8 @@ def figure14(data: pd.DataFrame, settings: Settings) -> Figure:
     """Numbers of retrieved documents across: the retriever's recall, and a line a model."""
     if data.empty:
         return parts.nothing("no model answered questions with retrieved documents (open_domain)")
+    # Gains are in the CSV alone: they are differences.
+    data = data[data["task"] != "gain"]
     readers, recall = data[data["task"] == "open_domain"], data[data["task"] == "recall"]
     sizes = sorted(set(data["n_documents"]))
     with style():
@@ -311,8 +315,8 @@ def _shared(data: pd.DataFrame) -> str:
 
 def languages(data: pd.DataFrame, settings: Settings) -> Figure:
     """Columns: models; rows: numbers of documents; one line a language."""
-    if data["lang"].nunique() < 2:
-        return parts.nothing("questions with documents were asked in one language at most")
+    if set(data["lang"]) <= {factors.ENGLISH}:
+        return parts.nothing("no model answered questions with documents in a language but English")
     return _by_model(data, "lang", _language_looks(data), _below(data))
 
 
@@ -412,6 +416,9 @@ def _position_axis(ax: Axes, curve: pd.DataFrame, sides: Mapping[float, str] | N
 def _below(data: pd.DataFrame) -> str:
     """How many answers, what the bars are, and what is dashed."""
     ours = data[data["source"] == "ours"]
+    if "variant" in ours:
+        # The lowest point of a curve is counted with the curve.
+        ours = ours[ours["variant"] != "lowest"]
     paper = parts.if_published(data, _origin(data)) if "published" in data else ""
     return f"{parts.counted(ours)} {parts.INTERVALS}{paper}"
 
@@ -458,7 +465,7 @@ FIGURES: dict[str, Plot] = {
     "figure12": _ablation(
         "Query before and after the documents or pairs",
         "query_aware",
-        "no prompt has the query before its documents or pairs",
+        "no English prompt has the query before its documents, and none of UUIDs before its pairs",
         (QA, PAIRS),
     ),
     "figure13": Plot("Base and instruction-tuned models", figure_data.figure13, figure13),
@@ -466,15 +473,15 @@ FIGURES: dict[str, Plot] = {
     "figure15": _ablation(
         "Unambiguous questions",
         "unambiguous",
-        "no list says which questions are unambiguous",
+        "no list says which English questions are unambiguous",
     ),
     "figure16": _ablation(
-        "Random distractors", "random_distractors", "no prompt has random distractors"
+        "Random distractors", "random_distractors", "no English prompt has random distractors"
     ),
     "figure17": _ablation(
         "Distractors in random order",
         "random_order",
-        "no prompt has its distractors in random order",
+        "no English prompt has its distractors in random order",
     ),
     "figure18": Plot(
         "All models on the questions that all answered", figure_data.figure18, figure18

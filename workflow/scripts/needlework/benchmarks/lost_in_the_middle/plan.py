@@ -43,6 +43,7 @@ TABLES = {
     "table5": Result("Table 5: accuracy with 10 documents"),
     "table6": Result("Table 6: accuracy with 20 documents"),
     "table7": Result("Table 7: accuracy with 30 documents"),
+    "accuracy": Result("Accuracy of every cell"),
 }
 FIGURES = {
     "figure1": Result("Figure 1: the U-shaped curve"),
@@ -79,8 +80,11 @@ _VARIANTS = {
 }
 _DOCUMENTS = "documents"
 _PAIRS = "pairs"
-# What the released key-value files hold (paper, section 4.2).
+# What the released files hold (paper, sections 3.3 and 4.2).
+RELEASED_DOCUMENTS = 30
 RELEASED_PAIRS = (75, 140, 300)
+# The one language of the paper's questions.
+_ENGLISH = "en"
 
 
 def slices(own: Mapping[str, Any]) -> list[str]:
@@ -130,7 +134,7 @@ def _pair_numbers(own: Mapping[str, Any]) -> dict[str, list[int]]:
 
 def _key_languages(own: Mapping[str, Any], keys: str) -> list[str]:
     """The languages of keys and values; UUIDs are in none, and their prompts in English."""
-    return own["key_languages"] if keys == "words" else ["en"]
+    return own["key_languages"] if keys == "words" else [_ENGLISH]
 
 
 def settings(own: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str, Any]:
@@ -153,7 +157,8 @@ def settings(own: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str,
         }
     chosen |= {key: own[key] for key in ("needles", "questions", "gold_without_answer")}
     chosen |= {"unambiguous": None, "unknown_questions": own["unknown_questions"]}
-    if own["unambiguous"] is not None:
+    # No other language has such a subset.
+    if own["unambiguous"] is not None and lang == _ENGLISH:
         chosen["unambiguous"] = read_list(own["unambiguous"])
     if kind != _DOCUMENTS:
         chosen["task"] = name.partition("-")[2].replace("-", "_")
@@ -270,27 +275,30 @@ def tables(own: Mapping[str, Any]) -> dict[str, Result]:
         "table3": qa,
         "table4": "key_value" in tasks,
         **{f"table{k}": qa and n in numbers for k, n in ((5, 10), (6, 20), (7, 30))},
+        "accuracy": True,
     }
     return {name: TABLES[name] for name in TABLES if filled[name]}
 
 
 def figures(own: Mapping[str, Any]) -> dict[str, Result]:
     """The figures that a configuration of this benchmark fills."""
-    tasks, comparisons = own["tasks"], own["comparisons"]
-    qa = "multi_document_qa" in tasks
+    tasks, comparisons, languages = own["tasks"], own["comparisons"], own["languages"]
+    # The paper's figures are of English questions, and of UUIDs.
+    qa = "multi_document_qa" in tasks and _ENGLISH in languages
+    uuids = "key_value" in tasks and "uuid" in own["keys"]
     variants = _document_numbers(own)
     filled = {
         **dict.fromkeys(("figure1", "figure5", "figure6", "figure18"), qa),
-        "figure10": "key_value" in tasks,
+        "figure10": uuids,
         "figure11": qa and bool(comparisons["encoder_decoder"]),
         "figure12": (qa and "query-aware" in variants)
-        or ("key_value" in tasks and "query-aware" in _pair_numbers(own)),
+        or (uuids and "query-aware" in _pair_numbers(own)),
         "figure13": qa and bool(comparisons["instruction_tuning"]),
-        "figure14": "open_domain" in tasks,
+        "figure14": "open_domain" in tasks and _ENGLISH in languages,
         "figure15": qa and own["unambiguous"] is not None,
         "figure16": qa and "random-distractors" in variants,
         "figure17": qa and "random-order" in variants,
-        "languages": qa and len(own["languages"]) > 1,
+        "languages": "multi_document_qa" in tasks and set(languages) != {_ENGLISH},
         "key_value_words": "key_value" in tasks and "words" in own["keys"],
     }
     return {name: FIGURES[name] for name in FIGURES if filled[name]}
@@ -320,29 +328,37 @@ def result_settings(config: Mapping[str, Any]) -> dict[str, Any]:
         },
         "setup": {
             "corpus": own["needles"],
-            **{key: own[key] for key in ("source", "gold_without_answer")},
+            **{key: own[key] for key in ("source", "gold_without_answer", "max_new_tokens")},
         },
     }
 
 
 def check(config: Mapping[str, Any]) -> None:
-    """Raise UserError where the benchmark's configuration cannot be built."""
+    """Raise UserError where the benchmark's configuration cannot be built.
+
+    Nothing is said of keys that no task of the run reads.
+    """
     own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
     _check_corpora(own, where)
-    for key, numbers in (("n_documents", "gold_indices"), ("n_pairs", "indices")):
-        _check_places(own[key], f"{where}.{key}", numbers)
-    for key, known in (
-        ("query_aware", "n_documents"),
-        ("random_order", "n_documents"),
-        ("random_distractors", "n_documents"),
-        ("query_aware_pairs", "n_pairs"),
+    for task, known, numbers, ablations in (
+        (
+            "multi_document_qa",
+            "n_documents",
+            "gold_indices",
+            ("query_aware", "random_order", "random_distractors"),
+        ),
+        ("key_value", "n_pairs", "indices", ("query_aware_pairs",)),
     ):
-        for n in own[key]:
-            if n not in (entry["n"] for entry in own[known]):
-                raise UserError(
-                    f"{where}.{key} has {n}, which is not among the numbers of {where}.{known}: add it "
-                    "there, with the indices that it is to be asked at."
-                )
+        if task not in own["tasks"]:
+            continue
+        _check_places(own[known], f"{where}.{known}", numbers)
+        for key in ablations:
+            for n in own[key]:
+                if n not in (entry["n"] for entry in own[known]):
+                    raise UserError(
+                        f"{where}.{key} has {n}, which is not among the numbers of {where}.{known}: add "
+                        "it there, with the indices that it is to be asked at."
+                    )
     if own["unambiguous"] is not None:
         read_list(own["unambiguous"])
     comparisons = own["comparisons"]
@@ -358,13 +374,14 @@ def check(config: Mapping[str, Any]) -> None:
 
 def _check_corpora(own: Mapping[str, Any], where: str) -> None:
     """Raise UserError where languages, source and tasks do not fit the corpora."""
-    needles = own["needles"]
-    words = CORPUS_LANGUAGES.get(own["words"], ()) if "words" in own["keys"] else None
-    for key, known, corpus in (
-        ("languages", CORPUS_LANGUAGES[needles], needles),
-        ("key_languages", words, own["words"]),
+    needles, tasks, source = own["needles"], own["tasks"], own["source"]
+    qa, pairs = "multi_document_qa" in tasks, "key_value" in tasks
+    for key, corpus, read in (
+        ("languages", needles, set(tasks) != {"key_value"}),
+        ("key_languages", own["words"], pairs and "words" in own["keys"]),
     ):
-        for lang in own[key] if known is not None else ():
+        known = CORPUS_LANGUAGES[corpus]
+        for lang in own[key] if read else ():
             if lang not in known:
                 raise UserError(
                     f"{where}.{key} has the unknown language {lang!r}: the corpus {corpus} has "
@@ -372,18 +389,25 @@ def _check_corpora(own: Mapping[str, Any], where: str) -> None:
                 )
     if needles != NQ_OPEN:
         for key, value in (("source", "released"), ("random_from", "wikipedia")):
-            if own[key] == value and (key == "source" or own["random_distractors"]):
+            if qa and own[key] == value and (key == "source" or own["random_distractors"]):
                 other = {"source": "constructed", "random_from": "other_questions"}[key]
                 raise UserError(
                     f"{where}.{key} is {value!r}, which there is for `needles: {NQ_OPEN}` only: set "
                     f"`{key}: {other}`."
                 )
-        if "open_domain" in own["tasks"]:
+        if "open_domain" in tasks:
             raise UserError(
                 f"{where}.tasks has 'open_domain', which needs the released retrieval results: leave it "
                 f"out, or set `needles: {NQ_OPEN}`."
             )
-    if "key_value" in own["tasks"] and "uuid" in own["keys"] and own["source"] == "released":
+    if qa and source == "released":
+        for n in (entry["n"] for entry in own["n_documents"]):
+            if n > RELEASED_DOCUMENTS:
+                raise UserError(
+                    f"{where}.n_documents has {n}, but the released files have {RELEASED_DOCUMENTS} "
+                    "documents at most: choose a smaller number, or set `source: constructed`."
+                )
+    if pairs and "uuid" in own["keys"] and source == "released":
         for n in (entry["n"] for entry in own["n_pairs"]):
             if n not in RELEASED_PAIRS:
                 raise UserError(

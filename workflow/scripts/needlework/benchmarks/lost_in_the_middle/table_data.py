@@ -15,7 +15,11 @@ from needlework.benchmarks.lost_in_the_middle import factors
 from needlework.benchmarks.lost_in_the_middle.factors import (
     COMPARISON,
     ENGLISH,
+    PAIRS,
+    QA,
     QA_TABLES,
+    TASKS,
+    VARIANTS,
     Settings,
 )
 from needlework.cells import MEASURES
@@ -44,10 +48,57 @@ def by_index(
     n_documents: int, scores: pd.DataFrame, published: pd.DataFrame, settings: Settings
 ) -> pd.DataFrame:
     """Accuracy among so many documents by the gold document's index, by language and model."""
-    asked = factors.variant(scores, "multi_document_qa")
+    asked = factors.variant(scores, QA)
     asked = asked[asked["n_documents"] == n_documents]
     found = {str(int(index)): rows for index, rows in asked.groupby("gold_index")}
     return _accuracy(found, QA_TABLES[n_documents], scores, published, settings)
+
+
+def accuracy(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """Every cell that was asked, each answer in one of them, by everything that tells prompts apart.
+
+    `variant` is the ablation (appendices B and C, section 5.2), or "main"; `n_documents` the number of
+    documents, retrieved ones (section 6) or pairs; `position` 1 for the first. Both are missing where a
+    prompt has no place for the answer.
+    """
+    import pandas as pd
+
+    rows: list[dict[str, object]] = []
+    names = settings.get("published", {})
+    by = ["model", "task", "lang", "keys", "variant", "n_documents", "gold_index"]
+    asked = scores.assign(variant=factors.variants(scores))
+    for key, part in asked.groupby(by, sort=False, dropna=False):
+        model, task, lang, keys, variant, size, index = key
+        place = None if pd.isna(index) else int(index)
+        cell = cells.measure(part)
+        number, obstacle = None, None
+        if keys != "words":
+            number = factors.cell_number(
+                published, names.get(model, ""), task, variant, size, place
+            )
+            obstacle = (
+                factors.pairs_obstacle(settings, model)
+                if task == PAIRS
+                else factors.obstacle(settings, model, lang)
+            )
+        rows.append(
+            dict(zip(by, key, strict=True))
+            | {"source": "ours", "gold_index": place}
+            | {"position": None if place is None else place + 1}
+            | cell
+            | factors.compared(cell, number, obstacle)
+        )
+    labels = ["model", "source", *by[1:], "position"]
+    data = cells.frame(rows, [*labels, *MEASURES, *COMPARISON])
+    data = data.astype(dict.fromkeys(("n_documents", "gold_index", "position"), "Int64"))
+    order: dict[str, Sequence[str]] = {
+        "task": TASKS,
+        "lang": factors.languages(data["lang"]),
+        "keys": ("none", "uuid", "words"),
+        "variant": VARIANTS,
+    }
+    keys = ("task", "n_documents", "keys", "lang", "variant", "gold_index")
+    return cells.ordered(data, settings, *keys, order=order)
 
 
 def _accuracy(
@@ -90,14 +141,14 @@ def table2(instances: pd.DataFrame, published: pd.DataFrame, settings: Settings)
 
 def table3(instances: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Tokens of the prompts with documents, by their number; see `_tokens`."""
-    asked = factors.variant(instances, "multi_document_qa")
+    asked = factors.variant(instances, QA)
     found = {str(n): rows for n, rows in asked.groupby("n_documents")}
     return _tokens(found, "table3", published, settings)
 
 
 def table4(instances: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Tokens of the key-value prompts, by the number of pairs; see `_tokens`."""
-    asked = instances[(instances["task"] == "key_value") & ~instances["query_aware"].astype(bool)]
+    asked = instances[(instances["task"] == PAIRS) & ~instances["query_aware"].astype(bool)]
     found = {str(n): rows for n, rows in asked.groupby("n_documents")}
     return _tokens(found, "table4", published, settings)
 

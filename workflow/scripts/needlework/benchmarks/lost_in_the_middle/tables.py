@@ -12,13 +12,21 @@ from typing import TYPE_CHECKING
 
 from needlework import latex, tabular
 from needlework.benchmarks.lost_in_the_middle import table_data
-from needlework.benchmarks.lost_in_the_middle.factors import ENGLISH, QA_TABLES, languages
+from needlework.benchmarks.lost_in_the_middle.factors import (
+    ENGLISH,
+    PAIRS,
+    QA,
+    QA_TABLES,
+    languages,
+)
 from needlework.tabular import Body, Row, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 HEADS = {"closed_book": "Closed-Book", "oracle": "Oracle"}
+# What the other tasks put into a prompt.
+THINGS = {QA: "documents", PAIRS: "pairs", "open_domain": "retrieved documents"}
 # An inference: the closed-book prompts have 15.3 tokens without one (docs/fidelity.md).
 CHAT_FORMATS = (
     "The paper's counts of MPT-30B and LongChat-13B (16K) seem to include these models' chat formats: "
@@ -28,17 +36,61 @@ CHAT_FORMATS = (
 
 def accuracy(label: str, heading: str, table: pd.DataFrame, title: str) -> str:
     """Models down; settings, or indices of the gold document, across."""
+    several = table.loc[table["source"] == "ours", "lang"].nunique() > 1
+    blocks = []
+    for (lang, model, source), lines in table.groupby(["lang", "model", "source"], sort=False):
+        blocks.append((f"{model} ({lang})" if several and source == "ours" else str(model), lines))
+    return _percentages(label, heading, table, title, blocks)
+
+
+def every_cell(table: pd.DataFrame, title: str) -> str:
+    """A table a task and number of documents or pairs: models, languages and ablations down."""
+    made = []
+    size = table["n_documents"].astype("Int64").astype("string")
+    for task, one in THINGS.items():
+        mine = table[table["task"] == task]
+        placed = task in (QA, PAIRS)
+        for n, part in mine.groupby("n_documents" if placed else "task"):
+            column = part["gold_index"].astype("string") if placed else size[part.index]
+            what = f"{n} {one}" if placed else one
+            made.append(
+                _slice(part.assign(column=column), what, title, "Index" if placed else "k =")
+            )
+    levels = table[table["task"].isin(list(HEADS))]
+    if len(levels) or not made:
+        what = "without documents, and with the gold document alone"
+        made.insert(0, _slice(levels.assign(column=levels["task"]), what, title, ""))
+    return "\n".join(made)
+
+
+def _slice(table: pd.DataFrame, what: str, title: str, heading: str) -> str:
+    """One of the tables of `every_cell`."""
+    blocks = []
+    by = ["model", "lang", "keys", "variant"]
+    for (model, lang, keys, variant), lines in table.groupby(by, sort=False):
+        kind = {"none": lang, "uuid": "UUIDs", "words": f"words, {lang}"}[keys]
+        more = "" if variant == "main" else f", {variant.replace('_', ' ')}"
+        blocks.append((f"{model} ({kind}{more})", lines))
+    label = f"accuracy-{tabular.slug(what)}"
+    return _percentages(label, heading, table, f"{title}: {what}", blocks)
+
+
+def _percentages(
+    label: str,
+    heading: str,
+    table: pd.DataFrame,
+    title: str,
+    blocks: Iterable[tuple[str, pd.DataFrame]],
+) -> str:
+    """`blocks` down, each a name and rows of `table`; what stands in their column `column` across."""
     columns = [name for name in HEADS if name in set(table["column"])]
     columns += _numbers(name for name in table["column"] if name.isdigit())
     shown = dict.fromkeys(columns, tabular.percentage)
-    several = table.loc[table["source"] == "ours", "lang"].nunique() > 1
     body: Body = []
-    for (lang, model, source), lines in table.groupby(["lang", "model", "source"], sort=False):
-        name = latex.escape(str(model))
-        if several and source == "ours":
-            name += f" ({latex.escape(str(lang))})"
+    for name, lines in blocks:
+        source = lines["source"].iloc[0]
         row = {str(line["column"]): line for line in tabular.records(lines)}
-        block = tabular.lines(name, row, columns, shown, digits=1, scale=100)
+        block = tabular.lines(latex.escape(name), row, columns, shown, digits=1, scale=100)
         if source == "ours" and lines[["n_skipped", "n_error"]].to_numpy().any():
             block[-1:] = [[r"\quad skipped, failed", *(_lost(row.get(c)) for c in columns)], None]
         body += block
@@ -175,4 +227,5 @@ TABLES: dict[str, Table] = {
         )
         for n, name in QA_TABLES.items()
     },
+    "accuracy": Table("Accuracy of every cell", table_data.accuracy, every_cell),
 }

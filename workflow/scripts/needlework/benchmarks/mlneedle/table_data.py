@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from needlework import cells, stats
 from needlework import published as publications
 from needlework.benchmarks.mlneedle import factors
 from needlework.benchmarks.mlneedle.factors import POSITIONS, Settings
-from needlework.cells import COMPARISON, MEASURES
+from needlework.cells import COMPARISON, MCNEMAR, MEASURES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -235,7 +234,7 @@ def _pairs(
         for variant in factors.variants(exact):
             here = factors.select(exact, variant)
             one, two = here[here["model"] == first], here[here["model"] == second]
-            both = _paired(one, two)
+            both = cells.paired(one, two, PAIR_KEY)
             for role, model, part in (
                 ("first", first, one),
                 ("second", second, two),
@@ -250,7 +249,7 @@ def _pairs(
                     if among.empty:
                         continue
                     if role == "delta":
-                        cell = _delta(among, _at(one, length), _at(two, length))
+                        cell = cells.difference(_at(one, length), _at(two, length), among, "length")
                         # Both models' settings must be the paper's.
                         among = pd.concat([among, _at(two, length)])
                     else:
@@ -270,40 +269,11 @@ def _pairs(
                         | cells.compared(cell, number, obstacle or reason)
                     )
     rows += _printed_pair(published, table, lines)
-    extra = ["n_first_only", "n_second_only", "p_mcnemar"]
-    return _frame(rows, ["pair", "role", "model", "source", "column"], extra)
+    return _frame(rows, ["pair", "role", "model", "source", "column"], MCNEMAR)
 
 
 def _at(scores: pd.DataFrame, length: int | None) -> pd.DataFrame:
     return scores if length is None else scores[scores["length"] == length]
-
-
-def _paired(one: pd.DataFrame, two: pd.DataFrame) -> pd.DataFrame:
-    """The prompts that both models answered, with `value_first` and `value_second`."""
-    return one[cells.judged(one)].merge(
-        two.loc[cells.judged(two), [*PAIR_KEY, "value"]],
-        on=list(PAIR_KEY),
-        suffixes=("_first", "_second"),
-        validate="one_to_one",
-    )
-
-
-def _delta(paired: pd.DataFrame, one: pd.DataFrame, two: pd.DataFrame) -> dict[str, float | int]:
-    """MEASURES of the difference between `one` and `two`; the counts of lost answers are of both."""
-    import pandas as pd
-
-    first, second = paired["value_first"].to_numpy(), paired["value_second"].to_numpy()
-    difference = stats.paired_difference(
-        first, second, paired["example_id"].to_numpy(), paired["length"].to_numpy()
-    )
-    test = stats.mcnemar(first, second)
-    return {
-        **asdict(difference),
-        **cells.lost(pd.concat([one, two])),
-        "n_first_only": test.first_only,
-        "n_second_only": test.second_only,
-        "p_mcnemar": test.p if test.n else math.nan,
-    }
 
 
 def _models(
