@@ -231,7 +231,9 @@ class Vllm(Backend):
             cut_at=limit if cut else None,
         )
         if reasoning := self.config["reasoning"]:
-            return without_thoughts(self._tokenizer, list(completion.token_ids), answer, reasoning)
+            # The token that ends an answer is none of its text.
+            tokens = list(completion.token_ids)[: -1 if ended == "stop" else None]
+            return without_thoughts(self._tokenizer, tokens, answer, reasoning)
         return answer
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
