@@ -39,7 +39,7 @@ SETTINGS = {
     "reasoning": ["o3"],
     "equal_text": [["qwen7b", "qwen7b-equal"]],
     "metric": "strict",
-    "setup": {"data": "oneruler", "multiquery_needles": 2},
+    "setup": {"data": "oneruler", "multiquery_needles": 2, "cwe_frequencies": "released"},
 }
 EXHAUSTED = ("ko", "zh", "st", "sw")
 

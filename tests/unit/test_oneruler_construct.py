@@ -240,11 +240,17 @@ def test_several_books_follow_each_other() -> None:
 
 
 @pytest.mark.parametrize("task", ["cwe_easy", "cwe_hard"])
-@pytest.mark.parametrize(("length", "scaled"), [(8000, True), (8001, False)])
-def test_words_stand_as_often_as_the_task_says(make, task: str, length: int, scaled: bool) -> None:
-    made = make("fr-fr", [length], tasks=[task], examples=2)
+@pytest.mark.parametrize(
+    ("length", "frequencies"), [(8000, "paper"), (8000, "released"), (8001, "released")]
+)
+def test_words_stand_as_often_as_the_task_says(
+    make, task: str, length: int, frequencies: str
+) -> None:
+    """Paper, section 2.2; the released code has lower frequencies up to 8,000 tokens."""
+    own = {"tasks": [task], "cwe_frequencies": frequencies}
+    made = make("fr-fr", [length], examples=2, **own)
     common, other = {"cwe_easy": (30, 3), "cwe_hard": (20, 10)}[task]
-    if scaled:
+    if length == 8000 and frequencies == "released":
         common, other = {"cwe_easy": (10, 1), "cwe_hard": (10, 5)}[task]
     for row in made.rows:
         listed = span_text(next(s for s in row["prompt"] if s["source"]), made.documents)
@@ -258,9 +264,22 @@ def test_words_stand_as_often_as_the_task_says(make, task: str, length: int, sca
         assert row["metric"] == "words" and not row["none_option"] and row["n_needles"] == 0
 
 
+@pytest.mark.parametrize("lang", ["ta", "hi", "vi", "zh", "st"])
+def test_the_papers_frequencies_fit_into_8k(make, cl100k: Tokenizer, lang: str) -> None:
+    """Of the words with most tokens, of the list that stands twice, of the smallest vocabularies."""
+    made = make(f"{lang}-{lang}", [8000], cl100k, examples=1, tasks=["cwe_easy", "cwe_hard"])
+    for row in made.rows:
+        listed = span_text(next(s for s in row["prompt"] if s["source"]), made.documents)
+        counts = Counter(re.findall(r"\d+\. (.+?)(?= \d+\. |$)", listed))
+        assert len(counts) > 11 and not row["exhausted"]
+        assert set(counts.values()) == set(plan.FREQUENCIES[row["task"]])
+        assert 0.98 * 8000 < row["n_tokens"] + row["max_new_tokens"] <= 8000
+
+
 def test_as_many_words_as_fit(make, cl100k: Tokenizer) -> None:
     """The naive way finds the same number of words: add one after the other, count the whole list."""
-    made = make("sv-sv", [1800], cl100k, tasks=["cwe_hard"], examples=2)
+    own = {"tasks": ["cwe_hard"]}
+    made = make("sv-sv", [1800], cl100k, examples=2, **own)
     words = vocabulary(made.read["words"]["sv"]["word"].to_pylist())
     for index, row in enumerate(made.rows):
         drawn = rng("oneruler", 0, "cwe_hard", "sv", index, "words").permutation(len(words))
@@ -359,7 +378,7 @@ def test_every_prompt_fills_its_length(make, cl100k: Tokenizer, name: str, pair:
         assert row["n_tokens"] == tokenizer.count(text) <= budget
         spans = [span for span in row["prompt"] if span["source"]]
         if row["task"].startswith("cwe"):
-            n = plan.frequencies(row["task"], 6000).other
+            n = plan.frequencies(made.chosen, row["task"], 6000).other
             more = tokenizer.count(f"1. a {' '.join([f'9999. {costliest}'] * n)}")
             assert row["n_tokens"] + more > budget or row["exhausted"]
             continue
@@ -384,7 +403,8 @@ def test_each_finished_prompt_is_tokenized_once(
         whole.extend([tokens] if tokens > 0.8 * length else [])
         return tokens
 
-    made = make(pair, [length], Tokenizer("counting", count), examples=2)
+    own = {"examples": 2}
+    made = make(pair, [length], Tokenizer("counting", count), **own)
     assert sorted(whole) == sorted(row["n_tokens"] for row in made.rows)
 
 
@@ -555,7 +575,8 @@ def test_a_further_language_is_data_alone(make) -> None:
         },
         "prompts": {"el": read["prompts"]["sr"]},
     }
-    made = make("el-el", [400], read=greek, examples=2, full_stops={"el": "·"})
+    own = {"examples": 2, "full_stops": {"el": "·"}}
+    made = make("el-el", [400], read=greek, **own)
     assert len(made.rows) == 14 and made.rows[-1]["exhausted"] is False
     assert all(
         text.endswith("·")

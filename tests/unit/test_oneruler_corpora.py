@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from needlework import sentences
+from needlework.benchmarks.oneruler import niah
 from needlework.config import validated
 from needlework.corpora import oneruler
 from needlework.corpora.languages import CORPUS_LANGUAGES, folder_languages
@@ -25,6 +26,7 @@ from needlework.registry import Source, load_registry
 LANGUAGES = CORPUS_LANGUAGES["oneruler_books"]
 SAMPLE = CORPUS_LANGUAGES["sample_books"]
 PARTS = ("books", "nouns", "words", "prompts")
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -273,12 +275,48 @@ def test_an_empty_row_of_a_single_column_keeps_its_number(own):
     assert nouns == [(0, "A"), (2, "B"), (3, "C"), (6, "D"), (7, "E")]
 
 
-def test_the_log_names_the_file_and_the_nouns_that_two_rows_have(own, caplog):
+REPEATED = "eo\npomo\nkato\n\nsuno\nPomo\nmano\ndomo\npomo\n"
+
+
+def test_the_log_names_the_nouns_that_two_rows_of_the_released_list_have(tmp_path, caplog):
     caplog.set_level("INFO")
-    written_nouns(own, "eo\npomo\nkato\n\nsuno\nPomo\nmano\ndomo\npomo\n")
-    said = f"{own}/nouns.tsv, eo: 5 different nouns of 7"
+    file = tmp_path / "100_noun_list_translated.tsv"
+    file.write_text(REPEATED, encoding="utf-8")
+    assert len(oneruler.table("oneruler_nouns", "eo", [str(file)], {})) == 7
+    said = f"{file}, eo: 5 different nouns of 7"
     again = " (again: 'Pomo' in lines 2 and 6, 'pomo' in lines 2 and 9)"
-    assert caplog.messages == [f"reading {own}/nouns.tsv", said + again]
+    assert caplog.messages == [f"reading {file}", said + again]
+
+
+def test_the_released_list_has_nouns_that_two_rows_and_two_columns_share(mirror):
+    path = mirror / "oneruler/OneRuler/data/vocab/100_noun_list_translated.tsv"
+    tables = {lang: oneruler.nouns(lang, [path]) for lang in ("en", "fr")}
+    assert niah.nouns(tables, "fr", "fr").left_out == ["row 79 'fête'"]
+    left_out = niah.nouns(tables, "en", "fr").left_out
+    assert len(left_out) == len(niah.AMBIGUOUS_NOUNS) + 2
+    assert "row 40 'fête' (en 'holiday')" in left_out and "row 79 'fête' (en 'party')" in left_out
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "other"),
+    [
+        (REPEATED, 2, "line 6 of the column 'eo'"),
+        # Another language of the folder, whose row means something else.
+        ("eo\thyw\na\tv\nb\tw\nc\tx\nd\ty\ne\tA\n", 2, "line 6 of the column 'hyw'"),
+    ],
+)
+def test_an_ambiguous_noun_of_a_user_s_list(own, text, line, other):
+    (own / "hyw").mkdir()
+    (own / "nouns.tsv").write_text(text)
+    refused(own, "nouns", rf"nouns\.tsv: the noun '\w+' of the column 'eo' stands in line {line}, "
+            rf"and in {other}: .* two answers")  # fmt: skip
+
+
+def test_a_noun_that_means_the_same_in_two_columns_is_none_such(own):
+    """And a column whose language is not read from this list may have what it will."""
+    (own / "hyw").mkdir()
+    nouns = "eo\thyw\tfr\na\tA\tx\nb\tw\ta\nc\tx\tb\nd\ty\tz\ne\tz\tz\n"
+    assert len(written_nouns(own, nouns)) == 5
 
 
 def test_the_configuration_that_the_page_shows(root, own, monkeypatch):
@@ -348,16 +386,34 @@ def test_not_utf_8(own, part):
 @pytest.mark.parametrize(
     ("part", "file", "what"),
     [
-        ("books", "eo/book.txt", r"no book for the language 'eo': the file book\.txt"),
-        ("nouns", "nouns.tsv", r"no list of nouns for the language 'eo': the file nouns\.tsv"),
-        ("words", "eo/words.csv", r"no dictionary for the language 'eo': the file words\.csv"),
-        ("prompts", "eo/niah.json", r"no prompts .* for the language 'eo': the file niah\.json"),
-        ("prompts", "eo/cwe.txt", r"no prompt of .* for the language 'eo': the file cwe\.txt"),
+        ("books", "eo/book.txt", "no book for the language 'eo'"),
+        ("nouns", "nouns.tsv", "no list of nouns for the language 'eo'"),
+        ("words", "eo/words.csv", "no dictionary for the language 'eo'"),
+        ("prompts", "eo/niah.json", "no prompts .* for the language 'eo'"),
+        ("prompts", "eo/cwe.txt", "no prompt of .* for the language 'eo'"),
     ],
 )
-def test_a_missing_file(own, part, file, what):
+def test_a_missing_file(own, part, file, what, caplog):
+    """Planning names the folder; so does the reader, where another file of the part is there."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    config["run"]["benchmarks"] = ["oneruler"]
+    config["sources"] = {"oneruler": {"folder": str(own)}}
+    config["benchmarks"]["oneruler"] |= {
+        **{"data": "oneruler", "languages": ["eo"], "cross_lingual": []},
+        "none_words": {"eo": ["neniu"]},
+    }
+    validated(config)
     (own / file).unlink()
-    refused(own, part, what)
+    with pytest.raises(UserError, match=rf"sources\.oneruler\.folder: {own}/{file} is missing"):
+        validated(config)
+    folder = own if part == "prompts" else r"the folder of sources\.oneruler\.folder"
+    caplog.set_level("INFO")
+    refused(own, part, rf"{what}: {file} is missing in {folder}")
+    assert all(message.removeprefix("reading ") for message in caplog.messages)
+    if part in ("words", "books"):
+        task = "niah_single" if part == "words" else "cwe_easy"
+        config["benchmarks"]["oneruler"]["tasks"] = [task]
+        validated(config)
 
 
 @pytest.mark.parametrize("key", oneruler.NIAH_KEYS)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import pytest
 
+import oneruler_data
 from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, NONE_WORDS, check
 from needlework.errors import UserError
 from needlework.metrics import oneruler_strict as strict
@@ -228,10 +230,34 @@ def test_a_word_with_spaces_stands_for_itself_alone():
         ("人民30次，进行30次，说30次，是30次等", "correct"),
         ("人民、进行、小说、是", "partial:3/4"),
         ("老人民、进行、说、是", "partial:3/4"),
+        ("最常见的词包括人民、进行、说和是。", "correct"),
+        ("最常见的词有：人民、进行，以及说与是", "correct"),
+        ("出现最多的词语有人民和进行、说、是", "correct"),
+        ("人民和平、进行、说、是", "partial:3/4"),
+        ("说和人民和平、进行、是", "partial:2/4"),
     ],
 )
 def test_words_of_a_script_without_spaces(text, verdict):
     assert strict.score_words(text, ["人民", "进行", "说", "是"])[1] == verdict
+
+
+@pytest.mark.parametrize("lang", ["zh", "ja"])
+def test_what_joins_words_breaks_no_word(mirror, lang):
+    """No word is found in another one that holds a joint or a copula, and each is found by itself."""
+    table = oneruler_data.tables(mirror, {"words": [("oneruler_words", lang)]})["words"][lang]
+    words = table["word"].to_pylist()
+    known, joints = set(words), "以及|[和与與及と]|[是为為は]|包括|包含|有"
+    holding = [word for word in words if re.search(joints, word)]
+    assert len(holding) > 20
+    for word in holding:
+        assert strict.score_words(word, [word]) == (1.0, "correct")
+        parts = [
+            part
+            for found in re.finditer(joints, word)
+            for part in (word[: found.start()], word[found.end() :])
+            if part in known
+        ]
+        assert all(strict.score_words(word, [part])[0] == 0 for part in parts), (word, parts)
 
 
 def test_japanese_words():
@@ -240,6 +266,8 @@ def test_japanese_words():
         strict.score_words("単語は足、アイデア、いい; よい、Ｔシャツです。", words)[1] == "correct"
     )
     assert strict.score_words("足元、アイデア、いい、Tシャツ", words)[1] == "partial:2/4"
+    joined = strict.score_words("アイデアと足、いい; よい、Ｔシャツ", words)
+    assert joined == (1.0, "correct")
 
 
 def test_other_scripts_marks_belong_to_their_words():

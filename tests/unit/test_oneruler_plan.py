@@ -6,11 +6,14 @@ import copy
 from pathlib import Path
 from typing import Any
 
+import oneruler_scores
 import pytest
 import yaml
 from snakemake.utils import update_config
 
+from needlework import published
 from needlework.benchmarks.oneruler import factors, plan
+from needlework.benchmarks.oneruler.figures import FIGURES
 from needlework.config import validated
 from needlework.errors import UserError
 from needlework.layout import Layout
@@ -84,6 +87,27 @@ def test_the_preset_s_models_are_compared_as_the_paper_ran_them(preset) -> None:
     assert settings["encodings"][settings["text_tokenizer"]] == factors.PAPER_TEXT[0]
     assert factors.PAPER_TEXT[1] in preset["benchmarks"]["oneruler"]["lengths"]
     assert Layout(preset).text_tokenizer == settings["text_tokenizer"]
+
+
+def test_the_preset_s_numbers_are_compared_with_the_paper_s(preset) -> None:
+    """Of single models all; of the means over all models none, as one of them is no longer served."""
+    settings = plan.result_settings(preset)
+    assert settings["metric"] == "strict" and settings["setup"]["cwe_frequencies"] == "released"
+    ours = {name: model for model, name in settings["published"].items()}
+    papers = oneruler_scores.SETTINGS["published"]
+    scores = oneruler_scores.make(
+        tuple(model for model in oneruler_scores.MODELS if papers[model] in ours), examples=1
+    )
+    scores = scores.assign(model=scores["model"].map(lambda model: ours[papers[model]]))
+    numbers = published.load(ROOT / "resources/published/oneruler.csv")
+    for name in ("figure1b", "figure3", "figure22"):
+        data = FIGURES[name].data(scores, numbers, settings)
+        beside = data[(data["metric"] == "released") & data["published"].notna()]
+        assert len(beside) and set(beside["comparison"]) <= {"covers", "below", "above"}, name
+    for name in ("figure1a", "figure4b", "figure5", "figure6a"):
+        data = FIGURES[name].data(scores, numbers, settings)
+        beside = data[(data["metric"] == "released") & data["published"].notna()]
+        assert set(beside["comparison"]) == {"cannot tell: other models"}, name
 
 
 def test_pairs_of_languages_are_slices_of_their_own() -> None:
@@ -192,8 +216,22 @@ def test_needles_and_frequencies() -> None:
         (4, 1, 1, False),
     ]
     assert shape("niah_multiquery", multiquery_needles=4) == (4, 1, 2, True)
-    assert [plan.frequencies("cwe_easy", n) for n in (8000, 8001)] == [(10, 1), (30, 3)]
-    assert [plan.frequencies("cwe_hard", n) for n in (8000, 8001)] == [(10, 5), (20, 10)]
+
+
+def test_frequencies_of_the_paper_and_of_the_released_code() -> None:
+    def counts(task: str, **own: Any) -> list[tuple[int, int]]:
+        chosen = plan.settings(block(**own), "en-en", [7999, 8000, 8001])
+        return [tuple(plan.frequencies(chosen, task, n)) for n in chosen["lengths"]]
+
+    assert counts("cwe_easy") == [(10, 1), (30, 3), (30, 3)]
+    assert counts("cwe_hard") == [(10, 5), (20, 10), (20, 10)]
+    released = {"cwe_frequencies": "released"}
+    assert counts("cwe_easy", **released) == [(10, 1), (10, 1), (30, 3)]
+    assert counts("cwe_hard", **released) == [(10, 5), (10, 5), (20, 10)]
+    # A slice without lists does not depend on it.
+    mine, theirs = (block(tasks=["niah_single"], **own) for own in ({}, released))
+    assert plan.settings(mine, "hi-hi", [8]) == plan.settings(theirs, "hi-hi", [8])
+    assert plan.settings(block(), "hi-hi", [8]) != plan.settings(block(**released), "hi-hi", [8])
 
 
 def test_full_stops() -> None:
@@ -254,7 +292,11 @@ def test_what_results_are_told() -> None:
     assert settings["equal_text"] == pairs and settings["reasoning"] == []
     assert settings["backends"] == {"own": "oracle", "common": "oracle"}
     assert settings["metric"] == "strict" and settings["wikipedia_articles"] == {}
-    assert settings["setup"] == {"data": "oneruler", "multiquery_needles": 2}
+    assert settings["setup"] == {
+        "data": "oneruler",
+        "multiquery_needles": 2,
+        "cwe_frequencies": "paper",
+    }
     # The first model's tokenizer measures the texts of Figure 24, where no other is named.
     assert settings["text_tokenizer"] == "words"
     assert settings["encodings"] == {"cl100k": "cl100k_base"}

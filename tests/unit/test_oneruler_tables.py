@@ -176,6 +176,8 @@ def test_tau_of_hand_made_ranks():
 def test_tau_is_of_each_length_and_of_all_together(made):
     table = made["lengths_tau"]
     assert list(dict.fromkeys(table["length"])) == ["all", "8000", "64000", "128000"]
+    assert list(dict.fromkeys(table["metric"])) == ["strict", "released"]
+    table = of(table, metric="strict")
     whole = of(table, model="all", length="all")
     assert whole["n"].item() == 3 * len(LANGS)
     assert whole["published"].item() == 0.82
@@ -205,6 +207,15 @@ def whole_tau(scores, settings):
 def test_tau_is_compared_over_the_papers_models_lengths_and_languages():
     scores, own = equal_texts(oneruler_scores.MODELS)
     assert whole_tau(scores, own)["comparison"] in ("covers", "below", "above")
+    assert whole_tau(scores, own)["published_p"] == 0.001
+    assert whole_tau(scores, own)["comparison_p"] == "below"
+    # All answers right but those of one language: few ranks, and p above the bound.
+    flat = scores.assign(value=1.0).sort_values("context_lang")
+    flat.loc[(flat["context_lang"] == "st") & (flat["length"] == 8000), "value"] = 0.0
+    lone = flat[flat["context_lang"].isin(["st", "sw", "zh"]) & (flat["length"] == 8000)]
+    lone = lone[lone["model"].isin(["o3", "o3-same"])]
+    assert whole_tau(lone, own)["comparison_p"].startswith("cannot tell: other")
+    assert whole_tau(lone, own)["p"] > 0.001
     short = scores[scores["length"] != 128000]
     assert whole_tau(short, own)["comparison"] == "cannot tell: other lengths"
     one = scores[(scores["model"] != "o3-same") | (scores["context_lang"] != "st")]
@@ -222,7 +233,9 @@ def test_tau_of_other_models_stands_alone(made):
     scores, own = equal_texts(["qwen7b"], ("en", "ko", "hi"))
     assert whole_tau(scores, own)["published"] == 0.82
     assert whole_tau(scores, {**own, "published": {}})["published"] is None
-    reasons = of(made["lengths_tau"], model="all", length="all")["comparison"].item()
+    reasons = of(made["lengths_tau"], model="all", length="all", metric="released")["comparison"]
+    reasons = reasons.item()
+    assert "metric" not in reasons
     for reason in ("other lengths", "other languages", "other models"):
         assert reason in reasons
 

@@ -57,5 +57,7 @@ def test_a_token_in_a_file_an_offline_run_and_a_local_folder_will_do(
 
 @pytest.mark.parametrize("changes", [{"gated": True}, {"reasoning": {"max_tokens": 10}}])
 def test_neither_a_licence_nor_thoughts_are_an_endpoint_s(changes: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match=f"{next(iter(changes))} says nothing to the backend openai"):
+    with pytest.raises(
+        UserError, match=f"{next(iter(changes))} says nothing to the backend openai"
+    ):
         run(backend="openai", key_env=None, **changes)

@@ -15,7 +15,7 @@ INTERNATIONAL = "dr mr mrs ms mme mlle messrs prof st jr sr vs cf ph.d"
 INSIDE: dict[str, str] = {
     "cs": """
         p pí sl ing mgr bc mudr judr rndr phdr mvdr doc gen plk kpt sv např tzn tzv tj resp popř zejm
-        s str č čís čl odst obr ul nám tel př.n.l cca pozn ed
+        s str č čís čl odst obr ul nám tel př.n.l cca pozn ed npor nadp por mjr pplk rtm
         """,
     "da": """
         hr fr frk ing kapt løjtn sct skt f.eks fx bl.a d.v.s dvs ca kl nr s jf jfr vedr inkl ekskl evt
@@ -50,7 +50,7 @@ INSIDE: dict[str, str] = {
         márc ápr jún júl aug szept okt nov dec u krt pu vmint
         """,
     "it": """
-        sig sigg sig.ra sig.na sigra avv ing arch geom rag dott dott.ssa prof.ssa On cav comm ill.mo ss
+        sig sigg sig.ra sig.na sigra avv ing arch geom rag dott dott.ssa prof.ssa on cav comm ill.mo ss
         s.m v.e p.es cfr pag pagg p pp artt n nn voll figg tel a.c d.c v.le p.za p.zza
         """,
     "nl": """
@@ -63,8 +63,8 @@ INSIDE: dict[str, str] = {
         f.kr e.kr kap
         """,
     "pl": """
-        p pp ks hab mgr inż doc red płk ppłk mjr kpt ppor sierż św bł bp abp kard dyr np tzn tzw tj m.in
-        ob zob wg ws przyp s str ust rozdz tab nr nry godz dn ul al pl os woj pow tel śp n.e p.n.e
+        p pp ks hab mgr inż doc red gen hr płk ppłk mjr kpt ppor sierż św bł bp abp kard dyr np tzn tzw tj
+        m.in ob zob wg ws przyp s str ust rozdz tab nr nry godz dn ul al pl os woj pow tel śp n.e p.n.e
         """,
     "pt": """
         sra srs sras srta dra drs d dª exmo exma ex.mo ex.ma ilmo v.exa v.ex.ª eng arq profa pe cel alm
@@ -72,7 +72,8 @@ INSIDE: dict[str, str] = {
         """,
     "ru": """
         г-н г-жа гг гр тов т.е т.н т.к т.наз т.о т.ч и.о напр акад проф доц инж ген кап св преп изд сост
-        ред ср см стр с гл ст п пп рис табл разд т тт вып ул пл просп пер д корп обл р-н пос прибл
+        адм лейт кн о ред ср см стр с гл ст п пп рис табл разд т тт вып ул пл просп пер д корп обл р-н пос
+        прибл
         """,
     "sr": """
         g gđa gđica doc ing inž mag akad sv npr tzv tj tzn odn str s br čl st gl t knj izd ul bul cca v
@@ -86,11 +87,11 @@ INSIDE: dict[str, str] = {
         """,
     "sw": "bw bi bib dk dkt mhe mh ndg k.m k.v mf taz mwl kapt jen",
     "ta": """
-        திரு திருமதி பேரா முனை கி.பி கி.மு எ.கா எஃப் எச் கே எல் எம் என் கியூ ஆர் எஸ் டபிள்யூ எக்ஸ் ஒய்
+        திரு திருமதி செல்வி டாக்டர் பேரா முனை கி.பி கி.மு எ.கா எஃப் எச் கே எல் எம் என் கியூ ஆர் எஸ் டபிள்யூ எக்ஸ் ஒய்
         பக் ஜே
         """,
     "uk": """
-        п пп гр т.зв т.є т.ч напр акад проф доц інж ген кап св ред упоряд див ст стор с гл розд табл т
+        п пп гр т.зв т.є т.ч напр акад проф доц інж ген кап кн о св ім ред упоряд див ст стор с гл розд табл т
         тт вип вул просп буд обл смт
         """,
     "vi": "TS ThS PGS GS BS KS LS TP TX TT NXB ĐT Mr tr",
@@ -117,7 +118,7 @@ ENDING: dict[str, str] = {
     "st": "jj jwj",
     "sv": "osv etc m.m m.fl o.s.v o.d milj kr",
     "sw": "n.k k.w.k nk a.m p.m",
-    "uk": "т.д т.п ін р рр в грн коп тис млн млрд",
+    "uk": "т.д т.п ін м р рр в грн коп тис млн млрд",
     "vi": "v.v vv",
 }
 

@@ -60,9 +60,11 @@ _GOES_ON = {
     "en": r"(?<=[!?][”\"’]) (?:[A-Z][\w.’-]* ){1,3}?(?:said|asked|cried|answered|replied|exclaimed"
     r"|whispered|shouted|called|murmured|added|began|continued|repeated|returned|thought)\b",
     "fa": r" (?:\w+ ){0,2}?(?:می‌)?(?:گفت|پرسید|فریاد)(?!\s*[:،])",
-    "hi": r" (?:[^\s।,]+ ){0,3}?(?:कहा|पूछा|बोला|बोली|बोले|कहकर|चिल्लाया|चिल्लाई)(?!\s*[,:–-])",
+    "hi": r"(?<=[\"”’]) (?:और|(?:[^\s।,]+ ){0,2}?(?:कह|कहते)) "
+    r"| (?:[^\s।,]+ ){0,3}?(?:कहा|पूछा|बोला|बोली|बोले|कहकर|चिल्लाया|चिल्लाई)(?![\w\u0900-\u0963]|\s*[,:–-])",
     "ja": r"[とっなのをにはがもでや、]",
-    "ko": r" ?(?:하[고며는였여니던면]|한다|했|이?라[고며는]|고 )",
+    "ko": r" ?(?:하[고며는였여니던면]|한다|했|이?라[고며는]|고 )|(?<=[\"”’]) (?:[^\s.,]+ ){0,3}?"
+    r"(?:되?물었|말했|말하였|대답했|대답하였|외쳤|소리쳤|속삭였|중얼거렸|덧붙였)다",
     "ta": r" ?(?:என[்\s,]|என்|கேட்ட)",
     "zh": r"[\u4e00-\u9fff]{0,6}?[说道问答喊叫嚷骂叹想][道着]?[，。]",
 }
@@ -234,7 +236,10 @@ def _full_stop_ends(
     while len(before) >= 3 and before.endswith(". ") and (previous := _last_letter(before)):
         row = f"{previous}.{row}"
         before = before[: -len(previous) - 2]
-    names = {name for known in (token, whole, row) for name in (known, known.lower())}
+    # "bl. a.": the first part may be longer.
+    first_part = before[:-2].rpartition(" ")[2] if before.endswith(". ") else ""
+    known_as = (token, whole, row, f"{first_part}.{row}")
+    names = {name for known in known_as for name in (known, known.lower())}
     if names & rules.ending:
         # "14 h.", "1921 г.", but "г. Минск": a unit counts something.
         return capital and (len(row) > 1 or bool(_COUNT.search(before)))

@@ -76,6 +76,9 @@ _MISSING = frozenset(
     ]
 )
 
+# The list of nouns in a user's folder; the released one has another name.
+OWN_NOUNS = "nouns.tsv"
+
 # The tasks hide four nouns at the most, and one asks for a fifth; ten words are asked for.
 LEAST_NOUNS = 5
 LEAST_WORDS = 11
@@ -92,7 +95,8 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, A
     if part == "words" and lang == "en" and not files:
         return english_words()
     paths = [Path(file) for file in files]
-    logger.info("reading %s", ", ".join(files))
+    if files:
+        logger.info("reading %s", ", ".join(files))
     return {"books": books, "nouns": nouns, "words": words, "prompts": prompts}[part](lang, paths)
 
 
@@ -107,7 +111,7 @@ def books(lang: str, paths: Sequence[Path]) -> pa.Table:
     """
     texts = [path for path in paths if path.suffix == ".txt"]
     if not texts:
-        raise _lacks(lang, "book", "book.txt")
+        raise _lacks(lang, "book", "{lang}/book.txt", paths)
     own = [path for path in paths if path.name == "sentences.json"]
     rules = _rules(lang, own[0]) if own else sentences.rules(lang)
     found = sentences.split("\n".join(map(_read, texts)), rules)
@@ -143,14 +147,16 @@ def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
 
     Rows, from 0, mean the same in every language; one whose cell is empty is left out, but counted, an
     empty line too. Nouns are stripped of the white space that the released cells have around them (as
-    the released code does). Equal nouns stay: which of them may be drawn is decided where prompts are
-    built, since it depends on both languages of a pair. The log names them: in the released file up to
-    four of 100.
+    the released code does). Equal nouns of the released list stay: which of them may be drawn is decided
+    where prompts are built, since it depends on both languages of a pair. The log names them: up to four
+    of 100.
 
-    UserError where the column is missing, or has fewer than LEAST_NOUNS different nouns.
+    UserError where the column is missing, or has fewer than LEAST_NOUNS different nouns; in a user's own
+    list also where a noun stands in two rows, of this column or of another that is read from it: a
+    question for it would have two answers.
     """
     if not paths:
-        raise _lacks(lang, "list of nouns", "nouns.tsv")
+        raise _lacks(lang, "list of nouns", OWN_NOUNS, paths)
     path = paths[0]
     lines = [line.split("\t") for line in _read(path).replace("\r\n", "\n").split("\n")]
     header = [name.strip() for name in lines[0]]
@@ -169,9 +175,38 @@ def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
             f"{path}: the column {lang!r} has {different} different nouns, but the tasks need "
             f"{LEAST_NOUNS}{again}: add some."
         )
+    if path.name == OWN_NOUNS:
+        _check_ambiguous(path, header, lines, lang)
     if repeated:
         logger.info("%s, %s: %d different nouns of %d%s", path, lang, different, len(rows), again)
     return pa.table(list(map(list, zip(*rows, strict=True))), schema=NOUNS)
+
+
+def _check_ambiguous(
+    path: Path, header: Sequence[str], lines: Sequence[Sequence[str]], lang: str
+) -> None:
+    """Raise UserError where a noun of the column `lang` stands in another row too.
+
+    Other columns count where their languages have a folder beside the list: the rest is not read.
+    """
+    read = [lang, *(n for n in header if n != lang and n and (path.parent / n).is_dir())]
+    first: dict[str, int] = {}
+    for name in read:
+        column = header.index(name)
+        for number, line in enumerate(lines[1:], start=2):
+            noun = line[column].strip() if column < len(line) else ""
+            if not noun:
+                continue
+            if name == lang:
+                other = first.setdefault(noun.casefold(), number)
+            else:
+                other = first.get(noun.casefold(), number)
+            if other != number:
+                raise UserError(
+                    f"{path}: the noun {noun!r} of the column {lang!r} stands in line {other}, and in line "
+                    f"{number} of the column {name!r}: a question for it would have two answers. Take "
+                    "another word, or leave one of the two cells empty."
+                )
 
 
 def _repeated(rows: Iterable[tuple[int, str]]) -> list[str]:
@@ -195,7 +230,7 @@ def words(lang: str, paths: Sequence[Path]) -> pa.Table:
     UserError where there is no dictionary, or it has fewer than LEAST_WORDS usable words.
     """
     if not paths:
-        raise _lacks(lang, "dictionary", "words.csv")
+        raise _lacks(lang, "dictionary", "{lang}/words.csv", paths)
     path = paths[0]
     lines = csv.DictReader(io.StringIO(_read(path), newline=""))
     for column in ("words", "pos"):
@@ -304,13 +339,15 @@ def _one(paths: Sequence[Path], lang: str, what: str, names: Sequence[str]) -> P
     for path in paths:
         if path.name in names:
             return path
-    raise _lacks(lang, what, names[-1])
+    raise _lacks(lang, what, f"{{lang}}/{names[-1]}", paths)
 
 
-def _lacks(lang: str, what: str, name: str) -> UserError:
+def _lacks(lang: str, what: str, name: str, paths: Sequence[Path]) -> UserError:
+    """`paths` are the files that there are; where none is, the folder is known by its key alone."""
+    folder = str(paths[0].parent.parent) if paths else "the folder of sources.oneruler.folder"
     return UserError(
-        f"there is no {what} for the language {lang!r}: the file {name} of its folder is missing (see "
-        "docs/adding-a-language.md)."
+        f"there is no {what} for the language {lang!r}: {name.format(lang=lang)} is missing in {folder} "
+        "(see docs/adding-a-language.md)."
     )
 
 

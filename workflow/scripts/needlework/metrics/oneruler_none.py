@@ -24,10 +24,13 @@ _LOOSE = re.compile(r"(?<!\S)['’-]+|['’-]+(?!\S)")
 # Marks that may stand within a phrase: other marks and symbols end what stands by itself.
 _WITHIN = frozenset(",،、'’-\u2010\u2011/")
 
-_SIGN = re.compile(r"([#…*^.()|?])")
+_SIGN = re.compile(r"([#…~*^.()|?])")
 # No more of them in a row, so that an answer that repeats itself is read in no time.
 _MOST_SUCH = 6
 _MOST_BETWEEN = 80
+# Of `~`: words, or characters of a script without spaces.
+_FEW_WORDS = r"(?:[^ ,]+ ){0,6}?"
+_FEW_CHARACTERS = "[^,]{0,16}?"
 
 
 def says_none(text: str, none_words: Iterable[str | Wording]) -> bool:
@@ -88,20 +91,22 @@ def _sentences(text: str) -> list[str]:
 def _patterns(wording: Wording) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What counts by itself, and what counts anywhere."""
     unspaced = bool(UNSPACED_RUN.match(wording.number))
-    such, number = (_either(listed, "") for listed in (wording.such, wording.number))
+    few = _FEW_CHARACTERS if unspaced else _FEW_WORDS
+    such, number = (_either(listed, "", few) for listed in (wording.such, wording.number))
     space = " ?" if unspaced else " "
     any_number = f"(?:{such}{space}){{0,{_MOST_SUCH}}}{number}"
-    alone, said = (_either(listed, any_number) for listed in (wording.alone, wording.said))
+    alone, said = (_either(listed, any_number, few) for listed in (wording.alone, wording.said))
     if not unspaced:
         said = rf"(?<!\S){said}(?!\S)"
     return re.compile(alone), re.compile(said)
 
 
-def _either(listed: str, number: str) -> str:
-    """A regular expression for any of several phrases; `number` is that of `#`."""
+def _either(listed: str, number: str, few: str) -> str:
+    """A regular expression for any of several phrases; `number` is that of `#`, `few` that of `~`."""
     signs = {
         "#": number,
         "…": f".{{0,{_MOST_BETWEEN}}}?",
+        "~": few,
         "*": r"\S*",
         ".": "(?= ,|$)",
         "(": "(?:",

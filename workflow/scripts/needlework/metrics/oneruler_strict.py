@@ -23,8 +23,11 @@ _SEPARATORS = str.maketrans({"\u066c": ",", "\u060c": ",", "\u066b": ".", "\u201
 
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 
-# What may stand directly before the first and after the last word of a list: "最常见的词是人民".
-_COPULAS = "是为為は"
+# What may stand directly before the first and after the last word of a list ("最常见的词是人民"), and
+# between two words ("生活和工作"): no such character where it may begin another word of a dictionary
+# (和服, 是正), nor a bare 有, which would leave 人 of 持有人.
+_COPULAS = re.compile("(?<=.)[是为為は]|包括|包含|[词詞][语語汇彙]?有")
+_JOINTS = "以及|[和与與及と]"
 _TAILS = ("です", "など", "等")
 
 
@@ -147,15 +150,15 @@ def _take(phrase: Sequence[str], words: list[str]) -> tuple[bool, list[str]]:
 
 
 def _cut(words: Iterable[str], parts: Iterable[str]) -> list[str]:
-    """`words`, with runs that consist of `parts` cut into these."""
+    """`words`, with runs that consist of `parts`, and of what joins these, cut into them."""
     unspaced = sorted((p for p in parts if UNSPACED_RUN.fullmatch(p)), key=lambda p: (-len(p), p))
     if not unspaced:
         return list(words)
     one = re.compile("|".join(map(re.escape, unspaced)))
-    listed = re.compile(f"(?:{one.pattern})+")
+    listed = re.compile(f"(?:以及)?(?:{one.pattern})(?:(?:{_JOINTS})?(?:{one.pattern}))*")
     cut: list[str] = []
     for word in words:
-        for start in (0, *(i + 1 for i, c in enumerate(word) if c in _COPULAS)):
+        for start in (0, *(found.end() for found in _COPULAS.finditer(word))):
             rest = word[start:]
             ends = [rest, *(rest.removesuffix(tail) for tail in _TAILS)]
             match = next((end for end in ends if listed.fullmatch(end)), None)

@@ -16,6 +16,7 @@ class Wording(NamedTuple):
     - `*` is any ending of a word,
     - `#` a `number`, with any of `such` before it,
     - `…` anything within a sentence, but not much,
+    - `~` a few words up to the next comma, or none,
     - `^` the beginning of a sentence, `.` its end or a comma,
     - `(a |b )?` one or the other, or neither, as in regular expressions.
     """

@@ -81,7 +81,7 @@ class WordTasks:
         """
         names = (NAME, self._chosen["seed"], task, self._chosen["context_lang"], index)
         drawn = rng(*names, "words").permutation(len(self._words))
-        counts = frequencies(task, length)
+        counts = frequencies(self._chosen, task, length)
         word_costs = self._total_costs(drawn, counts)
         finished: dict[int, tuple[Array, str]] = {}
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from needlework import cells, stats
 from needlework import published as publications
+from needlework.benchmarks.oneruler.plan import SHORT
 from needlework.decoding import GREEDY
 
 if TYPE_CHECKING:
@@ -82,12 +83,20 @@ PAPER_MODELS = (
     "Llama 3.1 8B",
     "Qwen 2.5 7B",
 )
-PAPER_SETUP = {"data": "oneruler", "multiquery_needles": 2, "metric": "released"}
+PAPER_SETUP = {
+    "data": "oneruler",
+    "multiquery_needles": 2,
+    "cwe_frequencies": "released",
+    "metric": "released",
+}
 PAPER_LENGTHS = (8_000, 32_000, 64_000, 128_000)
 # Appendix B.1: greedy, but for the models named here.
 PAPER_DECODING = {"o3-mini-high": "the endpoint's own"}
 # Appendix D: Figure 24 is of texts of so many tokens of this encoding.
 PAPER_TEXT = ("cl100k_base", 128_000)
+
+# What the paper's text says of some numbers, instead of them (the end of their column).
+BOUNDS = ("at_least", "at_most")
 
 # What every cell says beside its labels: the mean and its certainty as the paper counts, how many
 # answers were dropped for that, the share of right answers among all prompts, and how many prompts
@@ -98,7 +107,7 @@ MEASURES = (*cells.MEASURES, "n_dropped", "value_all", "n_all", "n_exhausted")
 class Settings(cells.Settings, total=False):
     """What the tables and figures need to know of a run, beside `cells.Settings`.
 
-    metric: "strict" or "released", whose values the figures show. equal_text: pairs of models, one
+    metric: "strict" or "released", whose values the figures draw. equal_text: pairs of models, one
     with prompts measured in its own tokenizer, the other the same with prompts measured in a common
     one. backends: how each model is run. reasoning: models that reason. text_tokenizer: the tokenizer
     in which the texts that all tokenizers count are measured. encodings: tokenizer to its encoding,
@@ -112,6 +121,11 @@ class Settings(cells.Settings, total=False):
     text_tokenizer: str
     encodings: Mapping[str, str]
     wikipedia_articles: Mapping[str, int]
+
+
+def metrics(settings: Settings) -> list[str]:
+    """The metric that the figures draw, then the paper's, where that is another."""
+    return list(dict.fromkeys((settings.get("metric", "strict"), str(PAPER_SETUP["metric"]))))
 
 
 def chosen(
@@ -284,6 +298,30 @@ def mean_number(
     return number(published, table, row, column) if settings.get("published") else None
 
 
+def beside(
+    cell: Mapping[str, float],
+    published: pd.DataFrame,
+    place: tuple[str, str, str],
+    why: str | None,
+) -> dict[str, object]:
+    """`cells.COMPARISON` with what the paper prints of a `place` (table, row, column), and `bound`.
+
+    `bound` is None beside a number. Where the text only says "above 80%" it is "at_least", or
+    "at_most" ("none above 1%"): an interval that lies wholly on the right side of a bound agrees with it
+    too.
+    """
+    table, row, column = place
+    found, bound = number(published, table, row, column), None
+    for kind in BOUNDS if found is None else ():
+        if found := number(published, table, row, f"{column}/{kind}"):
+            bound = kind
+            break
+    comparison = cells.compared(cell, found, why)
+    if comparison["comparison"] == {"at_least": "above", "at_most": "below"}.get(bound or ""):
+        comparison["comparison"] = "covers"
+    return {"bound": bound, **comparison}
+
+
 def obstacle(
     scores: pd.DataFrame,
     settings: Settings,
@@ -299,6 +337,9 @@ def obstacle(
     `languages` of contexts where any are named: of each model all of them.
     """
     setup = {**settings.get("setup", {}), "metric": str(scores["metric"].iloc[0])}
+    # In other lists, and where there are none, both frequencies are the same.
+    if not (scores["task"].isin(list(CWE)) & (scores["length"] == SHORT)).any():
+        setup.pop("cwe_frequencies", None)
     reasons = cells.differences(setup, PAPER_SETUP) + _other_decoding(scores, settings)
     parts = [part for _, part in scores.groupby("model", sort=False)]
     for column, what, wanted in (

@@ -4,12 +4,16 @@ Every function takes (rows, published, settings) and gives one point a row, with
 the paper's number where it gives one. Unless they say otherwise they are of prompts whose
 instructions are in the context's language and allow the answer "none", and of the models that are
 measured in their own tokenizers; a mean over models is one over all their answers (micro-accuracy).
+
+Where the paper has numbers of accuracy, `metric` says by which rules a row is: first that which is
+drawn, then the released one, in whose rows ours are compared with the paper's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import wraps
 from typing import TYPE_CHECKING
 
 from needlework import cells, stats
@@ -19,6 +23,8 @@ from needlework.benchmarks.oneruler.factors import CWE, MEASURES, NIAH, TASKS, S
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    Data = Callable[[pd.DataFrame, pd.DataFrame, Settings], pd.DataFrame]
 
 # Figure 1a of the paper: so many languages at either end.
 ENDS = 5
@@ -33,6 +39,24 @@ ERRORS = {
 }
 
 
+def _in_the_papers_metric_too(make: Data) -> Data:
+    """`make` of the drawn metric, and below it of the paper's where that is another; both in `metric`."""
+
+    @wraps(make)
+    def made(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+        import pandas as pd
+
+        parts = []
+        for metric in factors.metrics(settings):
+            data = make(scores, published, {**settings, "metric": metric})
+            data.insert(0, "metric", metric)
+            parts.append(data)
+        return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+    return made
+
+
+@_in_the_papers_metric_too
 def figure1a(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """S-NIAH by length, all models, of the languages with the largest and smallest Wikipedias.
 
@@ -67,6 +91,7 @@ def figure1a(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
     return pd.DataFrame(rows, columns=columns)
 
 
+@_in_the_papers_metric_too
 def figure1b(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """S-NIAH with and without the sentence that allows "none", and the drop, by model and length.
 
@@ -105,11 +130,13 @@ def figure1b(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
     return cells.ordered(data, settings, "context_lang", "prompt", "length", order=order)
 
 
+@_in_the_papers_metric_too
 def figure3(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Accuracy over the NIAH tasks by model, language and length, the paper's beside it."""
     return _heatmap(factors.chosen(scores, settings, NIAH), published, settings, "figure3")
 
 
+@_in_the_papers_metric_too
 def figure25(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Figure 3 where every model reads the same text, however many tokens it is to it."""
     same = factors.chosen(scores, settings, NIAH, equal_text=True)
@@ -122,6 +149,7 @@ def figure4a(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
     return _by_group(long, settings, "model")
 
 
+@_in_the_papers_metric_too
 def figure4b(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Accuracy over the NIAH tasks in long contexts by language, all models; best first."""
     long = _long(factors.chosen(scores, settings, NIAH))
@@ -141,23 +169,35 @@ def figure4b(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
     return best.reset_index(drop=True)
 
 
+@_in_the_papers_metric_too
 def figure5(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """Accuracy by task and resources of the language, all models and lengths."""
+    """Accuracy by task and resources of the language, all models and lengths.
+
+    `task` may be "niah", all tasks with needles, and `group` "all": section 3 has bounds of such means.
+    """
+    import pandas as pd
+
     rows = _grouped(factors.chosen(scores, settings, TASKS), settings)
-    data = factors.summarise(rows, ["task", "group"])
+    # As in `factors.mean_number`.
+    means = published if settings.get("published") else published.iloc[:0]
     compared = []
-    for cell in data.to_dict("records"):
-        row = {"english": "en", "high": "high", "low": "low"}.get(cell["group"], "")
-        number = factors.mean_number(published, settings, "figure5", row, cell["task"])
-        part = rows[(rows["task"] == cell["task"]) & (rows["group"] == cell["group"])]
-        why = factors.obstacle(
-            part, settings, tasks=[cell["task"]], all_models=True, lengths=factors.PAPER_LENGTHS
-        )
-        compared.append(cells.compared(cell, number, why))
-    data = data.assign(**{name: [row[name] for row in compared] for name in cells.COMPARISON})
-    return _sorted(data, task=list(TASKS), group=list(factors.GROUPS))
+    for task, members in {"niah": list(NIAH), **{task: [task] for task in TASKS}}.items():
+        for group in ("all", *factors.GROUPS):
+            here = rows[rows["task"].isin(members) & ((rows["group"] == group) | (group == "all"))]
+            if here.empty:
+                continue
+            cell = factors.measure(here)
+            why = factors.obstacle(
+                here, settings, tasks=members, all_models=True, lengths=factors.PAPER_LENGTHS
+            )
+            place = "figure5", {"english": "en"}.get(group, group), task
+            labels = {"task": task, "group": group}
+            compared.append(labels | cell | factors.beside(cell, means, place, why))
+    columns = ["task", "group", *MEASURES, "bound", *cells.COMPARISON]
+    return pd.DataFrame(compared, columns=columns)
 
 
+@_in_the_papers_metric_too
 def figure6a(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Accuracy over the NIAH tasks by context, instructions and length, all models.
 
@@ -242,10 +282,22 @@ def figure21(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) 
     return cells.ordered(data, settings, "task", "length", order={"task": list(CWE)})
 
 
+@_in_the_papers_metric_too
 def figure22(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """Accuracy of both CWE tasks by model and length, all languages."""
-    words = factors.chosen(scores, settings, CWE)
-    data = factors.summarise(words, ["model", "task", "length"])
+    """Accuracy of both CWE tasks by model and length, all languages; section 3.1 has bounds of some."""
+    import pandas as pd
+
+    words, by = factors.chosen(scores, settings, CWE), ["model", "task", "length"]
+    parts = dict(list(words.groupby(by, sort=False)))
+    names, compared = settings.get("published", {}), []
+    for cell in factors.summarise(words, by).to_dict("records"):
+        model, task, length = (cell[name] for name in by)
+        why = factors.obstacle(
+            parts[model, task, length], settings, tasks=[task], languages=factors.ARTICLES
+        )
+        place = "figure22", names.get(model, ""), f"{task}/{length}"
+        compared.append(cell | factors.beside(cell, published, place, why))
+    data = pd.DataFrame(compared, columns=[*by, *MEASURES, "bound", *cells.COMPARISON])
     return cells.ordered(data, settings, "task", "length", order={"task": list(CWE)})
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 def figure1a(data: pd.DataFrame, settings: Settings) -> Figure:
     """Two lines over the lengths, and the gap between them in numbers."""
+    data = marks.drawn(data, settings)
     if data.empty:
         return parts.nothing("fewer than two languages have a Wikipedia of known size")
     here = sorted(set(data["length"]))
@@ -62,6 +63,7 @@ def figure1a(data: pd.DataFrame, settings: Settings) -> Figure:
 
 def figure1b(data: pd.DataFrame, settings: Settings) -> Figure:
     """One panel a model: with and without the sentence, in English as in the paper where there is any."""
+    data = marks.drawn(data, settings)
     if data.empty:
         return parts.nothing("no model answered S-NIAH both with and without the option none")
     langs = list(dict.fromkeys(data["context_lang"]))
@@ -125,6 +127,7 @@ def figure4a(data: pd.DataFrame, settings: Settings) -> Figure:
 
 def figure4b(data: pd.DataFrame, settings: Settings) -> Figure:
     """A bar a language, best at the top."""
+    data = marks.drawn(data, settings)
     if data.empty:
         return parts.nothing("no model answered needle tasks")
     with style():
@@ -150,9 +153,11 @@ def figure4b(data: pd.DataFrame, settings: Settings) -> Figure:
 
 def figure5(data: pd.DataFrame, settings: Settings) -> Figure:
     """Bars by task and resources of the language."""
+    data = marks.drawn(data, settings)
     if data.empty:
         return parts.nothing("no model answered any task")
     tasks = [task for task in TASKS if task in set(data["task"])]
+    data = data[data["task"].isin(tasks)]
     with style():
         figure = parts.figure_of(max(COLUMN, PAGE * len(tasks) / len(TASKS)), 2.5)
         ax = figure.subplots()
@@ -168,6 +173,7 @@ def figure5(data: pd.DataFrame, settings: Settings) -> Figure:
 
 def figure6a(data: pd.DataFrame, settings: Settings) -> Figure:
     """One panel a context's language, one line an instruction's."""
+    data = marks.drawn(data, settings)
     if data.empty:
         return parts.nothing("no model answered prompts whose instruction is in another language")
     here = sorted(set(data["length"]))
@@ -295,6 +301,7 @@ def figure21(data: pd.DataFrame, settings: Settings) -> Figure:
 
 def figure22(data: pd.DataFrame, settings: Settings) -> Figure:
     """One panel a task, one line a model over the lengths."""
+    data = marks.drawn(data, settings)
     if data.empty:
         return parts.nothing("no model answered tasks of common words")
     here = sorted(set(data["length"]))

@@ -26,6 +26,7 @@ def draw(data: pd.DataFrame, settings: Settings, reason: str, words: str) -> Fig
 
     Beneath a number stands the paper's, where it gives one.
     """
+    data = marks.drawn(data, settings)
     if data.empty:
         return parts.nothing(reason)
     here = sorted(set(data["length"]))

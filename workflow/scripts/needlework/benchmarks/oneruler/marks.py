@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.oneruler.factors import GROUPS, length_label
+from needlework.benchmarks.oneruler.factors import GROUPS, Settings, length_label
 from needlework.figures import panels as parts
 
 if TYPE_CHECKING:
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GROUP_COLOURS = dict(zip(GROUPS, ("#0072B2", "#56B4E9", "#D55E00", "#999999"), strict=True))
+
+
+def drawn(data: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """The rows of the metric that the figures draw; the others only stand in the CSV."""
+    return data[data["metric"] == settings.get("metric", "strict")]
 
 
 def length_axis(ax: Axes, here: Sequence[int]) -> None:

@@ -106,44 +106,14 @@ def lengths_tau(scores: pd.DataFrame, published: pd.DataFrame, settings: Setting
     languages together. `length` may be "all": over lengths and languages together. `n` cells are
     compared; those of one language are not independent, which the interval (of Fisher's z, with the
     variance of Fieller, Hartley and Pearson, 1957) does not know. The paper's number is of all its
-    models, lengths and languages.
+    models, lengths and languages, by the released metric; of p it only says that it is below
+    `published_p`.
     """
-    means = _means(scores, settings)
-    pairs = [tuple(pair) for pair in settings.get("equal_text", ())]
-    joined: list[dict[str, object]] = []
-    for model, other in pairs:
-        for (lang, length), value in means.get(model, {}).items():
-            second = means.get(other, {}).get((lang, length))
-            if second is not None and not math.isnan(value + second):
-                joined.append(
-                    {"model": model, "other": other, "length": length, "a": value, "b": second}
-                )
-    metric = settings.get("metric", "strict")
-    why = _tau_obstacle(scores, settings, [pair for pair in pairs if means.keys() >= set(pair)])
-    here = sorted({int(str(row["length"])) for row in joined})
-    rows = []
-    for model, other in [("all", "all"), *pairs]:
-        for length in [None, *here]:
-            chosen = [
-                row
-                for row in joined
-                if model in ("all", row["model"])
-                and other in ("all", row["other"])
-                and length in (None, row["length"])
-            ]
-            cell = _tau([row["a"] for row in chosen], [row["b"] for row in chosen])
-            number = None
-            if model == "all" and length is None:
-                number = factors.mean_number(published, settings, "lengths_tau", "all", "tau")
-            rows.append(
-                {"model": model, "source": "ours", "other": other, "metric": metric}
-                | {"length": "all" if length is None else str(length)}
-                | cell
-                | {"published": None if number is None else number.value, "published_n": None}
-                | {"comparison": _compared(cell, number, why)}
-            )
+    rows: list[dict[str, object]] = []
+    for metric in factors.metrics(settings):
+        rows += _tau_rows(scores, published, {**settings, "metric": metric})
     labels = ["model", "source", "other", "metric", "length"]
-    return cells.frame(rows, [*labels, *_TAU, *COMPARISON])
+    return cells.frame(rows, [*labels, *_TAU, *COMPARISON, "published_p", "comparison_p"])
 
 
 def errors(scores: pd.DataFrame, published: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -200,6 +170,49 @@ def _compared_with_figure3(
         compared.append(cells.compared(cell, number, why))
     comparison = {name: [row[name] for row in compared] for name in COMPARISON}
     return data.assign(task="niah", **comparison)
+
+
+def _tau_rows(
+    scores: pd.DataFrame, published: pd.DataFrame, settings: Settings
+) -> list[dict[str, object]]:
+    """`lengths_tau` by one metric."""
+    means = _means(scores, settings)
+    pairs = [tuple(pair) for pair in settings.get("equal_text", ())]
+    joined: list[dict[str, object]] = []
+    for model, other in pairs:
+        for (lang, length), value in means.get(model, {}).items():
+            second = means.get(other, {}).get((lang, length))
+            if second is not None and not math.isnan(value + second):
+                joined.append(
+                    {"model": model, "other": other, "length": length, "a": value, "b": second}
+                )
+    why = _tau_obstacle(scores, settings, [pair for pair in pairs if means.keys() >= set(pair)])
+    here = sorted({int(str(row["length"])) for row in joined})
+    rows: list[dict[str, object]] = []
+    for model, other in [("all", "all"), *pairs]:
+        for length in [None, *here]:
+            chosen = [
+                row
+                for row in joined
+                if model in ("all", row["model"])
+                and other in ("all", row["other"])
+                and length in (None, row["length"])
+            ]
+            cell = _tau([row["a"] for row in chosen], [row["b"] for row in chosen])
+            number = bound = None
+            if model == "all" and length is None:
+                look = (published, settings, "lengths_tau", "all")
+                number = factors.mean_number(*look, "tau")
+                bound = factors.mean_number(*look, "p/at_most")
+            rows.append(
+                {"model": model, "source": "ours", "other": other, "metric": settings["metric"]}
+                | {"length": "all" if length is None else str(length)}
+                | cell
+                | {"published": None if number is None else number.value, "published_n": None}
+                | {"comparison": _compared(cell, number, why)}
+                | _compared_p(cell, bound, why)
+            )
+    return rows
 
 
 def _means(scores: pd.DataFrame, settings: Settings) -> dict[str, dict[tuple[str, int], float]]:
@@ -273,3 +286,15 @@ def _compared(
         None if number is None else number.value,
         why,
     )
+
+
+def _compared_p(
+    cell: Mapping[str, float | int], bound: publications.Number | None, why: str | None
+) -> dict[str, object]:
+    """Whether our p, too, is below that of the paper."""
+    if bound is None:
+        return {"published_p": None, "comparison_p": "cannot tell: no published number"}
+    if math.isnan(cell["p"]):
+        why = "no p of ours"
+    found = f"cannot tell: {why}" if why else "below" if cell["p"] < bound.value else "not below"
+    return {"published_p": bound.value, "comparison_p": found}

@@ -87,14 +87,14 @@ def languages(table: pd.DataFrame, title: str) -> str:
 
 
 def lengths_tau(table: pd.DataFrame, title: str) -> str:
-    """Pairs of models down, lengths across."""
+    """Pairs of models by each metric down, lengths across."""
     columns = list(dict.fromkeys(table["length"]))
     body: Body = []
-    for (model, other), part in table.groupby(["model", "other"], sort=False):
+    for (metric, model, other), part in table.groupby(["metric", "model", "other"], sort=False):
         row = {str(line["length"]): line for line in tabular.records(part)}
         label = "All pairs" if model == "all" else latex.escape(f"{model} and {other}")
         body += tabular.lines(
-            label, row, columns, dict.fromkeys(columns, tabular.numeral), digits=2
+            f"{label}, {metric}", row, columns, dict.fromkeys(columns, tabular.numeral), digits=2
         )
     heads = ["All" if column == "all" else length_label(int(column)) for column in columns]
     note = (
