@@ -45,6 +45,7 @@ CONFIG: dict[str, Any] = {
     "languages": list(oneruler_data.LANGUAGES),
     "cross_lingual": [],
     "tasks": list(plan.TASKS),
+    "cwe_frequencies": "paper",
     "examples": 50,
     "none_option": [True],
     "without_none_tasks": ["niah_single"],
