@@ -126,7 +126,7 @@ def naive_words(lang: str, task: str, length: int, mirror: Path) -> tuple[float,
     tables = oneruler_data.tables(mirror, plan.corpora(_chosen(lang, task)))
     words = sorted(set(tables["words"][lang]["word"].to_pylist()))
     template = _texts(tables["prompts"][lang])["cwe"]
-    counts = plan.frequencies(task, length)
+    counts = plan.frequencies(CONFIG, task, length)
     draw, tokens, n, start = random.Random(0), 0, 1, time.perf_counter()
     for _ in range(CONFIG["examples"]):
         fitting = 0
