@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections.abc import (
     Callable,
     Collection,
-    Container,
     Iterable,
     Iterator,
     Mapping,
@@ -169,7 +167,7 @@ def generate(
 
     keys = [key for _, _, key in rows]
     wanted = dict.fromkeys(key for key in keys if key not in outcomes)
-    outcomes |= _kept(journal, wanted, backend)
+    outcomes |= journal.load(wanted, backend.holds)
     missing = wanted.keys() - outcomes.keys()
     if missing:
         outcomes |= _ask(requests, keys, missing, backend, journal, loaded)
@@ -182,17 +180,6 @@ def generate(
         ],
         schema=GENERATIONS,
     )
-
-
-def _kept(journal: Journal, wanted: Container[str], backend: Backend) -> dict[str, Record]:
-    """The journal's first record of each wanted key that still holds."""
-    kept: dict[str, Record] = {}
-    for record in journal.records():
-        key = record["key"]
-        if key in wanted and key not in kept and backend.holds(record):
-            # json makes new strings of the field names for every record: share them.
-            kept[key] = {sys.intern(name): value for name, value in record.items()}
-    return kept
 
 
 def _ask(

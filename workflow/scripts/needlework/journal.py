@@ -16,7 +16,7 @@ import secrets
 import sys
 import time
 import warnings
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -61,8 +61,12 @@ class Journal:
                     stacklevel=2,
                 )
 
-    def load(self, keys: Container[str] | None = None) -> dict[str, Record]:
-        """The first complete record of each key (of `keys` alone, where given).
+    def load(
+        self,
+        keys: Container[str] | None = None,
+        holds: Callable[[Record], bool] = lambda record: True,
+    ) -> dict[str, Record]:
+        """The first complete record of each key (of `keys` alone, where given) that still `holds`.
 
         What is kept is about 1 KB a record, so give `keys` where the journal may hold much more
         than is wanted.
@@ -70,7 +74,7 @@ class Journal:
         found: dict[str, Record] = {}
         for record in self.records():
             key = record["key"]
-            if key not in found and (keys is None or key in keys):
+            if key not in found and (keys is None or key in keys) and holds(record):
                 # json makes new strings of the field names for every record: share them.
                 found[key] = {sys.intern(name): value for name, value in record.items()}
         return found
