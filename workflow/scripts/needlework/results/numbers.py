@@ -1,0 +1,309 @@
+"""The numbers of a result, as its description says: a tidy frame, one cell a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from needlework import cells
+from needlework import published as publications
+from needlework.benchmarks.factor import Factor
+from needlework.results import paper
+from needlework.results.parts import Part, Table
+from needlework.results.result import MODEL, By, Computed, Hook, Numbers, Pairs, Stack, View
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# How many prompts both sides have an answer to, and McNemar's test.
+PAIRED = ("n_both", *cells.MCNEMAR)
+# Two answers are of one question where these agree.
+SAME_QUESTION = ("example_id", "sample")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What numbers are made with: the paper's, and what is to know of the run.
+
+    `run` has the run's models in order (`models`), their names in the paper (`published`), how they decode
+    (`decoding`), the values of settings that move the paper's numbers (`setup`), and what else the
+    benchmark says.
+    """
+
+    published: pd.DataFrame
+    run: Mapping[str, Any]
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, str, str, str], publications.Number]:
+        return publications.index(self.published)
+
+    def find(
+        self, table: str, row: str, column: str, sources: Sequence[str]
+    ) -> publications.Number | None:
+        """The number that the first of `sources` has of a cell of the paper's table; None without any."""
+        keys = ((table, row, column, source) for source in sources)
+        return next((self._numbers[key] for key in keys if key in self._numbers), None)
+
+    def paper_name(self, model: str) -> str:
+        """What the paper calls a model; "" where it has none."""
+        return self.run.get("published", {}).get(model, "")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell on its way: its labels, its rows, the rows of each of its labels, and what it is made with."""
+
+    labels: dict[str, Any]
+    part: Part
+    above: Mapping[str, Part]
+    context: Context
+    values: Mapping[str, Any]
+
+
+def load_hook(hook: Hook) -> Callable[..., Any]:
+    """The function that "package.module:function" names."""
+    module, _, name = hook.partition(":")
+    return getattr(import_module(module), name)
+
+
+def frame(numbers: Numbers, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
+    """The tidy frame of these numbers."""
+    import pandas as pd
+
+    if isinstance(numbers, Computed):
+        return load_hook(numbers.hook)(rows, context, **numbers.arguments)
+    if isinstance(numbers, View):
+        return _view(numbers, rows, context)
+    if isinstance(numbers, Pairs):
+        return _pairs(numbers, rows, context)
+    parts = [_view(view, rows, context) for view in numbers.views]
+    made = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+    columns = list(dict.fromkeys(name for part in parts for name in part.columns))
+    made = _typed(made.reindex(columns=columns))
+    return _sorted(made, numbers.sort, numbers.orders, context)
+
+
+def select(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
+    """The rows that a view is of."""
+    if view.where:
+        rows = rows.query(view.where, engine="python")
+    for hook in view.select:
+        rows = load_hook(hook)(rows, context)
+    return rows
+
+
+def _view(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
+    import pandas as pd
+
+    chosen = select(view, rows, context)
+    others: dict[tuple[Any, ...], Part] | None = None
+    if view.beside:
+        table = Table(load_hook(view.beside)(rows, context))
+        others = {
+            tuple(labels.values()): part
+            for labels, part, _, _ in _walk(view.by, table.all(), context)
+        }
+    made = []
+    for labels, part, above, contrast in _walk(view.by, Table(chosen).all(), context):
+        values = _measured(view, part, contrast, labels, context)
+        row = {**view.const, "source": "ours", **labels, **values}
+        row |= {name: load_hook(hook)(part, labels, context) for name, hook in view.derive.items()}
+        if others is not None and (other := others.get(tuple(labels.values()))) is not None:
+            both = cells.paired(other.frame, part.frame, SAME_QUESTION)
+            row |= {"n_both": len(both), **cells.mcnemar(both)}
+        if view.paper:
+            row |= paper.compared(
+                view.paper, Cell({**view.const, **labels}, part, above, context, values)
+            )
+        made.append(row)
+    if view.paper:
+        made += paper.printed(view.paper, chosen, context)
+    data = _typed(pd.DataFrame(made, columns=columns(view)))
+    if view.finish:
+        data = load_hook(view.finish)(data, view, context, chosen)
+    return _sorted(data, view.sort, (*(by.factor for by in view.by), *view.orders), context)
+
+
+def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
+    import pandas as pd
+
+    chosen = rows.query(pairs.where, engine="python") if pairs.where else rows
+    made: list[dict[str, Any]] = []
+    lines: set[str] = set()
+    for first, second in context.run.get(pairs.setting, ()):
+        names = load_hook(pairs.names)(first, second, chosen, pairs.paper.places[0].table, context)
+        lines |= set(names.values())
+        both = Table(chosen[chosen["model"].isin([first, second])])
+        for outer, part, _, _ in _walk(pairs.outer, both.all(), context):
+            models = part.split("model")
+            nobody = part.where(part.places < 0)
+            one, two = models.get(first, nobody), models.get(second, nobody)
+            shared = Table(cells.paired(one.frame, two.frame, pairs.same)).all()
+            own = {
+                role: {
+                    tuple(labels.values()): rows
+                    for labels, rows, _, _ in _walk(pairs.by, side, context)
+                }
+                for role, side in (("both", part), ("first", one), ("second", two))
+            }
+            for role, model, side in (
+                ("first", first, one),
+                ("second", second, two),
+                ("delta", "delta", shared),
+            ):
+                for labels, among, above, _ in _walk(pairs.by, side, context):
+                    key = tuple(labels.values())
+                    values = (
+                        among.measure(pairs.strata)
+                        if role != "delta"
+                        else cells.difference(
+                            own["first"][key].frame,
+                            own["second"][key].frame,
+                            among.frame,
+                            pairs.strata,
+                        )
+                    )
+                    row = {
+                        **outer,
+                        "pair": f"{first}|{second}",
+                        "role": role,
+                        "model": model,
+                        **labels,
+                    }
+                    judged = own["both"][key] if role == "delta" else among
+                    line = {"line": names.get(role, ""), "second_line": names.get("second", "")}
+                    cell = Cell({**row, **line}, judged, above, context, values)
+                    made.append(
+                        {**row, "source": "ours", **values, **paper.compared(pairs.paper, cell)}
+                    )
+    made += paper.printed_pair(pairs.paper, lines, context)
+    names = [*pairs.columns, *cells.MEASURES, *cells.MCNEMAR, *paper.columns(pairs.paper)]
+    return _typed(pd.DataFrame(made, columns=names))
+
+
+def columns(view: View) -> list[str]:
+    """The columns of a view's frame."""
+    measures = view.measure.columns or cells.MEASURES
+    compared = paper.columns(view.paper) if view.paper else ()
+    return [*view.columns, *measures, *compared, *(PAIRED if view.beside else ()), *view.also]
+
+
+def _measured(
+    view: View,
+    part: Part,
+    contrast: tuple[Part, Part] | None,
+    labels: dict[str, Any],
+    context: Context,
+) -> dict[str, Any]:
+    def measure(rows: Part) -> dict[str, Any]:
+        if view.measure.hook:
+            return load_hook(view.measure.hook)(rows, context, labels)
+        return rows.measure(view.strata)
+
+    if contrast is None:
+        return measure(part)
+    return cells.contrast(*map(measure, contrast))
+
+
+_Step = tuple[dict[str, Any], Part, Mapping[str, Part], "tuple[Part, Part] | None"]
+
+
+def _walk(by: Sequence[By], part: Part, context: Context) -> Iterator[_Step]:
+    """Labels and rows of every cell, the rows of each level above it, and the two sides of a contrast."""
+    if len(part):
+        yield from _level(by, {}, {}, part, context)
+
+
+def _level(
+    levels: Sequence[By],
+    labels: dict[str, Any],
+    above: Mapping[str, Part],
+    rows: Part,
+    context: Context,
+) -> Iterator[_Step]:
+    if not levels:
+        yield labels, rows, above, None
+        return
+    by, *rest = levels
+    name, parts = by.factor.name, _split(by, rows, context)
+    margin = by.margin and not (by.several and len(parts) < 2)
+    whole = [(by.margin, rows)] if margin else []
+    cut = [] if by.only_margin else [(_label(by, value), part) for value, part in parts.items()]
+    for value, part in [*cut, *whole] if by.last else [*whole, *cut]:
+        yield from _level(rest, {**labels, name: value}, {**above, name: part}, part, context)
+    if by.contrast and len(parts) == 2:
+        first, second = parts.values()
+        yield {**labels, name: by.contrast}, rows, above, (first, second)
+
+
+def _split(by: By, part: Part, context: Context) -> dict[Any, Part]:
+    """The part of each value, in order."""
+    found = part.split(by.column or by.factor.name)
+    missing = found.pop(None, None)
+    shared = found.pop(by.factor.shared, None) if by.factor.shared is not None else None
+    if by.values:
+        order = load_hook(by.values)(list(found), context)
+    elif by.factor.name == MODEL.name:
+        order = model_order(found, context.run)
+    else:
+        order = by.factor.sorted(found)
+    parts = {value: found[value] for value in order if value in found}
+    if shared is not None:
+        for value, own in parts.items():
+            parts[value] = _joined(own, shared)
+        parts = parts or {by.factor.shared: shared}
+    if missing is not None and by.nullable:
+        parts[None] = missing
+    return parts
+
+
+def _joined(one: Part, two: Part) -> Part:
+    import numpy as np
+
+    return Part(one.table, np.sort(np.concatenate([one.places, two.places])))
+
+
+def _label(by: By, value: Any) -> Any:
+    if value is None:
+        return None
+    value = by.factor.words.get(value, value) if by.text else value
+    return str(value) if by.text else value
+
+
+def model_order(present: Sequence[str] | Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
+    """Models in the run's order, then any others by name."""
+    listed = [model for model in run.get("models", ()) if model in present]
+    return listed + sorted(set(present).difference(listed))
+
+
+def _typed(data: pd.DataFrame) -> pd.DataFrame:
+    """Counts are whole numbers, missing where there are none."""
+    counts = [n for n in data.columns if n == "n" or n.startswith("n_") or n.endswith("_n")]
+    return data.astype(dict.fromkeys(counts, "Int64"))
+
+
+def _sorted(
+    data: pd.DataFrame, names: Sequence[str], factors: Sequence[Factor], context: Context
+) -> pd.DataFrame:
+    """Rows by these columns, each by its factor's order or else by value; as they are without any."""
+    if not names:
+        return data
+    known = {factor.name: factor for factor in factors}
+
+    def rank(column: pd.Series) -> pd.Series:
+        name = str(column.name)
+        if name == MODEL.name:
+            order = model_order(set(column.dropna()), context.run)
+        elif name in known:
+            order = known[name].sorted(column.dropna())
+        else:
+            return column
+        return column.map({value: i for i, value in enumerate(order)}).astype("float64")
+
+    columns = [name.removeprefix("-") for name in names]
+    ascending = [not name.startswith("-") for name in names]
+    data = data.sort_values(columns, key=rank, ascending=ascending, kind="stable")
+    return data.reset_index(drop=True)
