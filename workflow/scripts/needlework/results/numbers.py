@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 from needlework import cells
 from needlework import published as publications
@@ -64,9 +65,11 @@ class Cell:
 
 
 def load_hook(hook: Hook) -> Callable[..., Any]:
-    """The function that "package.module:function" names."""
-    module, _, name = hook.partition(":")
-    return getattr(import_module(module), name)
+    """The function that "package.module:function" names; what follows a "?" are arguments ("a=b&c=d")."""
+    place, _, arguments = hook.partition("?")
+    module, _, name = place.partition(":")
+    found = getattr(import_module(module), name)
+    return partial(found, **dict(parse_qsl(arguments))) if arguments else found
 
 
 def frame(numbers: Numbers, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
@@ -79,35 +82,31 @@ def frame(numbers: Numbers, rows: pd.DataFrame, context: Context) -> pd.DataFram
         return _view(numbers, rows, context)
     if isinstance(numbers, Pairs):
         return _pairs(numbers, rows, context)
-    parts = [_view(view, rows, context) for view in numbers.views]
+    parts = [frame(each, rows, context) for each in numbers.parts]
+    if numbers.led and not (parts[0]["source"] == "ours").any():
+        parts = [part.iloc[:0] for part in parts]
     made = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
-    columns = list(dict.fromkeys(name for part in parts for name in part.columns))
-    made = _typed(made.reindex(columns=columns))
+    made = _typed(made, numbers.orders)
     return _sorted(made, numbers.sort, numbers.orders, context)
-
-
-def select(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
-    """The rows that a view is of."""
-    if view.where:
-        rows = rows.query(view.where, engine="python")
-    for hook in view.select:
-        rows = load_hook(hook)(rows, context)
-    return rows
 
 
 def _view(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     import pandas as pd
 
-    chosen = select(view, rows, context)
+    asked = load_hook(view.prepare)(rows, context) if view.prepare else rows
+    asked = asked.query(view.where, engine="python") if view.where else asked
+    chosen = asked
+    for hook in view.select:
+        chosen = load_hook(hook)(chosen, context)
     others: dict[tuple[Any, ...], Part] | None = None
     if view.beside:
         table = Table(load_hook(view.beside)(rows, context))
         others = {
             tuple(labels.values()): part
-            for labels, part, _, _ in _walk(view.by, table.all(), context)
+            for labels, part, _, _ in walk(view.by, table.all(), context)
         }
     made = []
-    for labels, part, above, contrast in _walk(view.by, Table(chosen).all(), context):
+    for labels, part, above, contrast in walk(view.by, Table(chosen).all(), context):
         values = _measured(view, part, contrast, labels, context)
         row = {**view.const, "source": "ours", **labels, **values}
         row |= {name: load_hook(hook)(part, labels, context) for name, hook in view.derive.items()}
@@ -120,11 +119,12 @@ def _view(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
             )
         made.append(row)
     if view.paper:
-        made += paper.printed(view.paper, chosen, context)
-    data = _typed(pd.DataFrame(made, columns=columns(view)))
+        made += paper.printed(view.paper, rows, chosen, context)
+    factors = (*(by.factor for by in view.by), *view.orders)
+    data = _typed(pd.DataFrame(made, columns=columns(view)), factors)
     if view.finish:
-        data = load_hook(view.finish)(data, view, context, chosen)
-    return _sorted(data, view.sort, (*(by.factor for by in view.by), *view.orders), context)
+        data = load_hook(view.finish)(data, view, context, asked)
+    return _sorted(data, view.sort, factors, context)
 
 
 def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
@@ -137,7 +137,7 @@ def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
         names = load_hook(pairs.names)(first, second, chosen, pairs.paper.places[0].table, context)
         lines |= set(names.values())
         both = Table(chosen[chosen["model"].isin([first, second])])
-        for outer, part, _, _ in _walk(pairs.outer, both.all(), context):
+        for outer, part, _, _ in walk(pairs.outer, both.all(), context):
             models = part.split("model")
             nobody = part.where(part.places < 0)
             one, two = models.get(first, nobody), models.get(second, nobody)
@@ -145,7 +145,7 @@ def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
             own = {
                 role: {
                     tuple(labels.values()): rows
-                    for labels, rows, _, _ in _walk(pairs.by, side, context)
+                    for labels, rows, _, _ in walk(pairs.by, side, context)
                 }
                 for role, side in (("both", part), ("first", one), ("second", two))
             }
@@ -154,7 +154,7 @@ def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
                 ("second", second, two),
                 ("delta", "delta", shared),
             ):
-                for labels, among, above, _ in _walk(pairs.by, side, context):
+                for labels, among, above, _ in walk(pairs.by, side, context):
                     key = tuple(labels.values())
                     values = (
                         among.measure(pairs.strata)
@@ -188,7 +188,7 @@ def columns(view: View) -> list[str]:
     """The columns of a view's frame."""
     measures = view.measure.columns or cells.MEASURES
     compared = paper.columns(view.paper) if view.paper else ()
-    return [*view.columns, *measures, *compared, *(PAIRED if view.beside else ()), *view.also]
+    return [*view.columns, *measures, *compared, *view.also, *(PAIRED if view.beside else ())]
 
 
 def _measured(
@@ -211,7 +211,7 @@ def _measured(
 _Step = tuple[dict[str, Any], Part, Mapping[str, Part], "tuple[Part, Part] | None"]
 
 
-def _walk(by: Sequence[By], part: Part, context: Context) -> Iterator[_Step]:
+def walk(by: Sequence[By], part: Part, context: Context) -> Iterator[_Step]:
     """Labels and rows of every cell, the rows of each level above it, and the two sides of a contrast."""
     if len(part):
         yield from _level(by, {}, {}, part, context)
@@ -279,10 +279,14 @@ def model_order(present: Sequence[str] | Mapping[str, Any], run: Mapping[str, An
     return listed + sorted(set(present).difference(listed))
 
 
-def _typed(data: pd.DataFrame) -> pd.DataFrame:
-    """Counts are whole numbers, missing where there are none."""
-    counts = [n for n in data.columns if n == "n" or n.startswith("n_") or n.endswith("_n")]
-    return data.astype(dict.fromkeys(counts, "Int64"))
+def _typed(data: pd.DataFrame, factors: Sequence[Factor] = ()) -> pd.DataFrame:
+    """Counts and whole-numbered factors are whole numbers, missing where there are none."""
+    whole = [n for n in data.columns if n == "n" or n.startswith("n_") or n.endswith("_n")]
+    for factor in factors:
+        if factor.name in data and factor.type.startswith("int"):
+            if all(not isinstance(value, str) for value in data[factor.name].dropna()):
+                whole.append(factor.name)
+    return data.astype(dict.fromkeys(whole, "Int64"))
 
 
 def _sorted(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from needlework import cells
@@ -33,7 +33,8 @@ def compared(paper: Paper, cell: Cell) -> dict[str, Any]:
         why = _load(place.check)(cell, place) if place.check else None
         if why is not True:
             found, bound = _number(paper, place, cell)
-    why = obstacle(paper, cell, None if why is True else why)
+    requires = (*(place.requires if place else ()), *paper.requires)
+    why = obstacle(requires, cell, None if why is True else why)
     row = cells.compared(cell.values, found, why)
     if row["comparison"] == BOUNDS.get(bound or ""):
         # An interval that lies wholly on the right side of a bound agrees with it.
@@ -52,7 +53,7 @@ def find(paper: Paper, labels: Mapping[str, Any]) -> Place | None:
 
 def _is_of(place: Place, labels: Mapping[str, Any]) -> bool:
     return all(
-        labels.get(name) in (wanted if isinstance(wanted, tuple) else (wanted,))
+        name not in labels or labels[name] in (wanted if isinstance(wanted, tuple) else (wanted,))
         for name, wanted in place.when.items()
     )
 
@@ -65,6 +66,8 @@ def _number(
     name = cell.context.paper_name(cell.labels.get("model", ""))
     words = {**cell.labels, "paper": name}
     row, column = place.row.format(**words), place.column.format(**words)
+    if place.mean:
+        return mean(paper, place, row, cell.context), None
     if found := cell.context.find(place.table, row, column, paper.sources):
         return found, None
     for bound in BOUNDS if paper.bounds else ():
@@ -74,9 +77,21 @@ def _number(
     return None, None
 
 
-def obstacle(paper: Paper, cell: Cell, last: str | None = None) -> str | None:
+def mean(paper: Paper, place: Place, row: str, context: Context) -> publications.Number | None:
+    """The mean of all numbers in a row of the paper's table."""
+    lines = context.published
+    columns = lines.loc[(lines["table"] == place.table) & (lines["row"] == row), "column"]
+    found = [context.find(place.table, row, c, paper.sources) for c in dict.fromkeys(columns)]
+    numbers = [number for number in found if number is not None]
+    if not numbers:
+        return None
+    value = sum(number.value for number in numbers) / len(numbers)
+    return publications.Number(value, None, numbers[0].source)
+
+
+def obstacle(requires: Iterable[Requirement], cell: Cell, last: str | None = None) -> str | None:
     """Why a cell answers another question than the paper's number, or None; `last` where nothing else is."""
-    own = [reason for wanted in paper.requires for reason in unmet(wanted, cell)]
+    own = [reason for wanted in requires for reason in unmet(wanted, cell)]
     return "; ".join(own) or last
 
 
@@ -117,26 +132,52 @@ def _otherwise_decoded(wanted: Decoding, cell: Cell) -> Iterator[str]:
             yield from cells.differences({"decoding": used[model]}, {"decoding": usual})
 
 
-def printed(paper: Paper, rows: pd.DataFrame, context: Context) -> list[dict[str, Any]]:
-    """The paper's numbers of models that were not run, as rows."""
+def printed(
+    paper: Paper, rows: pd.DataFrame, chosen: pd.DataFrame, context: Context
+) -> list[dict[str, Any]]:
+    """The paper's numbers of models that were not run, as rows.
+
+    `rows` are all of the run, `chosen` those of the view: what the paper has of other sizes is not shown.
+    """
     run = {context.paper_name(model) for model in set(rows["model"])} if "model" in rows else set()
     made = []
     for place in paper.places:
-        if not place.printed:
+        if not place.printed or not _is_asked(place, chosen, context):
             continue
         lines = context.published[context.published["table"] == place.table]
-        keys = lines.drop_duplicates(["row", "column"])[["row", "column"]]
-        for line in sorted(set(keys["row"]), key=list(dict.fromkeys(keys["row"])).index):
-            row = _read(place.row.replace("{paper}", "{model}"), line)
-            if row is None or row.get("model") in run:
+        shown = set(lines.loc[lines["source"].isin(place.printed), "row"])
+        for line, own in lines.groupby("row", sort=False):
+            read = _read(place.row.replace("{paper}", "{model}"), str(line))
+            if read is None or read.get("model") in run or line not in shown:
                 continue
-            for column in keys.loc[keys["row"] == line, "column"]:
-                labels = _read(place.column, column)
-                found = context.find(place.table, line, column, paper.sources)
-                if labels is None or found is None:
-                    continue
-                made.append(_printed_row(paper, place, {**row, **labels}, found, context))
-    return [row for row in made if row]
+            if place.mean:
+                cells_of = [({}, mean(paper, place, str(line), context))]
+            else:
+                cells_of = [
+                    (
+                        _read(place.column, column),
+                        context.find(place.table, str(line), column, paper.sources),
+                    )
+                    for column in dict.fromkeys(own["column"])
+                ]
+            made += [
+                _printed_row(paper, place, {**read, **labels}, found, context)
+                for labels, found in cells_of
+                if labels is not None and found is not None
+            ]
+    return made
+
+
+def _is_asked(place: Place, chosen: pd.DataFrame, context: Context) -> bool:
+    """Whether rows of ours have what a place's numbers are of, and the run the settings that it requires."""
+    setup = context.run.get("setup", {})
+    same = [wanted for wanted in place.requires if isinstance(wanted, Same)]
+    if any(cells.differences(setup, wanted.settings) for wanted in same):
+        return False
+    return all(
+        isinstance(wanted, tuple) or name not in chosen or (chosen[name] == wanted).any()
+        for name, wanted in place.when.items()
+    )
 
 
 def printed_pair(paper: Paper, run: set[str], context: Context) -> list[dict[str, Any]]:

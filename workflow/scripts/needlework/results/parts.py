@@ -34,6 +34,9 @@ class Table:
             # Plain Python values: a category or an extension type would sort and print otherwise.
             series = self.frame[column].astype(object)
             codes, values = pd.factorize(series.where(series.notna(), None), sort=True)
+            # Whole numbers of which some are missing come as floats.
+            if all(isinstance(value, float) and value.is_integer() for value in values):
+                values = [int(value) for value in values]
             self._codes[column] = codes, list(values)
         return self._codes[column]
 

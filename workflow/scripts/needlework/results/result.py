@@ -47,8 +47,10 @@ class Place:
 
     `{paper}` is the model's name in the paper. when: the labels for which this is the place. check: a hook
     `(cell, place)` that returns why its number is not comparable, True where it has none at all, or None.
-    printed: whether rows of the paper's models that were not run are shown. labels: what those rows say
-    beside what the templates tell; complete: a hook that adds to these labels.
+    mean: the number is the mean of all that stand in this row of the table. requires: what must hold here
+    beside what `Paper.requires`, and for `printed` rows too where it is a setting. printed: the sources of
+    which rows of models that were not run are shown. labels: what those rows say beside what the
+    templates tell; complete: a hook `(labels, Context)` that adds to these labels.
     """
 
     table: str
@@ -56,9 +58,15 @@ class Place:
     column: str
     when: Mapping[str, Any] = field(default_factory=dict)
     check: Hook = ""
-    printed: bool = False
+    mean: bool = False
+    requires: tuple[Requirement, ...] = ()
+    printed: tuple[str, ...] = ()
     labels: Mapping[str, Any] = field(default_factory=dict)
     complete: Hook = ""
+
+    def but(self, **changes: Any) -> Place:
+        """The same place with these changes."""
+        return replace(self, **changes)
 
 
 @dataclass(frozen=True)
@@ -147,15 +155,18 @@ class Measure:
 class View:
     """One cell for each combination of `by` that has rows.
 
-    where: conditions in pandas' query syntax. select: hooks `(rows, Context) -> rows`, called after it.
+    prepare: a hook `(rows, Context) -> rows`, called first. where: conditions in pandas' query syntax.
+    select: hooks `(rows, Context) -> rows`, called after it.
     columns: labels in their order, before the measures; `also` follow after all other columns. const:
-    labels that all cells have. derive: by label, a hook `(Part, labels, Context) -> value`. sort: columns by which rows are
+    labels that all cells have. beside: a hook
+    `(rows, Context) -> rows` against which each cell is tested (`numbers.PAIRED`). derive: by label, a hook `(Part, labels, Context) -> value`. sort: columns by which rows are
     sorted in the end ("-value": descending), by the order of their factors. finish: a hook
-    `(frame, View, Context) -> frame` for what the cells cannot say.
+    `(frame, View, Context, rows) -> frame` for what the cells cannot say; its rows are those of `where`.
     """
 
     by: tuple[By, ...]
     columns: tuple[str, ...]
+    prepare: Hook = ""
     where: str = ""
     select: tuple[Hook, ...] = ()
     strata: str = ""
@@ -176,9 +187,13 @@ class View:
 
 @dataclass(frozen=True)
 class Stack:
-    """The rows of several views, one below the other, then sorted together."""
+    """The rows of several frames, one below the other, then sorted together.
 
-    views: tuple[View, ...]
+    led: there are no rows where the first frame has none of ours.
+    """
+
+    parts: tuple[Numbers, ...]
+    led: bool = False
     sort: tuple[str, ...] = ()
     orders: tuple[Factor, ...] = ()
 

@@ -80,14 +80,19 @@ BOTH_TASKS = "task in ('exact', 'existence') and length > 0 and needle_present =
 NEAREST = (f"{HOOKS}nearest_variant",)
 
 TABLE1 = Place(
-    "table1", "{paper}", "{column}", check=f"{HOOKS}other_lengths", printed=True, labels=VARIANT
+    "table1",
+    "{paper}",
+    "{column}",
+    check=f"{HOOKS}other_lengths",
+    printed=("paper",),
+    labels=VARIANT,
 )
 TABLE2 = Place(
     "table2",
     "{paper}/{haystack_lang}",
     "{needle_lang}",
     check=f"{HOOKS}longest_length",
-    printed=True,
+    printed=("paper",),
     labels=VARIANT,
     complete=f"{HOOKS}claimed_length",
 )
@@ -246,7 +251,7 @@ RESULTS = (
                                 "{paper}/en",
                                 "{needle_lang}",
                                 check=f"{HOOKS}longest_length",
-                                printed=True,
+                                printed=("paper",),
                                 labels={"haystack_lang": "en"},
                                 complete=f"{HOOKS}claimed_length",
                             ),
