@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import import_module
@@ -120,11 +120,10 @@ def _view(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
         made.append(row)
     if view.paper:
         made += paper.printed(view.paper, rows, chosen, context)
-    factors = (*(by.factor for by in view.by), *view.orders)
-    data = _typed(pd.DataFrame(made, columns=columns(view)), factors)
+    data = _typed(pd.DataFrame(made, columns=columns(view)), (*view.by, *view.orders))
     if view.finish:
         data = load_hook(view.finish)(data, view, context, asked)
-    return _sorted(data, view.sort, factors, context)
+    return _sorted(data, view.sort, (*view.by, *view.orders), context)
 
 
 def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
@@ -229,27 +228,26 @@ def _level(
         return
     by, *rest = levels
     name, parts = by.factor.name, _split(by, rows, context)
+    if by.contrast and len(parts) < 2:
+        return
     margin = by.margin and not (by.several and len(parts) < 2)
     whole = [(by.margin, rows)] if margin else []
     cut = [] if by.only_margin else [(_label(by, value), part) for value, part in parts.items()]
     for value, part in [*cut, *whole] if by.last else [*whole, *cut]:
         yield from _level(rest, {**labels, name: value}, {**above, name: part}, part, context)
-    if by.contrast and len(parts) == 2:
-        first, second = parts.values()
-        yield {**labels, name: by.contrast}, rows, above, (first, second)
+    if by.contrast:
+        called, value, less = by.contrast
+        yield {**labels, name: called}, rows, above, (parts[less], parts[value])
 
 
 def _split(by: By, part: Part, context: Context) -> dict[Any, Part]:
     """The part of each value, in order."""
+    if by.shares:
+        return dict.fromkeys(by.factor.order, part)
     found = part.split(by.column or by.factor.name)
     missing = found.pop(None, None)
     shared = found.pop(by.factor.shared, None) if by.factor.shared is not None else None
-    if by.values:
-        order = load_hook(by.values)(list(found), context)
-    elif by.factor.name == MODEL.name:
-        order = model_order(found, context.run)
-    else:
-        order = by.factor.sorted(found)
+    order = _ordered(by, found, context)
     parts = {value: found[value] for value in order if value in found}
     if shared is not None:
         for value, own in parts.items():
@@ -273,16 +271,16 @@ def _label(by: By, value: Any) -> Any:
     return str(value) if by.text else value
 
 
-def model_order(present: Sequence[str] | Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
+def model_order(present: Collection[str], run: Mapping[str, Any]) -> list[str]:
     """Models in the run's order, then any others by name."""
     listed = [model for model in run.get("models", ()) if model in present]
     return listed + sorted(set(present).difference(listed))
 
 
-def _typed(data: pd.DataFrame, factors: Sequence[Factor] = ()) -> pd.DataFrame:
+def _typed(data: pd.DataFrame, orders: Sequence[Factor | By] = ()) -> pd.DataFrame:
     """Counts and whole-numbered factors are whole numbers, missing where there are none."""
     whole = [n for n in data.columns if n == "n" or n.startswith("n_") or n.endswith("_n")]
-    for factor in factors:
+    for factor in (o.factor if isinstance(o, By) else o for o in orders):
         if factor.name in data and factor.type.startswith("int"):
             if all(not isinstance(value, str) for value in data[factor.name].dropna()):
                 whole.append(factor.name)
@@ -290,24 +288,32 @@ def _typed(data: pd.DataFrame, factors: Sequence[Factor] = ()) -> pd.DataFrame:
 
 
 def _sorted(
-    data: pd.DataFrame, names: Sequence[str], factors: Sequence[Factor], context: Context
+    data: pd.DataFrame, names: Sequence[str], orders: Sequence[Factor | By], context: Context
 ) -> pd.DataFrame:
-    """Rows by these columns, each by its factor's order or else by value; as they are without any."""
+    """Rows by these columns, each in its factor's order or else by value; as they are without any."""
     if not names:
         return data
-    known = {factor.name: factor for factor in factors}
+    known = {by.factor.name: by for by in (o if isinstance(o, By) else By(o) for o in orders)}
+    known.setdefault(MODEL.name, By(MODEL))
 
     def rank(column: pd.Series) -> pd.Series:
-        name = str(column.name)
-        if name == MODEL.name:
-            order = model_order(set(column.dropna()), context.run)
-        elif name in known:
-            order = known[name].sorted(column.dropna())
-        else:
+        by = known.get(str(column.name))
+        if by is None:
             return column
+        order = _ordered(by, set(column.dropna()) - {by.margin}, context)
+        margin = [by.margin] if by.margin else []
+        order = [*order, *margin] if by.last else [*margin, *order]
         return column.map({value: i for i, value in enumerate(order)}).astype("float64")
 
     columns = [name.removeprefix("-") for name in names]
     ascending = [not name.startswith("-") for name in names]
     data = data.sort_values(columns, key=rank, ascending=ascending, kind="stable")
     return data.reset_index(drop=True)
+
+
+def _ordered(by: By, present: Collection[Any], context: Context) -> list[Any]:
+    if by.values:
+        return load_hook(by.values)(list(present), context)
+    if by.factor.name == MODEL.name:
+        return model_order(present, context.run)
+    return by.factor.sorted(present)

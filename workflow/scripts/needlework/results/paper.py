@@ -28,6 +28,8 @@ def columns(paper: Paper) -> list[str]:
 def compared(paper: Paper, cell: Cell) -> dict[str, Any]:
     """The values of `columns` for a cell."""
     place = find(paper, cell.labels)
+    if place is None and paper.silent:
+        return {}
     found = bound = why = None
     if place is not None:
         why = _load(place.check)(cell, place) if place.check else None

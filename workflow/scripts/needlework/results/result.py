@@ -25,8 +25,9 @@ class By:
     column: the rows' column, where it is not the factor's name. margin: what the cell over all values is
     called; it comes first, or with `last` after them, and with `several` only where there are two values
     or more. With `only_margin` there is no other cell. values: a hook that gives the values, in order.
-    text: values are written as text. nullable: rows without a value are a cell of their own. contrast:
-    what the second of two values less the first is called (the last level alone).
+    text: values are written as text. nullable: rows without a value are a cell of their own. contrast: (name,
+    a, b) adds a cell for value a less value b, with Newcombe's interval; without both there is no cell
+    (the last level alone). shares: each cell has all rows, and its measure says how many have the value.
     """
 
     factor: Factor
@@ -38,7 +39,8 @@ class By:
     values: Hook = ""
     text: bool = False
     nullable: bool = False
-    contrast: str = ""
+    contrast: tuple[str, Any, Any] | None = None
+    shares: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,8 @@ class Paper:
 
     sources: whose numbers are taken, the first that has one ("paper" as printed, "repository": the released
     code's). tell_source: a column says whose. bounds: a printed bound ("at least 0.8") is a number too, and
-    a column says which. run_only: numbers are shown only where the run has models of the paper.
+    a column says which. run_only: numbers are shown only where the run has models of the paper. silent:
+    cells without a place say nothing, instead of that there is no published number.
     """
 
     places: tuple[Place, ...]
@@ -133,6 +136,7 @@ class Paper:
     tell_source: bool = False
     bounds: bool = False
     run_only: bool = False
+    silent: bool = False
 
     def requiring(self, *more: Requirement) -> Paper:
         """The same with further requirements."""
@@ -177,7 +181,7 @@ class View:
     also: tuple[str, ...] = ()
     beside: Hook = ""
     sort: tuple[str, ...] = ()
-    orders: tuple[Factor, ...] = ()
+    orders: tuple[Factor | By, ...] = ()
     finish: Hook = ""
 
     def but(self, **changes: Any) -> View:
@@ -195,7 +199,7 @@ class Stack:
     parts: tuple[Numbers, ...]
     led: bool = False
     sort: tuple[str, ...] = ()
-    orders: tuple[Factor, ...] = ()
+    orders: tuple[Factor | By, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ EVERY_PLACE = Paper(PLACES, ANSWERS, BOTH, tell_source=True)
 LABELS = ("model", "source", "task", "variant", "n_documents", "gold_index", "position")
 SORT = {
     "sort": ("model", "task", "variant", "n_documents", "position"),
-    "orders": (TASK, VARIANT, POSITION),
+    "orders": (TASK, VARIANT, POSITION, INDEX),
 }
 QUESTIONS = f"variant == 'main' and task == '{QA}' and lang == 'en'"
 UUIDS = f"task == '{PAIRS}' and keys == 'uuid'"
