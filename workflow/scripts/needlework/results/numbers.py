@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from importlib import import_module
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
 
 from needlework import cells
 from needlework import published as publications
 from needlework.benchmarks.factor import Factor
+from needlework.hooks import load_hook
 from needlework.results import paper
 from needlework.results.parts import Part, Table
-from needlework.results.result import MODEL, By, Computed, Hook, Numbers, Pairs, Stack, View
+from needlework.results.result import MODEL, By, Computed, Numbers, Pairs, View
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,14 +61,6 @@ class Cell:
     above: Mapping[str, Part]
     context: Context
     values: Mapping[str, Any]
-
-
-def load_hook(hook: Hook) -> Callable[..., Any]:
-    """The function that "package.module:function" names; what follows a "?" are arguments ("a=b&c=d")."""
-    place, _, arguments = hook.partition("?")
-    module, _, name = place.partition(":")
-    found = getattr(import_module(module), name)
-    return partial(found, **dict(parse_qsl(arguments))) if arguments else found
 
 
 def frame(numbers: Numbers, rows: pd.DataFrame, context: Context) -> pd.DataFrame:

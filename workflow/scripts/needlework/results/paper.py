@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from needlework import cells
 from needlework import published as publications
+from needlework.hooks import load_hook
 from needlework.results.result import AllModels, Decoding, Over, Paper, Place, Requirement, Same
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def compared(paper: Paper, cell: Cell) -> dict[str, Any]:
         return {}
     found = bound = why = None
     if place is not None:
-        why = _load(place.check)(cell, place) if place.check else None
+        why = load_hook(place.check)(cell, place) if place.check else None
         if why is not True:
             found, bound = _number(paper, place, cell)
     requires = (*(place.requires if place else ()), *paper.requires)
@@ -117,7 +118,7 @@ def unmet(wanted: Requirement, cell: Cell) -> Iterator[str]:
                 yield wanted.words
                 break
     else:
-        reason = _load(wanted.reason)(cell)
+        reason = load_hook(wanted.reason)(cell)
         if reason:
             yield reason
 
@@ -211,7 +212,7 @@ def _printed_row(
         **read,
     }
     if place.complete:
-        labels |= _load(place.complete)(labels, context)
+        labels |= load_hook(place.complete)(labels, context)
     value = {"value": found.value, "n": found.n, "published": found.value, "published_n": found.n}
     source = {"published_source": found.source} if paper.tell_source else {}
     return {**labels, "source": "published", **value, **source}
@@ -222,9 +223,3 @@ def _read(template: str, text: str) -> dict[str, Any] | None:
     pattern = re.sub(r"\\\{(\w+)\\\}", lambda m: f"(?P<{m[1]}>.+)", re.escape(template))
     found = re.fullmatch(pattern, text)
     return None if found is None else dict(found.groupdict())
-
-
-def _load(hook: str) -> Any:
-    from needlework.results.numbers import load_hook
-
-    return load_hook(hook)

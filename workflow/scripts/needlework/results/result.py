@@ -238,15 +238,32 @@ Numbers: TypeAlias = View | Stack | Pairs | Computed
 class Result:
     """A table or a figure: a file, a target, an entry of the report and of the documentation.
 
-    place: where the paper has it ("Table 1"). shown: a layout or a drawing. caption: reStructuredText. when: a
-    hook that says whether a benchmark's configuration fills it; planning calls it.
+    place: where the paper has it ("Table 1"). shown: a layout or a drawing. caption: reStructuredText. when:
+    conditions of the benchmark (`Benchmark.conditions`) that must hold for its prompts to be asked.
     """
 
     name: str
     title: str
     numbers: Numbers
-    shown: Any
+    shown: Layout | Drawing
     caption: str
     place: str = ""
     needs: Needs = "scores"
-    when: Hook = ""
+    when: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Literal["tables", "figures"]:
+        """The folder of its files."""
+        return "figures" if isinstance(self.shown, Drawing) else "tables"
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """The endings of the files that show its numbers, which are in `<name>.csv`."""
+        return ("svg", "pdf", "png") if self.kind == "figures" else ("tex",)
+
+    @property
+    def label(self) -> str:
+        """What the report and messages call it."""
+        if not self.place:
+            return self.title
+        return f"{self.place}: {self.title[0].lower()}{self.title[1:]}"

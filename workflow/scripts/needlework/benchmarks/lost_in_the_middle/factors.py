@@ -31,3 +31,5 @@ FACTORS = (
     # No budget: the number of documents or pairs decides how long a prompt is.
     Factor("length", "int32"),
 )
+# Arrow types by name.
+COLUMNS = {factor.name: factor.type for factor in FACTORS}

@@ -30,6 +30,8 @@ PRESENT = Factor(
 )
 
 FACTORS = (NEEDLE, HAYSTACK, QUESTION, POSITION, DEPTH, LENGTH, RETRIEVAL, PRESENT)
+# Arrow types by name.
+COLUMNS = {factor.name: factor.type for factor in FACTORS}
 
 # Figure 4 of the paper.
 RESOURCES = {"high and medium": ("en", "es", "de"), "low": ("zh", "vi", "hi", "ar")}

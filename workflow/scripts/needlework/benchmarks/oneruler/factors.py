@@ -87,6 +87,8 @@ FACTORS = (
     Factor("n_needles", "int32"),
     Factor("exhausted", "bool"),
 )
+# Arrow types by name.
+COLUMNS = {factor.name: factor.type for factor in FACTORS}
 
 # What results have besides.
 METRIC = Factor("metric", label="Rules", order=("strict", "released"))
