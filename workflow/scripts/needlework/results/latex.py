@@ -23,7 +23,7 @@ Row = Mapping[str, Any]
 Key = tuple[Hashable, ...]
 
 # What a page holds, labels and heads included. A table that is too wide is scaled down to the page.
-ACROSS, DOWN = 12, 54
+ACROSS, DOWN = 12, 58
 # A table of more columns spans a page of two columns; characters a line of its notes.
 NARROW, CHARACTERS = 4, {False: 45, True: 95}
 
@@ -64,7 +64,7 @@ def lay_out(table: pd.DataFrame, layout: Layout, name: str, title: str) -> str:
         per = [factor.name for factor in grid.float_per]
         for key, part in rows.groupby(per, sort=False) if per and len(rows) else [((), rows)]:
             words = " ".join(f.called(v) for f, v in zip(grid.float_per, key, strict=False))
-            slug = re.sub(r"[^a-z0-9]+", "-", f"{name} {words}".lower()).strip("-")
+            slug = re.sub(r"[\W_]+", "-", f"{name} {words}".lower()).strip("-")
             floats += _floats(grid, part, slug, f"{title}: {words}" if words else title)
     return "\n".join(floats)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.oneruler.factors import CWE, GROUPS, TASKS
+from needlework.benchmarks.oneruler.factors import CWE, TASKS
 from needlework.results.layouts import PERCENT, Grid, Layout, Line, Mark, Number
 from needlework.results.prompts import PromptTable
 
@@ -71,9 +71,9 @@ LAYOUTS: dict[str, Layout] = {
         Grid(
             rows=(
                 Factor("language"),
-                Factor("rank_strict", label="Rank, strict"),
-                Factor("rank_released", label="Rank, released (paper's)"),
-                Factor("resources", words={k: word.lower() for k, word in GROUPS.items()}),
+                Factor("rank_strict", label="Rank (strict)"),
+                Factor("rank_released", label="(released)"),
+                Factor("resources", words={"english": "English"}),
             ),
             columns=(Factor("model", words=MODEL.words), METRIC),
             number=PERCENT,
@@ -83,7 +83,7 @@ LAYOUTS: dict[str, Layout] = {
             answers="metric == 'strict' and model != 'all'",
             counts=LEFT_OUT,
             note="Accuracy in % over the NIAH tasks in long contexts, by the strict rules, and by the "
-            "released ones.",
+            "released ones. After a rank, in brackets: the paper's.",
         ),
     ),
     "lengths_tau": (
