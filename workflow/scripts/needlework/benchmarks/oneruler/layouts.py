@@ -44,12 +44,16 @@ EXHAUSTED = Mark(
 def ranks(table: pd.DataFrame) -> pd.DataFrame:
     """The ranks of a language by both metrics over all models, the paper's in brackets, as columns."""
     every = table[table["model"] == "all"].set_index(["context_lang", "metric"])
-    for metric in METRIC.order:
-        mine = every.xs(metric, level="metric") if len(every) else every
-        table[f"rank_{metric}"] = table["context_lang"].map(mine["rank"].astype(str))
-    theirs = mine["published_rank"].dropna().map(" ({:.0f})".format)
-    table["rank_released"] += table["context_lang"].map(theirs).fillna("")
-    return table
+    ours, paper = every["rank"].to_dict(), every["published_rank"].dropna().to_dict()
+    theirs = {key: f" ({rank:.0f})" for key, rank in paper.items() if key[1] == "released"}
+    texts = {
+        f"rank_{metric}": [
+            f"{ours.get((lang, metric), '')}{theirs.get((lang, metric), '')}"
+            for lang in table["context_lang"]
+        ]
+        for metric in METRIC.order
+    }
+    return table.assign(**texts)
 
 
 LAYOUTS: dict[str, Layout] = {
