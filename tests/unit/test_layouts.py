@@ -10,18 +10,22 @@ from functools import cache
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
+from pkgutil import resolve_name
 
 import lost_in_the_middle_scores
 import mlneedle_scores
 import oneruler_scores
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from needlework import published
 from needlework.benchmarks.factor import Factor
+from needlework.records import write_table
 from needlework.results import latex
 from needlework.results.latex import escape, lay_out
 from needlework.results.layouts import PERCENT, Grid, Line, Mark, Number
+from needlework.results.prompts import PromptTable, describe
 
 ROOT = Path(__file__).parents[2]
 CEILINGS = pd.DataFrame({"lang": ["hi", "de"], "n": [90, 100], "n_survived": [70, 91]})
@@ -169,7 +173,10 @@ def test_the_papers_effective_length_is_below_its_own_shortest():
     table = numbers("mlneedle", "table1", short)
     text = laid_out("mlneedle", "table1", table)
     assert lines(text, "mistral")[0][2] == "$<$512"
-    assert lines(text, r"\textit{Llama2-7B-Chat} (paper)")[0][1:3] == [r"\textit{4K}", "$<$4K"]
+    assert lines(text, r"\textit{Llama2-7B-Chat} (paper)")[0][1:3] == [
+        r"\textit{4K}",
+        r"\textit{$<$4K}",
+    ]
 
 
 def test_pairs_show_difference_and_mcnemar():
@@ -427,7 +434,7 @@ def test_hooks_are_names_of_functions(benchmark, name):
     for field, value in values(layout):
         assert not callable(value) or isinstance(value, Factor)
         if field in ("hook", "prepare") and value:
-            assert callable(latex._hook(value))
+            assert callable(resolve_name(value))
 
 
 def test_descriptions_need_the_standard_library_alone():
@@ -435,3 +442,36 @@ def test_descriptions_need_the_standard_library_alone():
     code += "import needlework.results.layouts, needlework.results.prompts"
     path = ROOT / "workflow" / "scripts"
     subprocess.run([sys.executable, "-c", code], cwd=path, check=True)
+
+
+# Tables of prompts
+
+
+def test_prompts_of_any_benchmark_are_described(tmp_path):
+    spec = PromptTable(
+        by=("colour", "size"),
+        counts=(
+            ("prompts", "example_id", "size"),
+            ("questions", "example_id", "nunique"),
+            ("share", "share", "mean"),
+            ("tokens_mean", "n_tokens", "mean"),
+        ),
+        slice_names=("", "colour"),
+        computed={"share": "n_tokens / room"},
+        digits={"share": 3},
+        kept=("doubtful",),
+    )
+    rows = {"colour": ["red", "red", "blue"], "size": [2, 2, 1], "example_id": ["a", "a", "b"]}
+    rows |= {"n_tokens": [2, 3, 5], "room": [6, 6, 7]}
+    notes = {"left_out": {"torn": 2, "doubtful": 3, "odd_kept": 1, "none": 0}}
+    write_table(pa.table(rows), tmp_path / "x-dark-red.parquet", notes=notes)
+    write_table(pa.table(rows), tmp_path / "y-red.parquet", notes={"left_out": {}})
+    text = describe(spec, sorted(tmp_path.glob("*.parquet"))).to_csv(index=False)
+    assert text.splitlines() == [
+        "colour,size,prompts,questions,share,tokens_mean,task",
+        "blue,1,2,1,0.714,5.0,",
+        "red,2,4,1,0.417,2.5,",
+        "dark-red,,3,,,,found: doubtful",
+        "dark-red,,1,,,,found: odd",
+        "dark-red,,2,,,,left out: torn",
+    ]

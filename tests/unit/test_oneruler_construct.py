@@ -54,7 +54,8 @@ class Made:
         self, chosen: Mapping[str, Any], read: Mapping, built: Built, folder: Path
     ) -> None:
         self.chosen, self.read, self.built = chosen, read, built
-        write_table(built.instances, folder / "i.parquet", notes={"left_out": built.counts})
+        self.file = folder / f"{chosen['slice']}.parquet"
+        write_table(built.instances, self.file, notes={"left_out": built.counts})
         files = {}
         if built.documents is not None:
             assert built.documents.schema == DOCUMENTS
@@ -64,8 +65,7 @@ class Made:
             write_table(table, folder / f"{lang}.parquet")
             files[f"oneruler_books/{lang}"] = folder / f"{lang}.parquet"
         self.documents = Documents.read(files)
-        self.rows = read_table(folder / "i.parquet").to_pylist()
-        self.file = folder / "i.parquet"
+        self.rows = read_table(self.file).to_pylist()
 
     def text(self, row: Mapping) -> str:
         return render(row["prompt"], self.documents)
