@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.lost_in_the_middle.factors import PAIRS, QA, QA_TABLES, TASKS
+from needlework.benchmarks.lost_in_the_middle.factors import PAIRS, QA, TASKS
 from needlework.results.layouts import LOST, PERCENT, Grid, Layout, Mark, Number
 from needlework.results.prompts import PromptTable
 
@@ -84,7 +84,7 @@ LAYOUTS: dict[str, Layout] = {
     "table2": _tokens(""),
     "table3": _tokens("Documents"),
     "table4": _tokens("Pairs"),
-    **dict.fromkeys(QA_TABLES.values(), _accuracy(INDEX.label)),
+    **dict.fromkeys(("table5", "table6", "table7"), _accuracy(INDEX.label)),
     "accuracy": (
         _cells(
             f"task in {list(HEADS)}",
