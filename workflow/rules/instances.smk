@@ -78,7 +78,7 @@ rule describe_prompts:
         runtime=30,
     params:
         code=lambda w: code_digest(
-            "describe_prompts.py", f"needlework/benchmarks/{w.benchmark}/prompts.py"
+            "describe_prompts.py", f"needlework/benchmarks/{w.benchmark}/layouts.py"
         ),
     message:
         "Describing the prompts of {wildcards.benchmark} for {wildcards.tokenizer}"

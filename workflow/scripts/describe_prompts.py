@@ -3,8 +3,9 @@
 from importlib import import_module
 
 from needlework.job import running
+from needlework.results.prompts import describe
 
 with running(snakemake):
     benchmark = snakemake.wildcards.benchmark
-    prompts = import_module(f"needlework.benchmarks.{benchmark}.prompts")
-    prompts.describe(snakemake.input).to_csv(snakemake.output[0], index=False)
+    spec = import_module(f"needlework.benchmarks.{benchmark}.layouts").PROMPTS
+    describe(spec, snakemake.input).to_csv(snakemake.output[0], index=False)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from needlework import published
 from needlework.job import running
-from needlework.results import result_rows
+from needlework.results.latex import lay_out
+from needlework.results.rows import result_rows
 
 with running(snakemake) as logger:
     params, output = snakemake.params, snakemake.output
@@ -18,4 +19,6 @@ with running(snakemake) as logger:
         logger.info("%s", name)
         made = tables[name].function(rows, numbers, params.settings)
         made.to_csv(csv, index=False)
-        Path(tex).write_text(tables[name].layout(made, tables[name].title), encoding="utf-8")
+        table = tables[name]
+        laid_out = lay_out(made, table.layout, f"{params.benchmark}-{name}", table.title)
+        Path(tex).write_text(laid_out, encoding="utf-8")
