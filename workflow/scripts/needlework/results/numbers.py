@@ -178,7 +178,17 @@ def columns(view: View) -> list[str]:
     """The columns of a view's frame."""
     measures = view.measure.columns or cells.MEASURES
     compared = paper.columns(view.paper) if view.paper else ()
-    return [*view.columns, *measures, *compared, *view.also, *(PAIRED if view.beside else ())]
+    labels = view.columns or _labels(view)
+    return [*labels, *measures, *compared, *view.also, *(PAIRED if view.beside else ())]
+
+
+def _labels(view: View) -> list[str]:
+    """The labels in the order of the levels, `source` behind the model, then what is derived."""
+    levels = [by.factor.name for by in view.by]
+    if MODEL.name in levels:
+        levels.insert(levels.index(MODEL.name) + 1, "source")
+    more = [name for name in (*view.const, *view.derive) if name not in view.also]
+    return list(dict.fromkeys([*levels, *more]))
 
 
 def _measured(

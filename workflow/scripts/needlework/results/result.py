@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from needlework.benchmarks.factor import Factor
+from needlework.results.drawings import Drawing
+from needlework.results.layouts import Layout
 
 Hook: TypeAlias = str
 Needs: TypeAlias = Literal["scores", "ceilings", "instances", "token_counts"]
@@ -161,7 +163,8 @@ class View:
 
     prepare: a hook `(rows, Context) -> rows`, called first. where: conditions in pandas' query syntax.
     select: hooks `(rows, Context) -> rows`, called after it.
-    columns: labels in their order, before the measures; `also` follow after all other columns. const:
+    columns: labels in their order, before the measures, where it is not that of the levels; `also` follow
+    after all other columns. const:
     labels that all cells have. beside: a hook
     `(rows, Context) -> rows` against which each cell is tested (`numbers.PAIRED`). derive: by label, a hook `(Part, labels, Context) -> value`. sort: columns by which rows are
     sorted in the end ("-value": descending), by the order of their factors. finish: a hook
@@ -169,7 +172,7 @@ class View:
     """
 
     by: tuple[By, ...]
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = ()
     prepare: Hook = ""
     where: str = ""
     select: tuple[Hook, ...] = ()

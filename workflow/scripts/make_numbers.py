@@ -1,0 +1,16 @@
+"""Make the numbers of a benchmark's results that are made of the same rows: a tidy CSV each."""
+
+from needlework import published
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.job import running
+from needlework.results.numbers import Context, frame
+from needlework.results.rows import result_rows
+
+with running(snakemake) as logger:
+    params = snakemake.params
+    benchmark = load_benchmark(params.benchmark)
+    rows = result_rows(params.needs, snakemake.input.rows, list(benchmark.columns))
+    context = Context(published.load(snakemake.input.published), params.run)
+    for name, csv in zip(params.names, snakemake.output, strict=True):
+        logger.info("%s", name)
+        frame(benchmark.by_name[name].numbers, rows, context).to_csv(csv, index=False)
