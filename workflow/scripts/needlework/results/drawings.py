@@ -28,7 +28,7 @@ class Drawing:
     called. line: the column of lines or bars within a panel. panel: a panel for each of its values;
     row: a row of panels for each of these columns' values. value, n: the columns of the number and of
     how many prompts are behind it; unit: what those are called. limits: of the axis of values, or None:
-    around what is drawn. columns: most panels side by side.
+    around what is drawn. columns: most panels side by side where there is one row of them.
 
     where: which rows are drawn. needs: rows of ours without which there is nothing to draw. prepare:
     hook (data, run) -> data, for what no column says. counted: the rows of ours in the small print.
@@ -111,7 +111,7 @@ class Bars(Drawing):
     numbers: bool = False
 
     mark = "bar"
-    printed = "Diamonds"
+    printed = "Hollow markers"
     short = "Hatched"
 
 

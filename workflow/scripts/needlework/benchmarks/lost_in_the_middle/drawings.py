@@ -27,10 +27,10 @@ FACTORS = {
                 QA: "documents",
                 PAIRS: "pairs",
                 "closed_book": "closed book",
-                "oracle": "gold document alone",
+                "oracle": "gold alone",
             },
         ),
-        Factor("position", label="Position of the gold document or pair"),
+        Factor("position", label="Position in the prompt"),
         Factor("n_documents", label="Documents in the prompt"),
         Factor("lang", order=("en",), last=("uuid",), format="language", words={"uuid": "UUIDs"}),
         Factor("architecture", order=("encoder-decoder", "decoder-only")),
@@ -52,7 +52,7 @@ CURVES = Lines(
     nothing=NO_DOCUMENTS,
 )
 ALONE = replace(CURVES, sides=())
-BY_MODEL = replace(ALONE, panel="model", panel_title="", row=("task", "n_documents"), row_title=SIZE, columns=6)
+BY_MODEL = replace(ALONE, panel="model", panel_title="", row=("task", "n_documents"), row_title=SIZE)
 
 
 def _ablation(variant: str, changed: str, plain: str, nothing: str, **more: str) -> Lines:
@@ -72,6 +72,8 @@ DRAWINGS: dict[str, Drawing] = {
         ALONE,
         panel="model",
         panel_title="",
+        row=("n_documents",),
+        row_title="{n_documents} documents",
         line="task",
         called={QA: "with documents"},
     ),
@@ -86,9 +88,8 @@ DRAWINGS: dict[str, Drawing] = {
     "figure10": replace(
         CURVES,
         panel_title="{n_documents} pairs",
-        suffix="what",
-        prepare=f"{HERE}:with_lowest",
-        counted="what == ''",
+        prepare=f"{HERE}:lowest_as_level",
+        counted="variant != 'lowest'",
         nothing="no model was asked for the values of UUIDs",
     ),
     "figure11": replace(
@@ -159,13 +160,11 @@ DRAWINGS: dict[str, Drawing] = {
 }
 
 
-def with_lowest(data: pd.DataFrame, run: Mapping[str, Any]) -> pd.DataFrame:
-    """The lowest number of a curve as a level, named by the column `what`; ours is on the curve."""
+def lowest_as_level(data: pd.DataFrame, run: Mapping[str, Any]) -> pd.DataFrame:
+    """The paper's lowest number of a curve as a level; ours is a point of the curve already."""
     lowest = data["variant"] == "lowest"
-    data = data.assign(what=lowest.map({True: "lowest", False: ""}))
-    data.loc[lowest & (data["source"] == "ours"), "value"] = float("nan")
-    data.loc[lowest, "position"] = None
-    return data
+    ours = data["value"].mask(lowest & (data["source"] == "ours"))
+    return data.assign(value=ours, position=data["position"].mask(lowest))
 
 
 def recall_named(data: pd.DataFrame, run: Mapping[str, Any]) -> pd.DataFrame:
@@ -205,6 +204,7 @@ def origin(data: pd.DataFrame, run: Mapping[str, Any]) -> str:
     tables += [QA_TABLES[size].removeprefix("table") for size in sizes]
     names = f"Tables {', '.join(tables[:-1])} and {tables[-1]}" if tables[1:] else "Table " + "".join(tables)
     text = "a number in its section 5.2" if tables else "the paper's section 5.2"
+    text += " (level: the lowest of all positions)" if (paper["variant"] == "lowest").any() else ""
     released = ", ".join(dict.fromkeys(both.loc[both["published_source"] == "repository", "model"]))
     found = {
         f"the paper's {names}": tables,

@@ -27,15 +27,6 @@ FACTORS = {
         Factor("length", format="1024"),
         Factor("depth", label="Needle position", words={0: "start", 0.5: "middle", 1: "end"}),
         Factor("size", label="Number of prompts"),
-        Factor(
-            "resources",
-            order=(*RESOURCES, "other"),
-            words={
-                "high and medium": "High and medium resource",
-                "low": "Low resource",
-                "other": "Other languages",
-            },
-        ),
         Factor("task", words={"exact": "Exact accuracy", "existence": "Existence accuracy"}),
     )
 }
@@ -68,8 +59,6 @@ DRAWINGS: dict[str, Drawing] = {
         panel="length",
         y=EXACT,
         panel_title=TOKENS,
-        row_title="{resources}",
-        members="languages",
         prepare="needlework.benchmarks.mlneedle.drawings:with_languages",
         nothing=NO_HAYSTACK,
     ),
@@ -94,7 +83,6 @@ DRAWINGS: dict[str, Drawing] = {
         panel="model",
         line="length",
         line_title=TOKENS,
-        columns=6,
         words="By needle language, the haystack is English.",
         nothing=NO_HAYSTACK,
     ),
@@ -104,7 +92,6 @@ DRAWINGS: dict[str, Drawing] = {
         panel="model",
         line="length",
         line_title=TOKENS,
-        columns=6,
         words="Needle English; mix: a haystack of all languages.",
         nothing="no model answered prompts with an English needle",
     ),
@@ -126,8 +113,9 @@ DRAWINGS: dict[str, Drawing] = {
 
 
 def with_languages(data: pd.DataFrame, run: Mapping[str, Any]) -> pd.DataFrame:
-    """With the column `languages`: those of the run's `needle_languages` in each group of resources."""
-    ran = run.get("needle_languages", ())
-    groups = {name: [lang for lang in langs if lang in ran] for name, langs in RESOURCES.items()}
-    named = {name: " ".join(langs) for name, langs in groups.items()}
-    return data.assign(languages=data["resources"].map(named).fillna(""))
+    """With the run's languages (`needle_languages`) in the name of each group of resources."""
+    names = {"other": "Other languages"}
+    for name, langs in RESOURCES.items():
+        ran = [lang for lang in langs if lang in run["needle_languages"]]
+        names[name] = f"{name.capitalize()} resource\n({', '.join(ran)})"
+    return data.assign(resources=data["resources"].map(names))

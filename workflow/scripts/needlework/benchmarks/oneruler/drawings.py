@@ -20,9 +20,9 @@ FACTORS = {
     factor.name: factor
     for factor in (
         Factor("length", label="Context length", format="1000"),
-        Factor("context_lang", label="Language", format="language", words={"all": "All languages"}),
+        Factor("context_lang", format="language", words={"all": "All languages"}),
         Factor("instruction_lang", label="Instructions", format="language"),
-        Factor("task", label="Task", order=tuple(TASKS), words=TASKS),
+        Factor("task", order=tuple(TASKS), words=TASKS),
         Factor("group", order=tuple(GROUPS), words=GROUPS),
         Factor("error", order=tuple(ERRORS), words=ERRORS),
         Factor("tokenizer"),
@@ -61,7 +61,7 @@ ERRORS_BY_LANGUAGE = StackedBars(
     line="error",
     looks=ERROR_LOOKS,
     limits=None,
-    columns=1,
+    columns=2,
     y="Share of prompts",
     words="S-NIAH in {long_contexts}.",
     nothing="no model behind an endpoint answered S-NIAH",
@@ -107,7 +107,7 @@ DRAWINGS: dict[str, Drawing] = {
         line="group",
         looks=GROUP_LOOKS,
         y="NIAH accuracy",
-        words="{long_contexts}.",
+        words="In {long_contexts}.",
         nothing=NO_NEEDLES,
     ),
     "figure4b": Bars(
@@ -118,7 +118,7 @@ DRAWINGS: dict[str, Drawing] = {
         listed=("context_lang",),
         y="NIAH accuracy",
         where=DRAWN,
-        words="All models, {long_contexts}.",
+        words="All models, in {long_contexts}.",
         nothing=NO_NEEDLES,
     ),
     "figure5": Bars(
@@ -190,7 +190,6 @@ DRAWINGS: dict[str, Drawing] = {
         line="group",
         looks=GROUP_LOOKS,
         limits=(0, 10),
-        columns=6,
         y="Right words of ten",
         words="Wrong answers only.",
         nothing="no wrong answer to a task of common words was given",

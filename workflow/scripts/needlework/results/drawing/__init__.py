@@ -32,7 +32,7 @@ def draw(
     hooks name.
     """
     picture = Picture.of(drawing, frame, factors, run)
-    if isinstance(drawing, Polar) and len(picture.values(picture.across[0])) < LEAST_AROUND:
+    if isinstance(drawing, Polar) and len(picture.values(picture.across[0], picture.ours)) < LEAST_AROUND:
         common = {field.name: getattr(drawing, field.name) for field in fields(Drawing)}
         picture = replace(picture, spec=Bars(**common))
     with style():

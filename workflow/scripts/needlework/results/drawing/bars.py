@@ -45,7 +45,7 @@ def draw(picture: Picture) -> Figure:
             size = 7 if len(places) * 0.13 < COLUMN / spec.columns else 5.5
             ax.set_xticks(range(len(places)), [fitting(name, 0.75) for name in names], size=size)
             ax.set_xlim(-0.6, len(places) - 0.4)
-            if row.last and picture.label(x) != "model":
+            if row.last:
                 ax.set_xlabel(picture.label(x))
         ax.grid(visible=False, axis="y" if down else "x")
     values_axis(picture, panels, down=down)
@@ -60,7 +60,8 @@ def size_of(picture: Picture, places: Sequence[Any], *, down: bool, short: bool)
     if down:
         return Size(2.0, COLUMN * 1.2, max(0.8, len(places) * max(0.165, 0.06 * several + 0.07)) + 0.3)
     each = max(0.12 if short else 0.8, 0.1 * several)
-    return Size(each * len(places) + 0.4, max(COLUMN * 0.6, 2 * each * len(places)), 1.8)
+    height = 1.2 if isinstance(spec, StackedBars) else 1.8
+    return Size(each * len(places) + 0.4, max(COLUMN * 0.6, 2 * each * len(places)), height)
 
 
 def _dodged(picture: Picture) -> bool:
@@ -75,27 +76,29 @@ def _beside(
     """Bars of each line side by side, with intervals or numbers, the paper's numbers as diamonds."""
     spec = picture.spec
     n = len(row.keys) if _dodged(picture) else 1
-    width, label = 0.8 / n, f"the paper's{PAPER[:0]}"
+    width = 0.8 / n
     for i, line in enumerate(picture.lines(data, row.keys)):
         i = row.keys.index(line.key)
-        rows = line.rows
+        rows = line.rows[line.rows[spec.x].isin(at)]
         where = rows[spec.x].map(at) + ((i - (n - 1) / 2) * width if n > 1 else 0)
         look: dict[str, Any] = {"color": line.look[0], "label": line.label}
         if isinstance(spec, Bars) and not spec.numbers:
             look |= {"xerr" if down else "yerr": reach(rows, spec.value), "ecolor": "#333333"}
             look |= {"error_kw": WHISKERS}
-        values = rows[spec.value].fillna(0) if spec.value in rows else rows
-        thick = 0.92 * width
-        drawn = ax.barh(where, values, height=thick, **look) if down else ax.bar(where, values, width=thick, **look)
+        values, thick = rows[spec.value], 0.92 * width
+        drawn: Any = ()
+        if line.key[0] == "ours":
+            drawn = ax.barh(where, values, height=thick, **look) if down else ax.bar(where, values, width=thick, **look)
         if isinstance(spec, Bars) and spec.numbers:
             ax.bar_label(drawn, [f"{value:,.0f}" for value in values], fontsize=5, padding=1)
-        for bar, exhausted in zip(drawn, rows.get("n_exhausted", values * 0), strict=True):
+        for bar, exhausted in zip(drawn, rows.get("n_exhausted", values * 0), strict=False):
             if exhausted:
                 bar.set(hatch="////", edgecolor="white", linewidth=0)
         printed = rows["printed"]
         if printed.notna().any():
             xy = (printed, where) if down else (where, printed)
-            ax.plot(*xy, "D", color="#333333", markerfacecolor="white", markersize=4,
+            label, marker = (line.printed, line.look[1]) if spec.line == "model" else ("the paper's", "D")
+            ax.plot(*xy, marker, color="#333333", markerfacecolor="white", markersize=4,
                     markeredgewidth=0.9, label=label, zorder=5)  # fmt: skip
 
 

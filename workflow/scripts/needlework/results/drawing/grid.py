@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Inches a line of 6- or 7-point text takes, and about what a character does.
-LINE, CHARACTER = 0.135, 0.056
+# More panels than these stand in no row.
+MOST_COLUMNS = 6
+# Inches of a legend beside a row, and what a line of 6- or 7-point text takes, and about what a character does.
+LEGEND, LINE, CHARACTER = 1.6, 0.135, 0.056
 
 
 @dataclass(frozen=True)
@@ -31,36 +33,40 @@ class Size:
     left: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Row:
-    """A row of panels: its column across, values of `Drawing.row`, panels and lines.
+    """A row of panels: its column across, its title, its lines' keys, and the data of each panel.
 
     first, last: whether titles stand above it, and the axis across is named below it.
     """
 
     x: str
-    values: tuple[Any, ...]
-    panels: Sequence[Any]
+    title: str
     keys: Sequence[tuple[str, Any]]
-    first: bool
-    last: bool
+    panels: Sequence[Any]
+    data: Sequence[pd.DataFrame]
+    first: bool = False
+    last: bool = False
 
 
 def rows_of(picture: Picture, ncols: int) -> list[Row]:
-    """The rows of panels, `ncols` to a row; where there are more panels, all rows once again."""
-    spec, data = picture.spec, picture.data
-    panels = panels_of(picture)
-    kinds = data[list(spec.row)].dropna().drop_duplicates() if spec.row else None
-    places = [picture.values(column) for column in spec.row]
-    present = set() if kinds is None else set(kinds.itertuples(index=False, name=None))
-    values = [value for value in product(*places) if not spec.row or value in present]
-    parts = picture.parts()
-    rows = []
-    for some in evenly(panels, ncols):
-        whole = list(product(picture.across, values, parts))
-        for i, (x, value, keys) in enumerate(whole):
-            last = i + 1 == len(whole) or whole[i + 1][0] != x
-            rows.append(Row(x, value, some, keys, i == 0, last))
+    """The rows of panels with anything in them, `ncols` to a row; more panels get rows below."""
+    spec, segments = picture.spec, evenly(panels_of(picture), ncols)
+    values = list(product(*map(picture.values, spec.row)))
+    rows: list[Row] = []
+    for some in segments:
+        block: list[Row] = []
+        for x, value, keys in product(picture.across, values, picture.parts()):
+            data = [inside(picture, x, value, panel) for panel in some]
+            if any(any(picture.lines(part, keys)) for part in data):
+                named = spec.row and spec.row_title != ""
+                title = picture.title(spec.row, value, spec.row_title or "") if named else ""
+                block.append(Row(x, title, keys, some, data))
+        for i, row in enumerate(block):
+            row.first, row.last = i == 0, i + 1 == len(block) or block[i + 1].x != row.x
+        if rows and len(block) == 1 and len(rows[-1].panels) == len(some):
+            rows[-1].last = rows[-1].x != block[0].x
+        rows += block
     return rows
 
 
@@ -72,15 +78,13 @@ def panels_of(picture: Picture) -> list[Any]:
     return picture.values(panel, picture.data if panel == "model" else picture.ours)
 
 
-def inside(picture: Picture, row: Row, panel: Any) -> pd.DataFrame:
+def inside(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> pd.DataFrame:
     """The rows of a panel; those without a value of its columns stand in all."""
     data, spec = picture.data, picture.spec
-    wanted = dict(zip(spec.row, row.values, strict=True))
-    if spec.panel:
-        wanted[spec.panel] = panel
-    for column, value in wanted.items():
-        data = data[(data[column] == value) | data[column].isna()]
-    return data[data[row.x].notna()] if len(picture.across) > 1 else data
+    wanted = dict(zip((*spec.row, spec.panel), (*values, panel), strict=True))
+    for column in filter(None, wanted):
+        data = data[(data[column] == wanted[column]) | data[column].isna()]
+    return data[data[x].notna()] if len(picture.across) > 1 else data
 
 
 def laid_out(picture: Picture, size: Size, projection: str | None = None) -> tuple[Figure, list[Any]]:
@@ -88,57 +92,52 @@ def laid_out(picture: Picture, size: Size, projection: str | None = None) -> tup
     from matplotlib.figure import Figure as MatplotlibFigure
 
     spec = picture.spec
-    n = len(panels_of(picture))
-    fit = max(1, int((PAGE - size.left) / size.least))
-    ncols = len(evenly(range(n), min(spec.columns, fit))[0])
+    aside = LEGEND if len(picture.parts()) > 1 else 0.0
+    fit = max(1, int((PAGE - size.left - aside) / size.least))
+    most = min(MOST_COLUMNS if spec.row else spec.columns, fit)
+    ncols = len(evenly(panels_of(picture), most)[0])
     rows = rows_of(picture, ncols)
-    width = min(PAGE, max(COLUMN, size.left + ncols * size.wanted))
+    width = min(PAGE - aside, max(COLUMN, size.left + ncols * size.wanted))
     figure = MatplotlibFigure(figsize=(width, len(rows) * size.height))
-    keywords = {"projection": projection} if projection else {}
     grid = figure.subplots(
-        len(rows), ncols, sharey=not projection, squeeze=False, subplot_kw=keywords
-    )
+        len(rows), ncols, sharey=not projection, squeeze=False,
+        subplot_kw={"projection": projection} if projection else {},
+    )  # fmt: skip
     found = []
-    inches = (width - size.left) / ncols
     for line, row in zip(grid, rows, strict=True):
         for ax in line[len(row.panels) :]:
             ax.remove()
-        for ax, panel in zip(line, row.panels, strict=False):
+        for ax, panel, data in zip(line, row.panels, row.data, strict=False):
+            found.append((ax, row, data))
             if spec.panel and row.first:
                 title = picture.title((spec.panel,), (panel,), spec.panel_title)
-                ax.set_title(fitting(title, inches))
-            found.append((ax, row, inside(picture, row, panel)))
-        if spec.row and spec.row_title != "":
-            text = picture.title(spec.row, row.values, spec.row_title or "")
-            beside(line[len(row.panels) - 1], fitting(text, size.height))
+                ax.set_title(fitting(title, (width - size.left) / ncols))
+        if row.title and not aside:
+            place = {"xy": (1.04, 0.5), "xycoords": "axes fraction", "ha": "left", "va": "center"}
+            line[len(row.panels) - 1].annotate(fitting(row.title, size.height), **place, rotation=-90)
     return figure, found
 
 
 def finished(figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row, Any]]) -> None:
     """Legends and small print, and the room that they take."""
     width, height = map(float, figure.get_size_inches())
-    entries = {ax: ax.get_legend_handles_labels() for ax, _, _ in panels}
-    parts = {tuple(row.keys) for _, row, _ in panels}
+    entries = [(row, *ax.get_legend_handles_labels()) for ax, row, _ in panels]
     lines = 0
-    if len(parts) > 1:
+    if len(picture.parts()) > 1:
         # One legend to each row of panels: too many lines to be told apart by one above all.
-        last = {id(row): ax for ax, row, _ in panels}
-        for ax in last.values():
-            mine = [entries[one] for one, row, _ in panels if last[id(row)] is ax]
-            found = legend_of(mine)
+        for ax, row in {id(row): (ax, row) for ax, row, _ in panels}.values():
+            found = legend_of(entry for entry in entries if entry[0] is row)
             look = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.03), "fontsize": 6}
-            ax.legend([*found.values()], [fitting(name, 1.5) for name in found], **look)
-        figure.set_size_inches(width := min(PAGE, width + 1.7), height)
-    elif len(found := legend_of(entries.values())) > 1 or "model" not in picture.spec.panel:
+            names = [fitting(name, 1.5) for name in found]
+            ax.legend([*found.values()], names, title=row.title, title_fontsize=6.5, **look)
+        width += LEGEND
+    elif found := legend_of(entries):
         # Inches: the line and the gaps, then the text.
-        each = 0.5 + CHARACTER * max(map(len, found), default=0)
+        each = 0.5 + CHARACTER * max(map(len, found))
         ncols = max(1, min(len(found), int(width / each)))
         lines = -(-len(found) // ncols)
-        if found:
-            figure.legend(
-                [*found.values()], [*found], loc="outside upper center", ncols=ncols,
-                columnspacing=1.0,
-            )  # fmt: skip
+        look = {"loc": "outside upper center", "ncols": ncols, "columnspacing": 1.0}
+        figure.legend([*found.values()], [*found], **look)
     # At least 21 characters of 6-point text fit into an inch.
     text = textwrap.fill(small_print(picture), int(width * 21))
     figure.supxlabel(text, x=0.01, ha="left", fontsize=6, color="#555555")
@@ -148,7 +147,7 @@ def finished(figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row,
 def legend_of(entries: Any) -> dict[str, Any]:
     """Handles by label, each once; a paper's line after all of ours."""
     found: dict[str, Any] = {}
-    for handles, labels in entries:
+    for _, handles, labels in entries:
         for handle, label in zip(handles, labels, strict=True):
             found.setdefault(label, handle)
     return dict(sorted(found.items(), key=lambda item: item[0].endswith(PAPER)))
@@ -189,11 +188,6 @@ def fitting(text: str, inches: float) -> str:
     """A text, broken into lines that fit into so many inches."""
     parts = text.split("\n")
     return "\n".join(textwrap.fill(part, max(6, int(inches * 13))) for part in parts)
-
-
-def beside(ax: Axes, text: str) -> None:
-    """A title to the right of a row's last panel."""
-    ax.annotate(text, (1.04, 0.5), xycoords="axes fraction", rotation=-90, ha="left", va="center")
 
 
 def empty(ax: Axes, text: str) -> None:

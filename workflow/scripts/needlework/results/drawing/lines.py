@@ -30,6 +30,7 @@ class Across:
     labels: dict[Any, str]
     low: float
     high: float
+    scaled: bool = False
 
     def aside(self, i: int, n: int) -> float:
         """How far line `i` of `n` is moved aside: all within half the way to the next value."""
@@ -53,7 +54,7 @@ def across(picture: Picture, spec: Lines, x: str, data: pd.DataFrame) -> Across:
         at[name] = low - SIDES * length if left else high + SIDES * length
         labels[name] = picture.called(spec.sides[0], name).replace(" ", "\n")
     margin = length * (SIDES + 0.1 if sides else 0.06) if scaled else 0.4
-    return Across(at, labels, low - margin, high + margin)
+    return Across(at, labels, low - margin, high + margin, scaled)
 
 
 def draw(picture: Picture) -> Figure:
@@ -61,23 +62,26 @@ def draw(picture: Picture) -> Figure:
     spec = picture.spec
     assert isinstance(spec, Lines)
     polar = isinstance(spec, Polar)
-    words = [picture.tick(x, value) for x in picture.across for value in picture.values(x)]
-    many = 0 if spec.scaled and len(picture.across) == 1 else len(words) / len(picture.across)
-    wide = COLUMN if not (spec.panel or spec.row) else COLUMN / 1.4
-    size = Size(max(1.12, 0.075 * many + 0.3), wide * 1.15, 1.7 if spec.panel or spec.row else 2.3)
+    many = max(0 if across(picture, spec, x, picture.data).scaled else len(picture.values(x)) for x in picture.across)
+    alone = COLUMN * 1.5 if len(picture.looks) > 4 else COLUMN * 1.15
+    wide = COLUMN / 1.2 if spec.panel or spec.row else alone
+    several = spec.row or len(picture.parts()) > 1
+    height = 1.6 if several else 1.9 if spec.panel else 2.3
+    size = Size(max(1.12, 0.075 * many + 0.3), wide, height)
     if polar:
-        size = Size(COLUMN, COLUMN, COLUMN)
+        size = Size(COLUMN, COLUMN, 3.0)
     figure, panels = laid_out(picture, size, "polar" if polar else None)
     for ax, row, data in panels:
         axis = across(picture, spec, row.x, data)
         if polar:
             axis = around(ax, picture, row.x)
         _panel(ax, picture, spec, row, data, axis)
-        if data.empty or data[[spec.value, "printed"]].isna().all(axis=None):
+        here = data[data[spec.line].isin([key[1] for key in row.keys])] if spec.line in data else data
+        if here[[spec.value, "printed"]].isna().all(axis=None):
             reasons = set(data[spec.why].dropna()) - {""} if spec.why else set()
-            empty(ax, reasons.pop() if len(reasons) == 1 else "no answer" if len(data) else "not run")
+            empty(ax, reasons.pop() if len(reasons) == 1 else "no answer" if len(here) else "not run")
         elif not polar:
-            _named(ax, axis, to_scale=spec.scaled)
+            _named(ax, axis)
             if row.last:
                 ax.set_xlabel(picture.label(row.x))
     if not polar:
@@ -210,12 +214,12 @@ def around(ax: Any, picture: Picture, x: str) -> Across:
     return Across(at, {}, 0.0, 3.0)
 
 
-def _named(ax: Axes, axis: Across, *, to_scale: bool) -> None:
+def _named(ax: Axes, axis: Across) -> None:
     """Names below the axis: turned where they are too many, of numbers to scale those that fit."""
     width, _ = ax.get_figure().get_size_inches()
     inches = float(width) / ax.get_subplotspec().get_gridspec().ncols - 0.35
     ax.set_xlim(axis.low, axis.high)
-    if to_scale and len(axis.at) > 12:
+    if axis.scaled and len(axis.at) > 12:
         ax.locator_params(axis="x", nbins=4)
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         return
@@ -223,11 +227,11 @@ def _named(ax: Axes, axis: Across, *, to_scale: bool) -> None:
     # A character of 7-point text is 0.07 inches wide; the last name always stands.
     character = 0.07 * (axis.high - axis.low) / inches
     longest = max(len(part) for _, name in ends for part in name.split("\n"))
-    turned = not to_scale and longest * character > 0.9
+    turned = not axis.scaled and longest * character > 0.9
     named: list[tuple[float, str]] = []
     for at, name in reversed(ends):
-        wanted = (len(name) + len(named[0][1]) + 1) / 2 * character if named and to_scale else 0.0
-        if not named or named[0][0] - at >= wanted or "\n" in named[0][1]:
+        wide = sum(max(map(len, text.split("\n"))) for _, text in [(at, name), *named[:1]]) + 1
+        if not named or not axis.scaled or named[0][0] - at >= wide / 2 * character or "\n" in name:
             named.insert(0, (at, name))
     shown = dict(named)
     size = 7 if not turned else min(6, max(4.5, 65 * inches / len(ends)))

@@ -66,8 +66,11 @@ class Picture:
         printed = data["published"].astype("float64") if "published" in data else empty
         # A model of the paper's that was not run has its number as `value`.
         data = data.assign(printed=printed.where(data["source"] == "ours", data[spec.value]))
+        ours = data[data["source"] == "ours"]
+        if spec.panel not in ("", "model"):
+            # No panel is of the paper's numbers alone.
+            data = data[data[spec.panel].isin(ours[spec.panel]) | data[spec.panel].isna()]
         picture = cls(spec, frame, data, factors, run)
-        ours = picture.ours
         if ours.empty or (spec.needs and ours.query(spec.needs, engine="python").empty):
             raise NothingToDraw(spec.nothing)
         if ours[spec.value].isna().all():
@@ -113,9 +116,8 @@ class Picture:
         return str(value) if code else self.called(column, value)
 
     def label(self, column: str) -> str:
-        """What an axis calls a column."""
-        factor = self.factors.get(column)
-        return self.say(factor.label if factor and factor.label else column)
+        """What an axis calls a column, if anything."""
+        return self.factors.get(column, Factor(column)).label
 
     def title(self, columns: Sequence[str], values: Sequence[Any], template: str) -> str:
         """The title of a panel, or of a row of panels; one value's own words are a title as they are."""
@@ -169,12 +171,12 @@ class Picture:
             if rows.empty:
                 continue
             name = self.title((column,), (key[1],), spec.line_title)
-            paper = self.run.get("published", {}).get(key[1], name) if column == "model" else name
             for more in {spec.suffix, spec.members} & set(rows):
                 words = [word for word in rows[more].dropna().unique() if word]
                 name += f" ({', '.join(' '.join(words).split())})" if words else ""
-                paper = paper if column == "model" else name
-            yield Line(key, name, paper + PAPER, self.looks[key], rows)
+            theirs = self.run.get("published", {}).get(key[1]) if column == "model" else None
+            printed = name if key[0] == "published" else (theirs or name) + PAPER
+            yield Line(key, name, printed, self.looks[key], rows)
 
 
 def hook(name: str) -> Callable[..., Any]:
