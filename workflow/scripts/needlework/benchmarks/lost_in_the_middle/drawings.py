@@ -52,7 +52,9 @@ CURVES = Lines(
     nothing=NO_DOCUMENTS,
 )
 ALONE = replace(CURVES, sides=())
-BY_MODEL = replace(ALONE, panel="model", panel_title="", row=("task", "n_documents"), row_title=SIZE)
+BY_MODEL = replace(
+    ALONE, panel="model", panel_title="", row=("task", "n_documents"), row_title=SIZE
+)
 
 
 def _ablation(variant: str, changed: str, plain: str, nothing: str, **more: str) -> Lines:
@@ -202,7 +204,11 @@ def origin(data: pd.DataFrame, run: Mapping[str, Any]) -> str:
     sizes = sorted(set(paper.loc[paper["task"] == QA, "n_documents"]))
     tables = ["1"] if paper["task"].isin(LEVELS).any() else []
     tables += [QA_TABLES[size].removeprefix("table") for size in sizes]
-    names = f"Tables {', '.join(tables[:-1])} and {tables[-1]}" if tables[1:] else "Table " + "".join(tables)
+    names = (
+        f"Tables {', '.join(tables[:-1])} and {tables[-1]}"
+        if tables[1:]
+        else "Table " + "".join(tables)
+    )
     text = "a number in its section 5.2" if tables else "the paper's section 5.2"
     text += " (level: the lowest of all positions)" if (paper["variant"] == "lowest").any() else ""
     released = ", ".join(dict.fromkeys(both.loc[both["published_source"] == "repository", "model"]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.oneruler import factors
-from needlework.benchmarks.oneruler.factors import CWE, GROUPS, NIAH, TASKS
+from needlework.benchmarks.oneruler.factors import GROUPS, TASKS
 from needlework.benchmarks.oneruler.figure_data import ERRORS
 from needlework.figures.style import COLOURS
 from needlework.results.drawings import Bars, Drawing, Heatmap, Lines, Points, StackedBars

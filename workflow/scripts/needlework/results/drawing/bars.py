@@ -6,9 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from needlework.figures.style import COLUMN, PUBLISHED_COLOUR
-from needlework.results.drawing.grid import Row, Size, empty, finished, fitting, laid_out, values_axis
+from needlework.results.drawing.grid import (
+    Row,
+    Size,
+    empty,
+    finished,
+    fitting,
+    laid_out,
+    values_axis,
+)
 from needlework.results.drawing.lines import reach
-from needlework.results.drawing.picture import PAPER, Picture
+from needlework.results.drawing.picture import Picture
 from needlework.results.drawings import Bars, Points, StackedBars
 
 if TYPE_CHECKING:
@@ -36,7 +44,13 @@ def draw(picture: Picture) -> Figure:
     for ax, row, data in panels:
         if data[spec.value].isna().all():
             empty(ax, "no answer" if len(data) else "not run")
-        draw_on = _points if isinstance(spec, Points) else _stacked if isinstance(spec, StackedBars) else _beside
+        draw_on = (
+            _points
+            if isinstance(spec, Points)
+            else _stacked
+            if isinstance(spec, StackedBars)
+            else _beside
+        )
         draw_on(ax, picture, row, data, {place: i for i, place in enumerate(places)}, down)
         if down:
             ax.set_yticks(range(len(places)), [fitting(name, 1.6) for name in names])
@@ -56,9 +70,13 @@ def draw(picture: Picture) -> Figure:
 def size_of(picture: Picture, places: Sequence[Any], *, down: bool, short: bool) -> Size:
     """Room for each place: a row, or a name below its bars."""
     spec = picture.spec
-    several = 1 if isinstance(spec, StackedBars | Points) or not _dodged(picture) else len(picture.looks)
+    several = (
+        1 if isinstance(spec, StackedBars | Points) or not _dodged(picture) else len(picture.looks)
+    )
     if down:
-        return Size(2.0, COLUMN * 1.2, max(0.8, len(places) * max(0.165, 0.06 * several + 0.07)) + 0.3)
+        return Size(
+            2.0, COLUMN * 1.2, max(0.8, len(places) * max(0.165, 0.06 * several + 0.07)) + 0.3
+        )
     each = max(0.12 if short else 0.8, 0.1 * several)
     height = 1.2 if isinstance(spec, StackedBars) else 1.8
     return Size(each * len(places) + 0.4, max(COLUMN * 0.6, 2 * each * len(places)), height)
@@ -66,7 +84,11 @@ def size_of(picture: Picture, places: Sequence[Any], *, down: bool, short: bool)
 
 def _dodged(picture: Picture) -> bool:
     """Whether a place has several bars."""
-    columns = [picture.spec.x, *picture.spec.row, *([picture.spec.panel] if picture.spec.panel else [])]
+    columns = [
+        picture.spec.x,
+        *picture.spec.row,
+        *([picture.spec.panel] if picture.spec.panel else []),
+    ]
     return bool(picture.ours.duplicated(columns).any())
 
 
@@ -88,7 +110,11 @@ def _beside(
         values, thick = rows[spec.value], 0.92 * width
         drawn: Any = ()
         if line.key[0] == "ours":
-            drawn = ax.barh(where, values, height=thick, **look) if down else ax.bar(where, values, width=thick, **look)
+            drawn = (
+                ax.barh(where, values, height=thick, **look)
+                if down
+                else ax.bar(where, values, width=thick, **look)
+            )
         if isinstance(spec, Bars) and spec.numbers:
             ax.bar_label(drawn, [f"{value:,.0f}" for value in values], fontsize=5, padding=1)
         for bar, exhausted in zip(drawn, rows.get("n_exhausted", values * 0), strict=False):
@@ -97,7 +123,9 @@ def _beside(
         printed = rows["printed"]
         if printed.notna().any():
             xy = (printed, where) if down else (where, printed)
-            label, marker = (line.printed, line.look[1]) if spec.line == "model" else ("the paper's", "D")
+            label, marker = (
+                (line.printed, line.look[1]) if spec.line == "model" else ("the paper's", "D")
+            )
             ax.plot(*xy, marker, color="#333333", markerfacecolor="white", markersize=4,
                     markeredgewidth=0.9, label=label, zorder=5)  # fmt: skip
 
@@ -109,7 +137,9 @@ def _stacked(
     below = dict.fromkeys(at, 0.0)
     for line in picture.lines(data, row.keys):
         shares = line.rows.set_index(picture.spec.x)[picture.spec.value].reindex([*at]).fillna(0.0)
-        if picture.ours.loc[picture.ours[picture.spec.line] == line.key[1], picture.spec.value].any():
+        if picture.ours.loc[
+            picture.ours[picture.spec.line] == line.key[1], picture.spec.value
+        ].any():
             look: dict[str, Any] = {"color": line.look[0], "label": line.label}
             start = [*below.values()]
             if down:

@@ -87,10 +87,10 @@ def inside(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> pd.Da
     return data[data[x].notna()] if len(picture.across) > 1 else data
 
 
-def laid_out(picture: Picture, size: Size, projection: str | None = None) -> tuple[Figure, list[Any]]:
+def laid_out(
+    picture: Picture, size: Size, projection: str | None = None
+) -> tuple[Figure, list[Any]]:
     """The figure, and (axes, row, rows of data) of each of its panels, titled."""
-    from matplotlib.figure import Figure as MatplotlibFigure
-
     spec = picture.spec
     aside = LEGEND if len(picture.parts()) > 1 else 0.0
     fit = max(1, int((PAGE - size.left - aside) / size.least))
@@ -98,7 +98,7 @@ def laid_out(picture: Picture, size: Size, projection: str | None = None) -> tup
     ncols = len(evenly(panels_of(picture), most)[0])
     rows = rows_of(picture, ncols)
     width = min(PAGE - aside, max(COLUMN, size.left + ncols * size.wanted))
-    figure = MatplotlibFigure(figsize=(width, len(rows) * size.height))
+    figure = figure_of(width, len(rows) * size.height)
     grid = figure.subplots(
         len(rows), ncols, sharey=not projection, squeeze=False,
         subplot_kw={"projection": projection} if projection else {},
@@ -114,7 +114,9 @@ def laid_out(picture: Picture, size: Size, projection: str | None = None) -> tup
                 ax.set_title(fitting(title, (width - size.left) / ncols))
         if row.title and not aside:
             place = {"xy": (1.04, 0.5), "xycoords": "axes fraction", "ha": "left", "va": "center"}
-            line[len(row.panels) - 1].annotate(fitting(row.title, size.height), **place, rotation=-90)
+            line[len(row.panels) - 1].annotate(
+                fitting(row.title, size.height), **place, rotation=-90
+            )
     return figure, found
 
 
@@ -127,7 +129,8 @@ def finished(figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row,
         # One legend to each row of panels: too many lines to be told apart by one above all.
         for ax, row in {id(row): (ax, row) for ax, row, _ in panels}.values():
             found = legend_of(entry for entry in entries if entry[0] is row)
-            look = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.03), "fontsize": 6}
+            corner = (1.3 if ax.name == "polar" else 1.0, 1.03)
+            look = {"loc": "upper left", "bbox_to_anchor": corner, "fontsize": 6}
             names = [fitting(name, 1.5) for name in found]
             ax.legend([*found.values()], names, title=row.title, title_fontsize=6.5, **look)
         width += LEGEND
@@ -158,7 +161,11 @@ def values_axis(picture: Picture, panels: Sequence[tuple[Axes, Row, Any]], *, do
     spec, data = picture.spec, picture.data
     low, high = spec.limits or fitted(picture)
     margin = 0.02 * (high - low)
-    below = 0.16 * (high - low) if getattr(spec, "written", "") in set(data.get(spec.line, ())) - {""} else 0
+    below = (
+        0.16 * (high - low)
+        if getattr(spec, "written", "") in set(data.get(spec.line, ())) - {""}
+        else 0
+    )
     for ax, row, _ in panels:
         (ax.set_xlim if down else ax.set_ylim)(low - margin - below, high + margin)
         axis = ax.xaxis if down else ax.yaxis
@@ -184,6 +191,13 @@ def fitted(picture: Picture) -> tuple[float, float]:
     return max(0.0, low - 0.03), min(1.0, high + 0.03)
 
 
+def figure_of(width: float, height: float) -> Figure:
+    """An empty figure of that many inches, known to no global state."""
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+    return MatplotlibFigure(figsize=(width, height))
+
+
 def fitting(text: str, inches: float) -> str:
     """A text, broken into lines that fit into so many inches."""
     parts = text.split("\n")
@@ -193,3 +207,4 @@ def fitting(text: str, inches: float) -> str:
 def empty(ax: Axes, text: str) -> None:
     """What an empty panel says."""
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", color="#777777")
+    ax.set_xticks([])

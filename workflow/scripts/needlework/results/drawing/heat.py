@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from needlework.results.drawing.grid import Row, Size, finished, laid_out
+from needlework.results.drawing.grid import Size, finished, laid_out
 from needlework.results.drawing.picture import Picture
 from needlework.results.drawings import Heatmap
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -61,7 +60,13 @@ def draw(picture: Picture) -> Figure:
 
 
 def _cell(
-    ax: Axes, cell: dict[str, Any], left: float, middle: float, shade: Any, value: str, printed: bool
+    ax: Axes,
+    cell: dict[str, Any],
+    left: float,
+    middle: float,
+    shade: Any,
+    value: str,
+    printed: bool,
 ) -> None:
     """A cell with its number; with a dot where its prompts are short."""
     from matplotlib.patches import Rectangle

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from needlework.figures.style import COLUMN, PUBLISHED_COLOUR
+from needlework.figures.style import COLUMN
 from needlework.results.drawing.grid import Row, Size, empty, finished, laid_out, values_axis
-from needlework.results.drawing.picture import PAPER, Line, Picture
+from needlework.results.drawing.picture import Line, Picture
 from needlework.results.drawings import Lines, Polar
 
 if TYPE_CHECKING:
@@ -62,7 +61,10 @@ def draw(picture: Picture) -> Figure:
     spec = picture.spec
     assert isinstance(spec, Lines)
     polar = isinstance(spec, Polar)
-    many = max(0 if across(picture, spec, x, picture.data).scaled else len(picture.values(x)) for x in picture.across)
+    many = max(
+        0 if across(picture, spec, x, picture.data).scaled else len(picture.values(x))
+        for x in picture.across
+    )
     alone = COLUMN * 1.5 if len(picture.looks) > 4 else COLUMN * 1.15
     wide = COLUMN / 1.2 if spec.panel or spec.row else alone
     several = spec.row or len(picture.parts()) > 1
@@ -76,10 +78,14 @@ def draw(picture: Picture) -> Figure:
         if polar:
             axis = around(ax, picture, row.x)
         _panel(ax, picture, spec, row, data, axis)
-        here = data[data[spec.line].isin([key[1] for key in row.keys])] if spec.line in data else data
+        here = (
+            data[data[spec.line].isin([key[1] for key in row.keys])] if spec.line in data else data
+        )
         if here[[spec.value, "printed"]].isna().all(axis=None):
             reasons = set(data[spec.why].dropna()) - {""} if spec.why else set()
-            empty(ax, reasons.pop() if len(reasons) == 1 else "no answer" if len(here) else "not run")
+            empty(
+                ax, reasons.pop() if len(reasons) == 1 else "no answer" if len(here) else "not run"
+            )
         elif not polar:
             _named(ax, axis)
             if row.last:
@@ -120,7 +126,14 @@ def _panel(
 
 
 def _points(
-    ax: Axes, spec: Lines, line: Line, x: pd.Series, rows: pd.DataFrame, across: str, *, joined: bool
+    ax: Axes,
+    spec: Lines,
+    line: Line,
+    x: pd.Series,
+    rows: pd.DataFrame,
+    across: str,
+    *,
+    joined: bool,
 ) -> None:
     """Values with intervals, and the paper's numbers, hollow and dashed; hollow too are short prompts."""
     colour, marker = line.look

@@ -15,7 +15,11 @@ def small_print(picture: Picture) -> str:
     if data["printed"].notna().any():
         where = hook(spec.paper)(picture.frame, picture.run) if ":" in spec.paper else spec.paper
         parts.append(f"{spec.printed}: {where}.")
-    if "n_exhausted" in data and (data["n_exhausted"] > 0).any() and type(spec).__name__ != "StackedBars":
+    if (
+        "n_exhausted" in data
+        and (data["n_exhausted"] > 0).any()
+        and type(spec).__name__ != "StackedBars"
+    ):
         parts.append(
             f"{spec.short}: some prompts are shorter than the length, as the vocabulary ran out before it."
         )
