@@ -412,9 +412,9 @@ class Layout:
         return _digests({result.name: result.numbers for result in results}, "make_numbers.py")
 
     def shown_digest(self, benchmark: str, results: list[Result]) -> dict[str, str]:
-        """What tables and figures of these numbers depend on: titles, layouts, drawings and factors."""
+        """What tables and figures of these numbers depend on: titles, layouts, drawings, names."""
         shown = {result.name: (result.title, result.shown) for result in results}
-        factors = {"factors": self.benchmark(benchmark).factors}
+        factors = {"called": self.benchmark(benchmark).called}
         return _digests({**shown, **factors}, "show_results.py", presentation=True)
 
     def result_files(self, benchmark: str, result: Result, *endings: str) -> list[str]:

@@ -20,6 +20,7 @@ from needlework.results.result import Hook, Result
 if TYPE_CHECKING:
     from needlework.results.layouts import PromptTable
 
+
 def _nothing(chosen: Chosen) -> list[str]:
     return []
 
@@ -37,7 +38,8 @@ class Benchmark:
     """A benchmark: what tells its prompts apart, what they are made of, and what is made of their scores.
 
     factors: columns of instances and scores; `length` (int32) is one: the token budget, 0 where there is
-    none. Of its configuration (`own`): slices, the names of the files into which prompts are divided;
+    none. called: how figures order and name
+    the values of factors and other labels. Of its configuration (`own`): slices, the names of the files into which prompts are divided;
     settings, all that a slice's prompts depend on, as JSON values, but files and tokenizer, given the
     lengths that models want; quotes, the tables that any prompt can refer to; conditions, by the names
     that `Result.when` has, whether prompts are asked that fill such results. Of a slice's settings: reads,
@@ -56,6 +58,7 @@ class Benchmark:
     title: str
     factors: tuple[Factor, ...]
     results: tuple[Result, ...]
+    called: Mapping[str, Factor]
     slices: Callable[[Own], list[str]]
     settings: Callable[[Own, str, list[int]], dict[str, Any]]
     reads: Callable[[Chosen], dict[str, list[CorpusTable]]]

@@ -5,9 +5,10 @@ the data), 6 (open-domain case study), appendices A to C.
 """
 
 from needlework.benchmarks.benchmark import Benchmark
-from needlework.benchmarks.lost_in_the_middle import plan
+from needlework.benchmarks.lost_in_the_middle import drawings, plan
+from needlework.benchmarks.lost_in_the_middle.factors import FACTORS
 from needlework.benchmarks.lost_in_the_middle.layouts import PROMPTS
-from needlework.benchmarks.lost_in_the_middle.results import FACTORS, RESULTS
+from needlework.benchmarks.lost_in_the_middle.results import RESULTS
 
 PACKAGE = "needlework.benchmarks.lost_in_the_middle"
 BLOCK = "benchmarks.lost_in_the_middle"
@@ -17,6 +18,7 @@ BENCHMARK = Benchmark(
     title="Lost in the Middle",
     factors=FACTORS,
     results=RESULTS,
+    called=drawings.FACTORS,
     slices=plan.slices,
     settings=plan.settings,
     reads=plan.reads,

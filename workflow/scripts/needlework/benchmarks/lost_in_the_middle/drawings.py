@@ -7,15 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.lost_in_the_middle.factors import QA_TABLES
-from needlework.benchmarks.lost_in_the_middle.figure_data import LEAST_ANSWERED, NOTHING_SHARED
+from needlework.benchmarks.lost_in_the_middle.factors import (
+    LEAST_ANSWERED,
+    NOTHING_SHARED,
+    PAIRS,
+    QA,
+    QA_TABLES,
+)
 from needlework.figures.style import COLOURS
 from needlework.results.drawings import Drawing, Lines
 
 if TYPE_CHECKING:
     import pandas as pd
 
-QA, PAIRS = "multi_document_qa", "key_value"
 LEVELS = ("closed_book", "oracle")
 FACTORS = {
     factor.name: factor

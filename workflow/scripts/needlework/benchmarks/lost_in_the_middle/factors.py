@@ -10,12 +10,13 @@ TASKS = ("closed_book", "oracle", QA, PAIRS, OPEN)
 # What an ablation changes, one thing at a time. "main" is the paper's setting.
 VARIANTS = ("main", "query_aware", "random_distractors", "random_order", "unambiguous")
 
-LANG = Factor(
-    "lang", label="Language", order=(ENGLISH,), format="language", words={"uuid": "UUIDs"}
-)
+# The paper's table of each number of documents.
+QA_TABLES = {10: "table5", 20: "table6", 30: "table7"}
+
+LANG = Factor("lang", order=(ENGLISH,))
 # Of documents, or of pairs.
-SIZE = Factor("n_documents", "int32", label="Documents in the prompt")
-INDEX = Factor("gold_index", "int32", label="Index")
+SIZE = Factor("n_documents", "int32")
+INDEX = Factor("gold_index", "int32")
 KEYS = Factor("keys", order=("none", "uuid", "words"))
 
 FACTORS = (
@@ -33,3 +34,8 @@ FACTORS = (
 )
 # Arrow types by name.
 COLUMNS = {factor.name: factor.type for factor in FACTORS}
+
+# Figure 18 leaves a model out of a panel if it answered less than this share of the panel's prompts:
+# all others would be cut down to the few that it answered.
+LEAST_ANSWERED = 0.5
+NOTHING_SHARED = "no question that all models answered at every position"

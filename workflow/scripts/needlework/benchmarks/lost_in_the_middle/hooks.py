@@ -12,9 +12,11 @@ from needlework import published as publications
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.lost_in_the_middle.factors import (
     ENGLISH,
-    OPEN,
     KEYS,
     LANG,
+    LEAST_ANSWERED,
+    NOTHING_SHARED,
+    OPEN,
     PAIRS,
     QA,
 )
@@ -38,10 +40,6 @@ PRINTED_INDICES = {0, 49, 99, 149, 199, 249, 299}
 # What section 6 says of more than 20 documents, and why ours cannot be compared with it.
 GAIN = "open_domain/gain_above_20"
 ABOUT = "the paper's number is rounded, and of a number of documents that it does not name"
-# Figure 18 leaves a model out of a panel if it answered less than this share of the panel's prompts:
-# all others would be cut down to the few that it answered.
-LEAST_ANSWERED = 0.5
-NOTHING_SHARED = "no question that all models answered at every position"
 STATISTICS = ("mean", "stdev", "max")
 # Of a tokenizer's counts in one setting.
 COUNTS = (

@@ -1,9 +1,10 @@
 """Multilingual Needle in a Haystack (Hengle et al., arXiv:2408.10151)."""
 
 from needlework.benchmarks.benchmark import Benchmark
-from needlework.benchmarks.mlneedle import plan
+from needlework.benchmarks.mlneedle import drawings, plan
+from needlework.benchmarks.mlneedle.factors import FACTORS
 from needlework.benchmarks.mlneedle.layouts import PROMPTS
-from needlework.benchmarks.mlneedle.results import FACTORS, RESULTS
+from needlework.benchmarks.mlneedle.results import RESULTS
 
 PACKAGE = "needlework.benchmarks.mlneedle"
 
@@ -12,6 +13,7 @@ BENCHMARK = Benchmark(
     title="MLNeedle",
     factors=FACTORS,
     results=RESULTS,
+    called=drawings.FACTORS,
     slices=plan.slices,
     settings=plan.settings,
     reads=plan.reads,

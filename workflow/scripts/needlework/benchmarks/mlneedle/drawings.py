@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.factor import Factor
+from needlework.benchmarks.mlneedle.factors import LANGUAGES, RESOURCES
 from needlework.results.drawings import Drawing, Lines, Polar
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LANGUAGES = ("en", "de", "es", "zh", "vi", "hi", "ar")
-RESOURCES = {"high and medium": ("en", "es", "de"), "low": ("zh", "vi", "hi", "ar")}
 NEEDLE = Factor("needle_lang", label="Needle language", order=LANGUAGES, format="language")
 FACTORS = {
     factor.name: factor

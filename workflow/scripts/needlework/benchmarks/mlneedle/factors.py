@@ -9,21 +9,13 @@ MULTILINGUAL = "multilingual"
 POSITIONS = ("start", "middle", "end")
 
 # In the order of the paper's Table 2.
-NEEDLE = Factor("needle_lang", label="Needle language", order=LANGUAGES)
-HAYSTACK = Factor(
-    "haystack_lang",
-    label="Haystack language",
-    order=LANGUAGES,
-    last=(MULTILINGUAL,),
-    words={MULTILINGUAL: "mix"},
-)
-QUESTION = Factor("question_lang", label="Question language", order=LANGUAGES)
-POSITION = Factor("position", label="Needle position", order=POSITIONS)
-DEPTH = Factor("depth", "double", label="Needle depth")
+NEEDLE = Factor("needle_lang", order=LANGUAGES)
+HAYSTACK = Factor("haystack_lang", order=LANGUAGES, last=(MULTILINGUAL,))
+QUESTION = Factor("question_lang", order=LANGUAGES)
+POSITION = Factor("position", order=POSITIONS)
+DEPTH = Factor("depth", "double")
 # In tokens; 0 where there is no haystack.
-LENGTH = Factor(
-    "length", "int32", label="Context length", words={0: "No distractors"}, format="1024"
-)
+LENGTH = Factor("length", "int32")
 RETRIEVAL = Factor("retrieval", order=("semantic",), shared="none")
 PRESENT = Factor(
     "needle_present", "bool", order=(True, False), words={True: "present", False: "absent"}

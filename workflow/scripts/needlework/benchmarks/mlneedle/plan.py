@@ -140,11 +140,16 @@ def run_settings(config: Config) -> dict[str, Any]:
     """What the results need to know of a run beside what all need.
 
     claimed_length: model to the context length that its makers claim, in tokens. instruction_tuning:
-    pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling].
+    pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling]. unit_of_length: what
+    the models' tokenizers count.
     """
-    comparisons = config["benchmarks"][NAME]["comparisons"]
+    own, run = config["benchmarks"][NAME], config["run"]
+    comparisons = own["comparisons"]
+    kinds = {config["tokenizers"][config["models"][m]["tokenizer"]]["kind"] for m in run["models"]}
     return {
-        "claimed_length": {m: config["models"][m]["context"] for m in config["run"]["models"]},
+        "needle_languages": own["needle_languages"],
+        "unit_of_length": "words" if kinds == {"words"} else "tokens",
+        "claimed_length": {m: config["models"][m]["context"] for m in run["models"]},
         "instruction_tuning": comparisons["instruction_tuning"],
         "greedy_or_sampling": comparisons["decoding"],
     }

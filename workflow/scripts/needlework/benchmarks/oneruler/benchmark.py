@@ -1,9 +1,10 @@
 """ONERULER (Kim et al., arXiv:2503.01996)."""
 
 from needlework.benchmarks.benchmark import Benchmark
-from needlework.benchmarks.oneruler import plan
+from needlework.benchmarks.oneruler import drawings, plan
+from needlework.benchmarks.oneruler.factors import FACTORS
 from needlework.benchmarks.oneruler.layouts import PROMPTS
-from needlework.benchmarks.oneruler.results import FACTORS, RESULTS
+from needlework.benchmarks.oneruler.results import RESULTS
 
 PACKAGE = "needlework.benchmarks.oneruler"
 
@@ -12,6 +13,7 @@ BENCHMARK = Benchmark(
     title="ONERULER",
     factors=FACTORS,
     results=RESULTS,
+    called=drawings.FACTORS,
     slices=plan.slices,
     settings=plan.settings,
     reads=plan.reads,

@@ -7,9 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.oneruler import factors
-from needlework.benchmarks.oneruler.factors import GROUPS, TASKS
-from needlework.benchmarks.oneruler.figure_data import ERRORS
+from needlework.benchmarks.oneruler.factors import ARTICLES, ERRORS, GROUPS, HIGH_RESOURCE, TASKS
 from needlework.figures.style import COLOURS
 from needlework.results.drawings import Bars, Drawing, Heatmap, Lines, Points, StackedBars
 
@@ -210,7 +208,9 @@ DRAWINGS: dict[str, Drawing] = {
 
 def with_groups(data: pd.DataFrame, run: Mapping[str, Any]) -> pd.DataFrame:
     """With the column `group`: the resources of the context's language."""
-    groups = {lang: factors.resources(lang, dict(run)) for lang in set(data["context_lang"])}
+    articles = {**ARTICLES, **run.get("wikipedia_articles", {})}
+    low = {lang for lang, number in articles.items() if number < HIGH_RESOURCE}
+    groups = {lang: "low" if lang in low else "" for lang in set(data["context_lang"])}
     return data.assign(group=data["context_lang"].map(groups | {"all": ""}))
 
 

@@ -66,17 +66,9 @@ ERRORS = {
     "lost": "skipped or failed",
 }
 
-INSTRUCTION = Factor(
-    "instruction_lang", label="Instructions", order=tuple(ARTICLES), format="language"
-)
-CONTEXT = Factor(
-    "context_lang",
-    label="Language",
-    order=("all", *ARTICLES),
-    format="language",
-    words={"all": "All languages"},
-)
-LENGTH = Factor("length", "int32", label="Context length", format="1000")
+INSTRUCTION = Factor("instruction_lang", order=tuple(ARTICLES))
+CONTEXT = Factor("context_lang", order=("all", *ARTICLES))
+LENGTH = Factor("length", "int32")
 NONE_OPTION = Factor("none_option", "bool", order=(True, False))
 
 FACTORS = (
@@ -91,7 +83,7 @@ FACTORS = (
 COLUMNS = {factor.name: factor.type for factor in FACTORS}
 
 # What results have besides.
-METRIC = Factor("metric", label="Rules", order=("strict", "released"))
-TASK = Factor("task", order=("niah", "all", *TASKS), words={**TASKS, "niah": "all NIAH"})
-GROUP = Factor("group", order=("all", *GROUPS), words=GROUPS)
-ERROR = Factor("error", order=tuple(ERRORS), words=ERRORS)
+METRIC = Factor("metric", order=("strict", "released"))
+TASK = Factor("task", order=("niah", "all", *TASKS))
+GROUP = Factor("group", order=("all", *GROUPS))
+ERROR = Factor("error", order=tuple(ERRORS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.oneruler.factors import CWE, TASKS
+from needlework.benchmarks.oneruler.factors import CWE, ERRORS, TASKS
 from needlework.results.layouts import PERCENT, Grid, Layout, Line, Mark, Number
 from needlework.results.prompts import PromptTable
 
@@ -16,24 +16,11 @@ LENGTH = Factor("length", "int32", order=("all",), words={"all": "All"}, format=
 METRIC = Factor("metric", order=("strict", "released"))
 MODEL = Factor("model", label="Model", words={"all": "All models"})
 TASK = Factor("task", words={**TASKS, "niah": "all NIAH", "all": "all"})
-ERROR = Factor(
-    "error",
-    order=("none_error", "wrong_number", "partial", "no_number", "no_answer", "lost"),
-    words={
-        "none_error": "'none', although present",
-        "wrong_number": "wrong number",
-        "partial": "partly right",
-        "no_number": "no number and no 'none'",
-        "no_answer": "no answer",
-        "lost": "skipped or failed",
-    },
-)
+ERROR = Factor("error", order=tuple(ERRORS), words=ERRORS)
 ALL_PROMPTS = Line("all prompts", ("value_all",), PERCENT, "n_all != n")
 LEFT_OUT = {
     "n_dropped": "As in the paper, {} answers to tasks with needles that the output limit cut before "
-    "any text are left out; the line “all prompts” counts them as wrong.".replace("“", "'").replace(
-        "”", "'"
-    )
+    "any text are left out; the line 'all prompts' counts them as wrong."
 }
 EXHAUSTED = Mark(
     "n_exhausted > 0",

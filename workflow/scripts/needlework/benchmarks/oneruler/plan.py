@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own
+from needlework.benchmarks.factor import Factor
+from needlework.benchmarks.oneruler.factors import LONG
 
 NAME = "oneruler"
+LENGTH_CALLED = Factor("length", format="1000")
 
 
 class Needles(NamedTuple):
@@ -58,6 +61,7 @@ FOLDER_FILES = {
 }
 # The longest answers of the released code, in tokens.
 RELEASED_MAX_NEW_TOKENS = {"niah": 30, "cwe": 50}
+
 
 def conditions(own: Own) -> dict[str, bool]:
     """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
@@ -221,7 +225,9 @@ def run_settings(config: Config) -> dict[str, Any]:
     own, run = config["benchmarks"][NAME], config["run"]
     entries = {model: config["models"][model] for model in run["models"]}
     tokenizers = [*run["tokenizers"], *(entry["tokenizer"] for entry in entries.values())]
+    long = [n for n in sorted(own["lengths"]) if n in LONG] or sorted(own["lengths"])[-2:]
     return {
+        "long_contexts": f"contexts of {' and '.join(map(LENGTH_CALLED.called, long))}",
         "backends": {m: e["backend"] for m, e in entries.items()},
         "metric": own["metric"],
         "wikipedia_articles": own["wikipedia_articles"],

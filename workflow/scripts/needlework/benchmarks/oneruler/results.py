@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from needlework import cells
 from needlework.benchmarks.factor import Factor
+from needlework.benchmarks.oneruler.drawings import DRAWINGS
 from needlework.benchmarks.oneruler.factors import (
     ARTICLES,
     CONTEXT,
@@ -21,6 +22,7 @@ from needlework.benchmarks.oneruler.factors import (
     PRESENT,
     TASK,
 )
+from needlework.benchmarks.oneruler.layouts import LAYOUTS
 from needlework.decoding import GREEDY
 from needlework.results.result import (
     MODEL,
@@ -172,7 +174,7 @@ def _mean(column: str, seed: str) -> Measure:
 RESULTS = (
     Result(
         "accuracy",
-        "",
+        "Accuracy by task and length",
         Stack(
             (
                 EVERY_CELL,
@@ -199,12 +201,21 @@ RESULTS = (
             ),
             orders=(By(METRIC), BY_CONTEXT, BY_INSTRUCTION, TASK, NONE_OPTION),
         ),
-        None,
-        "",
+        LAYOUTS["accuracy"],
+        (
+            "**Accuracy of every cell** by both metrics: the strict rules, and the released ones "
+            "with their false verdicts. ``value`` and ``n`` are as the paper counts: answers that "
+            "the output limit cut before any text are left out of the needle tasks (``n_dropped``) "
+            "and wrong in the tasks of common words. ``value_all`` and ``n_all`` are of all "
+            "prompts, skipped and failed ones among them. ``n_exhausted`` prompts are shorter than "
+            "the length, because the language's list of words ended before. The task ``niah`` is "
+            "all five needle tasks together, beside the paper's Figure 3; the language ``all`` is "
+            "all of those whose instructions are in the context's language."
+        ),
     ),
     Result(
         "languages",
-        "",
+        "Accuracy by language",
         View(
             where=NEEDLES,
             select=(*OWN, LONG_ONES),
@@ -229,22 +240,35 @@ RESULTS = (
             sort=("model", "metric", "rank", "context_lang"),
             orders=(Factor("context_lang"), Factor("rank", "int64")),
         ),
-        None,
-        "",
+        LAYOUTS["languages"],
+        (
+            "**Accuracy by language** over the five needle tasks in long contexts (64K and 128K, or "
+            "a run's two longest), for all models together and for each, by both metrics, with "
+            "ranks and the size of the language's Wikipedia (the paper's Table 2). ``value`` leaves "
+            "out answers that the output limit cut before any text, as the paper does; "
+            "``value_all`` is of all prompts. High-resource languages have at least 250,000 "
+            "articles. The paper's text has three of the means over its models, and their ranks."
+        ),
     ),
     Result(
         "lengths_tau",
-        "",
+        "Rank agreement of equal tokens and equal text",
         Computed(
             f"{HOOKS}agreement",
             {"requires": _requires(lengths=LENGTHS, languages=ARTICLES, all_models=True)},
         ),
-        None,
-        "",
+        LAYOUTS["lengths_tau"],
+        (
+            "**Kendall's tau between the two ways to measure length**: equal tokens, each model in "
+            "its own tokenizer, and equal text, all models in a common one (appendix D). Over the "
+            "accuracies of languages in the needle tasks. The paper has one number, over all its "
+            "models; it is compared with a run of all of them, in all lengths and languages."
+        ),
+        when=("equal_text",),
     ),
     Result(
         "errors",
-        "",
+        "Errors where the answer is in the text",
         Stack(
             (
                 ERRORS,
@@ -262,12 +286,18 @@ RESULTS = (
             sort=("model", "context_lang", "task", "length"),
             orders=(EVERY_CONTEXT, TASK, By(LENGTH, values=f"{HOOKS}long_first")),
         ),
-        None,
-        "",
+        LAYOUTS["errors"],
+        (
+            "**Errors where the answer is in the text**, by the strict rules: the answer ``none`` "
+            "although there is a number, wrong numbers only, some right numbers but not exactly "
+            "these, neither a number nor ``none``, and no text at all, cut by the limit or not. "
+            "Shares of all prompts."
+        ),
+        when=("present",),
     ),
     Result(
         "figure1a",
-        "",
+        "Languages with large and small Wikipedias",
         View(
             where=SINGLE,
             select=(*OWN, f"{HOOKS}ends"),
@@ -287,12 +317,18 @@ RESULTS = (
                 silent=True,
             ),
         ),
-        None,
-        "",
+        DRAWINGS["figure1a"],
+        (
+            "**Languages with large and small Wikipedias** (the paper's Figure 1a): S-NIAH of all "
+            "models for the five languages at either end of the paper's Table 2, or half of a run's "
+            "languages where these are fewer than ten. The paper's gaps are from its text."
+        ),
+        place="Figure 1a",
+        when=("single",),
     ),
     Result(
         "figure1b",
-        "",
+        "With and without the option none",
         View(
             where=SINGLE,
             select=(f"{HOOKS}equal_tokens", f"{HOOKS}both_prompts"),
@@ -326,13 +362,32 @@ RESULTS = (
             sort=("metric", "model", "context_lang", "prompt", "length"),
             orders=(Factor("prompt", order=("with", "without", "drop")),),
         ),
-        None,
-        "",
+        DRAWINGS["figure1b"],
+        (
+            "**With and without the option none** (the paper's Figure 1b): S-NIAH with the sentence "
+            "that allows the answer ``none``, and without; in English, or in all languages that "
+            "have both where English has not. The CSV has every language and all of them together. "
+            "The paper's drop is o3-mini-high's in English."
+        ),
+        place="Figure 1b",
+        when=("without_none",),
     ),
-    Result("figure3", "", FIGURE3, None, ""),
+    Result(
+        "figure3",
+        "Accuracy by language and length",
+        FIGURE3,
+        DRAWINGS["figure3"],
+        (
+            "**Accuracy by language and length** (the paper's Figure 3): all needle tasks, in "
+            "percent, languages best first. Small numbers: the paper's, from the image of the "
+            "figure in its repository."
+        ),
+        place="Figure 3",
+        when=("needles",),
+    ),
     Result(
         "figure4a",
-        "",
+        "Long contexts by model",
         View(
             where=NEEDLES,
             select=(*DRAWN, LONG_ONES, GROUPED),
@@ -340,12 +395,17 @@ RESULTS = (
             columns=("model", "source", "group"),
             measure=MEASURE,
         ),
-        None,
-        "",
+        DRAWINGS["figure4a"],
+        (
+            "**Long contexts by model** (the paper's Figure 4a): all needle tasks at 64K and 128K, "
+            "or a run's two longest lengths, by the resources of the language."
+        ),
+        place="Figure 4a",
+        when=("needles",),
     ),
     Result(
         "figure4b",
-        "",
+        "Long contexts by language",
         View(
             where=NEEDLES,
             select=(*OWN, LONG_ONES),
@@ -362,12 +422,17 @@ RESULTS = (
             ),
             sort=("metric", "-value", "context_lang"),
         ),
-        None,
-        "",
+        DRAWINGS["figure4b"],
+        (
+            "**Long contexts by language** (the paper's Figure 4b): all needle tasks and all "
+            "models. The paper's numbers are from its text."
+        ),
+        place="Figure 4b",
+        when=("needles",),
     ),
     Result(
         "figure5",
-        "",
+        "Accuracy by task",
         View(
             where=ONE_LANGUAGE,
             select=(*OWN, GROUPED, f"{HOOKS}needles_together"),
@@ -392,12 +457,17 @@ RESULTS = (
                 run_only=True,
             ),
         ),
-        None,
-        "",
+        DRAWINGS["figure5"],
+        (
+            "**Accuracy by task** (the paper's Figure 5) of all models and lengths, by the "
+            "resources of the language. Hatched bars hold prompts that are shorter than their "
+            "length, because the language's list of words ended before."
+        ),
+        place="Figure 5",
     ),
     Result(
         "figure6a",
-        "",
+        "Cross-lingual accuracy",
         View(
             where=f"task in {tuple(NIAH)}",
             select=(*OWN, f"{HOOKS}crossed"),
@@ -412,13 +482,30 @@ RESULTS = (
                 run_only=True,
             ),
         ),
-        None,
-        "",
+        DRAWINGS["figure6a"],
+        (
+            "**Cross-lingual accuracy** (the paper's Figure 6a): all needle tasks and all models, "
+            "by the language of the context (panels) and of the instructions (lines). The paper's "
+            "numbers are from its text."
+        ),
+        place="Figure 6a",
+        when=("crossed",),
     ),
-    Result("figure6b", "", SINGLE_ERRORS, None, ""),
+    Result(
+        "figure6b",
+        "Errors with a single needle",
+        SINGLE_ERRORS,
+        DRAWINGS["figure6b"],
+        (
+            "**Errors with a single needle** (the paper's Figure 6b): shares of all S-NIAH prompts, "
+            "by the strict rules."
+        ),
+        place="Figure 6b",
+        when=("single",),
+    ),
     Result(
         "figure17",
-        "",
+        "Accuracy by model and length",
         View(
             where=NEEDLES,
             select=DRAWN,
@@ -426,14 +513,43 @@ RESULTS = (
             columns=("model", "source", "length"),
             measure=MEASURE,
         ),
-        None,
-        "",
+        DRAWINGS["figure17"],
+        (
+            "**Accuracy by model and length** (the paper's Figure 17): all needle tasks and all "
+            "languages."
+        ),
+        place="Figure 17",
+        when=("needles",),
     ),
-    Result("figure18", "", _errors_by_language("yes"), None, ""),
-    Result("figure19", "", _errors_by_language("no"), None, ""),
+    Result(
+        "figure18",
+        "Errors in long contexts, models behind endpoints",
+        _errors_by_language("yes"),
+        DRAWINGS["figure18"],
+        (
+            "**Errors in long contexts** by language, models behind endpoints (the paper's Figure "
+            "18): shares of all S-NIAH prompts at 64K and 128K, or at a run's two longest lengths, "
+            "by the strict rules."
+        ),
+        place="Figure 18",
+        when=("single",),
+    ),
+    Result(
+        "figure19",
+        "Errors in long contexts, open models",
+        _errors_by_language("no"),
+        DRAWINGS["figure19"],
+        (
+            "**Errors in long contexts** by language, open models (the paper's Figure 19): shares "
+            "of all S-NIAH prompts at 64K and 128K, or at a run's two longest lengths, by the "
+            "strict rules."
+        ),
+        place="Figure 19",
+        when=("single",),
+    ),
     Result(
         "figure20",
-        "",
+        "Reasoning tokens of right and wrong answers",
         View(
             where=NEEDLES,
             select=(*DRAWN, f"{HOOKS}reasoned"),
@@ -441,12 +557,18 @@ RESULTS = (
             columns=("model", "source", "answer", "length"),
             measure=_mean("reasoning_tokens", "model,answer,length"),
         ),
-        None,
-        "",
+        DRAWINGS["figure20"],
+        (
+            "**Reasoning tokens of right and wrong answers** to the needle tasks (the paper's "
+            "Figure 20), for models that report them. Answers that the limit cut before any text "
+            "are left out."
+        ),
+        place="Figure 20",
+        when=("needles", "reasoning"),
     ),
     Result(
         "figure21",
-        "",
+        "Answers cut by the output limit",
         View(
             where=WORDS,
             select=(*DRAWN, f"{HOOKS}cut_answers"),
@@ -454,12 +576,17 @@ RESULTS = (
             columns=("model", "source", "task", "length"),
             measure=MEASURE,
         ),
-        None,
-        "",
+        DRAWINGS["figure21"],
+        (
+            "**Answers cut by the output limit** in the tasks of common words (the paper's Figure "
+            "21), for models that reason."
+        ),
+        place="Figure 21",
+        when=("words", "reasoning"),
     ),
     Result(
         "figure22",
-        "",
+        "Common words by length",
         View(
             where=WORDS,
             select=OWN,
@@ -474,12 +601,19 @@ RESULTS = (
                 bounds=True,
             ),
         ),
-        None,
-        "",
+        DRAWINGS["figure22"],
+        (
+            "**Common words by length** (the paper's Figure 22): accuracy of both tasks over all "
+            "languages; answers that the limit cut before any text are wrong. Hollow points hold "
+            "prompts that are shorter than their length, because the language's list of words ended "
+            "before. The CSV has the paper's bounds."
+        ),
+        place="Figure 22",
+        when=("words",),
     ),
     Result(
         "figure23",
-        "",
+        "Right words in wrong answers",
         View(
             where=WORDS,
             select=(*STRICT, f"{HOOKS}wrong_words", GROUPED),
@@ -487,18 +621,43 @@ RESULTS = (
             columns=("model", "source", "task", "group", "length"),
             measure=_mean("found", "model,task,group,length"),
         ),
-        None,
-        "",
+        DRAWINGS["figure23"],
+        (
+            "**Right words in wrong answers** to the tasks of common words (the paper's Figure 23): "
+            "how many of the ten, by the resources of the language. Answers without text are left "
+            "out."
+        ),
+        place="Figure 23",
+        when=("words",),
     ),
-    Result("figure24", "", Computed(f"{HOOKS}text_lengths"), None, "", needs="token_counts"),
+    Result(
+        "figure24",
+        "One text in several tokenizers",
+        Computed(f"{HOOKS}text_lengths"),
+        DRAWINGS["figure24"],
+        (
+            "**One text in several tokenizers** (the paper's Figure 24): how many tokens the "
+            "longest text of each language is. No model is needed. The texts are NIAH's prompts, "
+            "measured in the first of ``run.tokenizers``, or else in the first model's tokenizer "
+            "(``measured_in``). The paper's numbers, for Tamil, are from its text; they stand "
+            "beside released texts of 128,000 tokens of cl100k_base, and beside no others."
+        ),
+        place="Figure 24",
+        needs="token_counts",
+    ),
     Result(
         "figure25",
-        "",
+        "Equal text by language and length",
         FIGURE3.but(
             select=(f"{HOOKS}equal_text", f"{HOOKS}none_allowed"),
             paper=_paper("figure25", "{paper}/{context_lang}", "{length}", *_requires()),
         ),
-        None,
-        "",
+        DRAWINGS["figure25"],
+        (
+            "**Equal text by language and length** (the paper's Figure 25): Figure 3 where all "
+            "models read the same text, its length measured in a common tokenizer."
+        ),
+        place="Figure 25",
+        when=("equal_text",),
     ),
 )
