@@ -6,8 +6,8 @@ from pathlib import Path
 from needlework import published
 from needlework.figures.save import save_figure
 from needlework.job import running
-from needlework.results import result_rows
 from needlework.results.drawing import NothingToDraw, draw, stated
+from needlework.results.rows import result_rows
 
 with running(snakemake) as logger:
     params, output = snakemake.params, snakemake.output

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from needlework import published
 from needlework.job import running
-from needlework.results import result_rows
+from needlework.results.rows import result_rows
 
 with running(snakemake) as logger:
     params, output = snakemake.params, snakemake.output
