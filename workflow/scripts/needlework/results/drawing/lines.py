@@ -84,9 +84,8 @@ def draw(picture: Picture) -> Figure:
         )
         if here[[spec.value, "printed"]].isna().all(axis=None):
             reasons = set(data[spec.why].dropna()) - {""} if spec.why else set()
-            empty(
-                ax, reasons.pop() if len(reasons) == 1 else "no answer" if len(here) else "not run"
-            )
+            said = "no answer" if len(here) else "not run" if row.keys[0][0] == "ours" else ""
+            empty(ax, reasons.pop() if len(reasons) == 1 else said)
         elif not polar:
             _named(ax, axis)
             if row.last:
