@@ -35,11 +35,11 @@ class Drawing:
 
     words: the start of the small print. paper: where the paper's numbers are printed, or a hook
     (data, run) -> str. note: hook (data, run) -> str, the end of the small print. panel_title, row_title,
-    line_title: templates of these columns (row_title "": none). called: what single values are called here, before their factor's
-    words. looks: of single values of `line`. suffix: the column of words in brackets after a line's name;
-    members: that of codes, separated by spaces. why: the column that says why a panel is empty. listed:
-    columns whose values are drawn in the order of the frame, not of their factor. scaled: numbers across
-    are drawn to scale instead of at equal distances.
+    line_title: templates of these columns (row_title "": none). called: what single values are called
+    here, before their factor's words. looks: of single values of `line`. suffix: the column of words in
+    brackets after a line's name; members: that of codes, separated by spaces. why: the column that says
+    why a panel is empty. listed: columns whose values are drawn in the order of the frame, not of their
+    factor. scaled: numbers across are drawn to scale instead of at equal distances.
     """
 
     x: str | tuple[str, ...]
@@ -127,7 +127,7 @@ class Points(Drawing):
     """Points of each `line` in one row for each `x`."""
 
     mark = "point"
-    printed = "Grey rings"
+    printed = "Hollow"
     intervals = False
 
 

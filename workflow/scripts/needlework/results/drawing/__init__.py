@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.factor import Factor
 from needlework.figures.style import COLUMN, style
-from needlework.results.drawing import bars, heat, lines
+from needlework.results.drawing import blocks, lines
 from needlework.results.drawing.grid import figure_of, fitting
 from needlework.results.drawing.picture import NothingToDraw, Picture
 from needlework.results.drawings import Bars, Drawing, Heatmap, Lines, Polar
@@ -41,8 +41,8 @@ def draw(
         picture = replace(picture, spec=Bars(**common))
     with style():
         if isinstance(picture.spec, Heatmap):
-            return heat.draw(picture)
-        return (lines if isinstance(picture.spec, Lines) else bars).draw(picture)
+            return blocks.heat_map(picture)
+        return lines.draw(picture) if isinstance(picture.spec, Lines) else blocks.bars(picture)
 
 
 def stated(text: str) -> Figure:

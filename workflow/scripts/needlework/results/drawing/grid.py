@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # More panels than these stand in no row.
 MOST_COLUMNS = 6
-# Inches of a legend beside a row, and what a line of 6- or 7-point text takes, and about what a character does.
+# Inches: of a legend beside a row, of a line of 6- or 7-point text, and about of a character.
 LEGEND, LINE, CHARACTER = 1.6, 0.135, 0.056
 
 
@@ -133,7 +133,7 @@ def finished(figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row,
             look = {"loc": "upper left", "bbox_to_anchor": corner, "fontsize": 6}
             names = [fitting(name, 1.5) for name in found]
             ax.legend([*found.values()], names, title=row.title, title_fontsize=6.5, **look)
-        width += LEGEND
+        width += LEGEND + (1.2 if ax.name == "polar" else 0.0)
     elif found := legend_of(entries):
         # Inches: the line and the gaps, then the text.
         each = 0.5 + CHARACTER * max(map(len, found))
@@ -186,8 +186,8 @@ def fitted(picture: Picture) -> tuple[float, float]:
     ends += ["ci_low_clustered", "ci_high_clustered"] if picture.spec.intervals else []
     shown = picture.data[[name for name in ends if name in picture.data]]
     low, high = float(shown.min(axis=None)), float(shown.max(axis=None))
-    if high > 1:
-        return 0.0, 1.06 * high
+    if high > 1 or getattr(picture.spec, "numbers", False):
+        return 0.0, max(1.0, 1.06 * high)
     return max(0.0, low - 0.03), min(1.0, high + 0.03)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from needlework.figures.style import COLUMN
@@ -34,7 +35,7 @@ class Across:
     def aside(self, i: int, n: int) -> float:
         """How far line `i` of `n` is moved aside: all within half the way to the next value."""
         places = sorted(self.at.values())
-        gaps = [b - a for a, b in zip(places, places[1:], strict=False)]
+        gaps = [b - a for a, b in pairwise(places)]
         step = min(0.012 * (self.high - self.low), 0.5 * min(gaps, default=1.0) / max(1, n - 1))
         return (i - (n - 1) / 2) * step
 
@@ -83,9 +84,8 @@ def draw(picture: Picture) -> Figure:
         )
         if here[[spec.value, "printed"]].isna().all(axis=None):
             reasons = set(data[spec.why].dropna()) - {""} if spec.why else set()
-            empty(
-                ax, reasons.pop() if len(reasons) == 1 else "no answer" if len(here) else "not run"
-            )
+            said = "no answer" if len(here) else "not run" if row.keys[0][0] == "ours" else ""
+            empty(ax, reasons.pop() if len(reasons) == 1 else said)
         elif not polar:
             _named(ax, axis)
             if row.last:
@@ -155,10 +155,10 @@ def _points(
                     marker=marker, elinewidth=0.7)  # fmt: skip
     short = ours[ours["n_exhausted"] > 0] if "n_exhausted" in ours else ours.iloc[:0]
     if len(short):
-        ax.plot(x[short.index], short[spec.value], **_hollow(line.look), linestyle="none", zorder=4)
+        ax.plot(x[short.index], short[spec.value], **hollow(line.look), linestyle="none", zorder=4)
     printed = rows["printed"]
     if printed.notna().any() and not spec.levels:
-        ax.plot(x[rows.index], printed, **_hollow(line.look), linewidth=0.8, label=line.printed,
+        ax.plot(x[rows.index], printed, **hollow(line.look), linewidth=0.8, label=line.printed,
                 linestyle=DASHES if joined else "none", zorder=1.5)  # fmt: skip
 
 
@@ -167,7 +167,8 @@ def _closed(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.loc[[*rows.index, *rows.index[:1]]]
 
 
-def _hollow(look: tuple[str, str]) -> dict[str, Any]:
+def hollow(look: tuple[str, str]) -> dict[str, Any]:
+    """How the paper's numbers and short prompts look."""
     colour, marker = look
     return {"color": colour, "marker": marker, "markerfacecolor": "white", "markeredgewidth": 0.8}
 
@@ -221,9 +222,6 @@ def around(ax: Any, picture: Picture, x: str) -> Across:
     ax.set_ylim(0, 1)
     ax.set_yticks([0.25, 0.5, 0.75, 1.0], ["0.25", "0.5", "0.75", "1"], color="#555555", size=6)
     ax.set_rlabel_position(180 / len(values))
-    for label in ax.get_yticklabels():
-        label.set_bbox({"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6})
-    ax.spines["polar"].set_color("#bbbbbb")
     return Across(at, {}, 0.0, 3.0)
 
 

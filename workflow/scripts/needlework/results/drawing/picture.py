@@ -143,7 +143,11 @@ class Picture:
             listed = list(self.run.get("models", ()))
             every = looks([*listed, *sorted(set(ours).difference(listed))])
         elif self.data[column].dtype.kind in "iuf":
-            every = dict(zip(ours, zip(ordered_colours(len(ours)), "os^DvPX" * 9), strict=False))
+            every = dict(
+                zip(
+                    ours, zip(ordered_colours(len(ours)), "os^DvPX" * 9, strict=False), strict=False
+                )
+            )
         else:
             every = looks(ours)
         found = {("ours", name): self.spec.looks.get(name, every[name]) for name in ours}
