@@ -292,7 +292,8 @@ def _check_translation(config: Mapping[str, Any]) -> None:
 
 def _check_benchmarks(config: Mapping[str, Any]) -> None:
     for name in config["run"]["benchmarks"]:
-        load_hook(load_benchmark(name).check)(config)
+        if check := load_benchmark(name).check:
+            load_hook(check)(config)
 
 
 def _running(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -367,9 +367,10 @@ class Layout:
             value = value[key]
         return sorted(value) if isinstance(value, list) else value
 
-    def published(self, benchmark: str) -> str:
-        """The paper's numbers."""
-        return resource(f"published/{benchmark}.csv")
+    def published(self, benchmark: str) -> list[str]:
+        """The file of the paper's numbers, if the benchmark has any."""
+        path = resource(f"published/{benchmark}.csv")
+        return [path] if Path(path).is_file() else []
 
     @property
     def text_tokenizer(self) -> str:

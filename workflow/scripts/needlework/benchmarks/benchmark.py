@@ -7,7 +7,7 @@ the jobs that call them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -58,16 +58,16 @@ class Benchmark:
     title: str
     factors: tuple[Factor, ...]
     results: tuple[Result, ...]
-    called: Mapping[str, Factor]
     slices: Callable[[Own], list[str]]
     settings: Callable[[Own, str, list[int]], dict[str, Any]]
     reads: Callable[[Chosen], dict[str, list[CorpusTable]]]
     quotes: Callable[[Own], list[CorpusTable]]
     build: Hook
     score: Hook
-    check: Hook
     prompts: PromptTable
-    setup: Mapping[str, str]
+    called: Mapping[str, Factor] = field(default_factory=dict)
+    setup: Mapping[str, str] = field(default_factory=dict)
+    check: Hook = ""
     run: Callable[[Config], dict[str, Any]] = _no_values
     conditions: Callable[[Own], dict[str, bool]] = _no_conditions
     searches: Callable[[Chosen], list[str]] = _nothing
