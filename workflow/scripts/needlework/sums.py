@@ -97,7 +97,15 @@ class Counter:
         """A text as a piece of prompts; remembered."""
         found = self._parts.get(text)
         if found is None:
-            found = self._parts[text] = self.document(text).part(0, len(text))
+            splits = self.proof.splits
+            places = range(1, len(text))
+            first = next((i for i in places if splits(text[i - 1], text[i])), None)
+            if first is None:
+                found = Part(text)
+            else:
+                last = next(i for i in reversed(places) if splits(text[i - 1], text[i]))
+                found = Part(text[:first], self.within(text[first:last]), text[last:])
+            self._parts[text] = found
         return found
 
     def tokens(self, parts: Iterable[Part]) -> int:
