@@ -60,6 +60,11 @@ class Document:
             self.text[start : self.places[first]], inner, self.text[self.places[last] : end]
         )
 
+    @property
+    def tokens(self) -> int:
+        """Those before the last split."""
+        return self.sums[-1] if self.sums else 0
+
     def before(self, place: int) -> int:
         """About the tokens before a character: those before the last place that is not behind it."""
         i = bisect_right(self.places, place) - 1
@@ -103,10 +108,16 @@ class Counter:
             if first is None:
                 found = Part(text)
             else:
-                last = next(i for i in reversed(places) if splits(text[i - 1], text[i]))
-                found = Part(text[:first], self.within(text[first:last]), text[last:])
+                tail = self.last(text)
+                found = Part(text[:first], self.within(text[first : len(text) - len(tail)]), tail)
             self._parts[text] = found
         return found
+
+    def last(self, text: str) -> str:
+        """A text from its last split; all of it where it has none."""
+        splits = self.proof.splits
+        places = range(len(text) - 1, 0, -1)
+        return text[next((i for i in places if splits(text[i - 1], text[i])), 0) :]
 
     def tokens(self, parts: Iterable[Part]) -> int:
         """The tokens of a prompt of these pieces, one after the other."""

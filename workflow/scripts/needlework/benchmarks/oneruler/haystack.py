@@ -13,6 +13,9 @@ from needlework.prompt import Span, literal
 from needlework.sums import Counter, Document, Part
 from needlework.tokenizers import Tokenizer
 
+# More characters than a token has in running text.
+_CHARACTERS = 8
+
 
 class Text(NamedTuple):
     """A piece of a prompt and its tokens, counted by itself."""
@@ -89,9 +92,15 @@ class Haystack:
 
     @cached_property
     def _sums(self) -> list[Document]:
-        """The books with their running sums."""
+        """The books with their running sums, as far as sentences are ever wanted."""
+        return [self._summed(text) for text in self._texts]
+
+    def _summed(self, text: str) -> Document:
         assert self._counter is not None
-        return [self._counter.document(text) for text in self._texts]
+        beginning = self._counter.document(text[: _CHARACTERS * self._most_tokens])
+        if len(beginning.text) == len(text) or beginning.tokens > self._most_tokens:
+            return beginning
+        return self._counter.document(text)
 
     @cached_property
     def _totals(self) -> np.ndarray:
