@@ -8,11 +8,13 @@ once where the prediction was wrong.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
 
+from needlework.kept import KeptNumbers
 from needlework.sums import Counter, Part, counter
 from needlework.tokenizers import Tokenizer, word_starts
 
@@ -40,6 +42,15 @@ class LineCosts:
         self._labels = np.zeros(1, dtype=np.int64)
         self._counter = counter(tokenizer)
         self._proved = 0
+        self._kept: KeptNumbers | None = None
+        if self._counter is not None:
+            form = repr((self._label(0), stub)).encode()
+            self._kept = self._counter.numbers(f"lines-{hashlib.sha256(form).hexdigest()[:16]}")
+
+    def save(self) -> None:
+        """Keep the costs of texts for others that use them."""
+        if self._kept is not None:
+            self._kept.save()
 
     def proved(self, n: int) -> Counter | None:
         """The counter, if the costs of n lines are proved to add up; None if not.
@@ -88,7 +99,12 @@ class LineCosts:
         """The cost of a line with its line's end (and the number 0). Each text is tokenized once."""
         cost = self._costs.get(text)
         if cost is None:
-            cost = self._costs[text] = self.fragment(text)
+            cost = self._kept.get(text) if self._kept is not None else None
+            if cost is None:
+                cost = self.fragment(text)
+                if self._kept is not None:
+                    self._kept.add(text, cost)
+            self._costs[text] = cost
         return cost
 
     def fragment(self, text: str) -> int:

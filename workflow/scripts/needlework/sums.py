@@ -11,15 +11,15 @@ import hashlib
 import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from needlework.kept import KeptNumbers, digest_of, read_kept, write_kept
 from needlework.proofs import Array, Proof, Sure, code_points
 from needlework.tokenizers import Tokenizer
-from needlework.whole import whole
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +76,8 @@ class Counter:
 
     def __init__(self, tokenizer: Tokenizer, proof: Proof) -> None:
         self._count, self.proof = tokenizer.count, proof
-        self._folder = tokenizer.sums and tokenizer.sums / proof.digest[:32]
+        # What is kept is of this tokenizer, whatever its name, and of this code.
+        self._folder = tokenizer.sums and tokenizer.sums / f"{proof.digest[:24]}-{_code()}"
         self._parts: dict[str, Part] = {}
         self._windows: dict[str, int] = {}
 
@@ -85,8 +86,8 @@ class Counter:
         path = None
         if self._folder is not None and len(text) >= _KEPT:
             digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
-            path = self._folder / digest[:2] / f"{digest}.npy"
-            found = _read(path, len(text))
+            path = self._folder / "documents" / digest
+            found = _read(path)
             if found is not None:
                 return Document(text, *found)
         places = thinned(split_places(text, self.proof.splits))
@@ -95,8 +96,12 @@ class Counter:
             logger.warning("The tokenizer changes a text of %d characters: it is counted whole.", len(text))
             places = sums = np.zeros(0, dtype=np.int64)
         if path is not None:
-            _write(path, places, sums)
+            write_kept(path, np.stack([places, sums]).astype("<i4").tobytes())
         return Document(text, places, sums)
+
+    def numbers(self, name: str) -> KeptNumbers | None:
+        """Numbers of texts that are kept under a name; None where nothing is kept."""
+        return KeptNumbers(self._folder / name) if self._folder else None
 
     def part(self, text: str) -> Part:
         """A text as a piece of prompts; remembered."""
@@ -145,6 +150,12 @@ def counter(tokenizer: Tokenizer) -> Counter | None:
     return None if tokenizer.proof is None else Counter(tokenizer, tokenizer.proof)
 
 
+@cache
+def _code() -> str:
+    here = Path(__file__).parent
+    return digest_of(here / name for name in ("patterns.py", "proofs.py", "sums.py", "budget.py"))[:8]
+
+
 def split_places(text: str, splits: Sure) -> Array:
     """The places in a text that are split whatever stands around it, in characters."""
     codes = code_points(text).astype(np.int64)
@@ -158,25 +169,9 @@ def thinned(places: Array) -> Array:
     return places[np.unique(places // _GAP, return_index=True)[1]]
 
 
-def _read(path: Path, characters: int) -> tuple[Array, Array] | None:
-    """The places and sums of a file; None where there is none that is sound."""
-    try:
-        found = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+def _read(path: Path) -> tuple[Array, Array] | None:
+    content = read_kept(path)
+    if content is None:
         return None
-    if found.ndim != 2 or found.shape[0] != 2 or found.dtype != np.int32:
-        return None
-    places, sums = found
-    ordered = (np.diff(places) > 0).all() and (np.diff(sums) >= 0).all()
-    if len(places) and not (ordered and 0 < places[0] and places[-1] < characters and sums[0] >= 0):
-        return None
+    places, sums = np.frombuffer(content, "<i4").reshape(2, -1)
     return places, sums
-
-
-def _write(path: Path, places: Array, sums: Array) -> None:
-    """Keep places and sums, if the disk lets us: they only save time."""
-    try:
-        with whole(path) as part, part.open("wb") as file:
-            np.save(file, np.stack([places, sums]).astype(np.int32), allow_pickle=False)
-    except OSError as error:
-        logger.warning("%s cannot be written (%s): sums are made again next time.", path, error)

@@ -75,6 +75,7 @@ def build(
             builder.without_haystack(item)
         else:
             builder.with_haystack(item)
+    builder.costs.save()
     return Built(builder.table(), counts | {"needle_too_long": builder.too_long})
 
 
