@@ -42,10 +42,14 @@ class LineCosts:
         self._labels = np.zeros(1, dtype=np.int64)
         self._counter = counter(tokenizer)
         self._proved = 0
-        self._kept: KeptNumbers | None = None
-        if self._counter is not None:
-            form = repr((self._label(0), stub)).encode()
-            self._kept = self._counter.numbers(f"lines-{hashlib.sha256(form).hexdigest()[:16]}")
+
+    @cached_property
+    def _kept(self) -> KeptNumbers | None:
+        """The costs of texts, where they are kept on disk."""
+        if self._counter is None:
+            return None
+        form = repr((self._label(0), self._stub)).encode()
+        return self._counter.numbers(f"lines-{hashlib.sha256(form).hexdigest()[:16]}")
 
     def save(self) -> None:
         """Keep the costs of texts for others that use them."""

@@ -11,7 +11,7 @@ import hashlib
 import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,8 +25,9 @@ logger = logging.getLogger(__name__)
 
 # Between two places that are kept there are at least so many characters.
 _GAP = 16
-# Texts of fewer characters are not worth a file.
+# Documents of fewer characters are not worth a file, shorter texts not a number in one.
 _KEPT = 4096
+_TEXT = 256
 # So many windows are remembered.
 _WINDOWS = 1 << 20
 
@@ -107,16 +108,32 @@ class Counter:
         """A text as a piece of prompts; remembered."""
         found = self._parts.get(text)
         if found is None:
-            splits = self.proof.splits
-            places = range(1, len(text))
-            first = next((i for i in places if splits(text[i - 1], text[i])), None)
-            if first is None:
-                found = Part(text)
-            else:
-                tail = self.last(text)
-                found = Part(text[:first], self.within(text[first : len(text) - len(tail)]), tail)
-            self._parts[text] = found
+            found = self._parts[text] = self.cut(text)
         return found
+
+    def cut(self, text: str) -> Part:
+        """A text as a piece of prompts. Longer ones are kept on disk, once `save` is called."""
+        splits = self.proof.splits
+        first = next((i for i in range(1, len(text)) if splits(text[i - 1], text[i])), None)
+        if first is None:
+            return Part(text)
+        tail = self.last(text)
+        kept = self._texts if len(text) >= _TEXT else None
+        inner = kept.get(text) if kept is not None else None
+        if inner is None:
+            inner = self.proof.within(text[first : len(text) - len(tail)])
+            if kept is not None:
+                kept.add(text, inner)
+        return Part(text[:first], inner, tail)
+
+    @cached_property
+    def _texts(self) -> KeptNumbers | None:
+        return self.numbers("texts")
+
+    def save(self) -> None:
+        """Keep what is new of texts for others."""
+        if self._texts is not None:
+            self._texts.save()
 
     def last(self, text: str) -> str:
         """A text from its last split; all of it where it has none."""
