@@ -1,7 +1,11 @@
-"""Small tokenizers of Hugging Face's kinds, trained on the sample, with the pre-tokenizers of real ones."""
+"""Tokenizers of every kind: packaged ones, the mirror's encodings, and small ones of Hugging Face's kinds.
+
+The last are trained on the sample, with the pre-tokenizers of real ones.
+"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from tokenizers import (
@@ -16,7 +20,23 @@ from tokenizers import (
 )
 from transformers import PreTrainedTokenizerFast
 
+from needlework.tokenizers import Tokenizer as Loaded
+from needlework.tokenizers import load_tokenizer
+
 ROOT = Path(__file__).resolve().parents[1]
+
+PACKAGED = {
+    "words": {"kind": "words"},
+    "characters": {"kind": "characters"},
+    "mistral-v1": {"kind": "mistral-common", "version": "v1"},
+    "mistral-v3": {"kind": "mistral-common", "version": "v3"},
+    "tekken": {"kind": "mistral-common", "version": "tekken"},
+}
+# Files of the mirror, and by which names tiktoken looks for them.
+ENCODINGS = {
+    "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+    "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
+}
 
 LLAMA_3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
@@ -95,4 +115,16 @@ _KINDS = {
     "deepseek": lambda: _byte_level(_split(DEEPSEEK)),
     "llama-2": _llama_2,
 }
-KINDS = list(_KINDS)
+NAMES = [*PACKAGED, *ENCODINGS, *_KINDS]
+
+
+def load(name: str, folder: Path, mirror: Path | None) -> Loaded:
+    """The tokenizer of a name of NAMES; its files lie in `folder`, which TIKTOKEN_CACHE_DIR is."""
+    if name in PACKAGED:
+        return load_tokenizer(name, PACKAGED[name])
+    if name in ENCODINGS:
+        assert mirror is not None
+        (folder / ENCODINGS[name]).symlink_to(mirror / f"tokenizers/{name}.tiktoken")
+        return load_tokenizer(name, {"kind": "tiktoken", "encoding": name})
+    save(name, folder / name)
+    return load_tokenizer(name, {"kind": "huggingface", "name": os.fspath(folder / name)})

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import tokenizers_made
+from tokenizers_made import NAMES, PACKAGED
 
 from needlework.benchmarks.oneruler.haystack import Haystack, Run
 from needlework.errors import UserError
@@ -19,19 +20,6 @@ from needlework.prompt import literal
 from needlework.sums import Counter, counter
 from needlework.tokenizers import Tokenizer, load_tokenizer
 
-PACKAGED = {
-    "words": {"kind": "words"},
-    "characters": {"kind": "characters"},
-    "mistral-v1": {"kind": "mistral-common", "version": "v1"},
-    "mistral-v3": {"kind": "mistral-common", "version": "v3"},
-    "tekken": {"kind": "mistral-common", "version": "tekken"},
-}
-ENCODINGS = {
-    "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
-    "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
-}
-NAMES = [*PACKAGED, *ENCODINGS, *tokenizers_made.KINDS]
-
 # What patterns and vocabularies tell apart, side by side in every order.
 ODD = [
     *"ab Z9'\n.,\r\t(!-—é٣塔，한ᄒ\u1161\u11a8e\u0301हि\u200d😀\u00a0\u2009\u3000▁<s>|end_'sTLlſ\u0130\x85\x1c",
@@ -39,35 +27,9 @@ ODD = [
 ]
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """Loads a tokenizer by its name in NAMES, once."""
-    folder, loaded = tmp_path_factory.mktemp("tokenizers"), {}
-
-    def load(name: str, request) -> Tokenizer:
-        if name not in loaded:
-            config = PACKAGED.get(name)
-            if name in ENCODINGS:
-                mirror = request.getfixturevalue("mirror")
-                (folder / ENCODINGS[name]).symlink_to(mirror / f"tokenizers/{name}.tiktoken")
-                os.environ["TIKTOKEN_CACHE_DIR"] = os.fspath(folder)
-                config = {"kind": "tiktoken", "encoding": name}
-            elif config is None:
-                tokenizers_made.save(name, folder / name)
-                config = {"kind": "huggingface", "name": os.fspath(folder / name)}
-            loaded[name] = load_tokenizer(name, config)
-        return loaded[name]
-
-    before = os.environ.get("TIKTOKEN_CACHE_DIR")
-    yield load
-    os.environ.pop("TIKTOKEN_CACHE_DIR", None)
-    if before is not None:
-        os.environ["TIKTOKEN_CACHE_DIR"] = before
-
-
 @pytest.fixture(params=NAMES)
-def tokenizer(request, made) -> Tokenizer:
-    return made(request.param, request)
+def tokenizer(request, named_tokenizer) -> Tokenizer:
+    return named_tokenizer(request.param)
 
 
 def exact(tokenizer: Tokenizer) -> Counter:
@@ -235,7 +197,6 @@ def test_what_two_jobs_learn_at_once_is_known_to_a_third(tmp_path) -> None:
             job.cut(text)
     one.save()
     two.save()
-    third, _ = counting_words(tmp_path)
     third = exact(replace(load_tokenizer("words", PACKAGED["words"]), sums=tmp_path))
     counted = []
     third.proof = replace(third.proof, within=lambda text: counted.append(text) or 0)
@@ -260,14 +221,14 @@ def test_sums_of_one_tokenizer_are_none_of_another(tmp_path) -> None:
 # Long contexts
 
 
-def test_a_prompt_of_two_million_tokens_takes_seconds_and_little_memory(made, request) -> None:
+def test_a_prompt_of_two_million_tokens_takes_seconds_and_little_memory(named_tokenizer) -> None:
     import time
 
     import pyarrow as pa
 
     from needlework.corpora.oneruler import BOOKS
 
-    tokenizer = made("tekken", request)
+    tokenizer = named_tokenizer("tekken")
     sentences = [f"Sentence {i} tells of the harbour, {i * 7} boats and a tower." for i in range(9000)]
     text, starts = "", []
     for sentence in sentences:
