@@ -177,10 +177,10 @@ def builders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Any], B
             found = of_oneruler(config, [6000], sample_of_oneruler)
         else:
             mirror = request.getfixturevalue("mirror")
-            languages = {"languages": ["ja", "pl", "ta"], "cross_lingual": [["ta", "vi"]]}
+            languages = {"languages": ["ja", "pl", "hi"], "cross_lingual": [["hi", "vi"]]}
             config = configured("oneruler", data="oneruler", examples=1, **languages)
             found = of_oneruler(
-                config, [9000], lambda corpora: oneruler_data.tables(mirror, corpora)
+                config, [12_000], lambda corpora: oneruler_data.tables(mirror, corpora)
             )
         return known.setdefault(name, found)
 
