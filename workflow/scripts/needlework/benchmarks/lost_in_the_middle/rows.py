@@ -16,16 +16,21 @@ from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
 from needlework.benchmarks.lost_in_the_middle.plan import NAME
 from needlework.prompt import Span
 from needlework.records import SPAN, instance_id, instances_schema
+from needlework.sums import Counter, Document, Part, counter
+from needlework.tokenizers import Tokenizer
 
 SCHEMA = instances_schema(COLUMNS)
 
 
 class Pieces:
-    """Spans by number, each once, with their texts."""
+    """Spans by number, each once, with their texts; and, if that is proved, what they count."""
 
-    def __init__(self) -> None:
+    def __init__(self, exact: Counter | None) -> None:
         self._numbers: dict[Span, int] = {}
         self.texts: list[str] = []
+        self.exact = exact
+        self._parts: dict[int, Part] = {}
+        self._summed: tuple[str, Document] | None = None
 
     def literal(self, role: str, text: str) -> int:
         """The number of a span that holds its own text."""
@@ -35,7 +40,17 @@ class Pieces:
         """The number of the span [start, end) of a document."""
         span = Span(role, source, start, end)
         number = self._numbers.get(span)
-        return self._number(span, document[start:end]) if number is None else number
+        if number is None:
+            number = self._number(span, document[start:end])
+            if self.exact is not None:
+                self._parts[number] = self._document(self.exact, document).part(start, end)
+        return number
+
+    def _document(self, exact: Counter, text: str) -> Document:
+        """A text with its sums; that of the last one asked for is at hand."""
+        if self._summed is None or self._summed[0] is not text:
+            self._summed = (text, exact.document(text))
+        return self._summed[1]
 
     def whole(self, role: str, source: str, document: str) -> int:
         """The number of the span of a whole document."""
@@ -51,6 +66,17 @@ class Pieces:
         """The spans' texts, one after the other."""
         return "".join(map(self.texts.__getitem__, numbers))
 
+    def tokens(self, numbers: Iterable[int]) -> int:
+        """The tokens of a prompt of these spans. Only where that is proved."""
+        assert self.exact is not None
+        parts = []
+        for number in numbers:
+            part = self._parts.get(number)
+            if part is None:
+                part = self._parts[number] = self.exact.cut(self.texts[number])
+            parts.append(part)
+        return self.exact.tokens(parts)
+
     def array(self, numbers: array) -> pa.Array:
         """The spans of these numbers, as a struct array."""
         # An array of each field: the spans in their order of first use are the keys of the dictionary.
@@ -65,9 +91,9 @@ class Pieces:
 class Rows:
     """The instances of a slice."""
 
-    def __init__(self, chosen: Mapping[str, Any]) -> None:
-        self.pieces = Pieces()
-        self._chosen = chosen
+    def __init__(self, chosen: Mapping[str, Any], tokenizer: Tokenizer) -> None:
+        self.pieces = Pieces(counter(tokenizer))
+        self._chosen, self._check = chosen, tokenizer.check
         self._columns: dict[str, list[Any]] = {
             name: [] for name in SCHEMA.names if name != "prompt"
         }
@@ -101,10 +127,12 @@ class Rows:
             "length": 0,
             **factors,
         }
+        # Two questions of one wording are two prompts.
+        name = instance_id(NAME, task, {**factors, "example": example_id}, text)
+        self._check(name, text, n_tokens)
         row = {
             **factors,
-            # Two questions of one wording are two prompts.
-            "instance_id": instance_id(NAME, task, {**factors, "example": example_id}, text),
+            "instance_id": name,
             "benchmark": NAME,
             "task": task,
             "example_id": example_id,
@@ -119,7 +147,9 @@ class Rows:
         self._counts.append(len(numbers))
 
     def table(self) -> pa.Table:
-        """The rows so far."""
+        """The rows so far; what was learned of their texts is kept."""
+        if self.pieces.exact is not None:
+            self.pieces.exact.save()
         columns = {
             name: pa.array(values, SCHEMA.field(name).type)
             for name, values in self._columns.items()

@@ -75,6 +75,7 @@ def build(
             builder.without_haystack(item)
         else:
             builder.with_haystack(item)
+    builder.costs.save()
     return Built(builder.table(), counts | {"needle_too_long": builder.too_long})
 
 
@@ -229,6 +230,7 @@ class _Builder:
             length - self.chosen["answer_buffer"],
             truncate_last=self.chosen["truncate_last"],
             render=lambda whole, cut: _text(frame.head, arrange(whole, cut), frame.tail),
+            last=lambda whole, cut: arrange(whole, cut)[-1].text,
         )
         if filling is None:
             self.too_long += 1
@@ -271,9 +273,12 @@ class _Builder:
         head = frame[0] if len(frame) == 2 else ""
         prompt = _text(head, passages, tail)
         existence = task == "existence"
+        name = instance_id(NAME, task, factors, prompt)
+        if filling:
+            self.tokenizer.check(name, prompt, filling.n_tokens)
         row = {
             **factors,
-            "instance_id": instance_id(NAME, task, factors, prompt),
+            "instance_id": name,
             "benchmark": NAME,
             "task": task,
             "n_distractors": len(passages) - (needle is not None),

@@ -18,6 +18,7 @@ from needlework.benchmarks.oneruler.templates import Example, NeedlePrompt, Word
 from needlework.errors import UserError
 from needlework.progress import progress
 from needlework.records import instance_id, instances_schema
+from needlework.sums import counter
 from needlework.tokenizers import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -51,7 +52,8 @@ class _Builder:
     """The tasks of a slice, and the room that their answers take."""
 
     def __init__(self, chosen: Mapping[str, Any], tables: Tables, tokenizer: Tokenizer) -> None:
-        self._chosen = chosen
+        self._chosen, self._tokenizer = chosen, tokenizer
+        exact = counter(tokenizer)
         instruction, context = chosen["instruction_lang"], chosen["context_lang"]
         prompts = {lang: texts_of(table) for lang, table in tables["prompts"].items()}
         self._niah: NeedleTasks | None = None
@@ -61,18 +63,18 @@ class _Builder:
         if tasks & set(NEEDLES):
             book = tables["books"][context]
             most = max(chosen["lengths"])
-            haystack = Haystack(f"{chosen['data']}_books", context, book, tokenizer, most)
+            haystack = Haystack(f"{chosen['data']}_books", context, book, tokenizer, most, exact)
             prompt = NeedlePrompt(
                 prompts[instruction], prompts[context], haystack.joint, chosen["full_stop"]
             )
             keys = nouns(tables["nouns"], instruction, context)
-            self._niah = NeedleTasks(chosen, prompt, haystack, keys, tokenizer)
+            self._niah = NeedleTasks(chosen, prompt, haystack, keys, tokenizer, exact)
             self.counts["ambiguous_nouns"] = len(keys.left_out)
             if keys.left_out:
                 logger.info("nouns that are no keys, rows from 0: %s", "; ".join(keys.left_out))
         if tasks - set(NEEDLES):
             words = tables["words"][context]["word"].to_pylist()
-            self._cwe = WordTasks(chosen, WordPrompt(prompts[instruction]), words, tokenizer)
+            self._cwe = WordTasks(chosen, WordPrompt(prompts[instruction]), words, tokenizer, exact)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row of every prompt: each task, length and example."""
@@ -126,9 +128,11 @@ class _Builder:
     ) -> dict[str, Any]:
         languages = {key: self._chosen[key] for key in ("instruction_lang", "context_lang")}
         factors = {**languages, **factors, "exhausted": made.exhausted}
+        name = instance_id(NAME, task, factors, made.text)
+        self._tokenizer.check(name, made.text, made.n_tokens)
         return {
             **factors,
-            "instance_id": instance_id(NAME, task, factors, made.text),
+            "instance_id": name,
             "benchmark": NAME,
             "task": task,
             "example_id": f"{task}-{index:03}",
