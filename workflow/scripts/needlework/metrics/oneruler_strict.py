@@ -132,7 +132,7 @@ def score_words(text: str, expected: Sequence[str]) -> tuple[float, str]:
     it is if "công ty" is only what the model answered. In scripts without spaces a word stands between
     marks of punctuation, or among other expected words.
     """
-    sought = [tuple(words_of(word)) for word in expected]
+    sought = [_sought(word) for word in expected]
     left, found = _cut(words_of(text), {part for phrase in sought for part in phrase}), set()
     for phrase in sorted(set(sought), key=lambda phrase: (-len(phrase), phrase)):
         here, left = _take(list(phrase), left)
@@ -142,6 +142,11 @@ def score_words(text: str, expected: Sequence[str]) -> tuple[float, str]:
     if right == len(sought):
         return 1.0, "correct"
     return 0.0, f"partial:{right}/{len(sought)}" if right else "wrong_words"
+
+
+@lru_cache(maxsize=65536)
+def _sought(word: str) -> tuple[str, ...]:
+    return tuple(words_of(word))
 
 
 def _take(phrase: Sequence[str], words: list[str]) -> tuple[bool, list[str]]:

@@ -19,8 +19,10 @@ _LOOSE_JOINER = re.compile(r"(?<![^\s\d-])-|-(?![^\s\d-])")
 def words_of(text: str) -> list[str]:
     """The words of `text`, folded; of a script without spaces, the runs between other characters."""
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    text = _LOOSE_JOINER.sub(" ", text.translate(_KEPT))
-    return UNSPACED_RUN.sub(r" \g<0> ", text).split()
+    text = text.translate(_KEPT)
+    if "-" in text:
+        text = _LOOSE_JOINER.sub(" ", text)
+    return (text if text.isascii() else UNSPACED_RUN.sub(r" \g<0> ", text)).split()
 
 
 class _Kept(dict):
