@@ -10,6 +10,7 @@ from needlework.codedigest import code_digest
 from needlework.config import lengths_of, validated
 from needlework.corpora.languages import LANGUAGE
 from needlework.errors import UserError
+from needlework.guard import announce
 from needlework.layout import Layout
 from needlework.preflight import check, check_gpus
 from needlework.verbose import check_verbose
@@ -56,6 +57,9 @@ wildcard_constraints:
 
 
 files = Layout(config)
+
+# A job ends with the Snakemake that started it, even one that is killed before the job is ready.
+announce()
 
 
 # Not in a dry run: that needs no keys and no packages but Snakemake's.
