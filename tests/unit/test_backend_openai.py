@@ -690,7 +690,7 @@ def test_the_key_shows_nowhere(server, tmp_path, caplog, monkeypatch) -> None:
             generate(requests(*first, "denied"), backend(server, base_url=with_key), journal)
     assert {prompt_of(received.body) for received in server.received} == {*first, "denied"}
     assert "\x1b" not in str(error.value)
-    kept = "".join(path.read_text("utf-8") for path in (tmp_path / "journal").iterdir())
+    kept = "".join(path.read_text("utf-8") for path in (tmp_path / "journal").rglob("*.json*"))
     assert "***" in kept
     for text in (
         kept,
@@ -729,7 +729,7 @@ def test_a_key_that_json_escapes_shows_nowhere(server, tmp_path, caplog, monkeyp
         assert table["text"].to_pylist()[0] == "Your key is ***."
         with pytest.raises(UserError, match=r"Incorrect API key provided: \*\*\*") as error:
             generate(requests(*first, "denied"), backend(server), journal)
-    kept = "".join(path.read_text("utf-8") for path in tmp_path.iterdir())
+    kept = "".join(path.read_text("utf-8") for path in tmp_path.rglob("*.json*"))
     assert kept.count("***") == 1
     shown = kept + caplog.text + everything_of(error.value) + str(table.to_pylist())
     assert KEY[:7] not in shown and "u0041" not in shown

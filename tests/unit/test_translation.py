@@ -127,6 +127,20 @@ def test_a_second_run_translates_only_what_is_new(tmp_path):
     assert asked == {"zh", "vi", "hi", "ar"}
 
 
+def test_runs_that_share_the_cache_end_with_the_same_translations(tmp_path):
+    """The first asks, a second does all of its work meanwhile, and the first answers otherwise."""
+    second = []
+
+    class Slow(Dictionary):
+        def translate(self, texts, languages):
+            if not second:
+                second.extend(translate(list(SENTENCES.values()), Dictionary(), tmp_path))
+            return [f"late {text}" for text in texts]
+
+    assert translate(list(SENTENCES.values()), Slow(), tmp_path) == second
+    assert translate(list(SENTENCES.values()), Dictionary(), tmp_path) == second
+
+
 def test_another_translator_does_not_believe_the_cache_of_the_first(tmp_path):
     translate([SENTENCES["de"]], Dictionary(), tmp_path)
     other = Dictionary({SENTENCES["de"]: "river"}, version=2)

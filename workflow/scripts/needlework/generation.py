@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import (
     Callable,
     Collection,
@@ -31,6 +32,10 @@ from needlework.records import GENERATIONS, read_table
 
 # What a backend may tell of an answer. The last is the journal's alone (`Backend.holds`).
 TOLD = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens", "cut_at")
+
+
+# How often to look for what other runs have finished.
+LOOK_SECONDS = 0.5
 
 
 class InstanceRequests(Iterable[Request]):
@@ -143,6 +148,9 @@ def generate(
     its chat template, is `skipped`. A request that fails is `error` in the table. Both stay out of
     the journal, so the next run asks them again.
 
+    Runs that share the journal end with the same answers (`Journal.settled`), and what another run has
+    finished when its turn comes is not asked.
+
     Raises UserError where more than `max_failed` requests failed, after all the others are done,
     and where the backend refuses the requests.
     """
@@ -167,10 +175,16 @@ def generate(
 
     keys = [key for _, _, key in rows]
     wanted = dict.fromkeys(key for key in keys if key not in outcomes)
-    outcomes |= journal.load(wanted, backend.holds)
+
+    def holds(record: Record) -> bool:
+        return _is_answer(record) and backend.holds(record)
+
+    outcomes |= journal.settled(wanted, holds)
     missing = wanted.keys() - outcomes.keys()
     if missing:
-        outcomes |= _ask(requests, keys, missing, backend, journal, loaded)
+        outcomes |= _ask(requests, keys, missing, backend, journal, holds, loaded)
+        # Another run may have answered some of it too, and have ended with its own answers.
+        outcomes |= journal.settled(wanted, holds)
     # Rows, as in all shards together: two of them may be of one request.
     _refuse_failures([outcomes[key] for key in keys], max_failed)
     return pa.Table.from_pylist(
@@ -188,19 +202,24 @@ def _ask(
     missing: Set[str],
     backend: Backend,
     journal: Journal,
+    holds: Callable[[Record], bool],
     loaded: Callable[[], None],
 ) -> dict[str, Record]:
     """The outcomes of the requests whose keys are `missing`; finished ones are in the journal."""
     outcomes: dict[str, Record] = {}
+    others = _Others(journal, missing, holds)
+    start = _start(keys, missing, journal.begin())
     writer = _Writer(journal)
     try:
         backend.load()
         loaded()
-        answers = _answers(requests, keys, missing, backend)
+        left = _missing(requests, keys, missing, start, others.answer)
+        answers = _answers(left, backend)
         for key, answer in progress(answers, desc="answers", total=len(missing), unit="prompt"):
             outcomes[key] = _outcome(answer)
             if answer.error is None:
                 writer.put({"key": key, **outcomes[key]})
+        outcomes |= others.used
         if len(outcomes) != len(missing):
             raise ValueError(f"{len(outcomes)} answers to {len(missing)} requests")
     finally:
@@ -251,17 +270,55 @@ class _Writer:
             self._failure = error
 
 
+class _Others:
+    """What other runs, which share the journal, finish of the missing requests meanwhile."""
+
+    def __init__(
+        self, journal: Journal, missing: Set[str], holds: Callable[[Record], bool]
+    ) -> None:
+        self._journal, self._missing, self._holds = journal, missing, holds
+        self._found: dict[str, Record] = {}
+        # What this run therefore does not ask.
+        self.used: dict[str, Record] = {}
+        self._next_look = 0.0
+
+    def answer(self, key: str) -> bool:
+        """Whether another run has answered the request, which is then `used`."""
+        start = time.monotonic()
+        if start >= self._next_look:
+            for record in self._journal.news():
+                if record["key"] in self._missing and self._holds(record):
+                    self._found.setdefault(record["key"], record)
+            # A journal of many files on a slow disk is looked at less often.
+            end = time.monotonic()
+            self._next_look = end + max(LOOK_SECONDS, 20 * (end - start))
+        if key in self._found:
+            self.used[key] = self._found[key]
+        return key in self._found
+
+
+def _start(keys: Sequence[str], missing: Set[str], others: int) -> int:
+    """The place in `keys` at which to begin, where so many other runs are at work.
+
+    The first begins at the beginning, the second in the middle of what is missing, the next ones in
+    the middle of what is left between: runs that started together then meet as late as can be.
+    """
+    places = [place for place, key in enumerate(keys) if key in missing]
+    fraction, half = 0.0, 0.5
+    while others:
+        fraction += half * (others % 2)
+        others, half = others // 2, half / 2
+    return places[int(fraction * len(places))] if fraction else 0
+
+
 def _answers(
-    requests: Iterable[Request],
-    keys: Sequence[str],
-    missing: Set[str],
-    backend: Backend,
+    requests: Iterable[tuple[str, Request]], backend: Backend
 ) -> Iterator[tuple[str, Answer]]:
-    """The backend's answers by key, as they come; the same key is asked once."""
+    """The backend's answers by key, as they come."""
     under_way: dict[int, str] = {}
 
     def asked() -> Iterator[Request]:
-        for place, (key, request) in enumerate(_missing(requests, keys, missing)):
+        for place, (key, request) in enumerate(requests):
             under_way[place] = key
             yield request
 
@@ -270,14 +327,35 @@ def _answers(
 
 
 def _missing(
-    requests: Iterable[Request], keys: Sequence[str], missing: Set[str]
+    requests: Iterable[Request],
+    keys: Sequence[str],
+    missing: Set[str],
+    start: int,
+    finished: Callable[[str], bool],
 ) -> Iterator[tuple[str, Request]]:
-    """The missing requests with their keys, each key once."""
+    """The missing requests with their keys, each key once, from a place on and then those before it.
+
+    What is `finished` when its turn comes is left out.
+    """
     left = set(missing)
-    for request, key in zip(requests, keys, strict=True):
-        if key in left:
-            left.remove(key)
-            yield key, request
+    for first, last in ((start, len(keys)), (0, start)):
+        if first == last:
+            continue
+        for place, (request, key) in enumerate(zip(requests, keys, strict=True)):
+            if first <= place < last and key in left:
+                left.remove(key)
+                if not finished(key):
+                    yield key, request
+
+
+def _is_answer(record: Record) -> bool:
+    """Whether a record of the journal has the form of an answer; a damaged one may not."""
+    counts = [record.get(name) for name in TOLD if name != "cut_at"]
+    return (
+        isinstance(record.get("text"), str)
+        and record.get("finish_reason") in ("stop", "length")
+        and all(count is None or type(count) is int for count in counts)
+    )
 
 
 def _outcome(answer: Answer) -> Record:
