@@ -105,7 +105,7 @@ def test_no_answer_is_told_from_a_wrong_one():
     answers = generations(
         number=("", "length"),
         values=(None, "skipped"),
-        none="<think>There are none, I thin",
+        none="",
         words=(" \n", "stop"),
     )
     found = scored(ASKED, answers)
@@ -116,6 +116,17 @@ def test_no_answer_is_told_from_a_wrong_one():
         assert found["words", metric] == (0.0, "no_answer")
     answers = generations(number=("It is 765", "length"), values="", none="?", words="art")
     assert scored(ASKED, answers)["number", "strict"] == (0.0, "wrong_number")
+
+
+def test_the_released_rules_see_thoughts():
+    """As the released code does; by the strict ones a model that only thought said nothing."""
+    answers = generations(number="", values="", none=("", "length"), words="").to_pylist()
+    for row in answers:
+        row["raw_text"] = "<think>Keine vorhanden, or 1234567"
+    found = scored(ASKED, pa.Table.from_pylist(answers, schema=GENERATIONS))
+    assert found["none", "strict"] == (0.0, "length")
+    assert found["none", "released"] == (1.0, "correct")
+    assert found["number", "strict"] == (0.0, "no_answer")
 
 
 def test_none_is_said_in_the_language_of_the_instruction():

@@ -29,9 +29,11 @@ from needlework.journal import Journal, Record
 from needlework.ordering import Prompts, cut
 from needlework.progress import progress
 from needlework.records import GENERATIONS, read_table
+from needlework.thoughts import KNOWN, Mark, answer_row
 
-# What a backend may tell of an answer. The last is the journal's alone (`Backend.holds`).
-TOLD = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens", "cut_at")
+COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
+# What a backend may tell of an answer beside its text. Only the journal has all of it.
+TOLD = (*COUNTS, "cut_at", "whole", "special", "mark")
 
 
 # How often to look for what other runs have finished.
@@ -133,6 +135,8 @@ def generate(
     context: int | None = None,
     max_failed: int = 0,
     known: Set[tuple[str, int]] | None = None,
+    marks: Sequence[Mark] = KNOWN,
+    opened: bool = False,
     loaded: Callable[[], None] = lambda: None,
 ) -> pa.Table:
     """The model's answers, one row a request (schema GENERATIONS), by instance_id and sample.
@@ -141,8 +145,9 @@ def generate(
     takes that in the order of `requests`, as fast as it can, and each answer goes into the journal as
     soon as the backend gives it. `requests` is iterated twice, first for the keys and then for the
     missing prompts, so it must not be an iterator. Requests with the same key are asked once. `known`
-    are the (instance_id, sample) of the whole benchmark, where `requests` are a shard of it. `loaded`
-    is called once the backend is loaded, before anything is asked.
+    are the (instance_id, sample) of the whole benchmark, where `requests` are a shard of it. Thoughts
+    are parted from answers by `marks`; `opened` is whether the model always thinks (`thoughts.part`).
+    `loaded` is called once the backend is loaded, before anything is asked.
 
     A prompt of more than `context` tokens (None: no limit), or of more than the backend takes with
     its chat template, is `skipped`. A request that fails is `error` in the table. Both stay out of
@@ -154,8 +159,10 @@ def generate(
     Raises UserError where more than `max_failed` requests failed, after all the others are done,
     and where the backend refuses the requests.
     """
-    identity = backend.identity()
+    identity, former = backend.identity(), backend.former_identity()
     rows: list[tuple[str, int, str]] = []
+    # What older records have for a key.
+    renamed: dict[str, str] = {}
     outcomes: dict[str, Record] = {}
     for request in progress(requests, desc="keys", unit="prompt"):
         key = request_key(
@@ -166,6 +173,14 @@ def generate(
             backend.depends_on(request),
         )
         rows.append((request.instance_id, request.sample, key))
+        if former is not None:
+            renamed[key] = request_key(
+                former,
+                request.prompt,
+                request.sample,
+                request.max_new_tokens,
+                backend.depends_on(request),
+            )
         if context is not None and request.n_tokens > context:
             outcomes[key] = _skipped(request.n_tokens, context)
     if known is None:
@@ -179,6 +194,10 @@ def generate(
     def holds(record: Record) -> bool:
         return _is_answer(record) and backend.holds(record)
 
+    if former is not None:
+        older = journal.settled({renamed[key] for key in wanted}, holds)
+        outcomes |= {key: older[renamed[key]] for key in wanted if renamed[key] in older}
+        wanted = {key: None for key in wanted if key not in outcomes}
     outcomes |= journal.settled(wanted, holds)
     missing = wanted.keys() - outcomes.keys()
     if missing:
@@ -189,7 +208,10 @@ def generate(
     _refuse_failures([outcomes[key] for key in keys], max_failed)
     return pa.Table.from_pylist(
         [
-            {"request_key": key, "instance_id": instance, "sample": sample, **outcomes[key]}
+            {
+                **answer_row(outcomes[key], marks, opened),
+                **{"request_key": key, "instance_id": instance, "sample": sample},
+            }
             for instance, sample, key in sorted(rows)
         ],
         schema=GENERATIONS,
@@ -350,9 +372,11 @@ def _missing(
 
 def _is_answer(record: Record) -> bool:
     """Whether a record of the journal has the form of an answer; a damaged one may not."""
-    counts = [record.get(name) for name in TOLD if name != "cut_at"]
+    counts = [record.get(name) for name in COUNTS]
     return (
         isinstance(record.get("text"), str)
+        and isinstance(record.get("whole", ""), str)
+        and all(isinstance(token, str) for token in record.get("special", ()))
         and record.get("finish_reason") in ("stop", "length")
         and all(count is None or type(count) is int for count in counts)
     )
@@ -364,6 +388,8 @@ def _outcome(answer: Answer) -> Record:
         reason = "skipped" if answer.finish_reason == "skipped" else "error"
         return {"text": "", "finish_reason": reason, "error": _well_formed(answer.error)}
     told = {name: getattr(answer, name) for name in TOLD}
+    if answer.whole is not None:
+        told["whole"] = _well_formed(answer.whole)
     return {
         "text": _well_formed(answer.text),
         "finish_reason": answer.finish_reason,

@@ -65,7 +65,7 @@ class Publications:
                 json.dump(new, file)
                 file.flush()
                 os.fsync(file.fileno())
-            os.rename(temporary, self._path(self._count + 1))
+            temporary.rename(self._path(self._count + 1))
         except OSError as error:
             shutil.rmtree(temporary, ignore_errors=True)
             if error.errno in (errno.ENOTEMPTY, errno.EEXIST):

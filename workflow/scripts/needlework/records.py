@@ -68,6 +68,8 @@ GENERATIONS = pa.schema(
         ("completion_tokens", pa.int32()),
         ("reasoning_tokens", pa.int32()),
         ("error", pa.string()),
+        # All that the model wrote, where thoughts were parted from it.
+        ("raw_text", pa.string()),
     ]
 )
 

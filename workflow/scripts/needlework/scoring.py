@@ -37,9 +37,10 @@ def score_rows(
 
     `instances` needs instance_id, task, example_id, references and the factors (not the prompt).
     `rate(row, text, translated)` gives an answer's value, verdict and metric, or several of them: a
-    row of scores each. Its `row` has the instance's columns, and finish_reason, completion_tokens and
-    reasoning_tokens of the answer; `translated` is None where the text is no other in English. A
-    skipped or failed request has the value 0.0, and the finish reason as its verdict.
+    row of scores each. Its `row` has the instance's columns, finish_reason, completion_tokens and
+    reasoning_tokens of the answer, and raw_text, all that the model wrote; `translated` is None where
+    the text is no other in English. A skipped or failed request has the value 0.0, and the finish
+    reason as its verdict.
 
     Raises UserError where an instance or an answer comes twice, an answer belongs to no instance, an
     instance has no answer, or an answer has no translation.
@@ -65,6 +66,7 @@ def score_rows(
     ratings: Rating = []
     rows: list[int] = []
     texts = generations["text"].to_pylist()
+    raw = generations["raw_text"].to_pylist()
     for i, row in enumerate(_each(joined)):
         translated = None
         if english is not None and row["finish_reason"] not in FAILED:
@@ -73,9 +75,11 @@ def score_rows(
             translated = english[answers[i]] if english[answers[i]] != texts[i] else None
         if row["finish_reason"] in FAILED:
             # Rated all the same, for the names of the metrics.
-            rated = [(0.0, row["finish_reason"], metric) for *_, metric in rate(row, "", None)]
+            empty = {**row, "raw_text": ""}
+            rated = [(0.0, row["finish_reason"], metric) for *_, metric in rate(empty, "", None)]
         else:
-            rated = rate(row, texts[i], translated)
+            whole = texts[i] if raw[i] is None else raw[i]
+            rated = rate({**row, "raw_text": whole}, texts[i], translated)
         ratings += rated
         rows += [i] * len(rated)
 

@@ -21,19 +21,12 @@ _GROUPED = re.compile(r"(?<!\d)\d{1,3}([,.' ])\d{3}(?:\1\d{3})*(?!\d)")
 _GROUPED_INDIAN = re.compile(r"(?<!\d)\d{1,2}(?:,\d{2})+,\d{3}(?!\d)")
 _SEPARATORS = str.maketrans({"\u066c": ",", "\u060c": ",", "\u066b": ".", "\u2019": "'"})
 
-_THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
-
 # What may stand directly before the first and after the last word of a list ("最常见的词是人民"), and
 # between two words ("生活和工作"): no such character where it may begin another word of a dictionary
 # (和服, 是正), nor a bare 有, which would leave 人 of 持有人.
 _COPULAS = re.compile("(?<=.)[是为為は]|包括|包含|[词詞][语語汇彙]?有")
 _JOINTS = "以及|[和与與及と]"
 _TAILS = ("です", "など", "等")
-
-
-def spoken(text: str) -> str:
-    """`text` without what a reasoning model thought (<think>...</think>)."""
-    return _THOUGHTS.sub("", text).rpartition("</think>")[2]
 
 
 def answer(text: str, tags: Iterable[str]) -> str:

@@ -27,7 +27,8 @@ def score(
 
     `settings` may have none_words (language to words for "none", beside ours) and answer_tags (names
     of tags, beside ours). An answer without text has the verdict "length" where the output limit
-    cut it off (a model that did not end its reasoning), else "no_answer".
+    cut it off (a model that did not end its reasoning), else "no_answer". The released rules see the
+    model's thoughts too, as the released code does.
 
     Raises UserError as `score_rows` does, and where the language of an instruction has no words for
     "none".
@@ -37,11 +38,9 @@ def score(
     tags = (*ANSWER_TAGS, *settings.get("answer_tags", ()))
 
     def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
-        spoken = strict.spoken(text or "")
-        if not spoken.strip():
-            verdict = "length" if row["finish_reason"] == "length" else "no_answer"
-            return [(0.0, verdict, metric) for metric in METRICS]
-        read, text = strict.answer(spoken, tags), released.answer(text or "", model)
+        nothing = 0.0, "length" if row["finish_reason"] == "length" else "no_answer"
+        read, raw = strict.answer(text or "", tags), row["raw_text"] or ""
+        text, whole = released.answer(raw, model), text or ""
         lang, expected = row["instruction_lang"], row["references"]
         own = more.get(lang, ())
         words = (*NONE_WORDS.get(lang, ()), *own)
@@ -54,6 +53,10 @@ def score(
         else:
             number = strict.score_numbers(read, expected, words)
             pair = number, released.score_numbers(text, expected, theirs)
+        pair = tuple(
+            rated if said.strip() else nothing
+            for rated, said in zip(pair, (whole, raw), strict=True)
+        )
         return [(*rated, metric) for rated, metric in zip(pair, METRICS, strict=True)]
 
     return score_rows(instances, generations, rate, model=model)
