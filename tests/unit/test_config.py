@@ -482,3 +482,46 @@ class Unique(yaml.SafeLoader):
 def test_no_key_stands_twice(file) -> None:
     # A safe loader is its base.
     yaml.load((ROOT / file).read_text(encoding="utf-8"), Unique)  # noqa: S506
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "models.lexical.timeout",
+        "models.lexical.sampling.temperature",
+        "models.lexical.engine.gpu_memory_utilization",
+        "models.lexical.request.frequency_penalty",
+        "models.lexical.batch_limits.megabytes",
+        "sources.mmarco.prefix_mb",
+    ],
+)
+def test_what_is_no_finite_number_is_refused(key: str, number: float) -> None:
+    assert complaint(changed(key, number)).startswith(f"{key} is {number}, which is no number")
+
+
+def test_a_misspelt_benchmark_in_a_model_s_lengths_is_refused() -> None:
+    message = complaint(changed("models.lexical.lengths", {"mlneedel": [512]}))
+    assert "models.lexical.lengths names 'mlneedel'" in message
+    assert "did you mean 'mlneedle'?" in message
+
+
+def test_a_benchmark_without_lengths_has_none_to_choose() -> None:
+    message = complaint(changed("models.lexical.lengths", {"lost_in_the_middle": [512]}))
+    assert "names 'lost_in_the_middle', whose prompts have no lengths" in message
+
+
+@pytest.mark.parametrize("benchmarks", [["mlneedle"], ["mlneedle", "oneruler"]])
+def test_the_lengths_that_an_error_proposes_work(benchmarks: list[str]) -> None:
+    config = changed("models.lexical.context", 1024)
+    config["run"]["benchmarks"] = benchmarks
+    proposed = complaint(config).partition("`lengths: ")[2].partition("`")[0]
+    config["models"]["lexical"]["lengths"] = yaml.safe_load(proposed)
+    made = validated(config)
+    assert lengths_of(made, "lexical", "mlneedle") == [512, 1024]
+
+
+def test_where_no_length_fits_another_remedy_is_proposed() -> None:
+    message = complaint(changed("models.lexical.context", 100))
+    assert "`lengths: []`" not in message
+    assert "add a shorter one to benchmarks.mlneedle.lengths, of which 512 is the least" in message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -56,6 +57,7 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
     import jsonschema
 
     config = _plain(config)
+    _check_numbers(config, [])
     validator = jsonschema.Draft202012Validator(schema())
     errors = sorted(validator.iter_errors(config), key=lambda e: list(map(str, e.absolute_path)))
     if errors:
@@ -95,6 +97,20 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _check_numbers(value: Any, where: list[str]) -> None:
+    """Raise UserError where a number is none: every limit holds for `.nan`, and none is reached."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            _check_numbers(item, [*where, key])
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            _check_numbers(item, [*where, str(place)])
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise UserError(
+            f"{'.'.join(where)} is {value}, which is no number to compute with: give a finite one."
+        )
 
 
 def _with_defaults(value: Any, node: Mapping[str, Any]) -> Any:
@@ -203,6 +219,14 @@ def _check_models(config: Mapping[str, Any]) -> None:
     defaults = schema()["properties"]["models"]["additionalProperties"]["properties"]
     for name, model in _running(config):
         where = f"models.{name}"
+        if isinstance(model["lengths"], Mapping):
+            check_named(f"{where}.lengths", model["lengths"], config["benchmarks"], "benchmarks")
+            for benchmark in model["lengths"]:
+                if "lengths" not in config["benchmarks"][benchmark]:
+                    raise UserError(
+                        f"{where}.lengths names {benchmark!r}, whose prompts have no lengths to choose "
+                        "among: leave it out."
+                    )
         check_named(f"{where}.tokenizer", [model["tokenizer"]], config["tokenizers"], "tokenizers")
         for benchmark in config["run"]["benchmarks"]:
             if (known := config["benchmarks"][benchmark].get("lengths")) is None:
@@ -216,10 +240,9 @@ def _check_models(config: Mapping[str, Any]) -> None:
                         f"lengths of each benchmark here, as in `lengths: {{{benchmark}: [{known[0]}]}}`."
                     )
             if max(wanted, default=0) > model["context"]:
-                fitting = [length for length in wanted if length <= model["context"]]
                 raise UserError(
                     f"{where}: the length {max(wanted)} is above the model's context of "
-                    f"{model['context']} tokens: set `lengths: {fitting}` for this model."
+                    f"{model['context']} tokens: {_fitting(config, name)}."
                 )
             limit = model["engine"].get("max_model_len")
             # -1 leaves it to vLLM.
@@ -247,6 +270,26 @@ def _check_models(config: Mapping[str, Any]) -> None:
             _check_engine(where, model)
         if model["backend"] == "openai":
             _check_endpoint(where, model)
+
+
+def _fitting(config: Mapping[str, Any], name: str) -> str:
+    """What to do where some lengths of a model are above its context, in words."""
+    context = config["models"][name]["context"]
+    found = {}
+    for benchmark in config["run"]["benchmarks"]:
+        known = config["benchmarks"][benchmark].get("lengths")
+        if known is None:
+            continue
+        wanted = [n for n in lengths_of(config, name, benchmark) if n <= context]
+        found[benchmark] = wanted or sorted(n for n in known if n <= context)
+        if not found[benchmark]:
+            return (
+                f"add a shorter one to benchmarks.{benchmark}.lengths, of which {min(known)} is the "
+                "least, or leave this model out of run.models"
+            )
+    (first, *others) = found.values()
+    shown = ", ".join(f"{benchmark}: {lengths}" for benchmark, lengths in found.items())
+    return f"set `lengths: {f'{{{shown}}}' if others else first}` for this model"
 
 
 def _check_engine(where: str, model: Mapping[str, Any]) -> None:
