@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import gzip
 import json
 import logging
 import os
 import threading
 import time
 import traceback
+import tracemalloc
 from collections.abc import Iterator
 from email.utils import formatdate
 from pathlib import Path
@@ -869,3 +871,48 @@ def test_a_url_that_is_none_is_refused(url) -> None:
 def test_a_wrong_key_is_named(change, wanted) -> None:
     with pytest.raises(UserError, match=wanted):
         configured(**change)
+
+
+# Replies within limits
+
+
+@pytest.mark.parametrize(
+    "charset", ["idna", "punycode", "undefined", "hex", "rot13", "utf-16", "none such", "\xe9"]
+)
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_charset_that_the_server_names_says_nothing(server, charset, status) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        right = completion(body) if status == 200 else refusal(400, "content_filter: no")
+        return Reply(right.body, status, {"Content-Type": f"application/json; charset={charset}"})
+
+    server.reply = reply
+    found = answers(backend(server), requests("é"))
+    expected = "<é>" if status == 200 else ""
+    assert [answer.text for answer in found] == [expected]
+    assert status == 200 or "content_filter: no" in found[0].error
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_reply_that_decompresses_without_end_is_no_answer(server, monkeypatch, status) -> None:
+    """300 KB of it would be 300 MB."""
+    monkeypatch.setattr("needlework.backends.openai.ATTEMPTS", 1)
+    bomb = gzip.compress(bytes(300_000_000))
+    headers = {"Content-Encoding": "gzip"}
+    server.reply = lambda number, body: Reply(bomb, status, headers)
+    tracemalloc.start()
+    try:
+        (found,) = answers(backend(server), requests("a"))
+        # As much as a reply may have, and a copy of it.
+        assert tracemalloc.get_traced_memory()[1] < 150_000_000
+    finally:
+        tracemalloc.stop()
+    assert "the reply is longer than 64 MB" in found.error
+
+
+def test_a_compressed_reply_is_read(server) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        content = gzip.compress(json.dumps(completion(body).body).encode())
+        return Reply(content, 200, {"Content-Encoding": "gzip"})
+
+    server.reply = reply
+    assert [a.text for a in answers(backend(server), requests("a"))] == ["<a>"]

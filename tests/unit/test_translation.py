@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 import os
@@ -666,6 +667,20 @@ translator = load_translator(
 for lang, text in translate(texts, translator, sys.argv[2]):
     print(lang, text)
 """
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_reply_of_an_odd_charset_or_without_end_is_one_sentence(service, monkeypatch, status):
+    monkeypatch.setattr("needlework.translators.http.ATTEMPTS", 1)
+    headers = {"Content-Type": "text/plain; charset=punycode", "Content-Encoding": "gzip"}
+    for content in (b"\xff\xfeno", bytes(100_000_000)):
+        service.respond = lambda number, body, content=content: (
+            status,
+            headers,
+            gzip.compress(content),
+        )
+        with pytest.raises(UserError, match=r"the translator some-model .* failed: "):
+            load_translator(llm(service)).translate(["gift"], ["de"])
 
 
 @pytest.mark.slow

@@ -214,6 +214,9 @@ class Journal:
     def close(self) -> None:
         """Close this writer's file; a later `append` begins another."""
         if self._file is not None:
+            # Dated back, it is that of no writer at work (`begin`).
+            ended = os.fstat(self._file).st_mtime - 2 * ACTIVE_SECONDS
+            os.utime(self._file, (ended, ended))
             os.close(self._file)
             self._file = None
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from needlework.backends.base import Answer
+from needlework.bounded_replies import REPLY_BYTES
 from needlework.endpoints import LONGEST_PAUSE_S as LONGEST_ASKED_S
 from needlework.endpoints import Passing, excerpt, may_pass, retry_after
 from needlework.errors import UserError
@@ -28,6 +29,7 @@ from needlework.openai_protocol import (
     MALFORMED,
     NO_MONEY,
     TOO_LONG,
+    connection_trouble,
     message_of,
     read_completion,
 )
@@ -247,7 +249,7 @@ class Endpoint:
         except TimeoutError:
             raise Passing(f"no response within {seconds:g} s") from None
         except openai.APIConnectionError as error:
-            raise Passing(f"the connection failed ({type(error.__cause__).__name__})") from None
+            raise Passing(connection_trouble(error.__cause__)) from None
         except openai.APIStatusError as error:
             content = self._clean(error.response.text)
             said = f"status {error.status_code}: {excerpt(message_of(content), '')}"
@@ -256,7 +258,7 @@ class Endpoint:
             raise Refused(said) from None
         except httpx2.HTTPError as error:
             # While the lines of a file are read, the client hands on its library's own.
-            raise Passing(f"the connection failed ({type(error).__name__})") from None
+            raise Passing(connection_trouble(error)) from None
 
 
 class Batches:
@@ -811,5 +813,7 @@ async def _split(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         *whole, rest = (rest + chunk).split(b"\n")
         for line in whole:
             yield line
+        if len(rest) > REPLY_BYTES:
+            raise Passing("a line of the file of results is too long")
     if rest:
         yield rest

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.backends.base import Answer, Backend, Request, in_order, sample_seed
+from needlework.bounded_replies import FILE_BYTES, REPLY_BYTES, bounded_async
 from needlework.endpoints import (
     ATTEMPTS,
     FIRST_PAUSE_S,
@@ -32,6 +33,7 @@ from needlework.openai_protocol import (
     MALFORMED,
     NO_MONEY,
     TOO_LONG,
+    connection_trouble,
     message_of,
     read_completion,
 )
@@ -51,6 +53,11 @@ FAILURES_IN_A_ROW = 20
 
 # Statuses that say nothing of one request: the key, the money or the model's name is wrong.
 _HOPELESS = {401, 402, 404}
+
+
+def _longest(response: Any) -> int:
+    """How many bytes a response may have: files of a batch's results are larger than others."""
+    return FILE_BYTES if response.url.path.endswith("/content") else REPLY_BYTES
 
 
 class _RateLimit(Passing):
@@ -90,6 +97,7 @@ class OpenAI(Backend):
     def load(self) -> None:
         """Make the client; nothing is sent. Raises UserError where the key is missing."""
         try:
+            import httpx2
             import openai
         except ImportError as error:
             raise not_installed(self._where, error) from None
@@ -111,6 +119,9 @@ class OpenAI(Backend):
             base_url=config["base_url"],
             timeout=None,
             max_retries=0,
+            http_client=openai.DefaultAsyncHttpxClient(
+                event_hooks={"response": [bounded_async(httpx2, _longest)]}
+            ),
         )
         loop = self._runner.get_loop()
         self._slots = asyncio.Semaphore(config["concurrency"])
@@ -287,7 +298,7 @@ class OpenAI(Backend):
         except TimeoutError:
             raise Passing(f"no answer within {self.config['timeout']} s") from None
         except openai.APIConnectionError as error:
-            raise Passing(f"the connection failed ({type(error.__cause__).__name__})") from None
+            raise Passing(connection_trouble(error.__cause__)) from None
         except openai.APIStatusError as error:
             status, headers, content = (
                 error.status_code,

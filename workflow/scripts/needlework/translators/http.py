@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from needlework.bounded_replies import bounded
 from needlework.endpoints import (
     ATTEMPTS,
     FIRST_PAUSE_S,
@@ -41,7 +42,8 @@ class Endpoint:
         logging.getLogger("httpx").setLevel(logging.WARNING)
         self._url, self._translator, self._secret = url, translator, secret
         headers = {header: f"{scheme}{secret}"} if secret else {}
-        self._client = httpx.Client(timeout=TIMEOUT_S, headers=headers)
+        hooks = {"response": [bounded(httpx)]}
+        self._client = httpx.Client(timeout=TIMEOUT_S, headers=headers, event_hooks=hooks)
 
     def post(self, payload: Mapping[str, Any], read: Callable[[Any], T]) -> T:
         """What `read` makes of the response to `payload`.
