@@ -525,3 +525,26 @@ def test_where_no_length_fits_another_remedy_is_proposed() -> None:
     message = complaint(changed("models.lexical.context", 100))
     assert "`lengths: []`" not in message
     assert "add a shorter one to benchmarks.mlneedle.lengths, of which 512 is the least" in message
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [("models.lexical.shards", "1000000 is greater"), ("retrieval.shards", "1000000 is greater")],
+)
+def test_more_shards_than_can_be_planned_are_refused(key: str, shown: str) -> None:
+    message = complaint(changed(key, 1000000))
+    assert message.startswith(f"{key} is 1000000") and shown in message
+
+
+def test_a_name_too_long_for_a_path_is_refused() -> None:
+    config = copy.deepcopy(DEFAULT)
+    config["models"]["m" * 300] = config["models"]["lexical"]
+    assert "of 300 characters" in complaint(config)
+
+
+def test_a_configuration_that_contains_itself_is_refused() -> None:
+    config = copy.deepcopy(DEFAULT)
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    config["run"]["models"] = cycle
+    assert "contains itself" in complaint(config)

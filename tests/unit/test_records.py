@@ -423,3 +423,10 @@ def test_two_writers_of_a_file_at_once(tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(write, range(2)))
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_text_that_is_no_utf8_is_told_with_the_file_s_name(tmp_path: Path) -> None:
+    bad = pa.array([b"fine", b"caf\xe9"]).cast(pa.binary()).view(pa.string())
+    write_table(pa.table({"text": bad}), tmp_path / "bad.parquet")
+    with pytest.raises(UserError, match=r"bad\.parquet cannot be read as Parquet .*UTF"):
+        read_table(tmp_path / "bad.parquet")

@@ -35,6 +35,9 @@ _ONLY = {
     "rope_scaling": ("transformers",),
 }
 
+# File systems take 255 bytes a name, and endings follow.
+LONGEST_NAME = 100
+
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 
@@ -56,7 +59,13 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
     """
     import jsonschema
 
-    config = _plain(config)
+    try:
+        config = _plain(config)
+    except RecursionError:
+        raise UserError(
+            "the configuration holds a value that contains itself (an anchor `&` and an alias `*` in a "
+            "file): write it out."
+        ) from None
     _check_numbers(config, [])
     validator = jsonschema.Draft202012Validator(schema())
     errors = sorted(validator.iter_errors(config), key=lambda e: list(map(str, e.absolute_path)))
@@ -201,6 +210,11 @@ def _check_run(config: Mapping[str, Any]) -> None:
                 raise UserError(
                     f"{registry} has the name {name!r}, but names are parts of paths: use the letters "
                     "A to Z, digits, '.', '-' and '_'."
+                )
+            if len(name) > LONGEST_NAME:
+                raise UserError(
+                    f"{registry} has the name {name[:40]!r}..., of {len(name)} characters, but names "
+                    f"are parts of paths: take one of at most {LONGEST_NAME}."
                 )
 
 
