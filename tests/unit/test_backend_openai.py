@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import dataclasses
 import gzip
@@ -916,3 +917,23 @@ def test_a_compressed_reply_is_read(server) -> None:
 
     server.reply = reply
     assert [a.text for a in answers(backend(server), requests("a"))] == ["<a>"]
+
+
+def test_the_login_in_an_address_shows_nowhere(server, caplog) -> None:
+    """Nor as the header that is made of it, which a server may write back."""
+    caplog.set_level(logging.INFO)
+    url = server.url.replace("http://", "http://someone:pass%20word9@")
+
+    def reply(number: int, body: Any) -> Reply:
+        header = server.received[-1].headers.get("authorization", "")
+        said = (
+            f"You sent {header}, so pass word9, {base64.b64encode(b'someone:pass word9').decode()}"
+        )
+        return refusal(400, f"content_filter: {said}") if number else completion(body, said)
+
+    server.reply = reply
+    found = answers(backend(server, base_url=url, key_env=None), requests("a", "b"))
+    shown = caplog.text + repr(found)
+    assert "***" in shown
+    for secret in ("pass word9", "pass%20word9", base64.b64encode(b"someone:pass word9").decode()):
+        assert secret not in shown

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from needlework.config import lengths_of, schema, validated
+from needlework.config import lengths_of, replaced_choices, schema, validated
 from needlework.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -548,3 +548,15 @@ def test_a_configuration_that_contains_itself_is_refused() -> None:
     cycle.append(cycle)
     config["run"]["models"] = cycle
     assert "contains itself" in complaint(config)
+
+
+def test_a_file_that_takes_back_what_an_earlier_one_chose_is_told(tmp_path: Path) -> None:
+    mine, preset, other = (tmp_path / name for name in ("mine.yaml", "preset.yaml", "other.yaml"))
+    mine.write_text("run: {models: [mine], benchmarks: [mlneedle]}")
+    preset.write_text("run: {models: [a, b], benchmarks: [mlneedle]}")
+    other.write_text("models: {}")
+    (said,) = replaced_choices([mine, other, preset])
+    assert said.startswith(
+        f"run.models is that of {preset}, ['a', 'b'], and not that of {mine}, ['mine']"
+    )
+    assert replaced_choices([mine]) == replaced_choices([mine, other]) == []

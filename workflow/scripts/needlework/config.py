@@ -191,6 +191,35 @@ def _nearest(word: object, known: Iterable[object]) -> str:
     return f"{hint}Known: {', '.join(shown) or '(nothing)'}"
 
 
+def unknown_target(name: str, rules: Iterable[str]) -> str:
+    """What is said of a target that is the name of no rule."""
+    known = {rule for rule in rules if rule != "unknown_target"}
+    return f"there is no target {name!r}: {_nearest(name, known)}."
+
+
+def replaced_choices(files: Iterable[str | Path]) -> list[str]:
+    """Which of the configuration files that were given, in their order, took back what another chose.
+
+    A sentence each, for what `run` chooses: a later file replaces the whole list.
+    """
+    import yaml
+
+    said, chosen = [], {}
+    for file in files:
+        with open(file, encoding="utf-8") as text:
+            content = yaml.safe_load(text)
+        run = content.get("run") if isinstance(content, Mapping) else None
+        for key, names in (run if isinstance(run, Mapping) else {}).items():
+            if key in chosen and chosen[key][1] != names:
+                earlier, before = chosen[key]
+                said.append(
+                    f"run.{key} is that of {file}, {names}, and not that of {earlier}, {before}: "
+                    "the last --configfile decides; give your own after the presets."
+                )
+            chosen[key] = file, names
+    return said
+
+
 def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], where: str) -> None:
     """Raise UserError where one of `names`, which stand under `key`, is not in the registry `where`."""
     for name in names:

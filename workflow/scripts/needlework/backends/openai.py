@@ -22,6 +22,7 @@ from needlework.endpoints import (
     excerpt,
     may_pass,
     retry_after,
+    secrets_in,
     shown_url,
     without,
 )
@@ -80,6 +81,7 @@ class OpenAI(Backend):
         self._where = f"models.{config['model']}"
         self._address = shown_url(config["base_url"])
         self._secret = ""
+        self._url_secrets = secrets_in(config["base_url"])
         self._client: Any = None
         self._runner = asyncio.Runner()
         self._not_before = 0.0
@@ -319,7 +321,9 @@ class OpenAI(Backend):
 
     def _clean(self, content: str) -> str:
         """What a server wrote, without the key: it may say that back, even in an answer."""
-        return without(content, self._secret)
+        for secret in (self._secret, *self._url_secrets):
+            content = without(content, secret)
+        return content
 
     def _limited_for(self) -> float:
         """For how many seconds the endpoint has said nothing but that it is asked too much."""
