@@ -380,3 +380,17 @@ def test_real_words_are_found_and_missed(released_data):
             if f" {ten[9]} ".casefold() in f" {one_off} ".replace(",", " ").casefold():
                 continue
             assert strict.score_words(one_off, ten) == (0.0, "partial:9/10"), (file.name, ten)
+
+
+@pytest.mark.parametrize("digit", ["7", "०", "٣"])
+def test_more_digits_than_python_converts_are_a_wrong_number(digit):
+    """A model that repeats itself once failed the scores of all its answers."""
+    many = digit * 5000
+    assert of_numbers(f"1234567 {many}") == (0.0, "partial:1/1+1")
+    assert strict.score_none(many, ()) == (0.0, "wrong_number")
+    value, verdict = released.score_numbers(f"{many} 1234567", ONE, ("none",))
+    assert (value, verdict) == (0.0, "wrong_number")
+
+
+def test_leading_zeros_change_no_number():
+    assert of_numbers("0" * 5000 + "1234567") == (1.0, "correct")

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from needlework.metrics.oneruler_none import says_none
 from needlework.metrics.oneruler_wording import Wording
-from needlework.metrics.oneruler_words import UNSPACED_RUN, words_of
+from needlework.metrics.oneruler_words import UNSPACED_RUN, number_of, words_of
 
 # What stands between groups of digits: 1,234,567 1.234.567 1 234 567 1'234'567, in India 12,34,567.
 _GROUPED = re.compile(r"(?<!\d)\d{1,3}([,.' ])\d{3}(?:\1\d{3})*(?!\d)")
@@ -67,7 +67,7 @@ def numbers(text: str) -> set[int]:
     text = "".join(_digit(character) for character in text).translate(_SEPARATORS)
     for pattern in (_GROUPED_INDIAN, _GROUPED):
         text = pattern.sub(lambda match: re.sub(r"\D", "", match.group()), text)
-    return {int(digits) for digits in re.findall("[0-9]+", text) if len(digits) > 1}
+    return {number_of(digits) for digits in re.findall("[0-9]+", text) if len(digits) > 1}
 
 
 def _digit(character: str) -> str:
