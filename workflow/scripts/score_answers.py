@@ -18,12 +18,16 @@ with running(snakemake) as logger:
     lengths = pa.array([0, *snakemake.params.lengths], pa.int32())
     instances = instances.filter(pc.is_in(instances["length"], value_set=lengths))
     translations = snakemake.input.get("translations")
+    # What only some benchmarks' scores depend on.
+    own = ((kind, snakemake.input.get(kind)) for kind in ("phrases", "books"))
+    more = {kind: paths for kind, paths in own if paths}
     scores = scoring.score(
         instances,
         read_table(snakemake.input.generations),
         read_table(translations) if translations else None,
         model=snakemake.wildcards.model,
         settings=snakemake.params.settings,
+        **more,
     )
     logger.info("%d answers, mean %.3f", scores.num_rows, pc.mean(scores["value"]).as_py())
     write_table(

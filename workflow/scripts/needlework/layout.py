@@ -359,6 +359,10 @@ class Layout:
         }
         if self.plan(benchmark).TRANSLATED:
             needed["translations"] = f"results/translations/{model}/{benchmark}.parquet"
+        for kind, paths in getattr(self.plan(benchmark), "SCORING_FILES", {}).items():
+            needed[kind] = [resource(path) for path in paths]
+        if getattr(self.plan(benchmark), "SCORES_QUOTATIONS", False):
+            needed["books"] = self.corpora(self.plan(benchmark).documents(self.settings(benchmark)))
         return needed
 
     def scoring_settings(self, benchmark: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from needlework.metrics.oneruler_none import says_none
@@ -78,7 +78,10 @@ def _digit(character: str) -> str:
 
 
 def score_numbers(
-    text: str, expected: Sequence[str], none_words: Iterable[str | Wording]
+    text: str,
+    expected: Sequence[str],
+    none_words: Iterable[str | Wording],
+    quotes: Callable[[str], bool] = lambda text: False,
 ) -> tuple[float, str]:
     """1.0 if the numbers in an answer are exactly the `expected` ones, and why.
 
@@ -88,7 +91,7 @@ def score_numbers(
     """
     found, wanted = numbers(text), {int(number) for number in expected}
     if not found:
-        return 0.0, "none_error" if says_none(text, none_words) else "no_number"
+        return 0.0, "none_error" if says_none(text, none_words, quotes) else "no_number"
     if found == wanted:
         return 1.0, "correct"
     right, others = len(found & wanted), len(found - wanted)
@@ -97,14 +100,20 @@ def score_numbers(
     return 0.0, f"partial:{right}/{len(wanted)}" + (f"+{others}" if others else "")
 
 
-def score_none(text: str, none_words: Iterable[str | Wording]) -> tuple[float, str]:
+def score_none(
+    text: str,
+    none_words: Iterable[str | Wording],
+    quotes: Callable[[str], bool] = lambda text: False,
+) -> tuple[float, str]:
     """1.0 if an answer says that there is no number, and gives none, and why.
+
+    An answer that `quotes` its own context says nothing (`says_none`).
 
     Verdicts: "correct", "wrong_number" where it gives a number, "no_number" where it does neither.
     """
     if numbers(text):
         return 0.0, "wrong_number"
-    return (1.0, "correct") if says_none(text, none_words) else (0.0, "no_number")
+    return (1.0, "correct") if says_none(text, none_words, quotes) else (0.0, "no_number")
 
 
 def score_words(text: str, expected: Sequence[str]) -> tuple[float, str]:

@@ -16,6 +16,10 @@ from needlework.errors import UserError
 NAME = "oneruler"
 TITLE = "ONERULER"
 TRANSLATED = False
+# What scoring alone reads beside prompts and answers: its data, and the books, whose sentences are no
+# answers of a model.
+SCORING_FILES = {"phrases": ("oneruler/none_phrases.yaml",)}
+SCORES_QUOTATIONS = True
 
 # Factor columns and their Arrow types, by name: planning needs no Arrow.
 FACTORS: dict[str, str] = {
