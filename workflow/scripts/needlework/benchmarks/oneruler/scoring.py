@@ -31,10 +31,10 @@ def score(
     """Two rows of scores (metric "strict" and "released") for each row of `generations`.
 
     `phrases` is the file of the languages' words for "none", `books` are the corpora of the contexts: an
-    answer that quotes one says nothing (`Books`). `settings` may have none_words (language to words for "none", beside ours) and answer_tags (names
-    of tags, beside ours). An answer without text has the verdict "length" where the output limit
-    cut it off (a model that did not end its reasoning), else "no_answer". The released rules see the
-    model's thoughts too, as the released code does.
+    answer that quotes one says nothing (`Books`). `settings` may have none_words (language to words for
+    "none", beside ours) and answer_tags (names of tags, beside ours). An answer without text has the
+    verdict "length" where the output limit cut it off (a model that did not end its reasoning), else
+    "no_answer". The released rules see the model's thoughts too, as the released code does.
 
     Raises UserError as `score_rows` does, and where the language of an instruction has no words for
     "none".
