@@ -12,6 +12,7 @@ import yaml
 
 from needlework.config import lengths_of, replaced_choices, schema, validated
 from needlework.errors import UserError
+from needlework.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
 PRESETS = sorted((ROOT / "presets").glob("*.yaml"))
@@ -560,3 +561,26 @@ def test_a_file_that_takes_back_what_an_earlier_one_chose_is_told(tmp_path: Path
         f"run.models is that of {preset}, ['a', 'b'], and not that of {mine}, ['mine']"
     )
     assert replaced_choices([mine]) == replaced_choices([mine, other]) == []
+
+
+def test_answers_in_all_languages_of_the_corpus_are_accepted() -> None:
+    """So a further needle language changes no other slice."""
+    config = copy.deepcopy(DEFAULT)
+    layouts = []
+    for languages in (["en"], ["en", "vi"]):
+        config["benchmarks"]["mlneedle"]["needle_languages"] = languages
+        layouts.append(Layout(validated(config)))
+    before, after = (
+        {
+            name: (
+                layout.slice_settings("mlneedle", "words", name),
+                layout.slice_inputs("mlneedle", "words", name),
+            )
+            for name in layout.plan("mlneedle").slices(layout.settings("mlneedle"))
+        }
+        for layout in layouts
+    )
+    assert before.items() <= after.items() and len(after) == 2 * len(before)
+    config["benchmarks"]["mlneedle"]["needles"] = "xquad"
+    accepted = validated(config)["benchmarks"]["mlneedle"]["answer_languages"]
+    assert len(accepted) == 12 and {"ru", "th", "tr"} <= set(accepted)

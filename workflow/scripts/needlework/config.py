@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from needlework.corpora.languages import CORPUS_LANGUAGES
 from needlework.endpoints import check_url
 from needlework.engine_arguments import ELSEWHERE
 from needlework.errors import UserError
@@ -72,6 +73,10 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
     if errors:
         raise UserError(_sentence(_deepest(errors[0])))
     config = _with_defaults(config, schema())
+    for own in config["benchmarks"].values():
+        if "answer_languages" in own and own["answer_languages"] is None:
+            # Of an unknown corpus the schema has complained.
+            own["answer_languages"] = list(CORPUS_LANGUAGES[own["needles"]])
     for check in (
         _check_run,
         _check_retrieval,
