@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +21,13 @@ from needlework.metrics import oneruler_strict as strict  # noqa: E402
 
 NONE_WORDS = phrases()
 HALVES = ("tuning", "held_out")
+EXPLANATION = """\
+How the strict rules read answers that a person has read (`tests/unit/data/oneruler_answers/`). A `none` is
+missed where an answer says that there is no such number and the rules do not see it, false where they see it
+in an answer that does not say so; a number is wrong where the rules read another one, or none. The held-out
+half was committed before any phrase was changed, and phrases are tuned on the other alone. Both halves were
+written by one author, with reports of the same errors in mind: real answers will show more.
+`python tests/oneruler_answers.py` writes this page; a test compares."""
 PAGE = ROOT / "docs/oneruler-verdicts.md"
 
 
@@ -60,12 +68,7 @@ def page() -> str:
     lines = [
         "# ONERULER: false and missed verdicts",
         "",
-        "How the strict rules read answers that a person has read (`tests/unit/data/oneruler_answers/`). A `none`",
-        "is missed where an answer says that there is no such number and the rules do not see it, false where they",
-        "see it in an answer that does not say so; a number is wrong where the rules read another one, or none.",
-        "The held-out half was committed before any phrase was changed, and phrases are tuned on the other alone.",
-        "Both halves were written by one author, with issue reports of the same errors in mind: real answers will",
-        "show more. `python tests/oneruler_answers.py` writes this page; a test compares.",
+        *textwrap.wrap(EXPLANATION, 100),
         "",
         "| language | tuning: rows | missed none | false none | wrong numbers | held out: rows | missed none"
         " | false none | wrong numbers |",
