@@ -49,7 +49,9 @@ class Benchmark:
     *, model, settings) -> scores`. setup: by
     name, where the configuration has what the paper's numbers depend on ("benchmarks.x.needles"). run: what
     else its results need to know. check: a hook that raises UserError where `config` cannot be built.
-    prompts: the table of what its prompts are like. translated: whether answers are scored in English;
+    prompts: the table of what its prompts are like. scoring_files: data
+    that scoring alone reads, by the name of the scorer's argument, below resources/. scores_read: the
+    argument that gets the tables that prompts quote, where scores depend on them. translated: whether answers are scored in English;
     metrics: then, by the value of the key `metric`, the function that says whether a gold answer survived;
     baselines: the slices that together ask every question.
     """
@@ -70,6 +72,8 @@ class Benchmark:
     check: Hook = ""
     run: Callable[[Config], dict[str, Any]] = _no_values
     conditions: Callable[[Own], dict[str, bool]] = _no_conditions
+    scoring_files: Mapping[str, str] = field(default_factory=dict)
+    scores_read: str = ""
     searches: Callable[[Chosen], list[str]] = _nothing
     search: Callable[[Own, str], Search] | None = None
     translated: bool = False
