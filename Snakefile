@@ -29,6 +29,7 @@ include: "workflow/rules/scoring.smk"
 include: "workflow/rules/results.smk"
 include: "workflow/rules/estimate.smk"
 include: "workflow/rules/export.smk"
+include: "workflow/rules/explorer.smk"
 include: "workflow/rules/provenance.smk"
 
 
@@ -39,4 +40,5 @@ rule all:
     default_target: True
     input:
         files.final,
+        "results/explorer",
         "results/provenance.json",
