@@ -1,6 +1,6 @@
 // One instance: what was asked, what every model answered, and the prompt with its needle lit.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import type { Benchmark, Detail as Facts } from "./data";
 import { initial, lay, occurrences, type Laid, type Mark, type Piece, type Span } from "./prompt";
@@ -38,7 +38,7 @@ export function Detail(props: {
   const factors = data.facets(metric).filter((d) => !d.ofAnswer && d.name !== "task");
   const task = data.header.columns.indexOf("task");
   return (
-    <article class="detail" aria-label="One instance">
+    <section class="detail" aria-label="One instance">
       <header>
         <div class="bar">
           <button class="quiet" onClick={props.close} title="Esc">
@@ -89,7 +89,7 @@ export function Detail(props: {
       ) : (
         <p class="faint">…</p>
       )}
-    </article>
+    </section>
   );
 }
 
@@ -273,7 +273,7 @@ function Prompt(props: { spans: Span[]; references: string[]; answer: string }):
     const target = body.current?.querySelector(`[data-mark="${mark}"]`);
     target?.scrollIntoView({ block: "center", behavior: "instant" });
   }, [mark]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const act = (event: Event) => {
       const what = (event as CustomEvent<string>).detail;
       if (what === "fold") fold();
@@ -328,11 +328,12 @@ function Ruler(props: { laid: Laid; jump: (index: number) => void; current: numb
     if (last?.role === role) last.end = start + text.length;
     else bands.push({ role, start, end: start + text.length });
   }
-  // Marks nearer than a pixel are one.
+  // Marks nearer than a tick's width are one, and what a needle holds is the needle's.
   const apart: number[] = [];
   laid.marks.forEach((mark, i) => {
-    const last = apart.at(-1);
-    if (mark.kind === "needle" || last === undefined || at(mark.start) - at(laid.marks[last].start) > 3) apart.push(i);
+    const last = apart.length ? laid.marks[apart.at(-1)!] : undefined;
+    if (last?.kind === "needle" && mark.end <= last.end) return;
+    if (mark.kind === "needle" || !last || at(mark.start) - at(last.start) > 9) apart.push(i);
   });
   return (
     <div class="ruler" role="group" aria-label="Marks by depth">

@@ -2,7 +2,7 @@
 
 import "./style.css";
 import { render } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { Benchmark, type About } from "./data";
 import { Detail } from "./detail";
@@ -83,7 +83,8 @@ function App({ about }: { about: About }): JSX.Element {
     if (opening || open) change({ open: ready.address(shown.rows[index]) });
   };
 
-  useEffect(() => {
+  // Before the next key, so that keys typed fast act on what they see.
+  useLayoutEffect(() => {
     const act = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
       if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -12,7 +12,9 @@ def explorer_files(benchmark):
                 "instances": files.instances(benchmark, tokenizer),
                 **files.document_inputs(benchmark, tokenizer),
             }
-            for tokenizer in dict.fromkeys(map(files.tokenizer, config["run"]["models"]))
+            for tokenizer in dict.fromkeys(
+                map(files.tokenizer, config["run"]["models"])
+            )
         },
         "answers": {
             model: {

@@ -59,6 +59,11 @@ class Coded:
         """The code of a value."""
         return self.values.setdefault(value, len(self.values))
 
+    def fill(self, size: int) -> None:
+        """Append None until there are `size` codes."""
+        if len(self.codes) < size:
+            self.codes += [self.code(None)] * (size - len(self.codes))
+
     def add(self, value: Any) -> None:
         """Append a value."""
         self.codes.append(self.code(value))
@@ -200,7 +205,7 @@ class _Index:
         names = ["task", *(n for n in table.column_names if n not in _FIXED)]
         for name in names:
             column = self.columns.setdefault(name, Coded())
-            column.codes += [column.code(None)] * (before - len(column.codes))
+            column.fill(before)
             column.extend(table[name])
         self.example.extend(table["example_id"])
         self.tokenizer.codes += [self.tokenizer.code(tokenizer)] * table.num_rows
@@ -237,7 +242,7 @@ class _Index:
     def payload(self) -> bytes:
         """The index as a shard."""
         for column in self.columns.values():
-            column.codes += [column.code(None)] * (len(self.ids) - len(column.codes))
+            column.fill(len(self.ids))
         n = len(self.instance)
         arrays: dict[str, np.ndarray] = {
             "id": np.frombuffer(b"".join(self.ids), dtype=np.uint8),
