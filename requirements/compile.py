@@ -34,6 +34,7 @@ ENVIRONMENTS = (
     "scoring",
     "neural",
     "figures",
+    "artifact",
 )
 # Installed without what it asks for.
 PLUGIN = "cluster"

@@ -142,7 +142,7 @@ function shownColumns(data: Benchmark, state: State, view: View, metric: number)
   const values = data.values(metric);
   const { partners } = view;
   const found: Shown[] = [
-    { name: "value", title: "score", width: "60px", sortable: true, cell: (row) => <Score value={values[row]} /> },
+    { name: "value", title: "score", width: "68px", sortable: true, cell: (row) => <Score value={values[row]} /> },
   ];
   if (partners) {
     found.push({
@@ -175,7 +175,7 @@ function shownColumns(data: Benchmark, state: State, view: View, metric: number)
     {
       name: "answer",
       title: "answer",
-      width: "minmax(220px, 1fr)",
+      width: "minmax(260px, 1fr)",
       sortable: false,
       cell: (row) => {
         const text = data.preview(row).slice(0, 200);
