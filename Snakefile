@@ -31,6 +31,7 @@ include: "workflow/rules/estimate.smk"
 include: "workflow/rules/export.smk"
 include: "workflow/rules/explorer.smk"
 include: "workflow/rules/provenance.smk"
+include: "workflow/rules/artifact.smk"
 
 
 report: "workflow/report/workflow.rst"
