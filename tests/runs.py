@@ -48,9 +48,7 @@ class Workflow:
             assert "Nothing to be done" in text, text[-3000:]
             return {}
         jobs = dict(line.rsplit(maxsplit=1) for line in table[1].splitlines())
-        return {
-            rule: int(n) for rule, n in jobs.items() if rule not in FOLLOWING
-        }
+        return {rule: int(n) for rule, n in jobs.items() if rule not in FOLLOWING}
 
     def result(self, path: str) -> Path:
         """A file below results/."""
