@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from needlework.comparisons import (
-    all_pairs,
+    Pair,
     as_text,
     compare,
     factors,
@@ -116,8 +117,9 @@ def test_smallest_difference_counts_questions_not_prompts() -> None:
 
 
 def test_equal_answers_still_leave_room_for_a_difference() -> None:
-    few, many = (smallest_difference(np.zeros(n), np.arange(n)) for n in (10, 1000))
-    assert 0 < many < few <= 1
+    for same in (np.zeros, np.ones):
+        few, many = (smallest_difference(same(n), np.arange(n)) for n in (10, 1000))
+        assert 0 < many < few <= 1
     assert math.isnan(smallest_difference([0.0], ["a"]))
 
 
@@ -137,7 +139,7 @@ def test_compare_says_which_is_better_where() -> None:
     one = scores([0.0] * 30, "one")
     two = scores([1.0] * 15 + [0.0] * 15, "two")
     two.loc[two["tongue"] == "hi", "value"] = 0.0
-    table = compare({"one": one, "two": two}, [("one", "two")], same_prompts=True)
+    table = compare({"one": one, "two": two}, [Pair("one", "two")])
     overall = table[table["by"] == "all"].iloc[0]
     assert (overall["n"], overall["n_questions"]) == (60, 30)
     assert overall["difference"] == 0.25
@@ -153,7 +155,7 @@ def test_compare_says_which_is_better_where() -> None:
 def test_models_that_answer_alike_are_not_told_apart() -> None:
     rng = np.random.default_rng(5)
     sides = {name: scores(rng.integers(2, size=30).tolist(), name) for name in "abc"}
-    table = compare(sides, all_pairs("abc"), same_prompts=True)
+    table = compare(sides, [Pair(*two) for two in combinations("abc", 2)])
     assert sets_of(table, list("abc")) == {"exact": [("a", "b", "c")]}
     assert "not told apart: {a, b, c}" in as_text(table, sets_of(table, list("abc")))
 
@@ -161,17 +163,17 @@ def test_models_that_answer_alike_are_not_told_apart() -> None:
 def test_failed_requests_are_left_out_of_pairs() -> None:
     one, two = scores([1.0, 1.0], "one"), scores([1.0, 0.0], "two")
     two.loc[two["example_id"] == "q1", "finish_reason"] = "error"
-    table = compare({"one": one, "two": two}, [("one", "two")], same_prompts=True)
+    table = compare({"one": one, "two": two}, [Pair("one", "two")])
     assert table.iloc[0][["n", "difference"]].tolist() == [2, 0.0]
 
 
 def test_prompts_in_another_tokenizer_pair_by_question_and_factors() -> None:
     one, two = scores([1.0, 0.0], "one"), scores([1.0, 1.0], "two")
     two["instance_id"] = "other-" + two["instance_id"]
-    table = compare({"one": one, "two": two}, [("one", "two")], same_prompts=False)
+    table = compare({"one": one, "two": two}, [Pair("one", "two", False)])
     assert table.iloc[0][["n", "difference"]].tolist() == [4, 0.5]
     with pytest.raises(UserError, match="asked in other words in 4 of 4"):
-        compare({"one": one, "two": two}, [("one", "two")], same_prompts=True)
+        compare({"one": one, "two": two}, [Pair("one", "two")])
 
 
 def test_how_prompts_differ_is_said() -> None:

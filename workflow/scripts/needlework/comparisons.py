@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +46,14 @@ MEASURES = (
     "p_holm",
     "smallest_difference",
 )
+
+
+class Pair(NamedTuple):
+    """Two sides to compare. Models with different tokenizers were asked the same in other prompts."""
+
+    first: str
+    second: str
+    same_prompts: bool = True
 
 
 def factors(scores: pd.DataFrame) -> list[str]:
@@ -102,14 +109,15 @@ def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
 def smallest_difference(differences: npt.ArrayLike, clusters: stats.Labels) -> float:
     """The smallest true difference that such a comparison shows with a power of 80% at p < 0.05.
 
-    (z_0.975 + z_0.8) times the standard error over questions. Where no pair differs, the error is that
-    of as many differing questions as Wilson's interval still allows. NaN for fewer than two questions.
+    (z_0.975 + z_0.8) times the standard error over questions. Where all pairs differ alike (or none
+    does), the error is that of as many other questions as Wilson's interval still allows. NaN for fewer
+    than two questions.
     """
     d = np.asarray(differences, dtype=np.float64)
     found = stats.paired_difference(np.zeros(len(d)), d, clusters)
     if found.n_questions < 2:
         return math.nan
-    if d.any():
+    if (d != d[0]).any():
         error = _clustered_error(d, clusters)
     else:
         share = stats.wilson(0, found.n_questions)[1]
@@ -223,12 +231,10 @@ def _given(scores: pd.DataFrame) -> pd.DataFrame:
     return scores[~scores["finish_reason"].isin(["skipped", "error"]) & scores["value"].notna()]
 
 
-def compare(
-    scores: Mapping[str, pd.DataFrame], pairs: Sequence[tuple[str, str]], *, same_prompts: bool
-) -> pd.DataFrame:
+def compare(scores: Mapping[str, pd.DataFrame], pairs: Sequence[Pair]) -> pd.DataFrame:
     """A row for each pair, metric, and level of each factor (`by` "all" over everything): LABELS, MEASURES.
 
-    `scores` are by model. The difference is the second's mean less the first's, with a 95% interval over
+    `scores` are by side. The difference is the second's mean less the first's, with a 95% interval over
     questions; `p` is the permutation test's. `p_holm` corrects for all rows of one metric and `by`.
 
     Raises UserError where two models were asked nothing in common.
@@ -236,7 +242,7 @@ def compare(
     import pandas as pd
 
     rows: list[dict[str, object]] = []
-    for first, second in pairs:
+    for first, second, same_prompts in pairs:
         both = paired(scores[first], scores[second], same_prompts=same_prompts)
         if both.empty:
             raise UserError(
@@ -296,11 +302,6 @@ def sets_of(table: pd.DataFrame, models: Sequence[str]) -> dict[str, list[tuple[
         )
         for metric, own in overall.groupby("metric", sort=True)
     }
-
-
-def all_pairs(models: Sequence[str]) -> list[tuple[str, str]]:
-    """Every two of the models, the earlier first."""
-    return list(combinations(models, 2))
 
 
 def as_text(table: pd.DataFrame, sets: Mapping[str, Sequence[Sequence[str]]]) -> str:
