@@ -31,6 +31,7 @@ include: "workflow/rules/estimate.smk"
 include: "workflow/rules/export.smk"
 include: "workflow/rules/comparisons.smk"
 include: "workflow/rules/explorer.smk"
+include: "workflow/rules/overview.smk"
 include: "workflow/rules/provenance.smk"
 include: "workflow/rules/artifact.smk"
 
@@ -43,4 +44,5 @@ rule all:
     input:
         files.final,
         "results/explorer",
+        "results/index.html",
         "results/provenance.json",

@@ -35,6 +35,7 @@ ENVIRONMENTS = (
     "neural",
     "figures",
     "artifact",
+    "overview",
 )
 # Installed without what it asks for.
 PLUGIN = "cluster"

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 # Lines of a dry run that are no job that a change is about.
-FOLLOWING = ("total", "all", "provenance", "explorer")
+FOLLOWING = ("total", "all", "provenance", "explorer", "overview")
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Workflow:
     def would_run(self, *arguments: str) -> dict[str, int]:
         """The rules that a run would execute, and how many jobs of each.
 
-        Without `provenance` and `explorer`, which follow every change.
+        Without `provenance`, `explorer` and `overview`, which follow every change.
         """
         text = self.run("--dry-run", *arguments).stdout
         table = re.search(r"^job +count\n[- ]+\n((?:\S+ +\d+\n)+)", text, re.MULTILINE)

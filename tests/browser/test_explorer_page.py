@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from explorer_run import ROOT, Asked, explore, identifier
+from needlework import overview
 from needlework.prompt import Span, literal
 
 pytestmark = [pytest.mark.xdist_group("chromium")]
@@ -326,3 +327,9 @@ def test_nothing_hangs_over_the_edge(watched, small, width) -> None:
     watched.page.keyboard.press("Escape")
     watched.page.wait_for_selector(".list .row")
     assert watched.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_links_of_the_overview_open_what_they_name(watched, small) -> None:
+    link = overview.explorer("made_up", {"model": "poor", "tongue": "hi", "ended with": "stop"})
+    watched.open(f"{small.as_uri()}{link.removeprefix(overview.EXPLORER)}")
+    assert shown(watched.page).startswith("36 of 216 answers")

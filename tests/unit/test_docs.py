@@ -179,7 +179,10 @@ for line in json.load(sys.stdin):
 """
 
 
-TARGET = r"(mlneedle|lost_in_the_middle|oneruler)_|results/|(estimate|export|provenance|explorer|compare|artifact|verify)$"
+TARGET = (
+    r"(mlneedle|lost_in_the_middle|oneruler)_|results/|"
+    r"(estimate|export|provenance|explorer|compare|artifact|verify)$"
+)
 
 
 def test_snakemake_takes_the_commands() -> None:
