@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import shutil
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -16,14 +15,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 
 
 def other_run(demo: Workflow, folder: Path, keep=None) -> str:
-    """The scores of the demo as another run's, of the rows that `keep` says."""
+    """MLNeedle's scores of the demo as another run's, of the rows that `keep` says."""
     target = folder / "results/scores/lexical"
     target.mkdir(parents=True)
-    for file in (demo.directory / "results/scores/lexical").glob("*.parquet"):
-        if keep is None:
-            shutil.copy2(file, target)
-        else:
-            pq.write_table(pq.read_table(file).filter(keep), target / file.name)
+    table = pq.read_table(demo.directory / "results/scores/lexical/mlneedle.parquet")
+    pq.write_table(table if keep is None else table.filter(keep), target / "mlneedle.parquet")
     return f"runs={{before: {folder}}}"
 
 

@@ -10,7 +10,7 @@ from needlework.codedigest import code_digest
 from needlework.config import lengths_of, validated
 from needlework.corpora.languages import LANGUAGE
 from needlework.errors import UserError
-from needlework.layout import Layout
+from needlework.layout import ROOT, Layout
 from needlework.preflight import check, check_gpus
 from needlework.verbose import check_verbose
 
@@ -56,6 +56,55 @@ wildcard_constraints:
 
 
 files = Layout(config)
+
+
+def explorer_files(benchmark):
+    """The files of a benchmark's prompts and answers, and its title."""
+    return {
+        "title": files.plan(benchmark).TITLE,
+        "prompts": {
+            tokenizer: {
+                "instances": files.instances(benchmark, tokenizer),
+                **files.document_inputs(benchmark, tokenizer),
+            }
+            for tokenizer in dict.fromkeys(
+                map(files.tokenizer, config["run"]["models"])
+            )
+        },
+        "answers": {
+            model: {
+                "tokenizer": files.tokenizer(model),
+                "scores": f"results/scores/{model}/{benchmark}.parquet",
+                **{
+                    kind: path
+                    for kind, path in files.scoring_inputs(benchmark, model).items()
+                    if kind in ("generations", "translations")
+                },
+            }
+            for model in config["run"]["models"]
+        },
+    }
+
+
+def shown_results(benchmark, kind, ending):
+    """The tables or figures of a benchmark by name: file, title and caption."""
+    found = {}
+    for name, result in files.results(benchmark, kind).items():
+        caption = ROOT / f"workflow/report/{benchmark}_{name}.rst"
+        found[name] = {
+            "file": f"results/{kind}/{benchmark}/{name}.{ending}",
+            "title": result.title,
+            "caption": str(caption) if caption.is_file() else None,
+        }
+    return found
+
+
+def comparison(function, benchmark):
+    """What is compared; a wrong name is refused when the rule is asked for."""
+    try:
+        return function(config, benchmark)
+    except UserError as error:
+        raise WorkflowError(str(error))
 
 
 # Not in a dry run: that needs no keys and no packages but Snakemake's.

@@ -2,15 +2,6 @@
 
 from needlework.compared_runs import pairs, sides
 
-
-def comparison(function, benchmark):
-    """What is compared; a wrong name is refused when the rule is asked for."""
-    try:
-        return function(config, benchmark)
-    except UserError as error:
-        raise WorkflowError(str(error))
-
-
 for name in config["run"]["benchmarks"]:
 
     rule:

@@ -2,35 +2,6 @@
 
 from needlework.layout import resource
 
-
-def explorer_files(benchmark):
-    """The files of a benchmark's prompts and answers, and its title."""
-    return {
-        "title": files.plan(benchmark).TITLE,
-        "prompts": {
-            tokenizer: {
-                "instances": files.instances(benchmark, tokenizer),
-                **files.document_inputs(benchmark, tokenizer),
-            }
-            for tokenizer in dict.fromkeys(
-                map(files.tokenizer, config["run"]["models"])
-            )
-        },
-        "answers": {
-            model: {
-                "tokenizer": files.tokenizer(model),
-                "scores": f"results/scores/{model}/{benchmark}.parquet",
-                **{
-                    kind: path
-                    for kind, path in files.scoring_inputs(benchmark, model).items()
-                    if kind in ("generations", "translations")
-                },
-            }
-            for model in config["run"]["models"]
-        },
-    }
-
-
 EXPLORED = {name: explorer_files(name) for name in config["run"]["benchmarks"]}
 
 

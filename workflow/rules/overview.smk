@@ -1,20 +1,6 @@
 # What the run found, on one page: results/index.html.
 
-from needlework.layout import ROOT, resource
-
-
-def shown_results(benchmark, kind, ending):
-    """The tables or figures of a benchmark by name: file, title and caption."""
-    found = {}
-    for name, result in files.results(benchmark, kind).items():
-        caption = ROOT / f"workflow/report/{benchmark}_{name}.rst"
-        found[name] = {
-            "file": f"results/{kind}/{benchmark}/{name}.{ending}",
-            "title": result.title,
-            "caption": str(caption) if caption.is_file() else None,
-        }
-    return found
-
+from needlework.layout import resource
 
 SHOWN = {
     name: {
