@@ -91,6 +91,9 @@ def shown_results(benchmark, kind, ending):
     found = {}
     for name, result in files.results(benchmark, kind).items():
         caption = ROOT / f"workflow/report/{benchmark}_{name}.rst"
+        # A clone elsewhere has the same parameters.
+        if caption.is_relative_to(Path.cwd()):
+            caption = caption.relative_to(Path.cwd())
         found[name] = {
             "file": f"results/{kind}/{benchmark}/{name}.{ending}",
             "title": result.title,

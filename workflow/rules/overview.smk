@@ -22,6 +22,13 @@ rule overview:
             for kind in ("tables", "figures")
             for entry in own[kind].values()
         ],
+        captions=[
+            entry["caption"]
+            for own in SHOWN.values()
+            for kind in ("tables", "figures")
+            for entry in own[kind].values()
+            if entry["caption"]
+        ],
         template=resource("overview/index.html.j2"),
     output:
         "results/index.html",
