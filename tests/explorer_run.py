@@ -43,6 +43,7 @@ class Asked:
     translation: str | None = None
     values: Mapping[str, float] = field(default_factory=dict)
     finish: str = "stop"
+    raw: str | None = None
 
 
 def identifier(number: int) -> str:
@@ -75,10 +76,14 @@ def write_files(
                 "text": each.answers[model],
                 "finish_reason": each.finish,
                 "prompt_tokens": 100,
+                "raw_text": each.raw,
             }
             for i, each in enumerate(asked)
         ]
-        write_table(pa.Table.from_pylist(rows, schema=GENERATIONS), own / "generations.parquet")
+        schema = GENERATIONS
+        if "raw_text" not in schema.names and any(each.raw for each in asked):
+            schema = schema.append(pa.field("raw_text", pa.string()))
+        write_table(pa.Table.from_pylist(rows, schema=schema), own / "generations.parquet")
         scores = [
             {
                 "instance_id": identifier(i),

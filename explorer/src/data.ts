@@ -63,7 +63,8 @@ export interface Detail {
     text?: string;
     lang?: string;
     translation?: string;
-    thoughts?: string;
+    /** All that the model wrote, thoughts included. */
+    raw?: string;
     error?: string;
   }[];
 }

@@ -211,10 +211,10 @@ function Answer(props: {
           <Long text={own.translation} ranges={merged(props.facts.references, own.translation.slice(0, 100000))} />
         </details>
       )}
-      {own?.thoughts && (
+      {own?.raw && (
         <details>
-          <summary>Thoughts, {count(own.thoughts.length)} characters</summary>
-          <Long text={own.thoughts} />
+          <summary>All that it wrote, with its thoughts: {count(own.raw.length)} characters</summary>
+          <Long text={own.raw} />
         </details>
       )}
       <p class="why">

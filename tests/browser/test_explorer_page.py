@@ -205,6 +205,18 @@ def test_an_answer_of_ten_megabytes_opens(watched, tmp_path) -> None:
     until(watched.page, "document.querySelector('.answer-card .prose').innerText.length > 50000")
 
 
+def test_thoughts_are_kept_apart_from_the_answer(watched, tmp_path) -> None:
+    page = explore(
+        tmp_path,
+        [Asked([literal("question", "Who?")], {"m": "Ada"}, raw="<think>Hm. Babbage?</think>Ada")],
+    )
+    watched.open(f"{page.as_uri()}#open={identifier(0)[:16]}.m", ".answer-card summary")
+    card = watched.page.locator(".answer-card")
+    assert "Hm." not in card.inner_text()
+    card.locator("summary", has_text="thoughts").click()
+    assert "<think>Hm. Babbage?</think>Ada" in card.inner_text()
+
+
 def test_a_missing_shard_is_said(chromium, tmp_path) -> None:
     spans = [literal("question", "Who?")]
     page = explore(tmp_path, [Asked(spans, {"model": "nobody"})], one_file=0)

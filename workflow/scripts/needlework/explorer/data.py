@@ -173,6 +173,12 @@ class _Read:
         self._used += len(rows)
         return rows
 
+    def raw(self, row: int) -> str | None:
+        """All that the model wrote, where its thoughts were parted from its answer."""
+        # Files of versions that did not part them lack the column.
+        raw = self.columns["raw_text"][row] if "raw_text" in self.columns else None
+        return None if raw == self.columns["text"][row] else raw
+
     def unused(self) -> int:
         """How many answers nobody took."""
         return len(self.columns["instance_id"]) - self._used
@@ -320,8 +326,7 @@ def _add_details(
                     "text": text,
                     "lang": lang,
                     "translation": None if english == text else english,
-                    # Versions that part thoughts from answers keep them in a column of their own.
-                    "thoughts": read.columns.get("thoughts", {row: None})[row],
+                    "raw": read.raw(row),
                     "error": read.columns["error"][row],
                 }
                 own.append({key: value for key, value in answer.items() if value is not None})
