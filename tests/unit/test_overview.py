@@ -55,6 +55,13 @@ def test_requests_without_an_answer_are_in_no_mean_but_in_a_warning() -> None:
     assert warning.link == ("explorer/index.html#b=made_up&f.model=a&f.ended+with=error")
 
 
+def test_prompts_that_texts_did_not_fill_are_counted() -> None:
+    scores = pd.DataFrame(rows("a", {"en": 1.0}))
+    scores["exhausted"] = [True, True, *[False] * 7, None]
+    (warning,) = overview.warnings("made_up", scores)
+    assert warning.text.startswith("2 of 10 prompts are shorter")
+
+
 def test_a_run_in_one_language_has_no_columns_of_languages() -> None:
     (grid,) = overview.grids(pd.DataFrame(rows("a", {"en": 0.5})))
     assert grid.languages == ()

@@ -123,6 +123,11 @@ def warnings(benchmark: str, scores: pd.DataFrame) -> list[Warning]:
             if n:
                 link = explorer(benchmark, {"model": str(model), "ended with": reason})
                 found.append(Warning(str(model), f"{n:,} of {len(once):,} {text}", link))
+        # Benchmarks whose texts can end before a prompt is full say so in this column.
+        if "exhausted" in once and (n := int((once["exhausted"] == True).sum())):  # noqa: E712 (or None)
+            link = explorer(benchmark, {"model": str(model), "exhausted": "yes"})
+            text = "prompts are shorter than asked for, because the texts for them ended"
+            found.append(Warning(str(model), f"{n:,} of {len(once):,} {text}", link))
     return found
 
 
