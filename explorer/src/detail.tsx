@@ -312,7 +312,7 @@ function Prompt(props: { spans: Span[]; references: string[]; answer: string }):
         </button>
       </div>
       <Ruler laid={laid} jump={jump} current={mark} />
-      <div class="body prose" ref={body} dir="auto">
+      <div class="body prose" ref={body} dir={laid.fromRight ? "rtl" : "ltr"}>
         {pieces(laid, shown, mark, (run) => setShown((old) => new Set([...old, ...run])))}
       </div>
     </section>
@@ -360,7 +360,8 @@ function Ruler(props: { laid: Laid; jump: (index: number) => void; current: numb
   );
 }
 
-/** The shown pieces, and a button for each run of folded ones. */
+/** The shown pieces, and a button for each run of folded ones. Each span has a direction of its own: an
+ * Arabic needle in a Chinese haystack reads from the right. */
 function pieces(
   laid: Laid,
   shown: Set<number>,
@@ -371,27 +372,38 @@ function pieces(
   let run: number[] = [];
   const folded = () => {
     if (!run.length) return;
-    const own = run;
-    const size = own.reduce((sum, i) => sum + laid.pieces[i].text.length, 0);
-    const first = laid.pieces[own[0]].start;
+    const hidden = run;
+    const size = hidden.reduce((sum, i) => sum + laid.pieces[i].text.length, 0);
+    const first = laid.pieces[hidden[0]].start;
     const marks = laid.marks.filter((m) => m.start >= first && m.start < first + size).length;
     made.push(
-      <span class="fold" key={`fold-${own[0]}`} dir="ltr">
-        <button class="quiet" onClick={() => unfold(own.slice(0, 20))}>
+      <span class="fold" key={`fold-${first}`} dir="ltr">
+        <button class="quiet" onClick={() => unfold(hidden.slice(0, 20))}>
           {count(size)} characters folded{marks > 0 && `, ${marks} ${marks === 1 ? "mark" : "marks"}`}
         </button>
       </span>,
     );
     run = [];
   };
+  let own: ComponentChildren[] = [];
+  let span = -1;
+  const ended = () => {
+    // A span around a fold has several parts.
+    if (own.length) made.push(<bdi key={`span-${span}-${made.length}`}>{own}</bdi>);
+    own = [];
+  };
   laid.pieces.forEach((piece, i) => {
     if (!shown.has(i)) {
+      ended();
       run.push(i);
       return;
     }
     folded();
-    made.push(<Shown key={i} piece={piece} marks={laid.marks} current={current} />);
+    if (piece.span !== span) ended();
+    span = piece.span;
+    own.push(<Shown key={i} piece={piece} marks={laid.marks} current={current} />);
   });
+  ended();
   folded();
   return made;
 }

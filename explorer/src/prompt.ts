@@ -16,6 +16,8 @@ export interface Mark {
 
 export interface Piece {
   role: string;
+  /** Which span it is of. */
+  span: number;
   start: number;
   text: string;
   /** Whether this piece begins its span. */
@@ -25,6 +27,8 @@ export interface Piece {
 }
 
 export interface Laid {
+  /** Whether most of it is written from the right. */
+  fromRight: boolean;
   length: number;
   pieces: Piece[];
   marks: Mark[];
@@ -43,7 +47,7 @@ export function lay(spans: Span[], references: string[], answer: string): Laid {
   for (const { role, text } of spans) if (text.trim()) totals.set(role, (totals.get(role) ?? 0) + 1);
   const seen = new Map<string, number>();
   let length = 0;
-  for (const { role, text } of spans) {
+  for (const [span, { role, text }] of spans.entries()) {
     if (text.trim()) seen.set(role, (seen.get(role) ?? 0) + 1);
     const place: [number, number] = [seen.get(role) ?? 1, totals.get(role) ?? 1];
     if (role === "needle") {
@@ -52,7 +56,7 @@ export function lay(spans: Span[], references: string[], answer: string): Laid {
     }
     for (let at = 0; at < text.length; ) {
       const end = cut(text, at);
-      pieces.push({ role, start: length + at, text: text.slice(at, end), first: at === 0, place });
+      pieces.push({ role, span, start: length + at, text: text.slice(at, end), first: at === 0, place });
       at = end;
     }
     length += text.length;
@@ -72,7 +76,7 @@ export function lay(spans: Span[], references: string[], answer: string): Laid {
       found.push({ kind, start, end, label: `${what}${inNeedle(start) ? ", in the needle" : ""}` });
     }
   }
-  return { length, pieces, marks: [...marks, ...found].sort((a, b) => a.start - b.start || b.end - a.end) };
+  return { fromRight: fromRight(pieces), length, pieces, marks: [...marks, ...found].sort((a, b) => a.start - b.start || b.end - a.end) };
 }
 
 /** Where `text` stands in `whole`, whatever the case, as a word where it is written with letters that
@@ -88,6 +92,15 @@ export function occurrences(whole: string, text: string): [number, number][] {
     if (found.length >= MOST_MARKS) break;
   }
   return found;
+}
+
+const FROM_RIGHT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/gu;
+
+/** Judged by the beginning of each piece: an instruction in English does not turn an Arabic book around. */
+function fromRight(pieces: Piece[]): boolean {
+  const sample = pieces.map((piece) => piece.text.slice(0, 60)).join("");
+  const letters = sample.match(/\p{L}/gu)?.length ?? 0;
+  return 2 * (sample.match(FROM_RIGHT)?.length ?? 0) > letters;
 }
 
 /** Where the piece that begins at `at` ends: after white space if there is any, never within a pair. */

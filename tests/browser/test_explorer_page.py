@@ -195,6 +195,20 @@ def test_right_to_left_text_reads_from_the_right(watched, tmp_path) -> None:
     assert directions == ["rtl"] * 3
 
 
+def test_a_needle_has_its_own_direction(watched, tmp_path) -> None:
+    spans = [
+        literal("haystack", "[1] Hay in English. "),
+        literal("needle", "العاصمة هي باريس."),
+        literal("haystack", " [2] More hay."),
+    ]
+    page = explore(tmp_path, [Asked(spans, {"model": "x"})])
+    watched.open(f"{page.as_uri()}#open={identifier(0)[:16]}.model", "mark.lit")
+    assert watched.page.evaluate(
+        "[document.querySelector('mark.lit'), document.querySelector('.body .haystack')]"
+        ".map(e => getComputedStyle(e.closest('bdi')).direction)"
+    ) == ["rtl", "ltr"]
+
+
 def test_an_answer_of_ten_megabytes_opens(watched, tmp_path) -> None:
     page = explore(tmp_path, [Asked([literal("question", "Who?")], {"model": "wörd " * 2_000_000})])
     watched.open(page.as_uri())
