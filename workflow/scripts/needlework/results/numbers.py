@@ -316,8 +316,8 @@ def _sorted(
         by = known.get(str(column.name))
         if by is None:
             return column
-        order = _ordered(by, set(column.dropna()) - {by.margin}, context)
         margin = [by.margin] if by.margin else []
+        order = _ordered(by, set(column.dropna()).difference(margin), context)
         order = [*order, *margin] if by.last else [*margin, *order]
         return column.map({value: i for i, value in enumerate(order)}).astype("float64")
 
