@@ -172,7 +172,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class View:
-    """One cell for each combination of `by` that has rows.
+    """One cell for each combination of `by` that has rows; a factor there is a `By` of it alone.
 
     prepare: a hook `(rows, Context) -> rows`, called first. where: conditions in pandas' query syntax.
     select: hooks `(rows, Context) -> rows`, called after it. const: labels that all cells have. derive: by
@@ -184,7 +184,7 @@ class View:
     cannot say; its rows are those of `where`.
     """
 
-    by: tuple[By, ...]
+    by: tuple[By | Factor, ...]
     columns: tuple[str, ...] = ()
     prepare: Hook = ""
     where: str = ""
@@ -199,6 +199,10 @@ class View:
     sort: tuple[str, ...] = ()
     orders: tuple[Factor | By, ...] = ()
     finish: Hook = ""
+
+    def __post_init__(self) -> None:
+        levels = tuple(level if isinstance(level, By) else By(level) for level in self.by)
+        object.__setattr__(self, "by", levels)
 
     def but(self, **changes: Any) -> View:
         """The same view with these changes."""

@@ -61,13 +61,11 @@ TASK = Factor("task", order=("closed_book", QA, PAIRS, "open_domain", "recall", 
 VARIANT = Factor("variant", order=(*VARIANTS, "lowest"))
 POSITION = Factor("position", "int32", label="Position")
 
+QUESTION = (SETUP, IN_ENGLISH)
+PAIR = {"task": PAIRS, "keys": "uuid"}
+INDEXED = f"{HOOKS}printed_position"
 LEVELS = Place(
-    "table1",
-    "{paper}",
-    "{task}",
-    when={"task": ("closed_book", "oracle")},
-    requires=(SETUP, IN_ENGLISH),
-    printed=("paper",),
+    "table1", "{paper}", "{task}", when={"task": ("closed_book", "oracle")}, requires=QUESTION
 )
 # The paper's number of each cell (Tables 1 and 5 to 7, section 5.2; the repository's 140 pairs).
 PLACES = (
@@ -78,8 +76,8 @@ PLACES = (
             "{paper}",
             "{gold_index}",
             when={"task": QA, "variant": "main", "n_documents": n},
-            complete=f"{HOOKS}printed_position",
-            requires=(SETUP, IN_ENGLISH),
+            complete=INDEXED,
+            requires=QUESTION,
         )
         for n, table in QA_TABLES.items()
     ),
@@ -87,38 +85,42 @@ PLACES = (
         "figure10",
         "{paper}",
         "{gold_index}",
-        when={"task": PAIRS, "variant": "main", "n_documents": 140, "keys": "uuid"},
-        complete=f"{HOOKS}printed_position",
+        when={**PAIR, "variant": "main", "n_documents": 140},
+        complete=INDEXED,
     ),
     Place(
         "text",
         "{paper}",
         "300_pairs/query_aware",
-        when={"task": PAIRS, "variant": "query_aware", "n_documents": 300, "keys": "uuid"},
+        when={**PAIR, "variant": "query_aware", "n_documents": 300},
     ),
 )
-EVERY_PLACE = Paper(PLACES, ANSWERS, BOTH, tell_source=True)
 LABELS = ("model", "source", "task", "variant", "n_documents", "gold_index", "position")
 SORT = {
     "sort": ("model", "task", "variant", "n_documents", "position"),
     "orders": (TASK, VARIANT, POSITION, INDEX),
 }
-QUESTIONS = f"variant == 'main' and task == '{QA}' and lang == 'en'"
+MAIN = f"variant == 'main' and task == '{QA}'"
+QUESTIONS = f"{MAIN} and lang == 'en'"
 UUIDS = f"task == '{PAIRS}' and keys == 'uuid'"
 
 
 def _printing(*indices: int, sources: tuple[str, ...] = ("paper",)) -> Paper:
     """The paper's curves of models that were not run stand beside ours: these of PLACES."""
-    places = [place.but(printed=()) for place in PLACES]
+    places = list(PLACES)
     for index in indices:
         places[index] = places[index].but(printed=sources)
-    return Paper(tuple(places), ANSWERS, BOTH, tell_source=True)
+    return _paper(*places)
+
+
+def _paper(*places: Place) -> Paper:
+    return Paper(places, ANSWERS, BOTH, tell_source=True)
 
 
 CURVES = View(
     prepare=f"{HOOKS}with_variant",
     where=QUESTIONS,
-    by=(By(MODEL), By(TASK), By(SIZE), By(INDEX)),
+    by=(MODEL, TASK, SIZE, INDEX),
     columns=LABELS,
     const={"variant": "main"},
     derive={"position": f"{HOOKS}position"},
@@ -126,26 +128,23 @@ CURVES = View(
     **SORT,
 )
 CLOSED_AND_ORACLE = CURVES.but(
-    where="", select=(f"{HOOKS}of_curves",), by=(By(MODEL), By(TASK)), derive={}, paper=_printing(0)
+    where="", select=(f"{HOOKS}of_curves",), by=(MODEL, TASK), derive={}, paper=_printing(0)
 )
 WITH_PAPER = CURVES.but(paper=_printing(1, 2, 3))
 
 
 def _accuracy(column: Factor, of: str, where: str, table: str) -> View:
+    place = Place(table, "{paper}", "{column}", printed=("paper",), labels={"lang": ENGLISH})
     return View(
         prepare=f"{HOOKS}with_variant",
         where=f"variant == 'main' and {where}",
-        by=(By(LANG), By(MODEL), By(column, of, text=True)),
-        paper=Paper(
-            (Place(table, "{paper}", "{column}", printed=("paper",), labels={"lang": ENGLISH}),),
-            (SETUP, IN_ENGLISH, *ANSWERS),
-            BOTH,
-            tell_source=True,
-        ),
+        by=(LANG, MODEL, By(column, of, text=True)),
+        paper=Paper((place,), (*QUESTION, *ANSWERS), BOTH, tell_source=True),
     )
 
 
 def _tokens(table: str, column: str, where: str, *requires: Same | Over | Why) -> Computed:
+    where = f"variant == 'main' and {where}"
     words = {"where": where, "column": column, "table": table, "requires": requires}
     return Computed(f"{HOOKS}tokens", words)
 
@@ -166,37 +165,39 @@ def _ablation(variant: str, tasks: str = f"task == '{QA}' and lang == 'en'") -> 
 
 TAKEN = Factor("column", order=("closed_book", "oracle"))
 NUMBERED = Factor("column", "int32")
-BY_LANGUAGE = View(
-    prepare=f"{HOOKS}with_variant",
-    where=f"variant == 'main' and task == '{QA}'",
-    by=(By(MODEL), By(LANG), By(TASK), By(SIZE), By(INDEX)),
-    derive={"position": f"{HOOKS}position"},
+BY_LANGUAGE = CURVES.but(
+    where=MAIN,
+    by=(MODEL, LANG, TASK, SIZE, INDEX),
+    columns=(),
+    const={},
     also=("position",),
+    paper=None,
     sort=("model", "n_documents", "lang", "position"),
+    orders=(),
 )
-GAINS = Paper(
-    (
-        Place(
-            "text",
-            "{paper}",
-            "open_domain/gain_above_20",
-            requires=(SETUP,),
-            printed=BOTH,
-            labels={"task": "gain"},
-        ),
-    ),
-    sources=BOTH,
-    tell_source=True,
+MEAN = Place(
+    "",
+    "{paper}",
+    "",
+    mean=True,
+    check=f"{HOOKS}other_positions",
+    requires=QUESTION,
+    printed=("paper",),
+    labels={"task": QA},
 )
+GAIN = Place("text", "{paper}", "open_domain/gain_above_20", requires=(SETUP,), printed=BOTH)
 OPEN_DOMAIN = View(
     prepare=f"{HOOKS}with_variant",
     where="variant == 'main' and task == 'open_domain' and lang == 'en'",
-    by=(By(MODEL), By(SIZE)),
+    by=(MODEL, SIZE),
     columns=LABELS,
     const={"task": "open_domain"},
     also=(*COMPARISON, "published_source"),
 )
-PAIRED = ("n_both", *MCNEMAR)
+GAINS = {
+    "compared": Paper((GAIN.but(labels={"task": "gain"}),), (), BOTH, tell_source=True),
+    "columns": (*LABELS, *MEASURES, *OPEN_DOMAIN.also, "n_both", *MCNEMAR),
+}
 _result = shown_by(LAYOUTS | DRAWINGS)
 
 RESULTS = (
@@ -204,10 +205,10 @@ RESULTS = (
         "table1",
         "Accuracy without documents, and with the gold document alone",
         _accuracy(TAKEN, "task", "task in ('closed_book', 'oracle')", "table1"),
-        "What a model knows without reading, and the most that it can get out of more "
-        "documents. Skipped prompts (longer than the model's context) are counted and in no "
-        "mean. ``published_source`` is ``repository`` for numbers that are not in the paper, "
-        "but in the released code's EXPERIMENTS.md: those of Llama-2-70B-chat.",
+        "What a model knows without reading, and the most that it can get out of more documents. "
+        "Skipped prompts (longer than the model's context) are counted and in no mean. "
+        "``published_source`` is ``repository`` for numbers that are not in the paper, but in the "
+        "released code's EXPERIMENTS.md: those of Llama-2-70B-chat.",
         "levels",
     ),
     *(
@@ -223,34 +224,26 @@ RESULTS = (
     _result(
         "accuracy",
         "Accuracy of every cell",
-        View(
-            prepare=f"{HOOKS}with_variant",
+        CURVES.but(
+            where="",
             by=(
-                *(By(MODEL), By(Factor("task", order=TASKS)), By(LANG), By(KEYS)),
-                *(By(VARIANT), By(SIZE), By(INDEX, nullable=True)),
+                *(MODEL, Factor("task", order=TASKS), LANG, KEYS, VARIANT, SIZE),
+                By(INDEX, nullable=True),
             ),
-            derive={"position": f"{HOOKS}position"},
-            paper=Paper(
-                tuple(place.but(printed=()) for place in PLACES), ANSWERS, BOTH, tell_source=True
-            ),
+            columns=(),
+            const={},
             sort=("model", "task", "n_documents", "keys", "lang", "variant", "gold_index"),
             orders=(POSITION,),
         ),
-        "All languages, ablations and positions, each answer in one row. ``variant`` is "
-        "``main`` or what an ablation changes. ``keys`` is ``uuid`` or ``words`` for "
-        "key-value pairs, which are counted in ``n_documents``. Unambiguous questions are "
-        "among those of ``main``; Figure 15 has them apart.",
+        "All languages, ablations and positions, each answer in one row. ``variant`` is ``main`` "
+        "or what an ablation changes. ``keys`` is ``uuid`` or ``words`` for key-value pairs, "
+        "which are counted in ``n_documents``. Unambiguous questions are among those of ``main``; "
+        "Figure 15 has them apart.",
     ),
     _result(
         "table2",
         "Tokens of closed-book and oracle prompts",
-        _tokens(
-            "table2",
-            "task",
-            "variant == 'main' and task in ('closed_book', 'oracle')",
-            SETUP,
-            IN_ENGLISH,
-        ),
+        _tokens("table2", "task", "task in ('closed_book', 'oracle')", *QUESTION),
         f"{TOKENS} Closed book has 43.5 and 55.6 of them, in GPT-3.5-Turbo's encoding 15.3.",
         "levels",
         needs="instances",
@@ -258,9 +251,7 @@ RESULTS = (
     _result(
         "table3",
         "Tokens of multi-document prompts",
-        _tokens(
-            "table3", "n_documents", f"variant == 'main' and task == '{QA}'", SETUP, IN_ENGLISH
-        ),
+        _tokens("table3", "n_documents", f"task == '{QA}'", *QUESTION),
         f"{TOKENS} {MEANS}",
         "questions",
         needs="instances",
@@ -268,15 +259,9 @@ RESULTS = (
     _result(
         "table4",
         "Tokens of key-value prompts",
-        _tokens(
-            "table4",
-            "n_documents",
-            f"variant == 'main' and task == '{PAIRS}'",
-            Why(f"{HOOKS}drawn_pairs"),
-        ),
+        _tokens("table4", "n_documents", f"task == '{PAIRS}'", Why(f"{HOOKS}drawn_pairs")),
         f"{TOKENS} {MEANS} ``keys`` is ``uuid`` for the paper's setting. Pairs that were drawn "
-        "(``source: constructed``) are not the paper's, so that their counts are not "
-        "compared.",
+        "(``source: constructed``) are not the paper's, so that their counts are not compared.",
         "pairs",
         needs="instances",
     ),
@@ -299,40 +284,21 @@ RESULTS = (
         "figure5",
         "Accuracy by the gold document's position",
         Stack((WITH_PAPER, CLOSED_AND_ORACLE), led=True, **SORT),
-        "A panel for each number of documents. Left and right of the positions: closed book "
-        "and oracle. Grey: models of the paper that were not run.",
+        "A panel for each number of documents. Left and right of the positions: closed book and "
+        "oracle. Grey: models of the paper that were not run.",
         "english",
     ),
     _result(
         "figure6",
         "Accuracy by the number of documents",
-        View(
-            prepare=f"{HOOKS}with_variant",
-            where=QUESTIONS,
-            by=(By(MODEL), By(SIZE)),
+        CURVES.but(
+            by=(MODEL, SIZE),
             strata="gold_index",
-            columns=LABELS,
             const={"task": QA},
-            paper=Paper(
-                tuple(
-                    Place(
-                        table,
-                        "{paper}",
-                        "",
-                        when={"n_documents": n},
-                        mean=True,
-                        check=f"{HOOKS}other_positions",
-                        requires=(SETUP, IN_ENGLISH),
-                        printed=("paper",),
-                        labels={"task": QA},
-                    )
-                    for n, table in QA_TABLES.items()
-                ),
-                ANSWERS,
-                BOTH,
-                tell_source=True,
+            derive={},
+            paper=_paper(
+                *(MEAN.but(table=QA_TABLES[n], when={"n_documents": n}) for n in QA_TABLES)
             ),
-            **SORT,
         ),
         "The mean of all positions; so are the paper's.",
         "english",
@@ -347,9 +313,9 @@ RESULTS = (
         ),
         "Keys and values are UUIDs. The paper prints one number of this figure: the lowest of "
         "GPT-3.5-Turbo (16K) among 300 pairs, 45.6%. The released code's EXPERIMENTS.md has "
-        "MPT-30B-Instruct and LongChat-13B (16K) among 140 pairs. The CSV has our lowest "
-        "position beside the paper's (``variant`` is ``lowest``); chosen as the lowest of "
-        "several, it is a little too low, as is the paper's.",
+        "MPT-30B-Instruct and LongChat-13B (16K) among 140 pairs. The CSV has our lowest position "
+        "beside the paper's (``variant`` is ``lowest``); chosen as the lowest of several, it is a "
+        "little too low, as is the paper's.",
         "uuids",
     ),
     _result(
@@ -367,10 +333,10 @@ RESULTS = (
         "figure12",
         "Query before and after the documents or pairs",
         _ablation("query_aware", f"(task == '{QA}' and lang == 'en') or ({UUIDS})"),
-        "First: the question, or the key, after the documents or pairs alone, as in the "
-        "paper's Tables 5 to 7 and the released code's 140 pairs. Second: before them as "
-        "well, for which section 5.2 reports perfect accuracy among 300 pairs. English "
-        "questions and UUIDs; the table of every cell has the others.",
+        "First: the question, or the key, after the documents or pairs alone, as in the paper's "
+        "Tables 5 to 7 and the released code's 140 pairs. Second: before them as well, for which "
+        "section 5.2 reports perfect accuracy among 300 pairs. English questions and UUIDs; the "
+        "table of every cell has the others.",
         "query_aware",
     ),
     _result(
@@ -378,13 +344,13 @@ RESULTS = (
         "Base and instruction-tuned models",
         CURVES.but(
             select=(f"{HOOKS}tuning_pairs",),
-            by=(By(Factor("pair")), By(MODEL), By(Factor("role")), *CURVES.by[1:]),
+            by=(Factor("pair"), MODEL, Factor("role"), *CURVES.by[1:]),
             also=("pair", "role"),
             beside=f"{HOOKS}base_models",
             sort=("model", "pair"),
         ),
-        "First the base model, second the instruction-tuned one, which the paper's Tables 5 "
-        "to 7 have.",
+        "First the base model, second the instruction-tuned one, which the paper's Tables 5 to 7 "
+        "have.",
         "instruction_tuning",
     ),
     _result(
@@ -394,35 +360,27 @@ RESULTS = (
             (
                 OPEN_DOMAIN,
                 OPEN_DOMAIN.but(
-                    select=(f"{HOOKS}retrieved",),
-                    by=(By(SIZE),),
-                    const={"task": "recall", "model": ""},
+                    select=(f"{HOOKS}retrieved",), by=(SIZE,), const={"task": "recall", "model": ""}
                 ),
-                Computed(
-                    f"{HOOKS}gains",
-                    {
-                        "compared": GAINS,
-                        "columns": (*OPEN_DOMAIN.columns, *MEASURES, *OPEN_DOMAIN.also, *PAIRED),
-                    },
-                ),
+                Computed(f"{HOOKS}gains", GAINS),
             ),
             led=True,
             sort=("model", "n_documents"),
         ),
-        "The retriever's recall and the readers' accuracy by the number of retrieved "
-        "documents, none or several of which hold an answer. The paper prints no number of "
-        "this figure. It says that more than 20 documents gain about 1.5% (GPT-3.5-Turbo) and "
-        "about 1% (Claude-1.3), but not of how many: in the CSV, rows of the task ``gain`` "
-        "have our accuracy with the most documents less that with 20, on the questions that "
-        "were answered with both, and the paper's beside it without a comparison.",
+        "The retriever's recall and the readers' accuracy by the number of retrieved documents, "
+        "none or several of which hold an answer. The paper prints no number of this figure. It "
+        "says that more than 20 documents gain about 1.5% (GPT-3.5-Turbo) and about 1% "
+        "(Claude-1.3), but not of how many: in the CSV, rows of the task ``gain`` have our "
+        "accuracy with the most documents less that with 20, on the questions that were answered "
+        "with both, and the paper's beside it without a comparison.",
         "open_domain",
     ),
     _result(
         "figure15",
         "Unambiguous questions",
         _ablation("unambiguous"),
-        "Beside all English questions, of which the paper's numbers are. The paper's list is "
-        "not published: the run's configuration names one.",
+        "Beside all English questions, of which the paper's numbers are. The paper's list is not "
+        "published: the run's configuration names one.",
         "unambiguous",
     ),
     _result(
@@ -437,8 +395,8 @@ RESULTS = (
         "figure17",
         "Distractors in random order",
         _ablation("random_order"),
-        "English questions, with an instruction that says so. First: the order of relevance, "
-        "as in the paper's Tables 5 to 7; second: the random one.",
+        "English questions, with an instruction that says so. First: the order of relevance, as "
+        "in the paper's Tables 5 to 7; second: the random one.",
         "random_order",
     ),
     _result(
@@ -447,14 +405,14 @@ RESULTS = (
         CURVES.but(
             select=(f"{HOOKS}shared_questions",),
             # Of some questions only, so Tables 5 to 7 are of others.
-            paper=Paper((), ANSWERS, BOTH, tell_source=True),
+            paper=_paper(),
             also=("absent",),
             finish=f"{HOOKS}with_absent",
         ),
-        "A model that answered less than half of a panel's prompts is left out of it and "
-        "named below: the others would be cut down to the few that it answered. The CSV says "
-        "in ``absent`` why a model has no points. The paper does so with GPT-4, which "
-        "answered 500 of the questions; it prints no numbers.",
+        "A model that answered less than half of a panel's prompts is left out of it and named "
+        "below: the others would be cut down to the few that it answered. The CSV says in "
+        "``absent`` why a model has no points. The paper does so with GPT-4, which answered 500 "
+        "of the questions; it prints no numbers.",
         "english",
     ),
     _result(

@@ -99,14 +99,14 @@ TABLE2 = Place(
 )
 BY_LANGUAGES = View(
     where="task == 'exact' and length > 0",
-    by=(*BY_MODEL, By(HAYSTACK), By(NEEDLE), By(LENGTH, margin="average", text=False)),
+    by=(*BY_MODEL, HAYSTACK, NEEDLE, By(LENGTH, margin="average", text=False)),
     strata="length",
     paper=Paper((TABLE2,), (*THE_PAPERS, AT_ALL_POSITIONS)),
 )
 BY_POSITION = View(
     where="task == 'exact' and length > 0",
     select=NEAREST,
-    by=(By(MODEL), By(LENGTH), By(POSITION)),
+    by=(MODEL, LENGTH, POSITION),
     derive={"depth": f"{HOOKS}depth"},
 )
 
@@ -135,7 +135,7 @@ PAIR, ROLE = Factor("pair"), Factor("decoding", order=("greedy", "sampling"))
 DECODED = View(
     where="task == 'exact' and length > 0",
     select=(*NEAREST, f"{HOOKS}decoding_pairs"),
-    by=(By(PAIR), By(MODEL), By(ROLE), By(LENGTH), By(POSITION)),
+    by=(PAIR, MODEL, ROLE, LENGTH, POSITION),
     columns=(
         *("pair", "model", "source", "decoding", "length", "factor"),
         *("needle_lang", "position", "depth"),
@@ -146,7 +146,7 @@ DECODED = View(
 )
 TASKS_BY_POSITION = BY_POSITION.but(
     where=BOTH_TASKS,
-    by=(By(MODEL), By(TASK), By(LENGTH), By(POSITION)),
+    by=(MODEL, TASK, LENGTH, POSITION),
     columns=(
         *("model", "source", "task", "length", "factor"),
         *("position", "depth", "needle_lang"),
@@ -169,19 +169,19 @@ RESULTS = (
             finish=f"{HOOKS}with_lengths",
         ),
         "Exact accuracy over all needle languages, haystack languages and positions, at each "
-        "length and without distractors (baseline). The average is the mean of the baseline "
-        "and the lengths, as in the paper. The effective length is the longest one whose "
-        "accuracy is at least 75% of the baseline's; 0 means that none is. Rows with the "
-        "source ``published`` are models of the paper that this run does not have.",
+        "length and without distractors (baseline). The average is the mean of the baseline and "
+        "the lengths, as in the paper. The effective length is the longest one whose accuracy is "
+        "at least 75% of the baseline's; 0 means that none is. Rows with the source ``published`` "
+        "are models of the paper that this run does not have.",
     ),
     _result(
         "table2",
         "Accuracy by needle and haystack language",
         BY_LANGUAGES,
         "At each length and averaged over the lengths. The paper's caption calls its numbers "
-        "averages; they are those of each model's longest length (``docs/fidelity.md``), and "
-        "are compared with ours of that length. The haystack ``multilingual`` mixes all "
-        "languages; the paper does not print it.",
+        "averages; they are those of each model's longest length (``docs/fidelity.md``), and are "
+        "compared with ours of that length. The haystack ``multilingual`` mixes all languages; "
+        "the paper does not print it.",
     ),
     _result(
         "table3",
@@ -207,10 +207,10 @@ RESULTS = (
             ),
             strata="needle_present",
         ),
-        "Does any passage hold the answer? ``present`` is the paper's existence accuracy: all "
-        "its prompts hold the needle, so a model that always says Yes gets 1. ``absent`` asks "
-        "the same without the needle; in ``balanced``, the mean of both, always saying Yes, "
-        "or always No, gets 0.5.",
+        "Does any passage hold the answer? ``present`` is the paper's existence accuracy: all its "
+        "prompts hold the needle, so a model that always says Yes gets 1. ``absent`` asks the "
+        "same without the needle; in ``balanced``, the mean of both, always saying Yes, or always "
+        "No, gets 0.5.",
     ),
     _result(
         "closed_book",
@@ -219,8 +219,8 @@ RESULTS = (
             where="length == 0 and task in ('closed_book', 'exact')",
             select=(f"{HOOKS}asked_closed_book",),
             by=(
-                By(QUESTION),
-                By(MODEL),
+                QUESTION,
+                MODEL,
                 By(NEEDLE, margin="all"),
                 By(
                     Factor("column", order=("closed_book", "exact"), words={"exact": "baseline"}),
@@ -231,16 +231,16 @@ RESULTS = (
             columns=(*LABELS, "needle_lang", "column"),
             const={"retrieval": "none"},
         ),
-        "The questions alone: what a model knows, or has seen in training. ``baseline`` has "
-        "the needle as the only passage. Facts of the embedded sample are invented, so on it "
-        "any accuracy well above 0 without passages is a leak.",
+        "The questions alone: what a model knows, or has seen in training. ``baseline`` has the "
+        "needle as the only passage. Facts of the embedded sample are invented, so on it any "
+        "accuracy well above 0 without passages is a leak.",
     ),
     _result(
         "translation_ceiling",
         "Gold answers that survive translation",
         Computed(f"{HOOKS}ceilings"),
-        "The metric translates answers into English. This is the share of each language's "
-        "gold answers that are still right after it: what perfect answers would score.",
+        "The metric translates answers into English. This is the share of each language's gold "
+        "answers that are still right after it: what perfect answers would score.",
         needs="ceilings",
     ),
     _result(
@@ -253,8 +253,8 @@ RESULTS = (
             finish=f"{HOOKS}diagonal",
             sort=("model", "needle_lang"),
         ),
-        "The mean of all lengths. The paper prints no numbers of this figure; its lines are "
-        "the diagonal of Table 2.",
+        "The mean of all lengths. The paper prints no numbers of this figure; its lines are the "
+        "diagonal of Table 2.",
     ),
     _result(
         "figure3",
@@ -264,14 +264,14 @@ RESULTS = (
                 View(
                     where="task == 'exact' and length == 0",
                     select=NEAREST,
-                    by=(By(MODEL), By(NEEDLE)),
+                    by=(MODEL, NEEDLE),
                     columns=("model", "source", "length", "haystack_lang", "needle_lang"),
                     const={"length": 0, "haystack_lang": "none"},
                 ),
                 View(
                     where="task == 'exact' and length > 0 and haystack_lang == 'en'",
                     select=NEAREST,
-                    by=(By(MODEL), By(LENGTH), By(NEEDLE)),
+                    by=(MODEL, LENGTH, NEEDLE),
                     columns=("model", "source", "length", "haystack_lang", "needle_lang"),
                     const={"haystack_lang": "en"},
                     paper=Paper(
@@ -300,21 +300,21 @@ RESULTS = (
         "Effect of the needle's position",
         BY_POSITION.but(
             select=(*NEAREST, f"{HOOKS}by_resources"),
-            by=(By(MODEL), By(LENGTH), By(RESOURCES), By(POSITION)),
+            by=(MODEL, LENGTH, RESOURCES, POSITION),
             sort=("model", "length", "resources", "depth"),
         ),
-        "Needles in high and medium resource languages and in low resource ones, grouped as "
-        "in the paper. With more than three positions the axis is the needle's depth: 0 is "
-        "before all distractors, 1 after them.",
+        "Needles in high and medium resource languages and in low resource ones, grouped as in "
+        "the paper. With more than three positions the axis is the needle's depth: 0 is before "
+        "all distractors, 1 after them.",
     ),
     _result(
         "figure5",
         "Accuracy of growing samples",
         Computed(f"{HOOKS}growing_samples", {"compared": Paper((TABLE1,), (*THE_PAPERS, *OF_ALL))}),
-        "100, 600, 1,100 random prompts and so on up to all. Dark: one standard error, the "
-        "square root of p (1 - p) / s, as in the paper. It takes prompts for independent "
-        "draws. Light: the 95% interval over questions, which stops shrinking once more "
-        "prompts bring no new questions.",
+        "100, 600, 1,100 random prompts and so on up to all. Dark: one standard error, the square "
+        "root of p (1 - p) / s, as in the paper. It takes prompts for independent draws. Light: "
+        "the 95% interval over questions, which stops shrinking once more prompts bring no new "
+        "questions.",
     ),
     _result(
         "figure6",
@@ -324,7 +324,7 @@ RESULTS = (
                 TASKS_BY_POSITION,
                 TASKS_BY_POSITION.but(
                     where=f"{BOTH_TASKS} and haystack_lang == 'en'",
-                    by=(By(MODEL), By(TASK), By(LENGTH), By(NEEDLE)),
+                    by=(MODEL, TASK, LENGTH, NEEDLE),
                     const={"factor": "needle_lang"},
                     derive={},
                 ),
@@ -332,22 +332,22 @@ RESULTS = (
             sort=("model", "task", "factor", "length", "depth", "needle_lang"),
             orders=(NEEDLE,),
         ),
-        "Languages are those of needles in English haystacks. Existence accuracy is of "
-        "prompts that hold the needle. The paper shows one model.",
+        "Languages are those of needles in English haystacks. Existence accuracy is of prompts "
+        "that hold the needle. The paper shows one model.",
     ),
     _result(
         "figure7",
         "Exact and existence accuracy by haystack language",
         TASKS_BY_POSITION.but(
             where=f"{BOTH_TASKS} and needle_lang == 'en'",
-            by=(By(MODEL), By(TASK), By(LENGTH), By(HAYSTACK)),
+            by=(MODEL, TASK, LENGTH, HAYSTACK),
             columns=("model", "source", "task", "length", "factor", "haystack_lang"),
             const={"factor": "haystack_lang"},
             derive={},
             sort=("model", "task", "length", "haystack_lang"),
         ),
-        "The needle is English. Existence accuracy is of prompts that hold the needle. The "
-        "paper shows one model.",
+        "The needle is English. Existence accuracy is of prompts that hold the needle. The paper "
+        "shows one model.",
     ),
     _result(
         "figure8",
@@ -356,7 +356,7 @@ RESULTS = (
             (
                 DECODED.but(
                     where=f"{DECODED.where} and haystack_lang == 'en'",
-                    by=(*DECODED.by[:-1], By(NEEDLE)),
+                    by=(*DECODED.by[:-1], NEEDLE),
                     const={"factor": "needle_lang"},
                     derive={"published": f"{HOOKS}printed_mean"},
                 ),
@@ -365,7 +365,7 @@ RESULTS = (
             sort=("model", "pair", "factor", "length", "decoding", "depth", "needle_lang"),
             orders=(NEEDLE,),
         ),
-        "By language of the needle in English haystacks and by its position, at 8K and 32K "
-        "tokens or, where a run has neither, at all its lengths.",
+        "By language of the needle in English haystacks and by its position, at 8K and 32K tokens "
+        "or, where a run has neither, at all its lengths.",
     ),
 )
