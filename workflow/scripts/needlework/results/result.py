@@ -242,7 +242,6 @@ class Pairs:
     setting: str
     outer: tuple[By, ...]
     by: tuple[By, ...]
-    columns: tuple[str, ...]
     same: tuple[str, ...]
     strata: str
     paper: Paper

@@ -58,18 +58,18 @@ THE_PAPERS = (
     Over("question_lang", ("en",), "questions in another language"),
     Over("retrieval", ("semantic",), "other distractors", exempt=("none",)),
 )
-AT_ALL_POSITIONS = Over("position", POSITIONS, "other values of position", exempt=("none",))
+
+
+def _over(column: str, values: tuple[str, ...]) -> Over:
+    return Over(column, values, f"other values of {column}", exempt=("none",))
+
+
+AT_ALL_POSITIONS = _over("position", POSITIONS)
 OF_ALL = (
-    Over("needle_lang", LANGUAGES, "other values of needle_lang", exempt=("none",)),
-    Over(
-        "haystack_lang",
-        HAYSTACK.order + HAYSTACK.last,
-        "other values of haystack_lang",
-        exempt=("none",),
-    ),
+    _over("needle_lang", LANGUAGES),
+    _over("haystack_lang", HAYSTACK.order + HAYSTACK.last),
     AT_ALL_POSITIONS,
 )
-
 BY_VARIANT = (By(QUESTION), By(RETRIEVAL))
 BY_MODEL = (*BY_VARIANT, By(MODEL))
 LABELS = ("question_lang", "retrieval", "model", "source")
@@ -80,14 +80,7 @@ NEEDLE_THERE = PRESENT.renamed("needle")
 BOTH_TASKS = "task in ('exact', 'existence') and length > 0 and needle_present == True"
 NEAREST = (f"{HOOKS}nearest_variant",)
 
-TABLE1 = Place(
-    "table1",
-    "{paper}",
-    "{column}",
-    check=f"{HOOKS}other_lengths",
-    printed=("paper",),
-    labels=VARIANT,
-)
+TABLE1 = Place("table1", "{paper}", "{column}", check=f"{HOOKS}other_lengths", labels=VARIANT)
 TABLE2 = Place(
     "table2",
     "{paper}/{haystack_lang}",
@@ -99,7 +92,7 @@ TABLE2 = Place(
 )
 BY_LANGUAGES = View(
     where="task == 'exact' and length > 0",
-    by=(*BY_MODEL, HAYSTACK, NEEDLE, By(LENGTH, margin="average", text=False)),
+    by=(*BY_MODEL, HAYSTACK, NEEDLE, By(LENGTH, margin="average")),
     strata="length",
     paper=Paper((TABLE2,), (*THE_PAPERS, AT_ALL_POSITIONS)),
 )
@@ -108,6 +101,17 @@ BY_POSITION = View(
     select=NEAREST,
     by=(MODEL, LENGTH, POSITION),
     derive={"depth": f"{HOOKS}depth"},
+)
+BY_NEEDLE = BY_POSITION.but(
+    where="task == 'exact' and length > 0 and haystack_lang == 'en'",
+    by=(MODEL, LENGTH, NEEDLE),
+    columns=("model", "source", "length", "haystack_lang", "needle_lang"),
+    const={"haystack_lang": "en"},
+    derive={},
+    paper=Paper(
+        (TABLE2.but(row="{paper}/en", labels={"haystack_lang": "en"}),),
+        (*THE_PAPERS, AT_ALL_POSITIONS),
+    ),
 )
 
 
@@ -118,7 +122,6 @@ def _pairs(table: str, setting: str) -> Pairs:
         outer=BY_VARIANT,
         by=(BY_COLUMN,),
         strata="length",
-        columns=("question_lang", "retrieval", "pair", "role", "model", "source", "column"),
         same=(
             *("example_id", "needle_lang", "haystack_lang", "question_lang", "retrieval"),
             *("position", "length", "sample"),
@@ -132,14 +135,11 @@ def _pairs(table: str, setting: str) -> Pairs:
 
 
 PAIR, ROLE = Factor("pair"), Factor("decoding", order=("greedy", "sampling"))
-DECODED = View(
-    where="task == 'exact' and length > 0",
+WHERE = ("length", "factor", "needle_lang", "position", "depth")
+DECODED = BY_POSITION.but(
     select=(*NEAREST, f"{HOOKS}decoding_pairs"),
     by=(PAIR, MODEL, ROLE, LENGTH, POSITION),
-    columns=(
-        *("pair", "model", "source", "decoding", "length", "factor"),
-        *("needle_lang", "position", "depth"),
-    ),
+    columns=("pair", "model", "source", "decoding", *WHERE),
     const={"factor": "position"},
     derive={"depth": f"{HOOKS}depth", "published": f"{HOOKS}printed_mean"},
     also=("published",),
@@ -147,10 +147,7 @@ DECODED = View(
 TASKS_BY_POSITION = BY_POSITION.but(
     where=BOTH_TASKS,
     by=(MODEL, TASK, LENGTH, POSITION),
-    columns=(
-        *("model", "source", "task", "length", "factor"),
-        *("position", "depth", "needle_lang"),
-    ),
+    columns=("model", "source", "task", "length", "factor", "position", "depth", "needle_lang"),
     const={"factor": "position"},
 )
 RESOURCES = Factor("resources")
@@ -165,7 +162,7 @@ RESULTS = (
             by=(*BY_MODEL, BY_COLUMN),
             strata="length",
             columns=(*LABELS, "column", "share_of_baseline"),
-            paper=Paper((TABLE1,), (*THE_PAPERS, *OF_ALL)),
+            paper=Paper((TABLE1.but(printed=("paper",)),), (*THE_PAPERS, *OF_ALL)),
             finish=f"{HOOKS}with_lengths",
         ),
         "Exact accuracy over all needle languages, haystack languages and positions, at each "
@@ -202,7 +199,7 @@ RESULTS = (
             where="task == 'existence' and length > 0",
             by=(
                 *BY_MODEL,
-                By(LENGTH, margin="all", text=False),
+                By(LENGTH, margin="all"),
                 By(NEEDLE_THERE, "needle_present", "balanced", last=True, several=True, text=True),
             ),
             strata="needle_present",
@@ -261,34 +258,13 @@ RESULTS = (
         "Effect of the needle's language",
         Stack(
             (
-                View(
+                BY_NEEDLE.but(
                     where="task == 'exact' and length == 0",
-                    select=NEAREST,
                     by=(MODEL, NEEDLE),
-                    columns=("model", "source", "length", "haystack_lang", "needle_lang"),
                     const={"length": 0, "haystack_lang": "none"},
+                    paper=None,
                 ),
-                View(
-                    where="task == 'exact' and length > 0 and haystack_lang == 'en'",
-                    select=NEAREST,
-                    by=(MODEL, LENGTH, NEEDLE),
-                    columns=("model", "source", "length", "haystack_lang", "needle_lang"),
-                    const={"haystack_lang": "en"},
-                    paper=Paper(
-                        (
-                            Place(
-                                "table2",
-                                "{paper}/en",
-                                "{needle_lang}",
-                                check=f"{HOOKS}longest_length",
-                                printed=("paper",),
-                                labels={"haystack_lang": "en"},
-                                complete=f"{HOOKS}claimed_length",
-                            ),
-                        ),
-                        (*THE_PAPERS, AT_ALL_POSITIONS),
-                    ),
-                ),
+                BY_NEEDLE,
             ),
             sort=("model", "length", "needle_lang"),
             orders=(NEEDLE,),
