@@ -62,7 +62,8 @@ VARIANT = Factor("variant", order=(*VARIANTS, "lowest"))
 POSITION = Factor("position", "int32", label="Position")
 
 QUESTION = (SETUP, IN_ENGLISH)
-PAIR = {"task": PAIRS, "keys": "uuid"}
+PAIRS_140 = {"task": PAIRS, "variant": "main", "n_documents": 140, "keys": "uuid"}
+PAIRS_300 = {**PAIRS_140, "variant": "query_aware", "n_documents": 300}
 INDEXED = f"{HOOKS}printed_position"
 LEVELS = Place(
     "table1", "{paper}", "{task}", when={"task": ("closed_book", "oracle")}, requires=QUESTION
@@ -81,19 +82,8 @@ PLACES = (
         )
         for n, table in QA_TABLES.items()
     ),
-    Place(
-        "figure10",
-        "{paper}",
-        "{gold_index}",
-        when={**PAIR, "variant": "main", "n_documents": 140},
-        complete=INDEXED,
-    ),
-    Place(
-        "text",
-        "{paper}",
-        "300_pairs/query_aware",
-        when={**PAIR, "variant": "query_aware", "n_documents": 300},
-    ),
+    Place("figure10", "{paper}", "{gold_index}", when=PAIRS_140, complete=INDEXED),
+    Place("text", "{paper}", "300_pairs/query_aware", when=PAIRS_300),
 )
 LABELS = ("model", "source", "task", "variant", "n_documents", "gold_index", "position")
 SORT = {
@@ -186,12 +176,14 @@ MEAN = Place(
     labels={"task": QA},
 )
 GAIN = Place("text", "{paper}", "open_domain/gain_above_20", requires=(SETUP,), printed=BOTH)
-OPEN_DOMAIN = View(
-    prepare=f"{HOOKS}with_variant",
+OPEN_DOMAIN = CURVES.but(
     where="variant == 'main' and task == 'open_domain' and lang == 'en'",
     by=(MODEL, SIZE),
-    columns=LABELS,
     const={"task": "open_domain"},
+    derive={},
+    paper=None,
+    sort=(),
+    orders=(),
     also=(*COMPARISON, "published_source"),
 )
 GAINS = {

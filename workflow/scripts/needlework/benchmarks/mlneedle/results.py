@@ -75,7 +75,7 @@ BY_MODEL = (*BY_VARIANT, By(MODEL))
 LABELS = ("question_lang", "retrieval", "model", "source")
 COLUMN = LENGTH.renamed("column", words={0: "baseline"})
 BY_COLUMN = By(COLUMN, "length", margin="average", last=True, text=True)
-TASK = Factor("task", words={"exact": "Exact accuracy", "existence": "Existence accuracy"})
+TASK = Factor("task")
 NEEDLE_THERE = PRESENT.renamed("needle")
 BOTH_TASKS = "task in ('exact', 'existence') and length > 0 and needle_present == True"
 NEAREST = (f"{HOOKS}nearest_variant",)

@@ -92,7 +92,6 @@ MEASURE = Measure(
 SHARE = Measure(
     ("n_errors", "value", "n", *CERTAINTY, "n_questions", "n_exhausted"), f"{HOOKS}share"
 )
-LOST = ("n_skipped", "n_error", "n_cut", "n_exhausted")
 BY_METRIC = By(METRIC, values=f"{HOOKS}metrics")
 BY_CONTEXT = By(CONTEXT, values=f"{HOOKS}by_articles")
 EVERY_CONTEXT = By(CONTEXT, values=f"{HOOKS}by_articles", margin="all")
@@ -110,7 +109,8 @@ GROUPED = f"{HOOKS}grouped"
 
 def _mean(column: str, seed: str) -> Measure:
     hook = f"{HOOKS}mean_of?column={column}&seed={seed}"
-    return Measure(("value", "n", "se", "n_questions", *CERTAINTY, *LOST), hook)
+    lost = ("n_skipped", "n_error", "n_cut", "n_exhausted")
+    return Measure(("value", "n", "se", "n_questions", *CERTAINTY, *lost), hook)
 
 
 FIGURE3_PLACE = Place("figure3", "{paper}/{context_lang}", "{length}")
@@ -126,8 +126,8 @@ WORDS = NEEDLES.but(where=f"{ONE_LANGUAGE} and task in {tuple(CWE)}")
 FIGURE3 = NEEDLES.but(
     paper=_paper(FIGURE3_PLACE), finish=f"{HOOKS}best_first", sort=("metric", "model")
 )
-OTHER_LABELS = ("task", "none_option", "length")
 CELL = ("metric", "none_option", "instruction_lang", "context_lang", "task", "length")
+BY_CELL = ("model", "metric", "context_lang", "instruction_lang", "task", "none_option", "length")
 EVERY_CELL = View(
     by=(MODEL, METRIC, NONE_OPTION, BY_INSTRUCTION, BY_CONTEXT, TASK, LENGTH),
     measure=MEASURE,
@@ -169,6 +169,7 @@ def _errors_by_language(closed: str) -> View:
     )
 
 
+RANKS = ("rank", "published_rank")
 OF_LANGUAGE = {
     "language": f"{HOOKS}name_of",
     "resources": f"{HOOKS}group_of",
@@ -192,7 +193,7 @@ RESULTS = (
                 ALL_NEEDLES.but(select=(f"{HOOKS}own_language",)),
                 ALL_NEEDLES.but(paper=_paper(FIGURE3_PLACE.but(check=f"{HOOKS}two_languages"))),
             ),
-            sort=("model", "metric", "context_lang", "instruction_lang", *OTHER_LABELS),
+            sort=BY_CELL,
             orders=(By(METRIC), BY_CONTEXT, BY_INSTRUCTION, TASK, NONE_OPTION),
         ),
         "Every cell by both metrics: the strict rules, and the released ones with their false "
@@ -210,15 +211,7 @@ RESULTS = (
         NEEDLES.but(
             select=(*OWN, LONG_ONES),
             by=(METRIC, By(MODEL, margin="all"), BY_CONTEXT),
-            columns=(
-                "model",
-                "source",
-                "metric",
-                "context_lang",
-                *OF_LANGUAGE,
-                "rank",
-                "published_rank",
-            ),
+            columns=("model", "source", "metric", "context_lang", *OF_LANGUAGE, *RANKS),
             derive=OF_LANGUAGE,
             paper=_paper(FIGURE4B.but(when={"model": "all"}), lengths=LONG, all_models=True),
             finish=f"{HOOKS}ranked",
