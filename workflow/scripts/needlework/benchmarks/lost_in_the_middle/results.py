@@ -55,7 +55,7 @@ TOKENS = (
     "printed. The paper's counts of MPT-30B and LongChat-13B (16K) seem to include these models' chat "
     "formats, so that nothing of ours can be compared with them."
 )
-MEANS = "Each counts with the mean of its prompts, one for each index; the maximum is over prompts."
+MEANS = "A question or example counts as the mean of its prompts, and the maximum is over prompts."
 
 TASK = Factor("task", order=("closed_book", QA, PAIRS, "open_domain", "recall", "gain", "oracle"))
 VARIANT = Factor("variant", order=(*VARIANTS, "lowest"))
@@ -236,7 +236,7 @@ RESULTS = (
         "table2",
         "Tokens of closed-book and oracle prompts",
         _tokens("table2", "task", "task in ('closed_book', 'oracle')", *QUESTION),
-        f"{TOKENS} Closed book has 43.5 and 55.6 of them, in GPT-3.5-Turbo's encoding 15.3.",
+        f"{TOKENS} They have 43.5 and 55.6 closed book; GPT-3.5-Turbo's encoding has 15.3.",
         "levels",
         needs="instances",
     ),

@@ -178,7 +178,7 @@ OF_LANGUAGE = {
 # Words of several captions.
 LONG_CONTEXTS = "long contexts (64K and 128K, or a run's two longest lengths)"
 STRICTLY = ", by the strict rules"
-SHORT = "prompts are shorter than their length, as the language's list of words ended before."
+SHORT = "some prompts are shorter than their length, as the list of words ended before."
 
 _result = shown_by(LAYOUTS | DRAWINGS)
 
