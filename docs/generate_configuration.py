@@ -15,8 +15,10 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 PAGE = ROOT / "docs/configuration.md"
+sys.path.insert(0, str(ROOT / "workflow/scripts"))
+
+from needlework.config import schema as load_schema  # noqa: E402
 
 Node = Mapping[str, Any]
 
@@ -158,7 +160,7 @@ def main() -> None:
     """Write the page, or check it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail if out of date")
-    written = page(yaml.safe_load(SCHEMA.read_text(encoding="utf-8")))
+    written = page(load_schema())
     if not parser.parse_args().check:
         PAGE.write_text(written, encoding="utf-8")
     elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != written:

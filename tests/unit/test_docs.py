@@ -18,6 +18,7 @@ import yaml
 from snakemake.utils import update_config
 
 from needlework import cells
+from needlework.benchmarks.benchmark import load_benchmark, names
 from needlework.config import schema, validated
 from needlework.corpora.languages import CORPUS_LANGUAGES
 
@@ -46,9 +47,12 @@ def commands() -> list[str]:
 @pytest.fixture(scope="module")
 def generator() -> ModuleType:
     """docs/generate_configuration.py."""
-    spec = importlib.util.spec_from_file_location(
-        "generate_configuration", ROOT / "docs/generate_configuration.py"
-    )
+    return script("generate_configuration")
+
+
+def script(name: str) -> ModuleType:
+    """A script that writes a page of docs/."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"docs/{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -58,6 +62,11 @@ def test_the_configuration_page_is_what_the_schema_says(generator) -> None:
     assert CONFIGURATION.read_text("utf-8") == generator.page(schema()), (
         "run python docs/generate_configuration.py"
     )
+
+
+def test_the_page_of_targets_is_what_the_results_say() -> None:
+    written = script("generate_targets").page([load_benchmark(name) for name in names()])
+    assert TEXTS["docs/targets.md"] == written, "run python docs/generate_targets.py"
 
 
 def test_a_stale_configuration_page_is_noticed(generator, tmp_path, monkeypatch, capsys) -> None:
@@ -157,11 +166,8 @@ def named_targets(cell: str) -> set[str]:
 
 
 def test_the_readme_names_every_table_and_figure_and_no_other() -> None:
-    plans = [
-        importlib.import_module(f"needlework.benchmarks.{name}.plan")
-        for name in validated(yaml.safe_load((ROOT / "config.yaml").read_text()))["benchmarks"]
-    ]
-    there = {f"{plan.NAME}_{name}" for plan in plans for name in (*plan.TABLES, *plan.FIGURES)}
+    benchmarks = map(load_benchmark, names())
+    there = {f"{own.name}_{result.name}" for own in benchmarks for result in own.results}
     section = TEXTS["README.md"].split("| target |")[1].split("\n\n")[0]
     assert set().union(*map(named_targets, re.findall(r"^\| (`.*?) \|", section, re.M))) == there
     for page, text in TEXTS.items():

@@ -79,10 +79,10 @@ announce()
 def caption_file(benchmark, result):
     """A result's caption, which the report reads from a file."""
     path = Path(".snakemake/captions").absolute() / f"{benchmark}_{result.name}.rst"
-    if not path.is_file() or path.read_text(encoding="utf-8") != result.caption:
+    if not path.is_file() or path.read_text(encoding="utf-8") != result.full_caption:
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole(path) as part:
-            part.write_text(result.caption, encoding="utf-8")
+            part.write_text(result.full_caption, encoding="utf-8")
     return str(path)
 
 
