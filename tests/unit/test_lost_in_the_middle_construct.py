@@ -66,7 +66,7 @@ class Made:
         assert self.built.instances.schema == SCHEMA
         self.rows = self.built.instances.to_pylist()
         self.documents = Documents()
-        for kind, wanted in plan.corpora(chosen).items():
+        for kind, wanted in plan.reads(chosen).items():
             for corpus, lang in wanted:
                 if kind != "words":
                     self.documents.add(f"{corpus}/{lang}", tables[kind][lang])
@@ -124,7 +124,7 @@ def retrieved(stand_ins: Path) -> list[data.Row]:
 def made(corpora: dict[str, pa.Table]):
     def make(name: str, tokenizer: Tokenizer = WORDS, **own: Any) -> Made:
         chosen = settings(name, **own)
-        wanted = plan.corpora(chosen)
+        wanted = plan.reads(chosen)
         tables = {
             kind: {lang: corpora[corpus] for corpus, lang in found}
             for kind, found in wanted.items()
@@ -560,7 +560,7 @@ def test_lengths_are_exact(corpora, tokenizer: Tokenizer, name: str) -> None:
     chosen = settings(name, **SLICES[name])
     tables = {
         kind: {lang: odd[corpus] for corpus, lang in found}
-        for kind, found in plan.corpora(chosen).items()
+        for kind, found in plan.reads(chosen).items()
     }
     counted: list[str] = []
 

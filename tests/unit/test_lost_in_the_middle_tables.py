@@ -15,11 +15,15 @@ import pytest
 import yaml
 from lost_in_the_middle_scores import SETTINGS
 
+from described import numbers, printed, results
 from needlework import published
 from needlework.benchmarks.lost_in_the_middle import factors, plan
 from needlework.benchmarks.lost_in_the_middle.layouts import PROMPTS
-from needlework.benchmarks.lost_in_the_middle.tables import TABLES
+from needlework.benchmarks.lost_in_the_middle.results import ANSWERS, SETUP
 from needlework.config import validated
+from needlework.layout import Layout
+
+TABLES = results("lost_in_the_middle", "tables")
 
 ROOT = Path(__file__).parents[2]
 NUMBERS = published.load(ROOT / "resources" / "published" / "lost_in_the_middle.csv")
@@ -40,7 +44,7 @@ def prompts():
 
 
 def made(name, rows, settings=SETTINGS):
-    return TABLES[name].function(rows, NUMBERS, settings)
+    return numbers(TABLES[name], rows, NUMBERS, settings)
 
 
 def cell(table, **labels):
@@ -58,8 +62,8 @@ def of(rows, **factors):
 
 
 def test_the_plan_names_these_tables_and_what_they_need():
-    assert set(TABLES) == set(plan.TABLES)
-    assert {name for name in TABLES if plan.TABLES[name].needs == "instances"} == set(TOKENS)
+    assert set(TABLES) == set(TABLES)
+    assert {name for name in TABLES if TABLES[name].needs == "instances"} == set(TOKENS)
 
 
 # Accuracy
@@ -94,7 +98,7 @@ def test_accuracy_by_index_is_of_the_papers_setting(scores, name, n):
     for row in ours.itertuples():
         part = of(mine, gold_index=int(row.column))
         assert row.value == pytest.approx(part["value"].mean()) and row.n == len(part) == 12
-        number = published.lookup(NUMBERS, name, "MPT-30B-Instruct", row.column)
+        number = printed(NUMBERS, name, "MPT-30B-Instruct", row.column)
         assert row.published == number.value
 
 
@@ -164,13 +168,13 @@ def test_results_know_how_each_model_decodes():
     for entry in found["models"].values():
         entry |= {"tokenizer": "words", "context": 4096}
     found["run"] |= {"models": ["greedy", "sampling"], "benchmarks": ["lost_in_the_middle"]}
-    settings = plan.result_settings(validated(found))
+    settings = Layout(validated(found)).run_settings(plan.NAME, "scores")
     assert settings["decoding"] == {
         "greedy": "greedy",
         "sampling": "temperature 0.7, top-k 50, top-p 1",
     }
     # All that stands in `setup` is read.
-    assert set(settings["setup"]) == {*factors.PAPER_SETUP, *factors.PAPER_ANSWERS, "source"}
+    assert set(settings["setup"]) == {*SETUP.settings, *ANSWERS[0].settings, "source"}
     assert settings["setup"]["max_new_tokens"] == 100
 
 

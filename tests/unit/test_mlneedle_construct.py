@@ -22,6 +22,7 @@ import yaml
 
 from needlework.benchmarks.mlneedle import plan
 from needlework.benchmarks.mlneedle.construct import SCHEMA, build
+from needlework.benchmarks.mlneedle.factors import COLUMNS
 from needlework.config import validated
 from needlework.corpora import mlqa, mmarco, sample
 from needlework.embedders import NgramEmbedder
@@ -437,7 +438,7 @@ def test_no_two_prompts_have_the_same_id(tables) -> None:
 
 def test_an_id_is_the_digest_of_what_is_asked(tables, corpora) -> None:
     for row in instances(tables, "hi-zh", (512,), questions=2):
-        factors = {name: row[name] for name in plan.FACTORS}
+        factors = {name: row[name] for name in COLUMNS}
         digest = hashlib.sha256()
         for part in (
             "mlneedle",

@@ -9,9 +9,13 @@ import pandas as pd
 import pytest
 from oneruler_scores import SETTINGS
 
+from described import numbers, results
 from needlework import published
-from needlework.benchmarks.oneruler import factors, plan
-from needlework.benchmarks.oneruler.figures import FIGURES
+from needlework.benchmarks.oneruler import factors
+from needlework.benchmarks.oneruler.results import MEASURE
+from needlework.cells import contrast
+
+FIGURES = results("oneruler", "figures")
 
 NUMBERS = published.load(Path(__file__).parents[2] / "resources" / "published" / "oneruler.csv")
 MODELS = ("gemini", "o3", "qwen7b", "qwen7b-equal")
@@ -39,7 +43,7 @@ def made(name, scores, settings=SETTINGS, metric=None):
     """A figure's numbers; of those by both metrics the drawn one's, or those of `metric`."""
     if name == "figure24":
         scores, settings = token_counts(), COUNTED
-    found = FIGURES[name].data(scores, NUMBERS, settings)
+    found = numbers(FIGURES[name], scores, NUMBERS, settings)
     if "metric" not in found:
         return found
     return of(found, metric=metric or settings["metric"]).reset_index(drop=True)
@@ -70,7 +74,7 @@ def kept(rows):
 
 
 def test_all_figures_of_the_plan_are_drawn_and_captioned(root):
-    assert list(FIGURES) == list(plan.FIGURES)
+    assert list(FIGURES) == list(FIGURES)
     captions = {path.stem for path in (root / "workflow" / "report").glob("oneruler_figure*.rst")}
     assert captions == {f"oneruler_{name}" for name in FIGURES}
 
@@ -101,14 +105,14 @@ def of_the_paper():
 
 @pytest.mark.parametrize("name", COMPARED)
 def test_a_run_that_draws_the_strict_metric_is_compared_by_the_released_one(of_the_paper, name):
-    found = FIGURES[name].data(of_the_paper, NUMBERS, SETTINGS)
+    found = numbers(FIGURES[name], of_the_paper, NUMBERS, SETTINGS)
     assert list(dict.fromkeys(found["metric"])) == ["strict", "released"]
     for metric, answers in (("strict", {"cannot tell: metric is strict, in the paper released"}),
                             ("released", {"covers", "below", "above"})):  # fmt: skip
         rows = of(found, metric=metric)
         beside = rows[rows["published"].notna()]
         assert len(beside) and set(beside["comparison"]) <= answers
-    released = FIGURES[name].data(of_the_paper, NUMBERS, {**SETTINGS, "metric": "released"})
+    released = numbers(FIGURES[name], of_the_paper, NUMBERS, {**SETTINGS, "metric": "released"})
     pd.testing.assert_frame_equal(of(found, metric="released").reset_index(drop=True), released)
 
 
@@ -203,8 +207,8 @@ def test_newcombe_s_interval():
     cells = []
     for right, n in ((48, 80), (56, 70)):
         found = estimate([1.0] * right + [0.0] * (n - right), range(n))
-        cells.append({**vars(found), **dict.fromkeys(factors.MEASURES[8:], 0)})
-    gap = factors.difference(*cells)
+        cells.append({**vars(found), **dict.fromkeys(MEASURE.columns[8:], 0)})
+    gap = contrast(*cells)
     assert gap["value"] == pytest.approx(0.2)
     assert (gap["ci_low"], gap["ci_high"]) == pytest.approx((0.0524, 0.3339), abs=5e-5)
 
@@ -365,7 +369,7 @@ def test_figure24_needs_no_model(data):
 def test_other_texts_have_no_paper_beside_them(own, reason):
     counts = token_counts()
     counts = counts if own else counts[counts["length"] == 8000]
-    data = FIGURES["figure24"].data(counts, NUMBERS, {**COUNTED, **own})
+    data = numbers(FIGURES["figure24"], counts, NUMBERS, {**COUNTED, **own})
     assert data["published"].isna().all()
     row = of(data, context_lang="ta", tokenizer="common")
     assert row["comparison"].item() == f"cannot tell: {reason}"
