@@ -33,6 +33,8 @@ def resource(path: str) -> str:
 
 # What runs a neural network here: on a GPU where there is one, unless its `device` is the CPU.
 _NEURAL = {"vllm", "transformers", "sentence-transformers", "nllb"}
+# Backends that answer with the references or not at all: in no mean over models.
+CONTROLS = ("oracle", "empty")
 # CPU cores of a network without a GPU; more help a CPU little. Snakemake lowers it to `--cores`.
 CPU_THREADS = 16
 
@@ -291,6 +293,14 @@ class Layout:
         }
         if self.benchmark(benchmark).translated:
             needed["translations"] = f"results/translations/{model}/{benchmark}.parquet"
+        return needed | self.scoring_more(benchmark)
+
+    def scoring_more(self, benchmark: str) -> dict[str, str | list[str]]:
+        """What else a benchmark's scores are made of, by the scorer's arguments."""
+        own = self.benchmark(benchmark)
+        needed = {name: [resource(path)] for name, path in own.scoring_files.items()}
+        if own.scores_read:
+            needed[own.scores_read] = self.corpora(own.quotes(self.settings(benchmark)))
         return needed
 
     def scoring_settings(self, benchmark: str) -> dict[str, Any]:
@@ -352,6 +362,7 @@ class Layout:
         }
         if needs == "scores":
             settings["decoding"] = {m: decoding(e) for m, e in entries.items()}
+            settings["controls"] = [m for m, e in entries.items() if e["backend"] in CONTROLS]
         return settings
 
     def _value(self, place: str) -> Any:
@@ -367,9 +378,10 @@ class Layout:
             value = value[key]
         return sorted(value) if isinstance(value, list) else value
 
-    def published(self, benchmark: str) -> str:
-        """The paper's numbers."""
-        return resource(f"published/{benchmark}.csv")
+    def published(self, benchmark: str) -> list[str]:
+        """The file of the paper's numbers, if the benchmark has any."""
+        path = resource(f"published/{benchmark}.csv")
+        return [path] if Path(path).is_file() else []
 
     @property
     def text_tokenizer(self) -> str:

@@ -74,6 +74,13 @@ def load(path: str | Path) -> pd.DataFrame:
     return frame.astype({"value": "float64", "n": "Int64"})
 
 
+def none() -> pd.DataFrame:
+    """The published numbers of a benchmark without any."""
+    import pandas as pd
+
+    return pd.DataFrame(columns=list(COLUMNS))
+
+
 def _parse(path: Path, line: int, fields: dict[str, str]) -> dict[str, object]:
     def wrong(column: str, expected: str) -> UserError:
         return UserError(

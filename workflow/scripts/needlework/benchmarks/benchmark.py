@@ -7,7 +7,7 @@ the jobs that call them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -49,7 +49,9 @@ class Benchmark:
     *, model, settings) -> scores`. setup: by
     name, where the configuration has what the paper's numbers depend on ("benchmarks.x.needles"). run: what
     else its results need to know. check: a hook that raises UserError where `config` cannot be built.
-    prompts: the table of what its prompts are like. translated: whether answers are scored in English;
+    prompts: the table of what its prompts are like. scoring_files: data
+    that scoring alone reads, by the name of the scorer's argument, below resources/. scores_read: the
+    argument that gets the tables that prompts quote, where scores depend on them. translated: whether answers are scored in English;
     metrics: then, by the value of the key `metric`, the function that says whether a gold answer survived;
     baselines: the slices that together ask every question.
     """
@@ -58,18 +60,20 @@ class Benchmark:
     title: str
     factors: tuple[Factor, ...]
     results: tuple[Result, ...]
-    called: Mapping[str, Factor]
     slices: Callable[[Own], list[str]]
     settings: Callable[[Own, str, list[int]], dict[str, Any]]
     reads: Callable[[Chosen], dict[str, list[CorpusTable]]]
     quotes: Callable[[Own], list[CorpusTable]]
     build: Hook
     score: Hook
-    check: Hook
     prompts: PromptTable
-    setup: Mapping[str, str]
+    called: Mapping[str, Factor] = field(default_factory=dict)
+    setup: Mapping[str, str] = field(default_factory=dict)
+    check: Hook = ""
     run: Callable[[Config], dict[str, Any]] = _no_values
     conditions: Callable[[Own], dict[str, bool]] = _no_conditions
+    scoring_files: Mapping[str, str] = field(default_factory=dict)
+    scores_read: str = ""
     searches: Callable[[Chosen], list[str]] = _nothing
     search: Callable[[Own, str], Search] | None = None
     translated: bool = False
