@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -31,7 +31,11 @@ def filled(benchmark: str, kind: str, own: Mapping[str, Any]) -> list[str]:
 
 
 def printed(
-    published: pd.DataFrame, table: str, row: str, column: str
+    published: pd.DataFrame,
+    table: str,
+    row: str,
+    column: str,
+    sources: Sequence[str] = publications.SOURCES,
 ) -> publications.Number | None:
-    """What the paper, or else its released code, has in a cell of a table; None without any."""
-    return Context(published, {}).find(table, row, column, publications.SOURCES)
+    """What the paper (or else its released code) has in a cell of a table; None without any."""
+    return Context(published, {}).find(table, row, column, sources)

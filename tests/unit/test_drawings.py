@@ -18,11 +18,13 @@ from matplotlib.artist import Artist
 from matplotlib.colors import to_hex
 
 from needlework import published
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.factor import Factor
 from needlework.figures.save import save_figure
 from needlework.figures.style import COLOURS, PAGE, style
 from needlework.results.drawing import NothingToDraw, draw
 from needlework.results.drawings import Bars, Heatmap, Lines, Points, Polar, StackedBars
+from needlework.results.numbers import Context, frame
 
 ROOT = Path(__file__).parents[2]
 SCORES = {
@@ -54,7 +56,7 @@ class Shipped:
 
     def __init__(self, benchmark):
         module, arguments = SCORES[benchmark]
-        self.figures = import_module(f"needlework.benchmarks.{benchmark}.figures")
+        self.benchmark = load_benchmark(benchmark)
         self.numbers = published.load(ROOT / f"resources/published/{benchmark}.csv")
         self.settings = module.SETTINGS
         self.run = {**OF_RUN, **module.SETTINGS}
@@ -75,11 +77,11 @@ class Shipped:
                 {**settings, "text_tokenizer": "cl100k_base"},
             )
         numbers = self.numbers if numbers is None else numbers
-        return self.figures.FIGURES[name].data(scores, numbers, settings)
+        return frame(self.benchmark.by_name[name].numbers, scores, Context(numbers, settings))
 
     def draw(self, name, frame=None):
         frame = self.frame(name) if frame is None else frame
-        return draw(self.figures.DRAWINGS[name], frame, self.figures.FACTORS, self.run)
+        return draw(self.benchmark.by_name[name].shown, frame, self.benchmark.called, self.run)
 
 
 @pytest.fixture(scope="module")

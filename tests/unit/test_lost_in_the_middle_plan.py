@@ -220,15 +220,15 @@ def test_results_follow_what_is_run() -> None:
     without = {"figure11", "figure15", "languages", "key_value_words"}
     assert set(filled(NAME, "figures", own)) == set(FIGURES) - without
     own = benchmark(tasks=["key_value"], query_aware_pairs=[])
-    assert list(filled(NAME, "tables", own)) == ["table4", "accuracy"]
-    assert list(filled(NAME, "figures", own)) == ["figure10"]
+    assert filled(NAME, "tables", own) == ["accuracy", "table4"]
+    assert filled(NAME, "figures", own) == ["figure10"]
     own = benchmark(
         tasks=["multi_document_qa"],
         n_documents=[{"n": 10, "gold_indices": [0]}],
         **{key: [] for key in ("query_aware", "random_order", "random_distractors")},
     )
-    assert list(filled(NAME, "tables", own)) == ["table3", "table5", "accuracy"]
-    assert list(filled(NAME, "figures", own)) == ["figure1", "figure5", "figure6", "figure18"]
+    assert filled(NAME, "tables", own) == ["table5", "accuracy", "table3"]
+    assert filled(NAME, "figures", own) == ["figure1", "figure5", "figure6", "figure18"]
     assert {name: TABLES[name].needs for name in TABLES} == {
         **dict.fromkeys(TABLES, "scores"),
         **dict.fromkeys(("table2", "table3", "table4"), "instances"),
@@ -241,7 +241,7 @@ def test_a_run_without_english_has_its_languages_and_no_figure_of_english() -> N
         comparisons={"instruction_tuning": [["empty", "lexical"]], "encoder_decoder": ["oracle"]},
     )
     assert own["query_aware"] and own["random_order"] and own["random_distractors"]
-    assert list(filled(NAME, "figures", own)) == ["figure10", "languages"]
+    assert filled(NAME, "figures", own) == ["figure10", "languages"]
     both = benchmark(**SAMPLE)
     assert "languages" in filled(NAME, "figures", both) and "figure5" in filled(
         NAME, "figures", both
@@ -250,9 +250,9 @@ def test_a_run_without_english_has_its_languages_and_no_figure_of_english() -> N
 
 def test_figures_of_uuids_need_uuids() -> None:
     own = benchmark(tasks=["key_value"], keys=["words"])
-    assert list(filled(NAME, "figures", own)) == ["key_value_words"]
+    assert filled(NAME, "figures", own) == ["key_value_words"]
     own = benchmark(tasks=["key_value"], keys=["uuid", "words"])
-    assert list(filled(NAME, "figures", own)) == ["figure10", "figure12", "key_value_words"]
+    assert filled(NAME, "figures", own) == ["figure10", "figure12", "key_value_words"]
 
 
 def test_results_know_the_tokenizer_of_the_paper_s_counts() -> None:

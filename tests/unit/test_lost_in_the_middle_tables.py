@@ -98,7 +98,7 @@ def test_accuracy_by_index_is_of_the_papers_setting(scores, name, n):
     for row in ours.itertuples():
         part = of(mine, gold_index=int(row.column))
         assert row.value == pytest.approx(part["value"].mean()) and row.n == len(part) == 12
-        number = printed(NUMBERS, name, "MPT-30B-Instruct", row.column)
+        number = printed(NUMBERS, name, "MPT-30B-Instruct", row.column, ("paper",))
         assert row.published == number.value
 
 

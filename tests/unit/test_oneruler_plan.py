@@ -13,6 +13,7 @@ from snakemake.utils import update_config
 
 from described import filled, numbers, results
 from needlework import published
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.oneruler import plan
 from needlework.benchmarks.oneruler.hooks import PAPER_TEXT
 from needlework.benchmarks.oneruler.results import MODELS
@@ -128,7 +129,7 @@ def test_pairs_of_languages_are_slices_of_their_own() -> None:
         "prompts": [("oneruler_prompts", "en"), ("oneruler_prompts", "ko")],
     }
     assert plan.quotes(own) == [("oneruler_books", lang) for lang in ("en", "ko", "pl")]
-    assert plan.searches(chosen) == []
+    assert load_benchmark("oneruler").searches(chosen) == []
 
 
 def test_a_slice_reads_only_what_its_tasks_need() -> None:
