@@ -17,9 +17,9 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from needlework import cells
 from needlework.config import schema, validated
 from needlework.corpora.languages import CORPUS_LANGUAGES
+from needlework.results.columns import COMPARISON, MEASURES
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = ROOT / "docs/configuration.md"
@@ -246,7 +246,7 @@ def test_the_columns_that_are_explained_are_those_of_the_tables() -> None:
         for row in re.findall(r"^\| (`[^|]+) \|", section, flags=re.M)
         for name in re.findall(r"`(\w+)`", row)
     }
-    assert explained == {*cells.MEASURES, *cells.COMPARISON}
+    assert explained == {*MEASURES, *COMPARISON}
 
 
 def test_the_page_on_languages_has_every_corpus_with_its_languages() -> None:

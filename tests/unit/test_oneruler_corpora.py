@@ -20,7 +20,7 @@ from needlework.corpora import oneruler
 from needlework.corpora.languages import folder_languages
 from needlework.corpora.registry import languages_of
 from needlework.errors import UserError
-from needlework.figures.style import LANGUAGE_NAMES
+from needlework.language_names import LANGUAGE_NAMES
 from needlework.layout import Layout
 from needlework.registry import Source, load_registry
 
