@@ -220,10 +220,10 @@ def test_table2_by_hand(two):
     assert average["value"] == pytest.approx(mine["value"].mean())
     assert (average["n"], average["n_questions"]) == (18, 3)
     assert average["comparison"] == "cannot tell: the paper's is of 32768 tokens alone"
-    longest = cell(table, length="32768", **labels)
+    longest = cell(table, length=32768, **labels)
     assert longest["value"] == pytest.approx(mine[mine["length"] == 32768]["value"].mean())
     assert longest["published"] == 0.26 and not longest["comparison"].startswith("cannot")
-    assert np.isnan(cell(table, length="8192", **labels)["published"])
+    assert np.isnan(cell(table, length=8192, **labels)["published"])
 
 
 def test_table2_orders_languages_as_the_paper_does(two):
@@ -325,14 +325,14 @@ def test_another_decoding_is_not_compared(two, model, decoding, reason):
 def test_existence_sees_through_a_model_that_always_says_yes(scores):
     yes = scores.assign(value=scores["needle_present"].astype(float))
     table = made("existence", yes)
-    for length in ("all", "4096"):
+    for length in ("all", 4096):
         values = {
             kind: cell(table, model="mistral", length=length, needle=kind)["value"]
             for kind in ("present", "absent", "balanced")
         }
         assert values == {"present": 1.0, "absent": 0.0, "balanced": 0.5}
-    assert cell(table, model="mistral", length="4096", needle="present")["n"] == 504
-    assert cell(table, model="mistral", length="4096", needle="absent")["n"] == 168
+    assert cell(table, model="mistral", length=4096, needle="present")["n"] == 504
+    assert cell(table, model="mistral", length=4096, needle="absent")["n"] == 168
 
 
 def test_existence_without_absent_needles_has_no_mean_of_both(scores):
