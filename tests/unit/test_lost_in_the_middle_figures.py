@@ -10,7 +10,8 @@ from lost_in_the_middle_scores import SETTINGS
 
 from described import numbers, results
 from needlework import published
-from needlework.benchmarks.lost_in_the_middle import factors
+from needlework.benchmarks.lost_in_the_middle import hooks
+from needlework.results.numbers import Context
 
 FIGURES = results("lost_in_the_middle", "figures")
 
@@ -40,6 +41,15 @@ def of(rows, **wanted):
     for factor, value in wanted.items():
         rows = rows[rows[factor] == value]
     return rows
+
+
+def variant(scores, task, name="main"):
+    """The answers of one ablation."""
+    context = Context(NUMBERS, SETTINGS)
+    rows = hooks.with_variant(of(scores, task=task), context)
+    if name == "unambiguous":
+        return hooks.unambiguous(of(rows, variant="main"), context)
+    return of(rows, variant=name)
 
 
 def plain(scores, **wanted):
@@ -300,8 +310,8 @@ def test_mcnemar_of_an_ablation_by_hand(name, scores):
     place = {"lang": "en", "n_documents": 20, "gold_index": 14, "task": QA}
     changed = {"model": "mpt-instruct"} if name == "figure13" else {"model": "mpt"}
     variant = {"figure12": "query_aware", "figure13": "main", **ABLATIONS}[name]
-    second = of(factors.variant(rows, QA, variant), **place, **changed)
-    first = of(factors.variant(rows, QA), **place, model="mpt")
+    second = of(variant(rows, QA, variant), **place, **changed)
+    first = of(variant(rows, QA), **place, model="mpt")
     for side, right in ((first, "10000001"), (second, "01111111")):
         # Matched by question, not by row.
         for i, one in enumerate(right):
@@ -489,7 +499,14 @@ def test_other_indices_and_sizes_are_drawn():
 def test_variants_are_disjoint(scores):
     """No answer is in two of the ablations, or in one and in the paper's own setting."""
     found = [
-        set(factors.variant(scores, QA, name).index)
+        set(variant(scores, QA, name).index)
         for name in ("main", "query_aware", "random_distractors", "random_order")
     ]
     assert sum(map(len, found)) == len(set().union(*found)) == len(of(scores, task=QA))
+    for name, changed in (
+        ("query_aware", {"query_aware": True}),
+        ("random_distractors", {"distractors": "random", "query_aware": False}),
+        ("random_order", {"order": "random", "distractors": "retrieved"}),
+    ):
+        asked = of(scores, task=QA, **changed)
+        assert len(asked) and set(variant(scores, QA, name).index) == set(asked.index), name

@@ -270,7 +270,7 @@ def test_counts_are_over_examples_and_the_maximum_over_prompts(prompts):
     mine = of(prompts, task="multi_document_qa", tokenizer="words", n_documents=20)
     mine = of(mine, order="relevance", distractors="retrieved", query_aware=False)
     each = mine.groupby("example_id")["n_tokens"].mean()
-    row = cell(made("table3", prompts), tokenizer="words", column="20")
+    row = cell(made("table3", prompts), tokenizer="words", column=20)
     assert (row["n"], row["n_prompts"]) == (8, 40)
     assert row["mean"] == pytest.approx(sum(each) / 8)
     assert row["stdev"] == pytest.approx(np.sqrt(sum((each - each.mean()) ** 2) / 7))
@@ -279,7 +279,7 @@ def test_counts_are_over_examples_and_the_maximum_over_prompts(prompts):
 
 
 def test_counts_of_other_data_are_not_compared(prompts):
-    row = cell(made("table3", prompts), tokenizer="cl100k_base", column="10")
+    row = cell(made("table3", prompts), tokenizer="cl100k_base", column=10)
     assert row["comparison"] == "cannot tell: 8 examples, in the paper 2,655"
     assert row["published_mean"] == 1475.6
     other = made("table2", prompts, SETTINGS | {"setup": {"corpus": "xquad"}})
@@ -295,7 +295,7 @@ def test_counts_of_drawn_pairs_are_not_compared():
         ("released", "differs: mean, stdev, max"),
     ):
         settings = SETTINGS | {"setup": {"corpus": "mlqa", "source": source}}
-        row = cell(made("table4", rows, settings), tokenizer="cl100k_base", column="75")
+        row = cell(made("table4", rows, settings), tokenizer="cl100k_base", column=75)
         assert (row["n"], row["comparison"]) == (500, wanted)
 
 
@@ -367,7 +367,7 @@ def test_the_papers_counts_of_released_prompts_to_the_last_digit(mirror):
     # As for a run: several indices, the same counts.
     moved = of(counted, task="key_value").assign(gold_index=24.0)
     counted = pd.concat([counted, moved], ignore_index=True)
-    for name, columns in (("table2", ("closed_book", "oracle")), ("table4", ("75",))):
+    for name, columns in (("table2", ("closed_book", "oracle")), ("table4", (75,))):
         for column in columns:
             row = cell(made(name, counted), tokenizer="cl100k_base", column=column)
             assert row["comparison"] == "equals", row.to_dict()
