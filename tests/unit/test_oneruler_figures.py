@@ -11,9 +11,13 @@ from oneruler_scores import SETTINGS
 
 from described import numbers, results
 from needlework import published
-from needlework.benchmarks.oneruler import factors
-from needlework.benchmarks.oneruler.results import MEASURE
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.oneruler import factors, hooks
+from needlework.benchmarks.oneruler.results import MEASURE, _requires
 from needlework.cells import contrast
+from needlework.results import paper
+from needlework.results.numbers import Cell, Context
+from needlework.results.parts import Table
 
 FIGURES = results("oneruler", "figures")
 
@@ -73,10 +77,10 @@ def kept(rows):
     return rows[rows["verdict"] != "length"]
 
 
-def test_all_figures_of_the_plan_are_drawn_and_captioned(root):
-    assert list(FIGURES) == list(FIGURES)
-    captions = {path.stem for path in (root / "workflow" / "report").glob("oneruler_figure*.rst")}
-    assert captions == {f"oneruler_{name}" for name in FIGURES}
+def obstacle(rows, settings, **wanted):
+    """Why the paper's mean is of something else than these rows."""
+    cell = Cell({}, Table(rows.reset_index(drop=True)).all(), {}, Context(NUMBERS, settings), {})
+    return paper.obstacle(_requires(**wanted), cell)
 
 
 # The numbers
@@ -147,9 +151,9 @@ def test_common_words_of_other_frequencies_are_not_compared(of_the_paper):
     # At other lengths, and where there are no lists, both are the same.
     rows = of(of_the_paper, metric="released", task="cwe_easy", length=32000)
     tasks = {"tasks": ["cwe_easy"]}
-    assert factors.obstacle(rows, own, **tasks) is None
+    assert obstacle(rows, own, **tasks) is None
     both = of(of_the_paper, metric="released", task="cwe_easy")
-    assert factors.obstacle(both, own, **tasks) == why
+    assert obstacle(both, own, **tasks) == why
     figure = made("figure3", of_the_paper, own, metric="released")
     assert set(of(figure, context_lang="en")["comparison"]) <= {"covers", "below", "above"}
 
@@ -377,17 +381,18 @@ def test_other_texts_have_no_paper_beside_them(own, reason):
 
 def test_resources_of_languages_that_the_paper_lacks():
     own = {"wikipedia_articles": {"eu": 450_000, "zu": 11_000}}
-    assert [factors.resources(lang, own) for lang in ("en", "eu", "zu", "xx")] == [
+    context = Context(NUMBERS, own)
+    assert [hooks.resources(lang, context) for lang in ("en", "eu", "zu", "xx")] == [
         *("english", "high", "low", "unknown")
     ]
-    assert factors.languages(["zu", "xx", "de", "eu"], own) == ["de", "eu", "zu", "xx"]
+    assert hooks.by_articles(["zu", "xx", "de", "eu"], context) == ["de", "eu", "zu", "xx"]
 
 
 @pytest.mark.parametrize(
     "length, label", [(8000, "8K"), (128000, "128K"), (512, "512"), (1500, "1,500")]
 )
 def test_lengths_are_labelled_as_in_the_paper(length, label):
-    assert factors.length_label(length) == label
+    assert load_benchmark("oneruler").called["length"].called(length) == label
 
 
 def test_means_over_models_have_no_paper_beside_other_models(scores):
@@ -422,10 +427,10 @@ def test_numbers_of_other_decoding_are_not_compared(scores):
 def test_each_model_must_have_what_the_mean_is_over(scores):
     mine = main(scores, "released", task=NIAH, context_lang="en")
     wanted = {"lengths": (8000, 64000, 128000), "languages": ["en"]}
-    assert factors.obstacle(mine, SETTINGS, **wanted) is None
+    assert obstacle(mine, SETTINGS, **wanted) is None
     one = mine[(mine["model"] != "o3") | (mine["length"] == 8000)]
-    assert factors.obstacle(one, SETTINGS, **wanted) == "other lengths"
-    assert factors.obstacle(mine, SETTINGS, languages=["en", "ko"]) == "other languages"
+    assert obstacle(one, SETTINGS, **wanted) == "other lengths"
+    assert obstacle(mine, SETTINGS, languages=["en", "ko"]) == "other languages"
 
 
 @pytest.mark.parametrize("name", FIGURES)
