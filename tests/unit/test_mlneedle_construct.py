@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from needlework.benchmarks.mlneedle import plan
-from needlework.benchmarks.mlneedle.construct import SCHEMA, build
+from needlework.benchmarks.mlneedle.construct import build
 from needlework.benchmarks.mlneedle.factors import COLUMNS
 from needlework.config import validated
 from needlework.corpora import mlqa, mmarco, sample
@@ -29,7 +29,7 @@ from needlework.embedders import NgramEmbedder
 from needlework.errors import UserError
 from needlework.metrics.containment import contains, normalise
 from needlework.prompt import ROLES, Documents, render
-from needlework.records import DISTRACTORS, PASSAGES, QUESTIONS, write_table
+from needlework.records import DISTRACTORS, PASSAGES, QUESTIONS, instances_schema, write_table
 from needlework.retrieval import AnswerFree, distractors, draw, search
 from needlework.tokenizers import Tokenizer, load_tokenizer, word_starts
 
@@ -91,7 +91,7 @@ def instances(
 ) -> list[dict[str, Any]]:
     """The rows of a slice."""
     table, _, _ = build(settings(name, lengths, **own), tables, TEMPLATES, tokenizer(tokens))
-    assert table.schema.equals(SCHEMA)
+    assert table.schema.equals(instances_schema(COLUMNS))
     return table.to_pylist()
 
 
