@@ -39,6 +39,8 @@ DEFAULT["run"]["benchmarks"] = ["mlneedle"]
 # All languages of the sample, where the demo asks some.
 for key in ("needle_languages", "multilingual"):
     del DEFAULT["benchmarks"]["mlneedle"][key]
+# What MLNeedle's instances say beside the factors.
+COUNTS = {"n_distractors": "int32", "exhausted": "bool"}
 TEMPLATES = sorted(map(str, (ROOT / "resources/prompts/mlneedle").glob("*.txt")))
 LANGUAGES = ["en", "de", "es", "zh", "vi", "hi", "ar"]
 
@@ -91,7 +93,7 @@ def instances(
 ) -> list[dict[str, Any]]:
     """The rows of a slice."""
     table, _, _ = build(settings(name, lengths, **own), tables, TEMPLATES, tokenizer(tokens))
-    assert table.schema.equals(instances_schema(COLUMNS))
+    assert table.schema.equals(instances_schema({**COLUMNS, **COUNTS}))
     return table.to_pylist()
 
 
