@@ -304,7 +304,8 @@ def test_the_final_files_are_the_tables_and_figures_of_the_paper(files: Layout) 
         for ending in ("svg", "pdf", "png"):
             assert f"results/figures/mlneedle/figure{n}.{ending}" in files.final
     assert len(set(files.final)) == len(files.final)
-    assert Path(files.published("mlneedle")).is_file()
+    assert all(Path(path).is_file() for path in files.published("mlneedle"))
+    assert files.published("mlneedle")
     for name in files.templates("mlneedle"):
         assert Path(name).is_file()
 
@@ -318,7 +319,7 @@ def test_a_phrase_for_none_is_an_input_of_scoring_alone() -> None:
     others = [layout.generation_inputs("oneruler", "lexical")]
     others += [
         layout.slice_inputs("oneruler", "words", name)
-        for name in layout.plan("oneruler").slices(layout.settings("oneruler"))
+        for name in layout.benchmark("oneruler").slices(layout.settings("oneruler"))
     ]
     assert not any("phrases" in str(inputs) for inputs in others)
     assert "phrases" not in layout.scoring_inputs("mlneedle", "lexical")
