@@ -86,7 +86,7 @@ def build(name: str, folder: Path, small: bool) -> dict:
     chosen = plan.settings(configuration(small), name, [])
     tables = {
         kind: {lang: read_table(corpus(table, folder)) for table, lang in wanted}
-        for kind, wanted in plan.corpora(chosen).items()
+        for kind, wanted in plan.reads(chosen).items()
     }
     built = construct.build(chosen, tables, TEMPLATES, tokenizer())
     path = folder / "instances" / f"{name}.parquet"
@@ -105,7 +105,7 @@ def naive(name: str, folder: Path, small: bool) -> dict:
     """Tokenize some prompts of a slice as a whole: seconds, tokens, and how many lengths differ."""
     chosen = plan.settings(configuration(small), name, [])
     documents = Documents()
-    for wanted in plan.corpora(chosen).values():
+    for wanted in plan.reads(chosen).values():
         for table, lang in wanted:
             documents.add(f"{table}/{lang}", read_table(corpus(table, folder)))
     rows = read_table(folder / "instances" / f"{name}.parquet", ["prompt", "n_tokens"])

@@ -10,15 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tokenizers_made
-from tokenizers_made import NAMES, PACKAGED
 
+import tokenizers_made
 from needlework.benchmarks.oneruler.haystack import Haystack, Run
 from needlework.errors import UserError
 from needlework.patterns import Automaton, Unproven
 from needlework.prompt import literal
 from needlework.sums import Counter, counter
 from needlework.tokenizers import Tokenizer, load_tokenizer
+from tokenizers_made import NAMES, PACKAGED
 
 # What patterns and vocabularies tell apart, side by side in every order.
 ODD = [
