@@ -32,7 +32,10 @@ Build = Callable[[Tokenizer], Iterator[tuple[pa.Table, Mapping[str, str]]]]
 
 
 def documents_of(
-    tables: Mapping[str, Mapping[str, pa.Table]], corpora: Mapping[str, Any], built: Built, name: str
+    tables: Mapping[str, Mapping[str, pa.Table]],
+    corpora: Mapping[str, Any],
+    built: Built,
+    name: str,
 ) -> dict[str, str]:
     """What the prompts of a slice refer to."""
     documents = Documents()
@@ -141,9 +144,7 @@ def mirror_of_lost_in_the_middle(mirror: Path, folder: Path) -> Build:
     config["run"]["benchmarks"] = ["lost_in_the_middle"]
     own = {"random_from": "other_questions", "examples": 2, "questions": 4}
     config["benchmarks"]["lost_in_the_middle"] = own
-    return of_lost_in_the_middle(
-        validated(config)["benchmarks"]["lost_in_the_middle"], corpora
-    )
+    return of_lost_in_the_middle(validated(config)["benchmarks"]["lost_in_the_middle"], corpora)
 
 
 def of_mlneedle(build: Callable[..., prompt_sets.PromptSet], *arguments: Any) -> Build:

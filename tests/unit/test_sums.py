@@ -177,7 +177,9 @@ def test_the_sums_of_a_document_are_made_once_for_all_jobs(tmp_path) -> None:
     assert (seen, again) == ([BOOK], [])
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: b"", lambda data: data[:40] + b"x"])
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[:-1], lambda data: b"", lambda data: data[:40] + b"x"]
+)
 def test_damaged_or_deleted_sums_are_made_again(tmp_path, damage) -> None:
     document = counting_words(tmp_path)[0].document(BOOK)
     (path,) = (path for path in tmp_path.rglob("*") if path.is_file())
@@ -229,7 +231,9 @@ def test_a_prompt_of_two_million_tokens_takes_seconds_and_little_memory(named_to
     from needlework.corpora.oneruler import BOOKS
 
     tokenizer = named_tokenizer("tekken")
-    sentences = [f"Sentence {i} tells of the harbour, {i * 7} boats and a tower." for i in range(9000)]
+    sentences = [
+        f"Sentence {i} tells of the harbour, {i * 7} boats and a tower." for i in range(9000)
+    ]
     text, starts = "", []
     for sentence in sentences:
         text += " " if text else ""
@@ -241,7 +245,11 @@ def test_a_prompt_of_two_million_tokens_takes_seconds_and_little_memory(named_to
     haystack.most(1)
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
     n = haystack.most(1_990_000)
-    parts = [counting.part("Read this. "), *haystack.parts(Run(0, n)), counting.part("\n\nWhat now?")]
+    parts = [
+        counting.part("Read this. "),
+        *haystack.parts(Run(0, n)),
+        counting.part("\n\nWhat now?"),
+    ]
     tokens = counting.tokens(parts)
     spent = time.perf_counter() - start
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before

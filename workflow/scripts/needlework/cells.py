@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from needlework import published as publications
 from needlework import stats
-from needlework.results.columns import MCNEMAR, MEASURES
+from needlework.results.columns import MCNEMAR
 
 if TYPE_CHECKING:
     import pandas as pd
