@@ -5,9 +5,10 @@
 7 needle languages x (7 haystack languages and the mix of them) x 3 positions x 100 questions at each of
 4K, 8K, 16K and 32K tokens of Mistral's v1 tokenizer, and the baseline: 67,900 prompts, in two processes,
 one slice at a time, as the workflow does. Questions and 10,000 passages a language are stand-ins made of
-the sample's sentences. In the same run: the former way, which tokenized every finished prompt, with the code of that
-commit; both ways with tiktoken's cl100k_base, if a mirror has it; and the naive way on a few prompts:
-tokenize the whole prompt again for every passage that is tried. With --slices, the first N, and nothing is written.
+the sample's sentences. In the same run: the former way, which tokenized every finished prompt, with the
+code of that commit; both ways with tiktoken's cl100k_base, if a mirror has it; and the naive way on a few
+prompts: tokenize the whole prompt again for every passage that is tried. --slices takes the first N and
+writes nothing.
 """
 
 from __future__ import annotations
@@ -208,7 +209,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         encoding = args.mirror / "tokenizers/cl100k_base.tiktoken"
         if encoding.exists():
-            (Path(folder) / "9b5ad71b2ce5302211f9c61530b329a4922fc6a4").symlink_to(encoding.resolve())
+            (Path(folder) / "9b5ad71b2ce5302211f9c61530b329a4922fc6a4").symlink_to(
+                encoding.resolve()
+            )
             os.environ["TIKTOKEN_CACHE_DIR"] = folder
             names.append("cl100k_base")
         sets = {}

@@ -17,7 +17,8 @@ Member = Callable[[str], bool]
 
 # Unicode's White_Space; engines agree on these.
 SPACES = frozenset(
-    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
+    + "".join(map(chr, range(0x2000, 0x200B)))
 )
 
 
@@ -149,7 +150,9 @@ class Automaton:
             raise Unproven(f"the pattern {self.pattern!r} has {self.pattern[self._at :][:4]!r}")
         if self._next("("):
             return self._group(ignore_case=ignore_case)
-        return self._position(self._class(ignore_case) if self._next("[") else self._one(ignore_case))
+        return self._position(
+            self._class(ignore_case) if self._next("[") else self._one(ignore_case)
+        )
 
     def _group(self, *, ignore_case: bool) -> _Part:
         made = self._alternatives(ignore_case=ignore_case)
@@ -168,7 +171,9 @@ class Automaton:
         if negated and ignore_case:
             raise Unproven(f"the pattern {self.pattern!r} negates without regard to case")
         while not (self.pattern[self._at : self._at + 1] == "]" and self._at > first):
-            if self.pattern.startswith(("[", "&&", "--"), self._at) or self._at >= len(self.pattern):
+            if self.pattern.startswith(("[", "&&", "--"), self._at) or self._at >= len(
+                self.pattern
+            ):
                 raise Unproven(f"the pattern {self.pattern!r} has classes within classes")
             start = self._at
             member = self._one(ignore_case)
@@ -177,7 +182,9 @@ class Automaton:
                 self._at += 1
                 start = self._at
                 self._one(ignore_case)
-                member = _range(_character(low), _character(self.pattern[start : self._at]), ignore_case)
+                member = _range(
+                    _character(low), _character(self.pattern[start : self._at]), ignore_case
+                )
             members.append(member)
         self._at += 1
         if negated:
@@ -186,7 +193,9 @@ class Automaton:
 
     def _one(self, ignore_case: bool) -> Member:
         """A character, or a class that an escape names."""
-        found = re.compile(r"\\([pP])(?:\{(\^?)(\w+)\}|(\w))|\\([sSdD])").match(self.pattern, self._at)
+        found = re.compile(r"\\([pP])(?:\{(\^?)(\w+)\}|(\w))|\\([sSdD])").match(
+            self.pattern, self._at
+        )
         if not found:
             found = _CHARACTER.match(self.pattern, self._at)
             if not found:
@@ -200,7 +209,9 @@ class Automaton:
             negated = found[5].isupper()
         else:
             if ignore_case:
-                raise Unproven(f"the pattern {self.pattern!r} has {found[0]} without regard to case")
+                raise Unproven(
+                    f"the pattern {self.pattern!r} has {found[0]} without regard to case"
+                )
             inside = _category(found[3] or found[4])
             negated = (found[1] == "P") != bool(found[2])
         return (lambda character: not inside(character)) if negated else inside
@@ -213,10 +224,13 @@ class Automaton:
 
 
 _CHARACTER = re.compile(
-    r"\\x\{[0-9a-fA-F]+\}|\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\[nrtfv]|\\[^\w\s]|[^\\]", re.DOTALL
+    r"\\x\{[0-9a-fA-F]+\}|\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\[nrtfv]|\\[^\w\s]|[^\\]",
+    re.DOTALL,
 )
 _NAMED = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v"}
-_CATEGORIES = "L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp".split()
+_CATEGORIES = (
+    "L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp".split()
+)
 
 
 def _character(source: str) -> str:

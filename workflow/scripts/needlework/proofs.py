@@ -70,7 +70,9 @@ def of_tiktoken(encoding: Any, ids: Callable[[str], list[int]]) -> Proof:
         _known(Automaton(pattern).splits),
         lambda text: len(ids(text)),
         lambda text, places: _by_width(text, ids(text), widths, 0, places),
-        _digest("tiktoken", pattern, b"".join(sorted(ranks, key=ranks.__getitem__)), widths.tobytes()),
+        _digest(
+            "tiktoken", pattern, b"".join(sorted(ranks, key=ranks.__getitem__)), widths.tobytes()
+        ),
     )
 
 
@@ -92,14 +94,19 @@ def of_sentencepiece(processor: Any) -> Proof:
             normaliser = dict(_fields(value))
     bpe, byte_fallback, suffix = trainer.get(3, 1) == 2, trainer.get(35, 0), trainer.get(24, 0)
     if not bpe or not byte_fallback or suffix:
-        raise Unproven("a SentencePiece model that is no BPE with bytes, or ends words with their space")
-    # Fields of the normaliser: 2 its rules, 3 the space put before a text, 4 spaces taken out, 5 spaces written as SPACE.
+        raise Unproven(
+            "a SentencePiece model that is no BPE with bytes, or ends words with their space"
+        )
+    # The normaliser's fields: 2 its rules, 3 whether a space is put before a text, 4 whether spaces are
+    # taken out, 5 whether they are written as SPACE.
     if normaliser.get(2) or normaliser.get(4, 1) or not normaliser.get(5, 1):
         raise Unproven("a SentencePiece model that changes its text")
     ids, n = processor.encode, len(pieces)
     widths = np.array(
         [
-            1 if processor.is_byte(i) else len(processor.id_to_piece(i).replace(SPACE, " ").encode())
+            1
+            if processor.is_byte(i)
+            else len(processor.id_to_piece(i).replace(SPACE, " ").encode())
             for i in range(n)
         ],
         dtype=np.int64,
@@ -187,7 +194,11 @@ def _normaliser(told: Mapping[str, Any] | None) -> tuple[bool, bool]:
     parts = told["normalizers"] if told["type"] == "Sequence" else [told]
     spaces = False
     for part in parts:
-        if part["type"] == "Replace" and part["pattern"] == {"String": " "} and part["content"] == SPACE:
+        if (
+            part["type"] == "Replace"
+            and part["pattern"] == {"String": " "}
+            and part["content"] == SPACE
+        ):
             spaces = True
         elif part != {"type": "Prepend", "prepend": SPACE}:
             raise Unproven(f"a normaliser of type {part['type']}")
@@ -242,9 +253,7 @@ def _known(splits: Sure) -> Sure:
 
 def _apart(pieces: Iterable[str]) -> Sure:
     """Whether two characters stand side by side in no piece; a space is SPACE."""
-    pairs = {
-        pair for piece in pieces for pair in pairwise(piece.replace(" ", SPACE))
-    }
+    pairs = {pair for piece in pieces for pair in pairwise(piece.replace(" ", SPACE))}
 
     def splits(a: str, b: str) -> bool:
         return (SPACE if a == " " else a, SPACE if b == " " else b) not in pairs
@@ -275,7 +284,7 @@ def _composed_onto() -> frozenset[str]:
 
 
 def _by_width(text: str, ids: list[int], widths: Array, lead: int, places: Array) -> Array | None:
-    """The tokens before each place, from the bytes that each token has; `lead` bytes stand before the text."""
+    """The tokens before each place, from each token's bytes; `lead` bytes are put before the text."""
     ends = np.cumsum(widths[np.array(ids, dtype=np.int64)]) - lead
     code = code_points(text)
     sizes = 1 + (code > 0x7F) + (code > 0x7FF) + (code > 0xFFFF)

@@ -22,7 +22,7 @@ _NOT_FACTORS = {
     *("instance_id", "benchmark", "task", "example_id", "prompt", "references"),
     *("metric", "max_new_tokens", "n_tokens"),
 }
-_OF_ANSWERS = ("finish_reason", "completion_tokens", "reasoning_tokens")# What scores are made of.
+_OF_ANSWERS = ("finish_reason", "completion_tokens", "reasoning_tokens")  # What scores are made of.
 ANSWER_COLUMNS = ("instance_id", "sample", "text", *_OF_ANSWERS)
 TRANSLATION_COLUMNS = ("instance_id", "sample", "text")
 
@@ -71,7 +71,9 @@ def score_rows(
         texts, reasons = own["text"].to_pylist(), rows.column("finish_reason")
         others = None
         if english is not None:
-            others = translations["text"].take(pa.array(english[start : start + _BATCH])).to_pylist()
+            others = (
+                translations["text"].take(pa.array(english[start : start + _BATCH])).to_pylist()
+            )
         for i, (text, reason) in enumerate(zip(texts, reasons, strict=True)):
             row = _Row(rows, i)
             if reason in FAILED:
@@ -146,7 +148,9 @@ def _places(instances: pa.Table, generations: pa.Table) -> Places:
     found = pc.index_in(generations["instance_id"], ids)
     if found.null_count:
         orphan = found.is_null().index(True).as_py()
-        shown = _shown(generations["instance_id"][orphan].as_py(), generations["sample"][orphan].as_py())
+        shown = _shown(
+            generations["instance_id"][orphan].as_py(), generations["sample"][orphan].as_py()
+        )
         raise _inconsistent(f"the generations answer {shown}, which no instance file has")
     places = found.to_numpy().astype(np.int64)
     keys = _keys(places, generations)
@@ -180,7 +184,9 @@ def _translated(
     lacking = np.flatnonzero(~has & ~failed)
     if len(lacking):
         first = int(lacking[0])
-        shown = _shown(generations["instance_id"][first].as_py(), generations["sample"][first].as_py())
+        shown = _shown(
+            generations["instance_id"][first].as_py(), generations["sample"][first].as_py()
+        )
         raise _inconsistent(f"the answer {shown} has no translation")
     return np.where(has, rows[order][at] if len(keys) else 0, 0)
 

@@ -33,7 +33,7 @@ _WINDOWS = 1 << 20
 
 
 class Part(NamedTuple):
-    """A piece of a prompt: its text up to its first split, the tokens up to its last, and the text from there.
+    """A piece of a prompt: its text up to the first split, the tokens to the last, the text from there.
 
     A text without splits is all `head`, with `inner` None.
     """
@@ -94,7 +94,9 @@ class Counter:
         places = thinned(split_places(text, self.proof.splits))
         sums = self.proof.before(text, places)
         if sums is None:
-            logger.warning("The tokenizer changes a text of %d characters: it is counted whole.", len(text))
+            logger.warning(
+                "The tokenizer changes a text of %d characters: it is counted whole.", len(text)
+            )
             places = sums = np.zeros(0, dtype=np.int64)
         if path is not None:
             write_kept(path, np.stack([places, sums]).astype("<i4").tobytes())
@@ -170,7 +172,8 @@ def counter(tokenizer: Tokenizer) -> Counter | None:
 @cache
 def _code() -> str:
     here = Path(__file__).parent
-    return digest_of(here / name for name in ("patterns.py", "proofs.py", "sums.py", "budget.py"))[:8]
+    names = ("patterns.py", "proofs.py", "sums.py", "budget.py")
+    return digest_of(here / name for name in names)[:8]
 
 
 def split_places(text: str, splits: Sure) -> Array:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import logging
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,9 +53,9 @@ class Tokenizer:
         counted = self.count(text)
         if counted != n_tokens:
             raise UserError(
-                f"the prompt {instance_id} has {counted} tokens of tokenizers.{self.name}, but its pieces add "
-                f"up to {n_tokens}: delete {self.sums or 'the folder counting.sums'} and run again; if that does "
-                "not help, set `counting.from_pieces: false` and report it, with the tokenizer."
+                f"the prompt {instance_id} has {counted} tokens of tokenizers.{self.name}, but its pieces "
+                f"add up to {n_tokens}: delete the folder {self.sums or 'counting.sums'} and run again; if "
+                "that does not help, set `counting.from_pieces: false` and report it, with the tokenizer."
             )
 
 

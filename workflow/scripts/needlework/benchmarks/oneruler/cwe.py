@@ -175,7 +175,9 @@ class WordTasks:
             if self._exact is not None:
                 costs = self._exact.numbers(size)[start + 1 : size + 1] + self._exact.shortest
             else:
-                costs = np.array([self._count(f"1. a {label}a") - self._shortest for label in labels])
+                costs = np.array(
+                    [self._count(f"1. a {label}a") - self._shortest for label in labels]
+                )
             if not start:
                 costs[0] = self._shortest
             self._labels += [f" {label}" for label in labels]
