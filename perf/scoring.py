@@ -3,7 +3,8 @@
     python perf/scoring.py [--answers 1000000]
 
 Answers are made up: half of them right, of the length of the papers' answers; ONERULER's give two scores
-each, MLNeedle's have a translation each. Each benchmark is scored in a process of its own, reading included. In
+each, MLNeedle's have a translation each. Each benchmark is scored in a process of its own, reading included.
+In
 the same run: the same files with the code of the commit before (`machine.FORMER`). Only a million answers
 are written to perf/scoring.json.
 """

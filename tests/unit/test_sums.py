@@ -127,6 +127,16 @@ def test_without_a_proof_there_is_no_counter(tmp_path) -> None:
     assert counter(whole) is None
 
 
+def test_a_long_document_is_summed_in_stretches(tokenizer, monkeypatch) -> None:
+    text = max(tokenizers_made.texts(), key=len)
+    document = exact(tokenizer).document(text)
+    monkeypatch.setattr("needlework.sums._STRETCH", 1000)
+    in_stretches = exact(tokenizer).document(text)
+    assert in_stretches.places == document.places
+    assert in_stretches.sums == document.sums
+    assert len(text) > 5000
+
+
 # Verification
 
 

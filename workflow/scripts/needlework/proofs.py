@@ -34,12 +34,14 @@ class Proof:
     with b, and the tokens of neither text depend on the other. `within(text)` counts a text that stands
     behind such a place. `before(text, places)` counts what stands before each of such places of a text
     from its beginning; None where the tokens' lengths do not add up to the text. `digest` names the files.
+    Behind `anchor`, which is split from everything, a text has the tokens that it has behind a split.
     """
 
     splits: Sure
     within: Callable[[str], int]
     before: Callable[[str, Array], Array | None]
     digest: str
+    anchor: str = ""
 
 
 def of_words(pattern: str, starts: Callable[[str], list[int]]) -> Proof:
@@ -119,6 +121,7 @@ def of_sentencepiece(processor: Any) -> Proof:
         lambda text: len(ids(anchor + text)) - anchored,
         lambda text, places: _by_width(text.replace(SPACE, " "), ids(text), widths, lead, places),
         _digest("sentencepiece", model),
+        anchor,
     )
 
 
@@ -182,6 +185,7 @@ def of_huggingface(description: str) -> Proof:
         lambda text: len(encode(anchor + text)) - anchored,
         before,
         _digest("huggingface", description),
+        anchor,
     )
 
 
