@@ -43,7 +43,7 @@ def check(
     for name in sorted(tokenizers):
         tokenizer = config["tokenizers"][name]
         if all(map(find_spec, PACKAGES[tokenizer["kind"]])):
-            load_tokenizer(name, tokenizer)
+            load_tokenizer(name, tokenizer, {"from_pieces": False})
 
 
 def _hub_is_open() -> bool:
