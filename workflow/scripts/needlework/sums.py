@@ -30,8 +30,8 @@ _KEPT = 4096
 _TEXT = 256
 # So many characters of a document are tokenized at once.
 _STRETCH = 1 << 17
-# So many windows are remembered.
-_WINDOWS = 1 << 20
+# So many windows are remembered, if they are no longer than this.
+_WINDOWS, _WINDOW = 1 << 20, 256
 
 
 class Part(NamedTuple):
@@ -177,6 +177,8 @@ class Counter:
 
     def within(self, text: str) -> int:
         """The tokens of a text that stands behind a split, and before one or at the end; remembered."""
+        if len(text) > _WINDOW:
+            return self.proof.within(text)
         found = self._windows.get(text)
         if found is None:
             if len(self._windows) >= _WINDOWS:
