@@ -41,7 +41,11 @@ rule translate_references:
     benchmark:
         "benchmarks/translate_references/{benchmark}.tsv"
     conda:
-        environment(files.translator["kind"])
+        lambda w: (
+            environment(files.translator["kind"])
+            if files.scoring_settings(w.benchmark).get("semantic_model") is None
+            else "../../envs/neural.yaml"
+        )
     threads: files.translation_threads
     resources:
         gpu=files.translation_gpus,
@@ -72,7 +76,11 @@ rule score_answers:
     benchmark:
         "benchmarks/score_answers/{model}/{benchmark}.tsv"
     conda:
-        "../../envs/scoring.yaml"
+        lambda w: (
+            "../../envs/scoring.yaml"
+            if files.scoring_settings(w.benchmark).get("semantic_model") is None
+            else "../../envs/neural.yaml"
+        )
     resources:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=60,

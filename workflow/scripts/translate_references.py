@@ -29,7 +29,7 @@ with running(snakemake):
             asked,
             load_translator(entry),
             Path(config["journal"]) / "translations",
-            scoring.METRICS[snakemake.params.settings["metric"]],
+            scoring.metric(snakemake.params.settings),
         ),
         snakemake.output[0],
         inputs=[*snakemake.input.questions, *snakemake.input.instances],

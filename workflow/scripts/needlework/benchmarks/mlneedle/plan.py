@@ -187,7 +187,8 @@ def documents(config: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def scoring_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """What the scores depend on besides prompts and answers."""
-    return {"metric": config["metric"]}
+    own = ["metric"] + ["semantic_model"] * (config["metric"] == "released_semantic")
+    return {key: config[key] for key in own}
 
 
 def result_settings(config: Mapping[str, Any]) -> dict[str, Any]:
