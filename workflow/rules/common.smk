@@ -18,7 +18,7 @@ from needlework.corpora.languages import LANGUAGE
 from needlework.errors import UserError
 from needlework.guard import announce
 from needlework.layout import Layout
-from needlework.preflight import check, check_gpus
+from needlework.preflight import check, check_gpus, without_records
 from needlework.verbose import check_verbose
 
 try:
@@ -27,6 +27,8 @@ except UserError as error:
     raise WorkflowError(str(error))
 
 if workflow.is_main_process:
+    if sentence := without_records():
+        logger.warning(sentence)
     for sentence in replaced_choices(workflow.config_settings.configfiles):
         logger.warning(sentence)
 
