@@ -703,7 +703,7 @@ def test_a_run_that_started_first_and_answers_last_changes_no_answer(
 def test_what_another_run_has_finished_is_not_asked(
     requests: InstanceRequests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("needlework.generation.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("needlework.other_runs.LOOK_SECONDS", 0.0)
     first, second = by_fives(Numbered()), by_fives(Numbered())
 
     def whole_second_run() -> None:

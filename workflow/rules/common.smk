@@ -20,7 +20,7 @@ from needlework.errors import UserError
 from needlework.guard import announce
 from needlework.hooks import hook_file
 from needlework.layout import Layout
-from needlework.preflight import check, check_gpus
+from needlework.preflight import check, check_gpus, without_records
 from needlework.results.describe import description
 from needlework.verbose import check_verbose
 from needlework.whole import whole
@@ -31,6 +31,8 @@ except UserError as error:
     raise WorkflowError(str(error))
 
 if workflow.is_main_process:
+    if sentence := without_records():
+        logger.warning(sentence)
     for sentence in replaced_choices(workflow.config_settings.configfiles):
         logger.warning(sentence)
 

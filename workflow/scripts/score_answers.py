@@ -26,6 +26,11 @@ with running(snakemake) as logger:
         **more,
     )
     logger.info("%d answers, mean %.3f", scores.num_rows, pc.mean(scores["value"]).as_py())
+    # Metrics of rows that no table is made of.
     write_table(
-        scores, snakemake.output[0], inputs=snakemake.input, config=snakemake.params.settings
+        scores,
+        snakemake.output[0],
+        inputs=snakemake.input,
+        config=snakemake.params.settings,
+        notes={"beside": snakemake.params.beside},
     )

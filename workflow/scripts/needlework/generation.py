@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import (
     Callable,
     Collection,
@@ -27,6 +26,7 @@ from needlework.backends.base import Answer, Backend, Request
 from needlework.errors import UserError
 from needlework.journal import Journal, Record
 from needlework.ordering import Prompts, cut
+from needlework.other_runs import Others, start_place
 from needlework.progress import progress
 from needlework.records import GENERATIONS, read_table
 from needlework.thoughts import KNOWN, Mark, answer_row
@@ -34,10 +34,6 @@ from needlework.thoughts import KNOWN, Mark, answer_row
 COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
 # What a backend may tell of an answer beside its text. Only the journal has all of it.
 TOLD = (*COUNTS, "cut_at", "whole", "special", "mark")
-
-
-# How often to look for what other runs have finished.
-LOOK_SECONDS = 0.5
 
 
 class InstanceRequests(Iterable[Request]):
@@ -229,8 +225,8 @@ def _ask(
 ) -> dict[str, Record]:
     """The outcomes of the requests whose keys are `missing`; finished ones are in the journal."""
     outcomes: dict[str, Record] = {}
-    others = _Others(journal, missing, holds)
-    start = _start(keys, missing, journal.begin())
+    others = Others(journal, missing, holds)
+    start = start_place(keys, missing, journal.begin())
     writer = _Writer(journal)
     try:
         backend.load()
@@ -290,47 +286,6 @@ class _Writer:
                 self._journal.append(record for record in records if record is not None)
         except BaseException as error:  # for the thread that does the work
             self._failure = error
-
-
-class _Others:
-    """What other runs, which share the journal, finish of the missing requests meanwhile."""
-
-    def __init__(
-        self, journal: Journal, missing: Set[str], holds: Callable[[Record], bool]
-    ) -> None:
-        self._journal, self._missing, self._holds = journal, missing, holds
-        self._found: dict[str, Record] = {}
-        # What this run therefore does not ask.
-        self.used: dict[str, Record] = {}
-        self._next_look = 0.0
-
-    def answer(self, key: str) -> bool:
-        """Whether another run has answered the request, which is then `used`."""
-        start = time.monotonic()
-        if start >= self._next_look:
-            for record in self._journal.news():
-                if record["key"] in self._missing and self._holds(record):
-                    self._found.setdefault(record["key"], record)
-            # A journal of many files on a slow disk is looked at less often.
-            end = time.monotonic()
-            self._next_look = end + max(LOOK_SECONDS, 20 * (end - start))
-        if key in self._found:
-            self.used[key] = self._found[key]
-        return key in self._found
-
-
-def _start(keys: Sequence[str], missing: Set[str], others: int) -> int:
-    """The place in `keys` at which to begin, where so many other runs are at work.
-
-    The first begins at the beginning, the second in the middle of what is missing, the next ones in
-    the middle of what is left between: runs that started together then meet as late as can be.
-    """
-    places = [place for place, key in enumerate(keys) if key in missing]
-    fraction, half = 0.0, 0.5
-    while others:
-        fraction += half * (others % 2)
-        others, half = others // 2, half / 2
-    return places[int(fraction * len(places))] if fraction else 0
 
 
 def _answers(

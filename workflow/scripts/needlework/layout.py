@@ -308,6 +308,11 @@ class Layout:
         """What a benchmark's scores depend on besides prompts and answers."""
         return affecting(f"benchmarks.{benchmark}", self.settings(benchmark), "scores")
 
+    def metrics_beside(self, benchmark: str) -> list[str]:
+        """The metrics of further rows of scores, of which no results are made."""
+        chosen = self.settings(benchmark).get("metric")
+        return [metric for metric in self.benchmark(benchmark).beside if metric != chosen]
+
     @property
     def translator(self) -> dict[str, Any]:
         """The entry of the translator that this run uses."""
