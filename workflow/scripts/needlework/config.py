@@ -17,21 +17,25 @@ from needlework.errors import UserError
 # What the backends that have a model elsewhere call it by.
 _NAMED = {
     "vllm": "a model of the hub, or a local folder",
+    "openvino": "a GGUF file or an OpenVINO folder",
     "transformers": "a model of the hub, or a local folder",
     "openai": "the model's name at the endpoint",
 }
 
 # Keys that change answers, and the backends that heed them.
 _ONLY = {
+    "answer_prefix": ("vllm", "openvino", "transformers"),
     "batch": ("openai",),
-    "chat_template": ("vllm", "transformers"),
+    "chat_template": ("vllm", "openvino", "transformers"),
     "config": ("transformers",),
     "dtype": ("transformers",),
     "gated": ("vllm", "transformers"),
     "lora": ("vllm",),
-    "reasoning": ("vllm", "transformers"),
+    "reasoning": ("vllm", "openvino", "transformers"),
     "request": ("openai",),
     "rope_scaling": ("transformers",),
+    "stop": ("vllm", "openvino", "transformers", "openai"),
+    "system": ("vllm", "openvino", "transformers", "openai"),
 }
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -238,6 +242,10 @@ def _check_models(config: Mapping[str, Any]) -> None:
                     f"{where}.{key} says nothing to the backend {model['backend']}, only to "
                     f"{' and '.join(backends)}: leave it out."
                 )
+        if model["system"] and not model["chat"]:
+            raise UserError(
+                f"{where}.system needs a chat template: leave it out, or leave out `chat: false`."
+            )
         if model["backend"] in _NAMED and not model["name"]:
             raise UserError(
                 f"{where}.name is missing: the backend {model['backend']} needs "

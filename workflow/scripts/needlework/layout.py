@@ -83,6 +83,8 @@ def resource(path: str) -> str:
 
 # What runs a neural network here: on a GPU where there is one, unless its `device` is the CPU.
 _NEURAL = {"vllm", "transformers", "sentence-transformers", "nllb"}
+# What runs one on processors, whatever its `device`: Snakemake's GPUs are NVIDIA's.
+_ON_PROCESSORS = {"openvino"}
 # CPU cores of a network without a GPU; more help a CPU little. Snakemake lowers it to `--cores`.
 CPU_THREADS = 16
 
@@ -101,7 +103,7 @@ def job_threads(entry: Mapping[str, Any]) -> int:
     Beside GPUs, cores load the weights, cut texts into tokens, and feed each GPU.
     """
     kind = entry.get("backend") or entry["kind"]
-    if kind not in _NEURAL:
+    if kind not in _NEURAL | _ON_PROCESSORS:
         return 1
     own = job_gpus(entry)
     return 4 + 2 * own if own else CPU_THREADS

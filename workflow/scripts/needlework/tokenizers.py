@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from needlework.errors import UserError, not_installed, reason
+from needlework.packaged import local_name
 
 # A word is a run without white space, or one character of a script that is written without spaces.
 _WORD = re.compile(
@@ -32,9 +33,9 @@ def word_starts(text: str) -> list[int]:
 def load_tokenizer(name: str, config: Mapping[str, str]) -> Tokenizer:
     """The tokenizer that the configuration calls `name`.
 
-    `config["kind"]` is one of words, characters, tiktoken (`encoding`), mistral-common (`version`)
-    and huggingface (`name`, a hub name or a local folder, and `revision`). Raises UserError where
-    it cannot be loaded.
+    `config["kind"]` is one of words, characters, tiktoken (`encoding`), mistral-common (`version`),
+    huggingface (`name`, a hub name or a local folder, and `revision`) and openvino (`name`, a GGUF
+    file or an OpenVINO folder). Raises UserError where it cannot be loaded.
     """
     try:
         count = _KINDS[config["kind"]](config)
@@ -87,12 +88,23 @@ def _huggingface(config: Mapping[str, str]) -> Callable[[str], int]:
     return lambda text: len(loaded.encode(text, add_special_tokens=False))
 
 
+def _openvino(config: Mapping[str, str]) -> Callable[[str], int]:
+    import openvino_genai
+
+    loaded = openvino_genai.Tokenizer(local_name(config["name"], "the tokenizer"))
+    # Of an empty text it makes one token of padding.
+    return lambda text: (
+        loaded.encode(text, add_special_tokens=False).input_ids.shape[1] if text else 0
+    )
+
+
 _KINDS: dict[str, Callable[[Mapping[str, str]], Callable[[str], int]]] = {
     "words": _words,
     "characters": _characters,
     "tiktoken": _tiktoken,
     "mistral-common": _mistral_common,
     "huggingface": _huggingface,
+    "openvino": _openvino,
 }
 
 # What each kind imports.
@@ -102,6 +114,7 @@ PACKAGES: dict[str, list[str]] = {
     "tiktoken": ["tiktoken"],
     "mistral-common": ["mistral_common", "sentencepiece"],
     "huggingface": ["transformers"],
+    "openvino": ["openvino_genai"],
 }
 
 _REMEDIES = {
@@ -111,6 +124,7 @@ _REMEDIES = {
     "mistral-common": "Check `version`: v1, v2, v3, v7 or tekken.",
     "huggingface": "Check `name` and `revision`; without internet, set `name` to a local folder; for a "
     "gated model, accept its licence and set HF_TOKEN.",
+    "openvino": "Check `name`: a GGUF file or an OpenVINO folder.",
 }
 
 

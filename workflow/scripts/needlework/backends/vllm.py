@@ -25,6 +25,7 @@ from needlework.local_models import (
     form,
     new_tokens,
     read_chat_template,
+    regime,
     unfilled_template,
     warn_if_unpinned,
     without_thoughts,
@@ -78,6 +79,7 @@ class Vllm(Backend):
             "sampling": config["sampling"],
             "engine": engine,
             **({"reasoning": config["reasoning"]} if config["reasoning"] else {}),
+            **regime(config),
         }
 
     def holds(self, record: Mapping[str, Any]) -> bool:
@@ -203,6 +205,7 @@ class Vllm(Backend):
             top_p=sampling["top_p"],
             seed=sample_seed(sampling["seed"], request.prompt, request.sample),
             max_tokens=min(new_tokens(self.config, request), limit - len(tokens)),
+            stop=self.config["stop"],
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
         try:
@@ -242,7 +245,7 @@ class Vllm(Backend):
 
     def _tokens(self, prompt: str) -> list[int]:
         """The prompt as the model gets it. A chat template brings its own first token."""
-        return encode(self._tokenizer, prompt, chat=self.config["chat"], template=self._template)
+        return encode(self._tokenizer, prompt, self.config, self._template)
 
     @cached_property
     def _template(self) -> str | None:
