@@ -3,35 +3,47 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from needlework.backends import openvino
 from needlework.backends.base import Answer, Request, load_backend
 from needlework.config import validated
 from needlework.errors import UserError
 from needlework.generation import generate
+from needlework.gguf_models import _constant, _weights, exact_folder
 from needlework.journal import Journal
 from needlework.layout import Layout
+from needlework.openvino_runtime import runtime
 from needlework.prompt import literal
 from needlework.tokenizers import load_tokenizer
 from smollm2 import NAME, smollm2
 
-pytest.importorskip("openvino_genai")
+# To import it here would let it report itself.
+if find_spec("openvino_genai") is None:
+    pytest.skip("OpenVINO GenAI is not installed", allow_module_level=True)
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+FOLDER: list[str] = []
 GREEDY = {"temperature": 0}
-FACTS = " ".join(f"House {n} of Orveld was built in {1500 + 3 * n}." for n in range(40))
-PROMPTS = [f"{FACTS}\n\nIn which year was house {n} of Orveld built?" for n in (3, 17, 31)]
+FACTS = (
+    "The Halcyra is a three-masted barque. She was launched in 1873 as a grain carrier. Her masts are of "
+    "swamp larch. She belongs to the naval school of Port Anzel."
+)
+QUESTIONS = (
+    "In which year was the Halcyra launched?",
+    "To which school does the Halcyra belong?",
+    "Of which wood are the masts of the Halcyra?",
+)
+PROMPTS = [f"{FACTS}\n\n{question}" for question in QUESTIONS]
 
 
 def entry(**changes: Any) -> dict[str, Any]:
@@ -49,9 +61,18 @@ def request(prompt: str, sample: int = 0, new: int = 24) -> Request:
     return Request(prompt, sample, "exact", [literal("question", prompt)], ["x"], new, 1, {})
 
 
+@pytest.fixture(scope="module", autouse=True)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """SmolLM2 as an OpenVINO folder, which loads faster than the GGUF file."""
+    made = tmp_path_factory.mktemp("smollm2")
+    exact_folder(smollm2(), made)
+    FOLDER.append(str(made))
+    return made
+
+
 def ask(prompts: list[str], new: int = 24, **changes: Any) -> list[Answer]:
-    """The answers of a new engine."""
-    smollm2()
+    """The answers of a new engine, of the folder where there is one."""
+    changes = {"name": (FOLDER or [NAME])[0], **changes}
     backend = load_backend("openvino", entry(**changes))
     backend.load()
     try:
@@ -73,17 +94,17 @@ def texts(answers: list[Answer]) -> list[str]:
 
 
 def test_it_reads_the_prompt(greedy: list[Answer]) -> None:
-    assert "1509" in greedy[0].text and all(re.search("15[0-9][0-9]", a.text) for a in greedy)
+    assert "1873" in greedy[0].text
 
 
 def test_tokens_and_ends_are_the_models_own(greedy: list[Answer]) -> None:
     count = load_tokenizer("t", {"kind": "openvino", "name": NAME}).count
     for prompt, answer in zip(PROMPTS, greedy, strict=True):
-        assert answer.error is None and answer.finish_reason == "stop"
-        # The template, of one system prompt and the markers, is 30 tokens.
+        # The template, of a system prompt and its marks, is 30 tokens; one more ends an answer.
         assert answer.prompt_tokens == count(prompt) + 30
-        # With the token that ends it.
-        assert answer.completion_tokens == count(answer.text) + 1
+        end = {"stop": 1, "length": 0}[answer.finish_reason]
+        assert answer.error is None and answer.completion_tokens == count(answer.text) + end
+    assert {answer.finish_reason for answer in greedy} == {"stop", "length"}
 
 
 def test_an_answer_ends_at_its_limit(greedy: list[Answer]) -> None:
@@ -132,17 +153,13 @@ def test_thoughts_are_counted_and_left_out() -> None:
 # Weights
 
 
-def test_the_weights_are_those_of_the_file(tmp_path: Path) -> None:
-    """As the library that llama.cpp's project publishes reads them."""
+def test_the_weights_are_those_of_the_file(folder: Path) -> None:
+    """As llama.cpp's own library reads them."""
     import numpy as np
-    import openvino as ov
     from gguf import GGUFReader, dequantize
 
-    from needlework.gguf_models import _constant, _weights, exact_folder
-
-    exact_folder(smollm2(), tmp_path)
     tensors = {tensor.name: tensor for tensor in GGUFReader(smollm2()).tensors}
-    found = list(_weights(ov.Core().read_model(tmp_path / "openvino_model.xml")))
+    found = list(_weights(runtime().Core().read_model(folder / "openvino_model.xml")))
     for place, name in ((1 + 2, "blk.0.attn_v"), (1 + 7 * 29 + 6, "blk.29.ffn_down")):
         tensor = tensors[f"{name}.weight"]
         exact = dequantize(tensor.data, tensor.tensor_type)
@@ -198,7 +215,7 @@ def test_a_stop_string_ends_an_answer_and_is_none_of_it(greedy: list[Answer]) ->
     word = greedy[0].text.split()[2]
     (stopped,) = ask(PROMPTS[:1], sampling=GREEDY, stop=[word])
     assert stopped.finish_reason == "stop"
-    assert stopped.text == greedy[0].text.partition(word)[0]
+    assert stopped.text == greedy[0].text.partition(word)[0].rstrip()
     assert stopped.completion_tokens < greedy[0].completion_tokens
 
 
@@ -262,7 +279,7 @@ def test_the_effective_settings_are_known_once_it_is_loaded() -> None:
     backend.load()
     settings = backend.settings()
     assert settings["EXECUTION_MODE_HINT"] == "ACCURACY"
-    assert settings["INFERENCE_PRECISION_HINT"] in ("f32", "dynamic", "float32")
+    assert settings["INFERENCE_PRECISION_HINT"] in ("f32", "dynamic")
     assert settings["prompts_at_once"] == 1
     json.dumps(settings)
 
@@ -272,7 +289,12 @@ def test_a_job_takes_processor_cores_and_no_gpu() -> None:
         {
             **DEFAULT,
             "models": {
-                "m": {"backend": "openvino", "name": "m.gguf", "tokenizer": "words", "context": 8192}
+                "m": {
+                    "backend": "openvino",
+                    "name": "m.gguf",
+                    "tokenizer": "words",
+                    "context": 8192,
+                }
             },
             "run": {"models": ["m"], "benchmarks": ["lost_in_the_middle"]},
         }
@@ -286,20 +308,22 @@ def test_a_job_takes_processor_cores_and_no_gpu() -> None:
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 def test_no_connection_is_made(tmp_path: Path) -> None:
-    """From the first import to the last answer, seen where the kernel sees it."""
-    smollm2()
+    """From the first import of OpenVINO to the last answer of the GGUF file, as the kernel sees it."""
     script = (
         "import sys; sys.path[:0] = [{scripts!r}, {tests!r}, {unit!r}]\n"
         "from test_backend_openvino import ask, GREEDY\n"
         "answer = ask(['Say hello.'], new=3, sampling=GREEDY)[0]\n"
         "assert answer.error is None and answer.completion_tokens == 3\n"
     ).format(
-        scripts=str(ROOT / "workflow/scripts"), tests=str(ROOT / "tests"), unit=str(ROOT / "tests/unit")
+        scripts=str(ROOT / "workflow/scripts"),
+        tests=str(ROOT / "tests"),
+        unit=str(ROOT / "tests/unit"),
     )
     log = tmp_path / "calls"
-    calls = "trace=connect,sendto,sendmsg,socket"
+    calls = "trace=connect,sendto,sendmsg"
     subprocess.run(
-        ["strace", "-f", "-qq", "-e", calls, "-o", str(log), sys.executable, "-c", script], check=True
+        ["strace", "-f", "-qq", "-e", calls, "-o", str(log), sys.executable, "-c", script],
+        check=True,
     )
     assert [line for line in log.read_text().splitlines() if "AF_INET" in line] == []
 
@@ -333,8 +357,5 @@ def test_an_unknown_engine_setting_names_the_nearest() -> None:
 
 
 def test_a_cache_too_small_is_an_error_that_names_the_remedy() -> None:
-    (answer,) = ask([FACTS * 4], engine={"cache_size": 0, "num_kv_blocks": 4})
+    (answer,) = ask([FACTS * 9], engine={"cache_size": 0, "num_kv_blocks": 4})
     assert answer.finish_reason == "stop" and "cache_size" in answer.error
-
-
-assert openvino.BACKEND

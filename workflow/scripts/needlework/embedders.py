@@ -41,8 +41,8 @@ def load_embedder(name: str, config: Mapping[str, Any], threads: int = 1) -> Emb
 
     `config["kind"]` is ngram (`dimensions`, `n`: shortest and longest) or sentence-transformers
     (`name`, a hub name, a local folder or one of a package, `revision`, `batch_size`, `device`,
-    `max_tokens`); the defaults are those of the classes. `threads` changes the speed, never the result. Raises
-    UserError where the model cannot be loaded.
+    `max_tokens`); the defaults are those of the classes. `threads` changes the speed, never the
+    result. Raises UserError where the model cannot be loaded.
     """
     options = {key: value for key, value in config.items() if key != "kind"}
     if is_packaged(options.get("name")):

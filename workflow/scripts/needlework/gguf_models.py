@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from needlework.errors import UserError
+from needlework.openvino_runtime import genai, runtime
 
 logger = logging.getLogger("needlework")
 
@@ -39,13 +40,11 @@ def exact_folder(file: Path, folder: Path) -> None:
 
     Raises UserError where the weights cannot be told apart, or cannot be stored.
     """
-    import openvino
-    import openvino_genai
-
+    openvino = runtime()
     link = folder / "model.gguf"
     link.symlink_to(file.resolve())
     # It writes the folder as it loads; there is no other way to ask for it.
-    openvino_genai.LLMPipeline(str(link), "CPU", enable_save_ov_model=True)
+    genai().LLMPipeline(str(link), "CPU", enable_save_ov_model=True)
     link.unlink()
     path = folder / "openvino_model.xml"
     model = openvino.Core().read_model(path)
@@ -66,7 +65,9 @@ def _set_weights(model: Any, file: Path) -> int:
     stored = [name for name in _names(tensors) if tensors[name].tensor_type.name not in _WHOLE]
     found = list(_weights(model))
     if len(found) != len(stored):
-        raise _unknown(file, f"{len(stored)} quantized tensors are {len(found)} in OpenVINO's graph")
+        raise _unknown(
+            file, f"{len(stored)} quantized tensors are {len(found)} in OpenVINO's graph"
+        )
     changed = 0
     for name, weights in zip(stored, found, strict=True):
         tensor = tensors[name]
@@ -127,7 +128,9 @@ def _numbers(constant: Any) -> np.ndarray:
     """A constant's values as float32; of two 4-bit numbers in a byte, the lower is the first."""
     values = constant.data
     if constant.get_element_type().get_type_name() == "u4":
-        values = np.stack([values & 15, values >> 4], -1).reshape(-1)[: int(np.prod(constant.shape))]
+        values = np.stack([values & 15, values >> 4], -1).reshape(-1)[
+            : int(np.prod(constant.shape))
+        ]
     return values.reshape(list(constant.shape)).astype(np.float32)
 
 
@@ -151,8 +154,7 @@ def _distance(own: np.ndarray, wanted: np.ndarray) -> float:
 
 def _replace(weights: _Weights, wanted: np.ndarray, where: str) -> None:
     """Set scale and zero point so that the quantized numbers give the wanted weights."""
-    from openvino import opset13
-
+    opset13 = runtime("openvino.opset13")
     quantized = weights.quantized
     # In each group weights are a straight line over the quantized numbers: two points are enough.
     low, high = (at(-1)[..., None] for at in (quantized.argmin, quantized.argmax))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from needlework.errors import UserError, not_installed, reason
+from needlework.openvino_runtime import genai
 from needlework.packaged import local_name
 
 # A word is a run without white space, or one character of a script that is written without spaces.
@@ -89,9 +90,7 @@ def _huggingface(config: Mapping[str, str]) -> Callable[[str], int]:
 
 
 def _openvino(config: Mapping[str, str]) -> Callable[[str], int]:
-    import openvino_genai
-
-    loaded = openvino_genai.Tokenizer(local_name(config["name"], "the tokenizer"))
+    loaded = genai().Tokenizer(local_name(config["name"], "the tokenizer"))
     # Of an empty text it makes one token of padding.
     return lambda text: (
         loaded.encode(text, add_special_tokens=False).input_ids.shape[1] if text else 0

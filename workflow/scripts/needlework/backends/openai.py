@@ -255,11 +255,7 @@ class OpenAI(Backend):
         config, sampling = self.config, self.config["sampling"]
         # Half a character, which JSON cannot hold, becomes a question mark.
         text = request.prompt.encode("utf-8", "replace").decode("utf-8")
-        asked = (
-            {"messages": messages(config, text)}
-            if config["chat"]
-            else {"prompt": text}
-        )
+        asked = {"messages": messages(config, text)} if config["chat"] else {"prompt": text}
         body = {
             "model": config["name"],
             **asked,

@@ -1,6 +1,6 @@
 """OpenVINO GenAI: GGUF files and OpenVINO folders on a laptop's processor, with prefix caching.
 
-The engine is in this process. It sends nothing: only OpenVINO's command line tools have telemetry.
+The engine is in this process, and sends nothing (`openvino_runtime`).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from needlework.local_models import (
     without_thoughts,
 )
 from needlework.model_files import weights_identity
+from needlework.openvino_runtime import genai, runtime
 
 logger = logging.getLogger("needlework")
 
@@ -83,11 +84,9 @@ class OpenVino(Backend):
         So where all that is missing exceeds the context, no weights are loaded.
         """
         try:
-            import openvino_genai
+            self._tokenizer = genai().Tokenizer(self._name)
         except ImportError as error:
             raise not_installed(self._where, error) from None
-        try:
-            self._tokenizer = openvino_genai.Tokenizer(self._name)
         except Exception as error:  # the library's own
             raise self._unloadable(error) from error
         try:
@@ -135,9 +134,8 @@ class OpenVino(Backend):
 
     def settings(self) -> dict[str, Any]:
         """What the device makes of the settings: its numbers, its cache, its threads."""
-        import openvino
-        from openvino import opset13
-
+        openvino = runtime()
+        opset13 = openvino.opset13
         nothing = opset13.parameter([1], name="x")
         model = openvino.Model([opset13.result(nothing)], [nothing], "settings")
         compiled = openvino.Core().compile_model(model, self._device, self._split_engine()[1])
@@ -147,7 +145,7 @@ class OpenVino(Backend):
             "device": self._device,
             "prompts_at_once": self._at_once,
             "scheduler": self._scheduler().to_string(),
-            **{name: getattr(value, "name", None) or str(value) for name, value in effective.items()},
+            **{name: _word(value) for name, value in effective.items()},
         }
 
     # Requests
@@ -177,11 +175,9 @@ class OpenVino(Backend):
         return self._engine.add_request(place, tokens, self._generation(request, tokens.shape[1]))
 
     def _generation(self, request: Request, length: int) -> Any:
-        import openvino_genai
-
         sampling = self.config["sampling"]
         new = min(new_tokens(self.config, request), self.config["context"] - length)
-        chosen = openvino_genai.GenerationConfig(max_new_tokens=new, apply_chat_template=False)
+        chosen = genai().GenerationConfig(max_new_tokens=new, apply_chat_template=False)
         # Of what the checkpoint says about generation, the ends alone are the model's.
         own = self._engine.get_config()
         chosen.eos_token_id, chosen.stop_token_ids = own.eos_token_id, own.stop_token_ids
@@ -196,10 +192,8 @@ class OpenVino(Backend):
 
     def _answer(self, request: Request, length: int, handle: Any) -> Answer:
         """The answer of a request that the engine has ended."""
-        import openvino_genai
-
         status = handle.get_status()
-        if status != openvino_genai.GenerationStatus.FINISHED:
+        if status != genai().GenerationStatus.FINISHED:
             return Answer(
                 "",
                 error=f"the engine ended the request with {status.name}: its cache may be too small; raise "
@@ -207,7 +201,7 @@ class OpenVino(Backend):
             )
         (output,) = handle.read_all()
         tokens = list(output.generated_ids)
-        stopped = output.finish_reason == openvino_genai.GenerationFinishReason.STOP
+        stopped = output.finish_reason == genai().GenerationFinishReason.STOP
         cut = not stopped and len(tokens) < new_tokens(self.config, request)
         answer = Answer(
             without_stop(
@@ -265,9 +259,7 @@ class OpenVino(Backend):
 
     def _scheduler(self) -> Any:
         """The scheduler's configuration."""
-        import openvino_genai
-
-        scheduler = openvino_genai.SchedulerConfig()
+        scheduler = genai().SchedulerConfig()
         known = [name for name in dir(scheduler) if not name.startswith("_")]
         chosen = {
             "enable_prefix_caching": True,
@@ -286,8 +278,6 @@ class OpenVino(Backend):
 
     def _start(self) -> None:
         """Load the weights."""
-        import openvino_genai
-
         name, scheduler, properties = self._name, self._scheduler(), self._split_engine()[1]
         try:
             if Path(name).is_file():
@@ -296,7 +286,7 @@ class OpenVino(Backend):
                 self._folder = tempfile.TemporaryDirectory(prefix="needlework-")
                 exact_folder(Path(name), Path(self._folder.name))
                 name = self._folder.name
-            self._engine = openvino_genai.ContinuousBatchingPipeline(
+            self._engine = genai().ContinuousBatchingPipeline(
                 name, scheduler, self._device, properties
             )
         except ImportError as error:
@@ -314,10 +304,15 @@ class OpenVino(Backend):
         )
 
 
-def _is_running(handle: Any) -> bool:
-    import openvino_genai
+def _word(value: Any) -> Any:
+    """A property as JSON: a number, or the name of a choice or a type."""
+    if isinstance(value, int | float | str):
+        return value
+    return getattr(value, "name", None) or value.get_type_name()
 
-    return handle.get_status() == openvino_genai.GenerationStatus.RUNNING
+
+def _is_running(handle: Any) -> bool:
+    return handle.get_status() == genai().GenerationStatus.RUNNING
 
 
 BACKEND = OpenVino
