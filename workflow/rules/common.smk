@@ -12,10 +12,13 @@ from needlework.corpora.languages import LANGUAGE
 from needlework.errors import UserError
 from needlework.layout import Layout
 from needlework.preflight import check, check_gpus
+from needlework.selection import only_of
 from needlework.verbose import check_verbose
 
 try:
+    LEFT_OUT = [name for name in config["run"]["models"]]
     config = validated(config)
+    LEFT_OUT = [name for name in LEFT_OUT if name not in config["run"]["models"]]
 except UserError as error:
     raise WorkflowError(str(error))
 
@@ -60,6 +63,10 @@ files = Layout(config)
 
 # Not in a dry run: that needs no keys and no packages but Snakemake's.
 onstart:
+    for name in LEFT_OUT:
+        logger.warning(
+            f"{name} is left out: its weights are not installed (`make weights` installs them)."
+        )
     jobs = [(job.rule.name, job.wildcards) for job in workflow.dag.needrun_jobs()]
     asked = {
         w.model

@@ -79,6 +79,7 @@ rule score_answers:
     params:
         settings=lambda w: files.scoring_settings(w.benchmark),
         lengths=lambda w: lengths_of(config, w.model, w.benchmark),
+        only=lambda w: only_of(config, w.model, w.benchmark),
         code=lambda w: code_digest(
             "score_answers.py", f"needlework/benchmarks/{w.benchmark}/scoring.py"
         ),

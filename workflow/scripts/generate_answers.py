@@ -24,6 +24,7 @@ if __name__ == "__main__":
             Documents.of(benchmark, inputs.corpora, inputs.documents),
             samples=model["samples"],
             lengths=snakemake.params.lengths,
+            only=snakemake.params.only,
             shard=(int(shard), int(shards)),
         )
 
@@ -52,6 +53,6 @@ if __name__ == "__main__":
             answers,
             snakemake.output[0],
             inputs=snakemake.input,
-            config=[model, snakemake.params.lengths],
-            notes={"identity": backend.identity()},
+            config=[model, snakemake.params.lengths, snakemake.params.only],
+            notes={"identity": backend.identity(), "only": snakemake.params.only},
         )

@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 
 from needlework.job import running
 from needlework.records import read_table, write_table
+from needlework.selection import mask
 
 with running(snakemake) as logger:
     benchmark = snakemake.wildcards.benchmark
@@ -17,6 +18,7 @@ with running(snakemake) as logger:
     # The model does not get every length that the instance files hold; 0 has no length.
     lengths = pa.array([0, *snakemake.params.lengths], pa.int32())
     instances = instances.filter(pc.is_in(instances["length"], value_set=lengths))
+    instances = instances.filter(mask(instances, snakemake.params.only))
     translations = snakemake.input.get("translations")
     scores = scoring.score(
         instances,

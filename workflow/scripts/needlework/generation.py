@@ -22,12 +22,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from needlework import selection
 from needlework.backends.base import Answer, Backend, Request
 from needlework.errors import UserError
 from needlework.journal import Journal, Record
 from needlework.ordering import Prompts, cut
 from needlework.progress import progress
-from needlework.records import GENERATIONS, read_table
+from needlework.records import GENERATIONS, read_names, read_table
+from needlework.selection import Selection
 
 # What a backend may tell of an answer. The last is the journal's alone (`Backend.holds`).
 TOLD = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens", "cut_at")
@@ -37,7 +39,8 @@ class InstanceRequests(Iterable[Request]):
     """The requests of instance files, each instance asked `samples` times.
 
     With `lengths`, only the instances whose factor `length` is among them or 0 (no haystack): models
-    that share a tokenizer share instance files, and may want different lengths of them. With `shard`
+    that share a tokenizer share instance files, and may want different lengths of them. With `only`,
+    those of the selected values of other factors too (`selection`). With `shard`
     (i, n), only the i-th (from 0) of n parts.
 
     They come in the order in which neighbours share the longest prefix (`ordering`), whatever the
@@ -54,11 +57,13 @@ class InstanceRequests(Iterable[Request]):
         *,
         samples: int = 1,
         lengths: Collection[int] | None = None,
+        only: Selection | None = None,
         shard: tuple[int, int] = (0, 1),
     ) -> None:
         if not 0 <= shard[0] < shard[1]:
             raise ValueError(f"there is no shard {shard[0]} of {shard[1]}")
         self.files, self.documents, self.samples, self.shard = files, documents, samples, shard
+        self.only = only or {}
         self.lengths = None if lengths is None else pa.array({0, *lengths}, pa.int32())
 
     def __iter__(self) -> Iterator[Request]:
@@ -97,9 +102,12 @@ class InstanceRequests(Iterable[Request]):
         columns = [*self.COLUMNS, "prompt"] + ["length"] * (self.lengths is not None)
         prompts, rows = Prompts(), []
         for file in progress(self.files, desc="instances", unit="file"):
-            table = read_table(file, columns)
+            own = selection.columns(self.only, read_names(file)) if self.only else []
+            table = read_table(file, list(dict.fromkeys([*columns, *own])))
             if self.lengths is not None:
                 table = table.filter(pc.is_in(table["length"], value_set=self.lengths))
+            if own:
+                table = table.filter(selection.mask(table, self.only))
             prompts.add(table["prompt"])
             rows.append(table.select(self.COLUMNS))
         return pa.concat_tables(rows).combine_chunks(), prompts

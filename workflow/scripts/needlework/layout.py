@@ -296,6 +296,8 @@ class Layout:
         naming = {
             "tokenizer",
             "lengths",
+            "only",
+            "optional",
             "published",
             "base_url",
             "key_env",
