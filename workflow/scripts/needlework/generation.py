@@ -205,10 +205,15 @@ def _ask(
         backend.load()
         loaded()
         answers = _answers(requests, keys, missing, backend)
-        for key, answer in progress(answers, desc="answers", total=len(missing), unit="prompt"):
-            outcomes[key] = _outcome(answer)
-            if answer.error is None:
-                writer.put({"key": key, **outcomes[key]})
+        failed = 0
+        with progress(desc="answers", total=len(missing), unit="prompt", told=True) as bar:
+            for key, answer in answers:
+                outcomes[key] = _outcome(answer)
+                if answer.error is None:
+                    writer.put({"key": key, **outcomes[key]})
+                failed += outcomes[key]["finish_reason"] == "error"
+                bar.set_postfix_str(f"{failed} failed", refresh=False)
+                bar.update()
         if len(outcomes) != len(missing):
             raise ValueError(f"{len(outcomes)} answers to {len(missing)} requests")
     finally:

@@ -30,7 +30,8 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
     path = Path(snakemake.log[0])
     path.parent.mkdir(parents=True, exist_ok=True)
     terminal = os.fdopen(os.dup(2), "w", encoding="utf-8", errors="replace")
-    show_on(terminal)
+    own = getattr(snakemake, "wildcards", None) or ()
+    show_on(terminal, " ".join([snakemake.rule, *own]), str(path))
     with path.open("w", encoding="utf-8") as log:
         sys.stdout.flush()
         sys.stderr.flush()
