@@ -28,6 +28,7 @@ include: "workflow/rules/generation.smk"
 include: "workflow/rules/scoring.smk"
 include: "workflow/rules/results.smk"
 include: "workflow/rules/estimate.smk"
+include: "workflow/rules/repeatability.smk"
 include: "workflow/rules/export.smk"
 include: "workflow/rules/provenance.smk"
 

@@ -71,7 +71,7 @@ onstart:
     asked = {
         w.model
         for rule, w in jobs
-        if rule in ("generate_answers", "generate_shard")
+        if rule in ("generate_answers", "generate_shard", "repeat_answers")
     }
     counting = {
         w.tokenizer

@@ -43,8 +43,7 @@ rule estimate:
         },
         only={
             model: {
-                benchmark: only_of(config, model, benchmark)
-                for benchmark in PROMPTS
+                benchmark: only_of(config, model, benchmark) for benchmark in PROMPTS
             }
             for model in config["run"]["models"]
         },
