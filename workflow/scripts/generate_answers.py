@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from needlework.backends.base import load_backend
-from needlework.generation import InstanceRequests, generate
+from needlework.generation import InstanceRequests, check_room, generate
 from needlework.job import running
 from needlework.job_records import remember
 from needlework.journal import Journal
@@ -29,7 +29,9 @@ if __name__ == "__main__":
         )
 
         def loaded() -> None:
-            """Write down on what the model runs, and what it is asked first."""
+            """See that prompts fit; write down on what the model runs, and what it is asked first."""
+            reserve = snakemake.config["tokenizers"][entry["tokenizer"]]["reserve"]
+            check_room(entry, requests.longest(model["context"]), backend.overhead(), reserve)
             remember(
                 folder / "jobs" / name,
                 benchmark,

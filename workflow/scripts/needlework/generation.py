@@ -75,6 +75,13 @@ class InstanceRequests(Iterable[Request]):
                 for sample in range(self.samples):
                     yield Request(sample=sample, spans=spans, documents=self.documents, **row)
 
+    def longest(self, context: int) -> int:
+        """The most tokens that a prompt has that fits into the context, with its answer if that fits too."""
+        fitting = self._rows.filter(pc.less_equal(self._rows["n_tokens"], context))
+        prompt = fitting["n_tokens"]
+        both = pc.add(prompt, fitting["max_new_tokens"])
+        return pc.max(pc.if_else(pc.less_equal(both, context), both, prompt)).as_py() or 0
+
     def known(self) -> set[tuple[str, int]]:
         """The (instance_id, sample) of the requests of all shards."""
         names = self._rows["instance_id"].to_pylist()
@@ -324,6 +331,21 @@ def _refuse_failures(outcomes: Sequence[Record], max_failed: int) -> None:
             f"{len(errors)} of {len(outcomes)} requests failed, more than `max_failed: {max_failed}` "
             f"allows; the first: {errors[0]}. The other answers are in the journal: correct the cause "
             "and run again."
+        )
+
+
+def check_room(entry: Mapping[str, Any], longest: int, overhead: int | None, reserve: int) -> None:
+    """Raise UserError where prompts fit into a model's context, but not with its template and thoughts.
+
+    `longest` is `InstanceRequests.longest` in the model's tokenizer, `reserve` what that has.
+    """
+    lacking = longest + (overhead or 0) - entry["context"]
+    if overhead and 0 < lacking <= overhead:
+        raise UserError(
+            f"models.{entry['model']}: its longest prompts take {longest} tokens, and its chat template and "
+            f"thoughts {overhead} more: {lacking} too many for the context of {entry['context']}. Set "
+            f"`reserve: {reserve + lacking}` for tokenizers.{entry['tokenizer']} (which builds its prompts "
+            "anew), or leave the length out of this model's `lengths`."
         )
 
 

@@ -70,10 +70,14 @@ def form(config: Mapping[str, Any]) -> str:
     return f"in the chat template of {config['chat_template'] or 'the tokenizer'}{system}{begun}"
 
 
+def thoughts(config: Mapping[str, Any]) -> int:
+    """How many tokens the thoughts of a model may take."""
+    return config["reasoning"]["max_tokens"] if config["reasoning"] else 0
+
+
 def new_tokens(config: Mapping[str, Any], request: Request) -> int:
     """How many tokens a model may add to a prompt: its answer's, and its thoughts'."""
-    thoughts = config["reasoning"]
-    return request.max_new_tokens + (thoughts["max_tokens"] if thoughts else 0)
+    return request.max_new_tokens + thoughts(config)
 
 
 def without_stop(text: str, stops: Sequence[str]) -> str:

@@ -20,10 +20,14 @@ _WORD = re.compile(
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """Counts tokens. `name` is the tokenizer's key in the configuration."""
+    """Counts tokens. `name` is the tokenizer's key in the configuration.
+
+    `reserve` tokens of a prompt's length are left to the models' chat templates and thoughts.
+    """
 
     name: str
     count: Callable[[str], int]
+    reserve: int = 0
 
 
 def word_starts(text: str) -> list[int]:
@@ -47,7 +51,7 @@ def load_tokenizer(name: str, config: Mapping[str, str]) -> Tokenizer:
             f"tokenizers.{name} ({_describe(config)}) cannot be loaded: {reason(error)}. "
             f"{_REMEDIES[config['kind']]}"
         ) from None
-    return Tokenizer(name, count)
+    return Tokenizer(name, count, int(config.get("reserve", 0)))
 
 
 def _words(config: Mapping[str, str]) -> Callable[[str], int]:
@@ -128,4 +132,4 @@ _REMEDIES = {
 
 
 def _describe(config: Mapping[str, str]) -> str:
-    return ", ".join(str(value) for value in config.values() if value)
+    return ", ".join(str(v) for key, v in config.items() if v and key != "reserve")

@@ -108,6 +108,13 @@ class Backend(ABC):
         """In words, how the model gets a prompt, and the text that it gets. Asked once `load` is done."""
         return "as it is", prompt
 
+    def overhead(self) -> int | None:
+        """Tokens around a prompt as the model gets it, and room for thoughts. Asked as `as_sent` is.
+
+        None where that cannot be told.
+        """
+        return None
+
     def settings(self) -> dict[str, Any]:
         """The engine's effective settings, as text and numbers, for provenance. Asked as `as_sent` is."""
         return {}

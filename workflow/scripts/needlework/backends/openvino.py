@@ -22,6 +22,7 @@ from needlework.local_models import (
     new_tokens,
     read_chat_template,
     regime,
+    thoughts,
     unfilled_template,
     without_stop,
     without_thoughts,
@@ -131,6 +132,11 @@ class OpenVino(Backend):
         """The prompt in the chat template, with the special tokens that the model sees."""
         tokens = self._tokens(prompt).data[0].tolist()
         return form(self.config), self._tokenizer.decode(tokens, skip_special_tokens=False)
+
+    def overhead(self) -> int:
+        """The tokens of the chat template, of the answer's beginning, and of thoughts."""
+        plain = self._tokenizer.encode("?", add_special_tokens=False).input_ids.shape[1]
+        return self._tokens("?").shape[1] - plain + thoughts(self.config)
 
     def settings(self) -> dict[str, Any]:
         """What the device makes of the settings: its numbers, its cache, its threads."""

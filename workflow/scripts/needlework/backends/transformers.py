@@ -17,6 +17,7 @@ from needlework.local_models import (
     new_tokens,
     read_chat_template,
     regime,
+    thoughts,
     unfilled_template,
     warn_if_unpinned,
     without_stop,
@@ -255,6 +256,11 @@ class Transformers(Backend):
         if sampling["top_p"] < 1:
             chosen.append(TopPLogitsWarper(float(sampling["top_p"])))
         return [*chosen, _gumbel(seeds)]
+
+    def overhead(self) -> int:
+        """The tokens of the chat template, of the answer's beginning, and of thoughts."""
+        plain = self._tokenizer.encode("?", add_special_tokens=False)
+        return len(self._encode("?")) - len(plain) + thoughts(self.config)
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
         """The prompt in the chat template, with the special tokens that the model sees."""

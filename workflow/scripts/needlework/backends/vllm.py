@@ -26,6 +26,7 @@ from needlework.local_models import (
     new_tokens,
     read_chat_template,
     regime,
+    thoughts,
     unfilled_template,
     warn_if_unpinned,
     without_thoughts,
@@ -238,6 +239,30 @@ class Vllm(Backend):
             tokens = list(completion.token_ids)[: -1 if ended == "stop" else None]
             return without_thoughts(self._tokenizer, tokens, answer, reasoning)
         return answer
+
+    def settings(self) -> dict[str, Any]:
+        """What vLLM makes of the engine arguments, and whether answers depend on their batch."""
+        model, cache = self._settings.model_config, self._settings.cache_config
+        attention = getattr(self._settings, "attention_config", None)
+        effective = {
+            "dtype": model.dtype,
+            "quantization": model.quantization,
+            "max_model_len": model.max_model_len,
+            "kv_cache_dtype": cache.cache_dtype,
+            "prefix_caching": cache.enable_prefix_caching,
+            "max_num_seqs": self._settings.scheduler_config.max_num_seqs,
+            "attention_backend": getattr(attention, "backend", None),
+            "batch_invariant": os.environ.get("VLLM_BATCH_INVARIANT", "0") == "1",
+        }
+        return {
+            name: value if isinstance(value, bool | int | None) else str(value)
+            for name, value in effective.items()
+        }
+
+    def overhead(self) -> int:
+        """The tokens of the chat template, of the answer's beginning, and of thoughts."""
+        plain = self._tokenizer.encode("?", add_special_tokens=False)
+        return len(self._tokens("?")) - len(plain) + thoughts(self.config)
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
         """The prompt in the chat template, with the special tokens that the model sees."""
