@@ -1,4 +1,4 @@
-"""Are OpenVINO's answers those of transformers on the same weights? With the file's weights, and its own reading.
+"""Are OpenVINO's answers those of transformers on the same weights, the file's or as it reads them itself?
 
     python perf/openvino.py                  SmolLM2-135M-Instruct, 20 prompts of the embedded sample
     python perf/openvino.py --prompts 45

@@ -35,6 +35,7 @@ _ONLY = {
     "lora": ("vllm",),
     "reasoning": ("vllm", "openvino", "transformers"),
     "request": ("openai",),
+    "repeatable": ("vllm", "openvino", "transformers"),
     "rope_scaling": ("transformers",),
     "stop": ("vllm", "openvino", "transformers", "openai"),
     "system": ("vllm", "openvino", "transformers", "openai"),

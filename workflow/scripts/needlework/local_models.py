@@ -34,11 +34,11 @@ def messages(config: Mapping[str, Any], prompt: str) -> list[dict[str, str]]:
 
 
 def regime(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a model's entry is put around prompts and ends answers, for its identity.
+    """What of a model's entry is put around prompts, ends answers and makes them repeat, for its identity.
 
     What never had these keys is what has none of them.
     """
-    own = ("system", "answer_prefix", "stop")
+    own = ("system", "answer_prefix", "stop", "repeatable")
     return {key: config[key] for key in own if config.get(key)}
 
 

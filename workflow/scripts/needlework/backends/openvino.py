@@ -235,7 +235,8 @@ class OpenVino(Backend):
     @property
     def _at_once(self) -> int:
         """How many prompts are with the engine."""
-        return 1 if self.config["sampling"]["temperature"] > 0 else self.config["batch_size"] or 1
+        alone = self.config["repeatable"] or self.config["sampling"]["temperature"] > 0
+        return 1 if alone else self.config["batch_size"] or 1
 
     @property
     def _device(self) -> str:

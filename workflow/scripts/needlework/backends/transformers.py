@@ -61,7 +61,7 @@ class Transformers(Backend):
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__(config)
         self._where = f"models.{config['model']}"
-        self._batch_size = config["batch_size"] or BATCH_SIZE
+        self._batch_size = 1 if config["repeatable"] else config["batch_size"] or BATCH_SIZE
 
     def identity(self) -> Mapping[str, Any]:
         """The weights, the chat template, sampling, numbers, positions, changed settings and thoughts."""

@@ -108,6 +108,8 @@ class Vllm(Backend):
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "1"
         os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
         config = self.config
+        if config["repeatable"]:
+            os.environ["VLLM_BATCH_INVARIANT"] = "1"
         self._arguments = {
             "enable_prefix_caching": True,
             **config["engine"],
