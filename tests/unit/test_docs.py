@@ -179,7 +179,9 @@ for line in json.load(sys.stdin):
 """
 
 
-TARGET = r"(mlneedle|lost_in_the_middle|oneruler)_|results/|(estimate|export|provenance|repeatability)$"
+TARGET = (
+    r"(mlneedle|lost_in_the_middle|oneruler)_|results/|(estimate|export|provenance|repeatability)$"
+)
 
 
 def test_snakemake_takes_the_commands() -> None:
