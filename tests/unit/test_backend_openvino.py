@@ -126,6 +126,19 @@ def test_a_seed_gives_the_same_samples_in_any_order() -> None:
     assert texts(other) != texts(first)
 
 
+@pytest.mark.parametrize(
+    ("own", "at_once"),
+    [
+        ({}, 1),
+        ({"batch_size": 4, "sampling": GREEDY}, 4),
+        ({"batch_size": 4, "sampling": {"temperature": 1}}, 1),
+        ({"batch_size": 4, "sampling": GREEDY, "repeatable": True}, 1),
+    ],
+)
+def test_how_many_prompts_are_answered_at_once(own: dict[str, Any], at_once: int) -> None:
+    assert load_backend("openvino", entry(**own))._at_once == at_once
+
+
 def test_a_prompt_beyond_the_context_is_skipped_and_answers_are_cut_at_it() -> None:
     length = ask(PROMPTS[:1], sampling=GREEDY)[0].prompt_tokens
     (skipped,) = ask(PROMPTS[:1], sampling=GREEDY, context=length)

@@ -244,7 +244,7 @@ def estimate(
 
 def _caches(entry: Mapping[str, Any]) -> bool:
     """Whether a prefix that was just computed is not computed, or paid in full, again."""
-    if entry["backend"] == "vllm":
+    if entry["backend"] in ("vllm", "openvino"):
         return entry["engine"].get("enable_prefix_caching", True)
     return entry["backend"] == "openai" and (entry["price"] or {}).get("cached_input") is not None
 
