@@ -35,6 +35,8 @@ ENVIRONMENTS = (
     "scoring",
     "neural",
     "figures",
+    "artifact",
+    "overview",
 )
 # Installed without what it asks for.
 PLUGIN = "cluster"

@@ -19,6 +19,7 @@ from snakemake.utils import update_config
 
 from needlework import cells
 from needlework.config import schema, validated
+from needlework.corpora.languages import CORPUS_LANGUAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = ROOT / "docs/configuration.md"
@@ -75,7 +76,7 @@ def test_a_stale_configuration_page_is_noticed(generator, tmp_path, monkeypatch,
 def keys_of(node: Mapping, path: str) -> Iterator[tuple[str, str]]:
     """(the heading that a key must stand below, the key as it must stand there)."""
     entry = node.get("additionalProperties")
-    if isinstance(entry, Mapping):
+    if isinstance(entry, Mapping) and {"properties", "oneOf"} & entry.keys():
         for kind in entry.get("oneOf", [entry]):
             yield from ((f"{path}.<name>", key) for key in leaves(kind))
         return
@@ -180,7 +181,8 @@ for line in json.load(sys.stdin):
 
 
 TARGET = (
-    r"(mlneedle|lost_in_the_middle|oneruler)_|results/|(estimate|export|provenance|repeatability)$"
+    r"(mlneedle|lost_in_the_middle|oneruler)_|results/|"
+    r"(estimate|export|provenance|repeatability|explorer|compare|artifact|verify)$"
 )
 
 
@@ -248,3 +250,15 @@ def test_the_columns_that_are_explained_are_those_of_the_tables() -> None:
         for name in re.findall(r"`(\w+)`", row)
     }
     assert explained == {*cells.MEASURES, *cells.COMPARISON}
+
+
+def test_the_page_on_languages_has_every_corpus_with_its_languages() -> None:
+    page = (ROOT / "docs/adding-a-language.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]
+    listed = {
+        corpus.strip("`"): languages.split(", ")
+        for corpora, languages in (row for row in rows if len(row) == 2)
+        for corpus in corpora.split(", ")
+        if corpus.strip("`") in CORPUS_LANGUAGES
+    }
+    assert listed == {name: sorted(langs) for name, langs in CORPUS_LANGUAGES.items()}

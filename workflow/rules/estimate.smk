@@ -48,7 +48,7 @@ rule estimate:
             for model in config["run"]["models"]
         },
         factors={
-            benchmark: ["task", "example_id", *files.plan(benchmark).FACTORS]
+            benchmark: ["task", "example_id", *files.benchmark(benchmark).columns]
             for benchmark in PROMPTS
         },
         gpus={model: files.generation_gpus(model) for model in config["run"]["models"]},

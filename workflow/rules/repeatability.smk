@@ -38,10 +38,12 @@ rule repeat_answers:
         only=lambda w: only_of(config, w.model, w.benchmark),
         sample=config["repeatability"],
         settings=lambda w: files.scoring_settings(w.benchmark),
+        score=lambda w: files.benchmark(w.benchmark).score,
+        factors=lambda w: list(files.benchmark(w.benchmark).columns),
         code=lambda w: code_digest(
             "repeat_answers.py",
             f"needlework/backends/{config['models'][w.model]['backend']}.py",
-            f"needlework/benchmarks/{w.benchmark}/scoring.py",
+            hook_file(files.benchmark(w.benchmark).score),
         ),
     message:
         "Asking {wildcards.model} some prompts of {wildcards.benchmark} again"

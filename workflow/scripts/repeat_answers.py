@@ -1,7 +1,6 @@
 """Ask a model a sample of a benchmark's prompts again and again, and count what changes."""
 
 import json
-from importlib import import_module
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,6 +8,7 @@ import pyarrow.compute as pc
 
 from needlework.backends.base import load_backend
 from needlework.generation import InstanceRequests
+from needlework.hooks import load_hook
 from needlework.job import running
 from needlework.journal import Journal
 from needlework.prompt import Documents
@@ -31,9 +31,8 @@ if __name__ == "__main__":
         )
         fitting = [request for request in everything if request.n_tokens <= entry["context"]]
         requests = draw(fitting, params.sample["prompts"], params.sample["seed"])
-        plan = import_module(f"needlework.benchmarks.{benchmark}.plan")
-        scoring = import_module(f"needlework.benchmarks.{benchmark}.scoring")
-        columns = ["instance_id", "task", "example_id", "references", *plan.FACTORS]
+        score = load_hook(params.score)
+        columns = ["instance_id", "task", "example_id", "references", *params.factors]
         instances = pa.concat_tables(read_table(path, columns) for path in inputs.instances)
         asked = pa.array([request.instance_id for request in requests])
         instances = instances.filter(pc.is_in(instances["instance_id"], value_set=asked))
@@ -43,9 +42,7 @@ if __name__ == "__main__":
 
         def values(table):
             """The scores of each answer under all metrics, as text."""
-            scores = scoring.score(
-                instances, table, None, model=name, settings=params.settings
-            ).to_pylist()
+            scores = score(instances, table, None, model=name, settings=params.settings).to_pylist()
             found = {}
             for row in scores:
                 found.setdefault(row["instance_id"], []).append(row["value"])

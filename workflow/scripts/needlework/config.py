@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.benchmark import names as benchmark_names
+from needlework.corpora.registry import languages_of, serving
 from needlework.endpoints import check_url
 from needlework.engine_arguments import ELSEWHERE
 from needlework.errors import UserError
+from needlework.hooks import load_hook
 from needlework.packaged import find, is_packaged
 from needlework.selection import COLUMNS, by_benchmark
 
@@ -43,6 +47,8 @@ _ONLY = {
 
 # What a factor's type allows in `only`.
 _KINDS = {"string": (str,), "int32": (int,), "double": (int, float), "bool": (bool,)}
+# File systems take 255 bytes a name, and endings follow.
+LONGEST_NAME = 100
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
@@ -55,7 +61,22 @@ def schema() -> dict[str, Any]:
 
     # The parser in C, where there is one, saves half a second whenever Snakemake starts.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(SCHEMA.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 (both are safe)
+    read = yaml.load(SCHEMA.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 (both are safe)
+    _choices(read)
+    return read
+
+
+def _choices(node: Any) -> None:
+    """Fill in what the keywords `corpus` and `benchmark` leave to the registries."""
+    if not isinstance(node, dict):
+        return
+    if isinstance(node.get("corpus"), str):
+        node["enum"] = serving(node["corpus"])
+    if node.get("benchmark") is True:
+        node["enum"] = benchmark_names()
+    for child in node.values():
+        for each in child if isinstance(child, list) else [child]:
+            _choices(each)
 
 
 def validated(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,7 +86,14 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
     """
     import jsonschema
 
-    config = _plain(config)
+    try:
+        config = _plain(config)
+    except RecursionError:
+        raise UserError(
+            "the configuration holds a value that contains itself (an anchor `&` and an alias `*` in a "
+            "file): write it out."
+        ) from None
+    _check_numbers(config, [])
     validator = jsonschema.Draft202012Validator(schema())
     errors = sorted(validator.iter_errors(config), key=lambda e: list(map(str, e.absolute_path)))
     if errors:
@@ -74,6 +102,10 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
     _check_run(config)
     absent = set(left_out(config))
     config["run"]["models"] = [name for name in config["run"]["models"] if name not in absent]
+    for own in config["benchmarks"].values():
+        if "answer_languages" in own and own["answer_languages"] is None:
+            # Of an unknown corpus the schema has complained.
+            own["answer_languages"] = list(languages_of(own["needles"]))
     for check in (
         _check_retrieval,
         _check_models,
@@ -126,6 +158,20 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _check_numbers(value: Any, where: list[str]) -> None:
+    """Raise UserError where a number is none: every limit holds for `.nan`, and none is reached."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            _check_numbers(item, [*where, key])
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            _check_numbers(item, [*where, str(place)])
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise UserError(
+            f"{'.'.join(where)} is {value}, which is no number to compute with: give a finite one."
+        )
+
+
 def _with_defaults(value: Any, node: Mapping[str, Any]) -> Any:
     if "oneOf" in node and isinstance(value, Mapping):
         node = next(n for n in node["oneOf"] if n["properties"]["kind"]["const"] == value["kind"])
@@ -146,7 +192,7 @@ def _deepest(error: Any) -> Any:
     """Inside a choice, the error of the alternative that was meant: by its kind, or else by its type."""
     if error.validator != "oneOf":
         return error
-    kinds = _choices(error)
+    kinds = _kinds(error)
     if kinds and isinstance(error.instance, dict):
         kind = error.instance.get("kind")
         meant = [child for child in error.context if kinds[child.schema_path[0]] == kind]
@@ -155,7 +201,7 @@ def _deepest(error: Any) -> Any:
     return _deepest(meant[0]) if meant else error
 
 
-def _choices(error: Any) -> list[str]:
+def _kinds(error: Any) -> list[str]:
     """The kinds among which the schema of a failed choice lets choose, if that is the choice."""
     choices = error.schema["oneOf"]
     return [c["properties"]["kind"]["const"] for c in choices if "kind" in c.get("properties", {})]
@@ -172,7 +218,7 @@ def _sentence(error: Any) -> str:
         return f"{where} lacks the key {missing!r}: see docs/configuration.md."
     if error.validator == "enum":
         return f"{where} is {error.instance!r}: {_nearest(error.instance, error.validator_value)}."
-    if error.validator == "oneOf" and not _choices(error):
+    if error.validator == "oneOf" and not _kinds(error):
         wanted = " or ".join(
             repr(choice["const"]) if "const" in choice else f"of type {choice['type']!r}"
             for choice in error.schema["oneOf"]
@@ -180,7 +226,7 @@ def _sentence(error: Any) -> str:
         return f"{where} is {error.instance!r}, but must be {wanted}: see docs/configuration.md."
     if error.validator == "oneOf" and isinstance(error.instance, dict):
         kind = error.instance.get("kind")
-        return f"{where}.kind is {kind!r}: {_nearest(kind, _choices(error))}."
+        return f"{where}.kind is {kind!r}: {_nearest(kind, _kinds(error))}."
     if error.validator == "oneOf":
         return f"{where} is {error.instance!r}, but must have the key 'kind': see docs/configuration.md."
     return f"{where} is {error.instance!r}, but {error.message}: see docs/configuration.md."
@@ -193,6 +239,35 @@ def _nearest(word: object, known: Iterable[object]) -> str:
     hint = f"did you mean {near[0]!r}? " if near else ""
     shown = names[:30] + ["..."] * (len(names) > 30)
     return f"{hint}Known: {', '.join(shown) or '(nothing)'}"
+
+
+def unknown_target(name: str, rules: Iterable[str]) -> str:
+    """What is said of a target that is the name of no rule."""
+    known = {rule for rule in rules if rule != "unknown_target"}
+    return f"there is no target {name!r}: {_nearest(name, known)}."
+
+
+def replaced_choices(files: Iterable[str | Path]) -> list[str]:
+    """Which of the configuration files that were given, in their order, took back what another chose.
+
+    A sentence each, for what `run` chooses: a later file replaces the whole list.
+    """
+    import yaml
+
+    said, chosen = [], {}
+    for file in files:
+        with open(file, encoding="utf-8") as text:
+            content = yaml.safe_load(text)
+        run = content.get("run") if isinstance(content, Mapping) else None
+        for key, names in (run if isinstance(run, Mapping) else {}).items():
+            if key in chosen and chosen[key][1] != names:
+                earlier, before = chosen[key]
+                said.append(
+                    f"run.{key} is that of {file}, {names}, and not that of {earlier}, {before}: "
+                    "the last --configfile decides; give your own after the presets."
+                )
+            chosen[key] = file, names
+    return said
 
 
 def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], where: str) -> None:
@@ -215,6 +290,11 @@ def _check_run(config: Mapping[str, Any]) -> None:
                     f"{registry} has the name {name!r}, but names are parts of paths: use the letters "
                     "A to Z, digits, '.', '-' and '_'."
                 )
+            if len(name) > LONGEST_NAME:
+                raise UserError(
+                    f"{registry} has the name {name[:40]!r}..., of {len(name)} characters, but names "
+                    f"are parts of paths: take one of at most {LONGEST_NAME}."
+                )
 
 
 def _check_retrieval(config: Mapping[str, Any]) -> None:
@@ -232,6 +312,14 @@ def _check_models(config: Mapping[str, Any]) -> None:
     defaults = schema()["properties"]["models"]["additionalProperties"]["properties"]
     for name, model in _running(config):
         where = f"models.{name}"
+        if isinstance(model["lengths"], Mapping):
+            check_named(f"{where}.lengths", model["lengths"], config["benchmarks"], "benchmarks")
+            for benchmark in model["lengths"]:
+                if "lengths" not in config["benchmarks"][benchmark]:
+                    raise UserError(
+                        f"{where}.lengths names {benchmark!r}, whose prompts have no lengths to choose "
+                        "among: leave it out."
+                    )
         check_named(f"{where}.tokenizer", [model["tokenizer"]], config["tokenizers"], "tokenizers")
         for benchmark in config["run"]["benchmarks"]:
             if (known := config["benchmarks"][benchmark].get("lengths")) is None:
@@ -245,10 +333,9 @@ def _check_models(config: Mapping[str, Any]) -> None:
                         f"lengths of each benchmark here, as in `lengths: {{{benchmark}: [{known[0]}]}}`."
                     )
             if max(wanted, default=0) > model["context"]:
-                fitting = [length for length in wanted if length <= model["context"]]
                 raise UserError(
                     f"{where}: the length {max(wanted)} is above the model's context of "
-                    f"{model['context']} tokens: set `lengths: {fitting}` for this model."
+                    f"{model['context']} tokens: {_fitting(config, name)}."
                 )
             limit = model["engine"].get("max_model_len")
             # -1 leaves it to vLLM.
@@ -287,7 +374,7 @@ def _check_only(config: Mapping[str, Any], name: str) -> None:
     """Raise UserError where a model's `only` names no benchmark or factor, or a value of another type."""
     only, where = config["models"][name]["only"], f"models.{name}.only"
     run = config["run"]["benchmarks"]
-    factors = {b: import_module(f"needlework.benchmarks.{b}.plan").FACTORS for b in run}
+    factors = {b: dict(load_benchmark(b).columns) for b in run}
     own = dict.fromkeys(COLUMNS, "string")
     if by_benchmark(only):
         check_named(where, only, config["benchmarks"], "benchmarks")
@@ -304,6 +391,26 @@ def _check_only(config: Mapping[str, Any], name: str) -> None:
                     raise UserError(
                         f"{place}.{factor} has {value!r}, but is of type {known[factor]}: correct it."
                     )
+
+
+def _fitting(config: Mapping[str, Any], name: str) -> str:
+    """What to do where some lengths of a model are above its context, in words."""
+    context = config["models"][name]["context"]
+    found = {}
+    for benchmark in config["run"]["benchmarks"]:
+        known = config["benchmarks"][benchmark].get("lengths")
+        if known is None:
+            continue
+        wanted = [n for n in lengths_of(config, name, benchmark) if n <= context]
+        found[benchmark] = wanted or sorted(n for n in known if n <= context)
+        if not found[benchmark]:
+            return (
+                f"add a shorter one to benchmarks.{benchmark}.lengths, of which {min(known)} is the "
+                "least, or leave this model out of run.models"
+            )
+    (first, *others) = found.values()
+    shown = ", ".join(f"{benchmark}: {lengths}" for benchmark, lengths in found.items())
+    return f"set `lengths: {f'{{{shown}}}' if others else first}` for this model"
 
 
 def _check_engine(where: str, model: Mapping[str, Any]) -> None:
@@ -331,7 +438,8 @@ def _check_translation(config: Mapping[str, Any]) -> None:
 
 def _check_benchmarks(config: Mapping[str, Any]) -> None:
     for name in config["run"]["benchmarks"]:
-        import_module(f"needlework.benchmarks.{name}.plan").check(config)
+        if check := load_benchmark(name).check:
+            load_hook(check)(config)
 
 
 def _running(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

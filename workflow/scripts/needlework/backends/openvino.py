@@ -21,11 +21,12 @@ from needlework.local_models import (
     messages,
     new_tokens,
     read_chat_template,
+    reasoning_identity,
     regime,
     thoughts,
     unfilled_template,
+    with_thoughts,
     without_stop,
-    without_thoughts,
 )
 from needlework.model_files import weights_identity
 from needlework.openvino_runtime import genai, runtime
@@ -68,7 +69,7 @@ class OpenVino(Backend):
             "chat_template": self._template,
             "sampling": self.config["sampling"],
             "engine": answer_arguments(self.config["engine"]),
-            **({"reasoning": self.config["reasoning"]} if self.config["reasoning"] else {}),
+            **reasoning_identity(self.config),
             **regime(self.config),
         }
 
@@ -218,9 +219,9 @@ class OpenVino(Backend):
             completion_tokens=len(tokens),
             cut_at=self.config["context"] if cut else None,
         )
-        if reasoning := self.config["reasoning"]:
-            return without_thoughts(self._tokenizer, tokens, answer, reasoning)
-        return answer
+        # The token that ends an answer is none of its text.
+        ended = stopped and tokens and tokens[-1] in self._engine.get_config().stop_token_ids
+        return with_thoughts(self._tokenizer, tokens[:-1] if ended else tokens, answer, self.config)
 
     def _too_long(self, length: int) -> Answer:
         return Answer(
