@@ -1,7 +1,7 @@
 """Are OpenVINO's answers those of transformers on the same weights, the file's or as it reads them itself?
 
-    python perf/openvino.py                  SmolLM2-135M-Instruct, 20 prompts of the embedded sample
-    python perf/openvino.py --prompts 45
+    python perf/openvino_answers.py                SmolLM2-135M-Instruct, 20 prompts of the embedded sample
+    python perf/openvino_answers.py --prompts 45
 
 Prompts are questions of the sample among ten passages, about a thousand tokens, greedy. Prints JSON: how
 many answers agree in the first token, and to the end, and seconds an answer.
@@ -106,7 +106,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--prompts", type=int, default=20)
     asked = prompts(parser.parse_args().prompts)
-    file = Path(local_name(NAME, "perf/openvino.py"))
+    file = Path(local_name(NAME, "perf/openvino_answers.py"))
     theirs, seconds = transformers(file, asked)
     rows: list[dict[str, Any]] = [{"engine": "transformers, float32", "seconds": round(seconds, 2)}]
     accurate = {"EXECUTION_MODE_HINT": "ACCURACY"}
