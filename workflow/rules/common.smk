@@ -22,11 +22,14 @@ from needlework.hooks import hook_file
 from needlework.layout import Layout
 from needlework.preflight import check, check_gpus, without_records
 from needlework.results.describe import description
+from needlework.selection import only_of
 from needlework.verbose import check_verbose
 from needlework.whole import whole
 
 try:
+    LEFT_OUT = [name for name in config["run"]["models"]]
     config = validated(config)
+    LEFT_OUT = [name for name in LEFT_OUT if name not in config["run"]["models"]]
 except UserError as error:
     raise WorkflowError(str(error))
 
@@ -139,11 +142,15 @@ def comparison(function, benchmark):
 
 # Not in a dry run: that needs no keys and no packages but Snakemake's.
 onstart:
+    for name in LEFT_OUT:
+        logger.warning(
+            f"{name} is left out: its weights are not installed (`make weights` installs them)."
+        )
     jobs = [(job.rule.name, job.wildcards) for job in workflow.dag.needrun_jobs()]
     asked = {
         w.model
         for rule, w in jobs
-        if rule in ("generate_answers", "generate_shard")
+        if rule in ("generate_answers", "generate_shard", "repeat_answers")
     }
     counting = {
         w.tokenizer

@@ -88,6 +88,7 @@ rule score_answers:
     params:
         settings=lambda w: files.scoring_settings(w.benchmark),
         lengths=lambda w: lengths_of(config, w.model, w.benchmark),
+        only=lambda w: only_of(config, w.model, w.benchmark),
         score=lambda w: files.benchmark(w.benchmark).score,
         factors=lambda w: list(files.benchmark(w.benchmark).columns),
         more=lambda w: list(files.scoring_more(w.benchmark)),
