@@ -49,7 +49,7 @@ def test_every_table_and_figure_is_there(demo, benchmark) -> None:
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_the_oracle_is_right_and_the_empty_answer_wrong_in_every_cell(demo, benchmark) -> None:
     """Answering with the references scores 1 in every cell, answering nothing 0."""
-    cell = ["model", "metric", "task", *FILES.plan(benchmark).FACTORS]
+    cell = ["model", "metric", "task", *FILES.benchmark(benchmark).columns]
     cells = scores_of(demo, benchmark).groupby(cell, dropna=False)["value"].mean()
     assert (cells["oracle"] == 1.0).all()
     assert (cells["empty"] == 0.0).all()
@@ -178,7 +178,7 @@ def test_a_report_is_built_offline(demo, tmp_path) -> None:
     demo.run("--report", str(report))
     text = report.read_text(encoding="utf-8")
     for benchmark in BENCHMARKS:
-        assert FILES.plan(benchmark).TITLE in text
+        assert FILES.benchmark(benchmark).title in text
         for kind in ("tables", "figures"):
             for result in FILES.results(benchmark, kind).values():
                 assert result.title in text
