@@ -132,6 +132,12 @@ def make(
     return pd.concat(both, ignore_index=True)
 
 
+def books(tokenizers=("cl100k_base", "qwen2.5")) -> pd.DataFrame:
+    """The tokens of each language's book."""
+    rows = [(lang, name, 500) for lang in LANGS for name in tokenizers]
+    return pd.DataFrame(rows, columns=["context_lang", "tokenizer", "n_tokens"])
+
+
 def token_counts(tokenizers=("cl100k_base", "o200k_base", "qwen2.5", "llama3")) -> pd.DataFrame:
     """The same text of each language in several tokenizers."""
     rng = np.random.default_rng(1)

@@ -62,6 +62,8 @@ def numbers(benchmark, name, rows=None, **changes):
         rows = scores(benchmark)
         if benchmark == "lost_in_the_middle" and name in TOKENS:
             rows = lost_in_the_middle_scores.lengths(8)
+        if (benchmark, name) == ("oneruler", "table4"):
+            rows = oneruler_scores.books()
         if name == "translation_ceiling":
             rows = CEILINGS
     paper = published.load(ROOT / "resources" / "published" / f"{benchmark}.csv")

@@ -49,8 +49,9 @@ def test_every_number_stands_beside_one_of_ours(numbers, monkeypatch):
     counted["encodings"]["o200k_base"] = "o200k_base"
     scores = oneruler_scores.make(examples=1, metrics=("released",))
     settings = {**SETTINGS, **counted, "metric": "released"}
-    for table in TABLES.values():
-        frame(table.numbers, scores, Context(numbers, settings))
+    for name, table in TABLES.items():
+        rows = oneruler_scores.books() if name == "table4" else scores
+        frame(table.numbers, rows, Context(numbers, settings))
     for name, figure in FIGURES.items():
         rows = oneruler_scores.token_counts() if name == "figure24" else scores
         frame(figure.numbers, rows, Context(numbers, settings))

@@ -155,7 +155,7 @@ onstart:
     counting = {
         w.tokenizer
         for rule, w in jobs
-        if rule in ("build_instances", "count_tokens")
+        if rule in ("build_instances", "count_tokens", "count_books")
     }
     translating = any(rule.startswith("translate_") for rule, _ in jobs)
     # An undeclared resource is unlimited; a declared one would silently cut what a job asks for.

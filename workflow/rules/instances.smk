@@ -58,6 +58,32 @@ rule count_tokens:
         "../scripts/count_tokens.py"
 
 
+rule count_books:
+    input:
+        lambda w: [
+            file for texts in files.books(w.benchmark).values() for file in texts
+        ],
+    output:
+        "results/token_counts/{benchmark}/books/{tokenizer}.parquet",
+    log:
+        "logs/count_books/{benchmark}/{tokenizer}.log",
+    benchmark:
+        "benchmarks/count_books/{benchmark}/{tokenizer}.tsv"
+    conda:
+        "../../envs/instances.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
+    params:
+        books=lambda w: files.books(w.benchmark),
+        tokenizer=lambda w: config["tokenizers"][w.tokenizer],
+        code=code_digest("count_books.py"),
+    message:
+        "Counting the books of {wildcards.benchmark} in {wildcards.tokenizer}"
+    script:
+        "../scripts/count_books.py"
+
+
 rule describe_prompts:
     input:
         lambda w: files.instances(w.benchmark, w.tokenizer),

@@ -281,6 +281,14 @@ class Layout:
             "documents": self.documents(benchmark, tokenizer),
         }
 
+    def books(self, benchmark: str) -> dict[str, list[str]]:
+        """The text files of what a benchmark's prompts are cut from, by language."""
+        quoted = self.benchmark(benchmark).quotes(self.settings(benchmark))
+        return {
+            lang: [file for file in self.corpus_sources(corpus, lang) if file.endswith(".txt")]
+            for corpus, lang in quoted
+        }
+
     # Translation
 
     def answer_corpora(self, benchmark: str) -> list[str]:
@@ -351,6 +359,9 @@ class Layout:
             return [file for name in self.tokenizers for file in self.instances(benchmark, name)]
         if needs == "token_counts":
             return [f"results/token_counts/{benchmark}/{name}.parquet" for name in self.tokenizers]
+        if needs == "books":
+            folder = f"results/token_counts/{benchmark}/books"
+            return [f"{folder}/{name}.parquet" for name in self.tokenizers]
         return self.scores(benchmark)
 
     def run_settings(self, benchmark: str, needs: Needs) -> dict[str, Any]:

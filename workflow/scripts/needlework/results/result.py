@@ -16,7 +16,7 @@ from needlework.results.drawings import Drawing
 from needlework.results.layouts import Layout
 
 Hook: TypeAlias = str
-Needs: TypeAlias = Literal["scores", "ceilings", "instances", "token_counts"]
+Needs: TypeAlias = Literal["scores", "ceilings", "instances", "token_counts", "books"]
 
 MODEL = Factor("model")
 

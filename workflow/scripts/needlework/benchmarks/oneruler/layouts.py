@@ -102,6 +102,15 @@ LAYOUTS: dict[str, Layout] = {
             note="Share of prompts in %, by the strict rules, in long contexts.",
         ),
     ),
+    "table4": (
+        Grid(
+            rows=(Factor("context_lang", label="Language", format="language"),),
+            columns=(Factor("tokenizer", label="Tokenizer"),),
+            number=Number(digits=0),
+            note="Tokens of each book.",
+            empty="no books",
+        ),
+    ),
 }
 
 PROMPTS = PromptTable(

@@ -69,6 +69,7 @@ def conditions(own: Own) -> dict[str, bool]:
     comparisons = own["comparisons"]
     return {
         "needles": bool(needle_tasks(own)),
+        "books": bool(quotes(own)),
         "present": bool(set(needle_tasks(own)) - {"niah_none"}),
         "words": bool(word_tasks(own)),
         "single": single and True in own["none_option"],

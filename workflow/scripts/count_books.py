@@ -1,0 +1,12 @@
+"""Count the tokens of each language's whole books in a tokenizer."""
+
+from needlework.books import token_counts
+from needlework.job import running
+from needlework.records import write_table
+from needlework.tokenizers import load_tokenizer
+
+with running(snakemake):
+    name, config = snakemake.wildcards.tokenizer, snakemake.params.tokenizer
+    tokenizer = load_tokenizer(name, config, {"from_pieces": False})
+    table = token_counts(snakemake.params.books, name, tokenizer)
+    write_table(table, snakemake.output[0], inputs=list(snakemake.input), config=config)
