@@ -310,6 +310,54 @@ def test_the_final_files_are_the_tables_and_figures_of_the_paper(files: Layout) 
         assert Path(name).is_file()
 
 
+def both() -> dict[str, Any]:
+    """Two tokenizers, two benchmarks, and a model that can sample."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    config["tokenizers"]["characters"] = {"kind": "characters"}
+    config["run"] |= {"models": ["lexical"], "benchmarks": ["mlneedle", "oneruler"]}
+    config["run"]["tokenizers"] = ["words", "characters"]
+    config["models"]["lexical"] = {"backend": "lexical", "tokenizer": "words", "context": 40000}
+    return config
+
+
+def jobs_of(config: dict[str, Any]) -> dict[tuple[str, str], tuple[Any, ...]]:
+    """What the jobs of a configuration's results depend on, by benchmark and rows."""
+    layout = Layout(validated(config))
+    return {
+        (name, needs): (
+            layout.result_rows(name, needs),
+            layout.run_settings(name, needs),
+            layout.numbers_digest(results),
+            layout.shown_digest(name, results),
+        )
+        for name in config["run"]["benchmarks"]
+        for needs, results in layout.results_by_needs(name).items()
+    }
+
+
+def changed(config: dict[str, Any]) -> set[tuple[str, str]]:
+    before, after = jobs_of(both()), jobs_of(config)
+    assert before.keys() == after.keys()
+    return {job for job in before if before[job] != after[job]}
+
+
+def test_a_temperature_makes_no_table_of_token_counts() -> None:
+    warm = both()
+    warm["models"]["lexical"]["sampling"] = {"temperature": 0.3}
+    counted = {("oneruler", "token_counts"), ("oneruler", "books"), ("mlneedle", "ceilings")}
+    assert counted < jobs_of(warm).keys()
+    assert changed(warm) == {("mlneedle", "scores"), ("oneruler", "scores")}
+
+
+def test_results_are_made_of_the_benchmark_that_changed() -> None:
+    other = both()
+    other["benchmarks"]["oneruler"]["multiquery_needles"] = 4
+    assert {name for name, _ in changed(other)} == {"oneruler"}
+    other = both()
+    other["benchmarks"]["mlneedle"]["lengths"] = [512]
+    assert "oneruler" not in {name for name, _ in changed(other)}
+
+
 def test_a_phrase_for_none_is_an_input_of_scoring_alone() -> None:
     """It once rebuilt prompts and ran generation again."""
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))

@@ -67,7 +67,31 @@ def test_a_further_language_adds_its_own_files(edited) -> None:  # noqa: F811
     would = edited("mine.yaml", with_config(add))
     own = {"read_corpus": 4, "build_instances": 1, "describe_prompts": 1}
     answers = {"generate_answers": 1, "score_answers": 1}
-    assert would == own | answers | results("oneruler")
+    books = {"count_books": 1, "oneruler_numbers_of_books": 1, "oneruler_results_of_books": 1}
+    assert would == own | answers | books | results("oneruler")
+
+
+def test_a_temperature_counts_no_tokens_again(edited) -> None:  # noqa: F811
+    def warm(config: dict) -> None:
+        config["models"] = {"lexical": {"sampling": {"temperature": 0.3}}}
+
+    would = edited("mine.yaml", with_config(warm))
+    answers = {"generate_answers": 2, "score_answers": 2}
+    assert would == answers | results("lost_in_the_middle") | results("oneruler")
+
+
+@pytest.mark.parametrize("ending", ["csv", "svg"])
+def test_a_deleted_file_of_a_figure_is_made_again(built, ending) -> None:
+    file = built.result(f"figures/oneruler/figure3.{ending}")
+    kept = file.with_suffix(".kept")
+    file.rename(kept)
+    try:
+        would = built.would_run("--configfile", "mine.yaml", "oneruler_figure3")
+    finally:
+        kept.rename(file)
+    made = results("oneruler") if ending == "csv" else {"oneruler_results_of_scores": 1}
+    assert would == made | {"oneruler_figure3": 1}
+    assert built.would_run("--configfile", "mine.yaml") == {}
 
 
 def test_another_place_of_the_gold_document_makes_one_slice(edited) -> None:  # noqa: F811

@@ -293,12 +293,13 @@ class Result:
 
     @property
     def full_caption(self) -> str:
-        """The caption in the report: title, place, `caption`, and how to read what is shown."""
+        """The caption in the report: title, place, `caption`, and what the CSV has beside the numbers.
+
+        What marks mean is in a figure's small print, which knows whether they are there.
+        """
         place = f" (the paper's {self.place})" if self.place else ""
         parts = [f"**{self.title}**{place}.", self.caption]
         views = _views(self.numbers)
-        if isinstance(self.shown, Drawing):
-            parts += self.shown.legend(any(view.paper and view.paper.places for view in views))
         if any(view.beside for view in views):
             parts.append(MCNEMAR)
         if isinstance(self.numbers, Pairs):

@@ -12,7 +12,7 @@ from needlework.results.prompts import PromptTable
 if TYPE_CHECKING:
     import pandas as pd
 
-HEADS = {"closed_book": "Closed-Book", "oracle": "Oracle"}
+HEADS = {"closed_book": "Closed-Book", "oracle": "Gold alone"}
 MODEL = Factor("model", label="Model")
 INDEX = Factor("gold_index", "int32", label="Gold document's index")
 COLUMN = Factor("column", "int32", order=tuple(HEADS), words=HEADS)

@@ -234,7 +234,7 @@ RESULTS = (
     ),
     _result(
         "table2",
-        "Tokens of closed-book and oracle prompts",
+        "Tokens of prompts without documents, and with the gold document alone",
         _tokens("table2", "task", "task in ('closed_book', 'oracle')", *QUESTION),
         f"{TOKENS} They have 43.5 and 55.6 closed book; GPT-3.5-Turbo's encoding has 15.3.",
         "levels",
@@ -269,15 +269,15 @@ RESULTS = (
             **SORT,
         ),
         "The paper shows GPT-3.5-Turbo. Accuracy by the gold document's position among 20 "
-        "documents, or the number nearest to 20, with closed book and oracle as levels.",
+        "documents, or the number nearest to 20, with closed book and the gold document alone as levels.",
         "english",
     ),
     _result(
         "figure5",
         "Accuracy by the gold document's position",
         Stack((WITH_PAPER, CLOSED_AND_ORACLE), led=True, **SORT),
-        "A panel for each number of documents. Left and right of the positions: closed book and "
-        "oracle. Grey: models of the paper that were not run.",
+        "A panel for each number of documents. Left and right of the positions: closed book and the "
+        "gold document alone. Models of the paper that were not run are grey.",
         "english",
     ),
     _result(

@@ -56,6 +56,7 @@ GROUPS = {
 }
 # Section 3.1: what the paper calls long contexts.
 LONG = (64_000, 128_000)
+LONG_CONTEXTS = "long contexts (64K and 128K, or a run's two longest lengths)"
 # Errors of answers, in the order in which they are drawn (Figures 6b, 18 and 19).
 ERRORS = {
     "none_error": "'none', although present",

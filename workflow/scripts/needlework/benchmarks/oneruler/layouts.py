@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.oneruler.drawings import FACTORS
-from needlework.benchmarks.oneruler.factors import CWE, METRIC, TASKS
+from needlework.benchmarks.oneruler.factors import CWE, LONG_CONTEXTS, METRIC, TASKS
 from needlework.results.layouts import PERCENT, Grid, Layout, Line, Mark, Number
 from needlework.results.prompts import PromptTable
 
@@ -73,7 +73,7 @@ LAYOUTS: dict[str, Layout] = {
             marks=(EXHAUSTED,),
             answers="metric == 'strict' and model != 'all'",
             counts=LEFT_OUT,
-            note="Accuracy in % over the NIAH tasks in long contexts, by the strict rules, and by the "
+            note=f"Accuracy in % over the NIAH tasks in {LONG_CONTEXTS}, by the strict rules, and by the "
             "released ones. After a rank, in brackets: the paper's.",
         ),
     ),
@@ -99,7 +99,7 @@ LAYOUTS: dict[str, Layout] = {
             number=PERCENT,
             show="length == 'long' and context_lang == 'all'",
             without="n_errors == 0",
-            note="Share of prompts in %, by the strict rules, in long contexts.",
+            note=f"Share of prompts in %, by the strict rules, in {LONG_CONTEXTS}.",
         ),
     ),
     "table4": (

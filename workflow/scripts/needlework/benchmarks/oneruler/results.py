@@ -16,6 +16,7 @@ from needlework.benchmarks.oneruler.factors import (
     INSTRUCTION,
     LENGTH,
     LONG,
+    LONG_CONTEXTS,
     METRIC,
     NIAH,
     NONE_OPTION,
@@ -174,9 +175,7 @@ OF_LANGUAGE = {
     "n_articles": f"{HOOKS}articles_of",
 }
 # Words of several captions.
-LONG_CONTEXTS = "long contexts (64K and 128K, or a run's two longest lengths)"
 STRICTLY = ", by the strict rules"
-SHORT = "some prompts are shorter than their length, as the list of words ended before."
 
 _result = shown_by(LAYOUTS | DRAWINGS)
 
@@ -303,7 +302,7 @@ RESULTS = (
         "figure3",
         "Accuracy by language and length",
         FIGURE3,
-        "All needle tasks, in percent, languages best first. Small numbers: the paper's, from the "
+        "All needle tasks, in percent, languages best first. The paper's numbers are from the "
         "image of the figure in its repository.",
         "needles",
     ),
@@ -352,7 +351,7 @@ RESULTS = (
                 run_only=True,
             ),
         ),
-        f"All models and lengths, by the resources of the language. Hatched: {SHORT}",
+        "All models and lengths, by the resources of the language.",
     ),
     _result(
         "figure6a",
@@ -387,14 +386,14 @@ RESULTS = (
         "figure18",
         "Errors in long contexts, models behind endpoints",
         _errors_by_language("yes"),
-        f"Shares of all S-NIAH prompts in {LONG_CONTEXTS}{STRICTLY}.",
+        f"Shares of all S-NIAH prompts in {LONG_CONTEXTS}{STRICTLY}, of models behind endpoints.",
         "single",
     ),
     _result(
         "figure19",
         "Errors in long contexts, open models",
         _errors_by_language("no"),
-        f"Shares of all S-NIAH prompts in {LONG_CONTEXTS}{STRICTLY}.",
+        f"Shares of all S-NIAH prompts in {LONG_CONTEXTS}{STRICTLY}, of models with open weights.",
         "single",
     ),
     _result(
@@ -431,7 +430,7 @@ RESULTS = (
             ),
         ),
         "Both tasks over all languages; answers that the limit cut before any text are wrong. "
-        f"Hollow: {SHORT} The CSV has the paper's bounds.",
+        "The CSV has the paper's bounds.",
         "words",
     ),
     _result(
