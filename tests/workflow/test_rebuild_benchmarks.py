@@ -86,7 +86,7 @@ def test_a_deleted_file_of_a_figure_is_made_again(built, ending) -> None:
     kept = file.with_suffix(".kept")
     file.rename(kept)
     try:
-        would = built.would_run("--configfile", "mine.yaml", "oneruler_figure3")
+        would = built.would_run("oneruler_figure3", "--configfile", "mine.yaml")
     finally:
         kept.rename(file)
     made = results("oneruler") if ending == "csv" else {"oneruler_results_of_scores": 1}

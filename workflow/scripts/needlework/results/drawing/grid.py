@@ -133,7 +133,7 @@ def finished(figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row,
             look = {"loc": "upper left", "bbox_to_anchor": corner, "fontsize": 6}
             names = [fitting(name, 1.5) for name in found]
             ax.legend([*found.values()], names, title=row.title, title_fontsize=6.5, **look)
-        width += LEGEND + (1.2 if ax.name == "polar" else 0.0)
+        width += LEGEND + (1.4 if ax.name == "polar" else 0.0)
     elif found := legend_of(entries):
         # Inches: the line and the gaps, then the text.
         each = 0.5 + CHARACTER * max(map(len, found))
