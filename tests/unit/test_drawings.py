@@ -439,3 +439,59 @@ def test_text_stays_text(tmp_path):
     assert ">Language</text>" in (tmp_path / "figure.svg").read_text()
     pdf = (tmp_path / "figure.pdf").read_bytes()
     assert b"/FontFile2" in pdf and b"/Type3" not in pdf and b"CreationDate" not in pdf
+
+
+# A preset's number of models
+
+
+NAMES = [f"mistral-7b-instruct-v0.{i}" for i in range(15)]
+MANY = {
+    # Seven positions; seven positions; 26 languages.
+    ("mlneedle", "figure4"): lambda: mlneedle_scores.make(
+        ("mistral",), 1, {f"p{i}": i / 6 for i in range(7)}
+    ),
+    ("mlneedle", "figure1"): lambda: mlneedle_scores.make(("mistral",), 1),
+    ("lost_in_the_middle", "figure5"): lambda: lost_in_the_middle_scores.make(("mpt",), 4),
+    ("oneruler", "figure3"): lambda: oneruler_scores.make(
+        ("o3",), tuple(oneruler_scores.LANGS), (8000, 64000), 1, oneruler_scores.TASKS[:1]
+    ),
+    ("oneruler", "figure17"): lambda: oneruler_scores.make(
+        ("o3",), ("en", "ko"), (8000, 64000), 2, oneruler_scores.TASKS[:1]
+    ),
+}
+
+
+@pytest.mark.parametrize("benchmark, name", MANY)
+def test_fifteen_models_stay_on_the_page_six_to_a_panel(benchmark, name):
+    """Points once slid off their places, and a figure was 3,900 pixels wide."""
+    it = Shipped(benchmark)
+    one = MANY[benchmark, name]()
+    it.settings = {**it.settings, "models": NAMES}
+    it.run = {**it.run, "models": NAMES}
+    rows = pd.concat([one.assign(model=model) for model in NAMES], ignore_index=True)
+    figure = laid_out(it.draw(name, it.frame(name, rows)))
+    width, height = figure.get_size_inches() * figure.dpi
+    assert width <= PAGE * figure.dpi + 1
+    drawn = set()
+    for ax in figure.axes:
+        ours = set(ax.get_legend_handles_labels()[1]) & set(NAMES)
+        assert len(ours) <= 6
+        drawn |= ours
+        if ax.name != "polar" and ours and len(places := ax.get_xticks()) > 1:
+            half = min(b - a for a, b in pairwise(sorted(places))) / 2
+            for model in ours:
+                x = lines_of(ax, model)[0].lines[0].get_xdata()
+                assert np.abs(np.subtract.outer(x, places)).min(axis=1).max() < half
+    assert drawn == set(NAMES) or name == "figure3"
+    for text in figure.findobj(lambda artist: hasattr(artist, "get_text")):
+        box = text.get_window_extent()
+        if text.get_visible() and text.get_text().strip():
+            assert box.x0 >= -1 and box.x1 <= width + 1, text.get_text()
+            assert box.y0 >= -1 and box.y1 <= height + 1, text.get_text()
+
+
+@pytest.mark.parametrize("benchmark, name", ALL)
+def test_a_caption_promises_no_mark(benchmark, name):
+    """Error bars and dashed lines are named in the small print alone, where they are drawn."""
+    caption = load_benchmark(benchmark).by_name[name].full_caption
+    assert not re.search(r"Dashed|Hollow|Hatched|Dotted|Error bars|Small numbers", caption)
