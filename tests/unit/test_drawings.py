@@ -22,7 +22,7 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.factor import Factor
 from needlework.figures.save import save_figure
 from needlework.figures.style import COLOURS, PAGE, style
-from needlework.results.drawing import NothingToDraw, draw
+from needlework.results.drawing import NothingToDraw, draw, stated
 from needlework.results.drawings import Bars, Heatmap, Lines, Points, Polar, StackedBars
 from needlework.results.numbers import Context, frame
 
@@ -381,6 +381,17 @@ def test_missing_answers_are_counted():
     assert "6 answers skipped or failed" in words(shown(PLAIN, frame))
     with pytest.raises(NothingToDraw, match="every answer was skipped or failed"):
         shown(PLAIN, frame_of(value=np.nan))
+
+
+@pytest.mark.parametrize("benchmark, name", ALL)
+def test_a_file_of_nothing_says_why(benchmark, name):
+    """Every reason fits its picture."""
+    drawing = load_benchmark(benchmark).by_name[name].shown
+    figure = laid_out(stated(f"Nothing to draw: {drawing.nothing}"))
+    assert drawing.nothing in words(figure) and not figure.axes
+    (text,) = figure.texts
+    box, size = text.get_window_extent(), figure.get_size_inches() * figure.dpi
+    assert min(box.x0, box.y0) >= 0 and (box.x1, box.y1) <= tuple(size)
 
 
 def test_a_panel_without_rows_says_so():
