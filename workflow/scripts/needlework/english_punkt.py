@@ -200,3 +200,42 @@ def _begins(token: str, word: str, model: Model) -> bool | None:
     if token[0].islower() and word not in model.lower_first:
         return False
     return None
+
+
+# Where word_tokenize puts spaces, in its order (the Penn Treebank's conventions, and what NLTK added).
+_SPACED = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"[«“‘„]|`+", r" \g<0> "),
+        (r"^\"|(?<=[ (\[{<])(?:\"|'{2})", " `` "),
+        (r"(?i)'(?!re|ve|ll|m|t|s|d|n)(?=\w\b)", "' "),
+        (r"([^.])(\.)([\])}>\"'»”’ ]*)\s*$", r"\1 \2 \3 "),
+        (r"([:,])([^\d])", r" \1 \2"),
+        (r"[:,]$|\.{2,}|[;@#$%&]", r" \g<0> "),
+        (r"([^.])(\.)([\])}>\"']*)\s*$", r"\1 \2\3 "),
+        (r"[?!]", r" \g<0> "),
+        (r"(?<=[^'])' ", " ' "),
+        (r"[*\[\](){}<>]|--", r" \g<0> "),
+        (r"^|$", " "),
+        (r"[»”’]|''|\"", r" \g<0> "),
+        (r"(?<=[^' ])('[sSmMdD]?) ", r" \1 "),
+        (r"(?<=[^' ])('ll|'LL|'re|'RE|'ve|'VE|n't|N'T) ", r" \1 "),
+        (
+            r"(?i)\b(can(?=not\b)|d(?='ye\b)|gim(?=me\b)|gon(?=na\b)|got(?=ta\b)|lem(?=me\b)|more(?='n\b)"
+            r"|wan(?=na\s))",
+            r"\1 ",
+        ),
+        (r"(?i)(?<= )('t)(?=(?:is|was)\b)", r"\1 "),
+    )
+)
+
+
+def count_words(text: str, model: Model) -> int:
+    """How many words and marks `text` has, as NLTK's word_tokenize counts them."""
+    return sum(_count_words(text[start:end]) for start, end in sentences(text, model))
+
+
+def _count_words(sentence: str) -> int:
+    for pattern, replacement in _SPACED:
+        sentence = pattern.sub(replacement, sentence)
+    return len(sentence.split())
