@@ -23,7 +23,9 @@ class Corpus(NamedTuple):
 
     `files` are the patterns of its files, with the language for `{lang}`: of a corpus without a source
     in resources/sample, of one that has languages of the user's own in the folder that
-    `sources.<source>.folder` names. A package holds the languages of `packaged`.
+    `sources.<source>.folder` names. A package holds the languages of `packaged`. `resources` are files
+    below resources/ that are read in every language; a corpus that has these alone besides `files`, and
+    no `part`, is extended by a folder.
     """
 
     reader: str
@@ -31,6 +33,7 @@ class Corpus(NamedTuple):
     part: str | None = None
     files: tuple[str, ...] = ()
     packaged: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
 
 
 # What ONERULER has of a language, in the embedded sample and in a user's folder.
@@ -38,6 +41,11 @@ _BOOKS = ("{lang}/book.txt", "{lang}/sentences.json")
 _NOUNS = ("nouns.tsv",)
 _WORDS = ("{lang}/words.csv",)
 _PROMPTS = ("{lang}/niah.json", "{lang}/cwe.txt")
+
+# mLongRR's needles, cities and prompts, and what a user's folder adds.
+_NEEDLES = ("needles.csv", "cities.csv", "prompts.csv")
+_CUT_BY = ("mlongrr/needles.csv", "mlongrr/english_punkt.txt")
+_OWN_NEEDLES = tuple(f"mlongrr/{name}" for name in _NEEDLES)
 
 
 def _in_sample(patterns: tuple[str, ...]) -> tuple[str, ...]:
@@ -69,6 +77,15 @@ _CORPORA = {
     "sample_nouns": Corpus("oneruler", files=_in_sample(_NOUNS)),
     "sample_words": Corpus("oneruler", files=_in_sample(_WORDS)),
     "sample_prompts": Corpus("oneruler", files=_in_sample(_PROMPTS)),
+    "mlongrr_articles": Corpus(
+        "mlongrr", "mlongrr", "one_needle", ("{lang}/*.txt",), resources=_CUT_BY
+    ),
+    "mlongrr_released_one": Corpus("mlongrr", "mlongrr", "one_needle", resources=_CUT_BY),
+    "mlongrr_released_three": Corpus("mlongrr", "mlongrr", "three_needles", resources=_CUT_BY),
+    "mlongrr_needles": Corpus("mlongrr", "mlongrr", files=_NEEDLES, resources=_OWN_NEEDLES),
+    "sample_needles": Corpus(
+        "mlongrr", files=tuple(f"mlongrr/{name}" for name in _NEEDLES), resources=_OWN_NEEDLES
+    ),
 }
 
 
@@ -145,13 +162,22 @@ class Layout:
         """The files that a corpus table is read from."""
         own = _CORPORA[corpus]
         folder = resource("sample") if own.source is None else self._folder(own.source)
-        if own.source is None or lang in folder_languages(folder):
+        shared = [resource(path) for path in own.resources]
+        extended = bool(shared) and own.part is None
+        if extended and folder is None:
+            return shared
+        if own.source is None or extended or (own.files and lang in self._folder_languages(own)):
             patterns = [pattern.format(lang=lang) for pattern in own.files]
-            return [str(file) for each in patterns for file in sorted(Path(folder).glob(each))]
+            found = [str(file) for each in patterns for file in sorted(Path(folder).glob(each))]
+            return [*shared, *found]
         if lang in own.packaged:
             return []
         files = self.sources[own.source].of(lang, own.part)
-        return [f"results/sources/{file.id}" for file in files]
+        return [*shared, *(f"results/sources/{file.id}" for file in files)]
+
+    def _folder_languages(self, corpus: Corpus) -> list[str]:
+        """The languages that the user's folder of a corpus's source has."""
+        return folder_languages(self._folder(corpus.source or ""), corpus.source or "")
 
     def _folder(self, source: str) -> str | None:
         """The folder of a user's own languages of a source."""
