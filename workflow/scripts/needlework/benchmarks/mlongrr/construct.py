@@ -66,11 +66,12 @@ def build(
     lang = chosen["lang"]
     words = _words(tables["needles"][lang], chosen["wording"])
     builder = _Released if chosen["source"] == "released" else _Constructed
-    made = builder(chosen, {kind: table[lang] for kind, table in tables.items()}, words, tokenizer)
+    made = builder(chosen, {kind: tables[kind][lang] for kind in corpora(chosen)}, words, tokenizer)
     columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
     wanted = list(cells(chosen))
     total = len(wanted) * len(chosen["lengths"]) * chosen["examples"]
-    for row in progress(_rows(chosen, wanted, words, made), "prompts", total=total, unit="prompt"):
+    rows = _rows(chosen, wanted, words, made)
+    for row in progress(rows, desc="prompts", total=total, unit="prompt"):
         for name, column in columns.items():
             column.append(row[name])
     arrays = [pa.array(columns[field.name], field.type) for field in SCHEMA]
