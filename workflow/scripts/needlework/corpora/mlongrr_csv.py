@@ -61,11 +61,15 @@ def read_rows(path: str | Path, columns: Collection[str]) -> Iterator[dict[str, 
                     )
                 yield row
     except FileNotFoundError:
-        raise UserError(f"{path} does not exist: run the rule that downloads it, or add it.") from None
+        raise UserError(
+            f"{path} does not exist: run the rule that downloads it, or add it."
+        ) from None
     except UnicodeDecodeError:
         raise UserError(f"{path} is not in UTF-8: save it in that encoding.") from None
     except csv.Error as error:
-        raise UserError(f"{path} is no CSV ({error}): mend it, or delete it and run again.") from None
+        raise UserError(
+            f"{path} is no CSV ({error}): mend it, or delete it and run again."
+        ) from None
 
 
 def named(paths: Iterable[str | Path], name: str) -> list[Path]:

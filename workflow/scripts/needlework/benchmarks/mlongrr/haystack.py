@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -36,10 +37,8 @@ class Haystack:
         self.joint = " " if len(starts) < 2 or self._text[starts[1] - 1] == " " else ""
         ends = [start - len(self.joint) for start in starts[1:]] + [len(self._text)]
         self._places = list(zip(starts, ends, strict=True))
-        self._raw_places = [
-            (raw_start, raw_start + end - start)
-            for raw_start, (start, end) in zip(raw_starts, self._places, strict=True)
-        ]
+        # With the white space behind each, as the released haystacks have it at their end.
+        self._raw_places = list(pairwise([*raw_starts, len(self._raw)]))
         # Tokens of the first n sentences: with their own white space, joined, and each counted alone.
         self._raw_tokens = self._sums(self._raw, self._raw_places, most_tokens)
         n = len(self._raw_tokens) - 1
@@ -75,11 +74,16 @@ class Haystack:
         return int(self._raw_tokens[n])
 
     def most(self, tokens: int) -> int:
-        """How many sentences have at most so many tokens, as a haystack without needles."""
+        """How many sentences have at most so many tokens, without the white space behind the last."""
         n = int(np.searchsorted(self._raw_tokens, tokens, side="right")) - 1
-        while n > 0 and self._count(self._raw[: self._raw_places[n - 1][1]]) > tokens:
+        while n < self.longest and self._bare(n + 1) <= tokens:
+            n += 1
+        while n > 0 and self._bare(n) > tokens:
             n -= 1
         return n
+
+    def _bare(self, n: int) -> int:
+        return self._count(self._raw[: self._raw_places[n - 1][1]].rstrip())
 
     def guess(self, tokens: int) -> int:
         """About how many sentences have at most so many tokens."""
@@ -130,9 +134,7 @@ class Haystack:
     def _joined(self, start: int, end: int) -> list[Span]:
         if start == end:
             return []
-        return [
-            Span("haystack", self._names[1], self._places[start][0], self._places[end - 1][1])
-        ]
+        return [Span("haystack", self._names[1], self._places[start][0], self._places[end - 1][1])]
 
     @property
     def documents(self) -> dict[str, str]:

@@ -118,9 +118,7 @@ def settings(own: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str,
     `lengths` are the token budgets wanted by the models that use the tokenizer.
     """
     haystack, lang = next(
-        (haystack, lang)
-        for haystack, lang in _texts(own)
-        if name == f"{lang}-{_short(haystack)}"
+        (haystack, lang) for haystack, lang in _texts(own) if name == f"{lang}-{_short(haystack)}"
     )
     chosen = {
         "slice": name,
@@ -242,7 +240,9 @@ def _check_tasks(own: Mapping[str, Any], where: str) -> None:
     numbers = _numbers(own)
     for n in own["absent"]:
         if n not in numbers:
-            raise UserError(f"{where}.absent has {n}, which no task has: add {{n: {n}}} to {where}.tasks.")
+            raise UserError(
+                f"{where}.absent has {n}, which no task has: add {{n: {n}}} to {where}.tasks."
+            )
     for task in own["tasks"]:
         n = task["n"]
         if numbers.count(n) > 1:
@@ -290,7 +290,10 @@ def _check_needles(own: Mapping[str, Any], folder: str | None) -> None:
     root = Path(__file__).resolve().parents[5] / "resources"
     folders = [root / NAME, root / "sample" / NAME if own["data"] == "sample" else folder]
     files = [path for each in folders if each for path in sorted(Path(each).glob("*.csv"))]
-    needles, prompts = tables_of_needles.needles(files, own["wording"]), tables_of_needles.prompts(files)
+    needles, prompts = (
+        tables_of_needles.needles(files, own["wording"]),
+        tables_of_needles.prompts(files),
+    )
     for _, lang in _texts(own):
         if lang not in needles:
             raise UserError(
