@@ -192,7 +192,8 @@ def _released_rows(path: str | Path, needle: str) -> Iterator[_Row]:
         for _, number in pairs:
             if not re.fullmatch(r"[1-9]\d{6}", number) or number in seen:
                 raise UserError(
-                    f"{where}: the label {number!r} is no new number of seven digits: download the file again."
+                    f"{where}: the label {number!r} is no new number of seven digits: download the file "
+                    "again."
                 )
             seen.add(number)
         length = re.fullmatch(r"(\d+)k", row["context_length"])

@@ -89,7 +89,8 @@ def needles(paths: Iterable[str | Path], wording: str) -> dict[str, str]:
             for placeholder in ("{city}", "{number}"):
                 if row["needle"].count(placeholder) != 1:
                     raise UserError(
-                        f"{path}: the needle for {row['lang']!r} must hold {placeholder} once: {row['needle']!r}."
+                        f"{path}: the needle for {row['lang']!r} must hold {placeholder} once: "
+                        f"{row['needle']!r}."
                     )
             own.setdefault(row["lang"], {})[row["wording"]] = row["needle"]
         for lang, by_wording in own.items():
@@ -115,7 +116,8 @@ def cities(paths: Iterable[str | Path], lang: str) -> list[tuple[str, str]]:
     for number, pair in enumerate(found, start=2):
         if not all(pair) or re.search("[/|]", "".join(pair)):
             raise UserError(
-                f"{path}, line {number}: a name in en or {lang} is empty, or has the character / or |: mend it."
+                f"{path}, line {number}: a name in en or {lang} is empty, or has the character / or |: "
+                "mend it."
             )
     for column, language in enumerate(("en", lang)):
         names = sorted({pair[column] for pair in found})

@@ -198,8 +198,8 @@ class _Constructed:
             used = n_tokens
         if not size:
             raise UserError(
-                f"benchmarks.{NAME}.lengths has {length}, but in language {self._chosen['lang']!r} a prompt with one "
-                "sentence and room for its answer is longer: leave the length out."
+                f"benchmarks.{NAME}.lengths has {length}, but in language {self._chosen['lang']!r} a prompt "
+                "with one sentence and room for its answer is longer: leave the length out."
             )
         before = self._places(cell, where, size)[0] if needles else None
         ended = self._haystack.all_known and size == self._haystack.longest

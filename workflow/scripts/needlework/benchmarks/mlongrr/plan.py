@@ -231,8 +231,8 @@ def _check_languages(own: Mapping[str, Any], where: str, theirs: list[str]) -> N
     for lang in own["languages"]:
         if lang not in known:
             raise UserError(
-                f"{where}.languages has {lang!r}, but {first} has {', '.join(known)}: take another haystack, or "
-                "put a text into the folder of sources.mlongrr.folder."
+                f"{where}.languages has {lang!r}, but {first} has {', '.join(known)}: take another "
+                "haystack, or put a text into the folder of sources.mlongrr.folder."
             )
 
 
@@ -253,7 +253,8 @@ def _check_tasks(own: Mapping[str, Any], where: str) -> None:
             )
         if n > 1 and (most := max(task["depths"]) + task.get("spread", SPREAD)) > 100:
             raise UserError(
-                f"{where}.tasks: with {n} needles the last would stand {most}% deep: lower `depths` or `spread`."
+                f"{where}.tasks: with {n} needles the last would stand {most}% deep: lower `depths` or "
+                "`spread`."
             )
 
 
@@ -304,8 +305,8 @@ def _check_needles(own: Mapping[str, Any], folder: str | None) -> None:
         names = {english for english, _ in tables_of_needles.cities(files, lang)}
         if len(names) < max(_numbers(own)):
             raise UserError(
-                f"benchmarks.{NAME}.tasks has {max(_numbers(own))} needles, but there are {len(names)} cities in "
-                f"{lang!r}: add some to cities.csv."
+                f"benchmarks.{NAME}.tasks has {max(_numbers(own))} needles, but there are {len(names)} "
+                f"cities in {lang!r}: add some to cities.csv."
             )
         for cell in cells({**own, "lang": lang}):
             prompt = tables_of_needles.find_prompt(
@@ -313,6 +314,6 @@ def _check_needles(own: Mapping[str, Any], folder: str | None) -> None:
             )
             if cell.task == ABSENT and not prompt.unanswerable:
                 raise UserError(
-                    f"benchmarks.{NAME}.absent has {cell.n}, but the prompt {cell.template!r} does not say what to "
-                    "answer then: leave the one or the other out."
+                    f"benchmarks.{NAME}.absent has {cell.n}, but the prompt {cell.template!r} does not say "
+                    "what to answer then: leave the one or the other out."
                 )
