@@ -69,7 +69,7 @@ def build(
     made = builder(chosen, {kind: tables[kind][lang] for kind in corpora(chosen)}, words, tokenizer)
     columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
     wanted = list(cells(chosen))
-    total = len(wanted) * len(chosen["lengths"]) * chosen["examples"]
+    total = sum(_examples(chosen, cell) for cell in wanted) * len(chosen["lengths"])
     rows = _rows(chosen, wanted, words, made)
     for row in progress(rows, desc="prompts", total=total, unit="prompt"):
         for name, column in columns.items():
@@ -101,7 +101,7 @@ def _rows(
     for length in chosen["lengths"]:
         for cell in wanted:
             prompt = find_prompt(words.prompts, cell.template, cell.n, cell.question, lang)
-            for index in range(chosen["examples"]):
+            for index in range(_examples(chosen, cell)):
                 context, spans, n_tokens = made.build(cell, length, index, prompt)
                 factors = {
                     **{"lang": lang, "haystack": chosen["haystack"], "length": length},
@@ -126,6 +126,11 @@ def _rows(
                     "max_new_tokens": chosen["max_new_tokens"],
                     "n_tokens": n_tokens,
                 }
+
+
+def _examples(chosen: Mapping[str, Any], cell: Cell) -> int:
+    # Without needles all examples would be one prompt.
+    return 1 if cell.task == ABSENT else chosen["examples"]
 
 
 def _shown(depth: int | None) -> str:
