@@ -637,6 +637,7 @@ def test_the_registry_names_every_file_and_how_it_is_verified(root):
         "wikipedia": 1,
         "oneruler": 104,
         "mlongrr": 12,
+        "paul-graham-essays": 49,
     }
     files = [file for source in registry.values() for file in source.files]
     assert len({file.id for file in files}) == len({file.url for file in files}) == len(files)

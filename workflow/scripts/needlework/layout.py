@@ -82,6 +82,7 @@ _CORPORA = {
     ),
     "mlongrr_released_one": Corpus("mlongrr", "mlongrr", "one_needle", resources=_CUT_BY),
     "mlongrr_released_three": Corpus("mlongrr", "mlongrr", "three_needles", resources=_CUT_BY),
+    "paul_graham_essays": Corpus("mlongrr", "paul-graham-essays", "essays", resources=_CUT_BY),
     "mlongrr_needles": Corpus("mlongrr", "mlongrr", files=_NEEDLES, resources=_OWN_NEEDLES),
     "sample_needles": Corpus(
         "mlongrr", files=tuple(f"mlongrr/{name}" for name in _NEEDLES), resources=_OWN_NEEDLES

@@ -65,6 +65,7 @@ CORPUS_LANGUAGES: dict[str, tuple[str, ...]] = {
     "mlongrr_articles": _MLONGRR,
     "mlongrr_released_one": _MLONGRR,
     "mlongrr_released_three": _MLONGRR,
+    "paul_graham_essays": ("en",),
     "mlongrr_needles": _MLONGRR,
     "sample_needles": ("en", "sw", "zh"),
 }

@@ -64,13 +64,13 @@ _MEASURED = 300_000
 def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, Any]) -> pa.Table:
     """The corpus in `lang`, as the rule `read_corpus` asks for it.
 
-    `mlongrr_articles` (ARTICLES), `mlongrr_released_one`, `mlongrr_released_three` (RELEASED), or
+    `mlongrr_articles` and `paul_graham_essays` (ARTICLES), `mlongrr_released_one`, `mlongrr_released_three` (RELEASED), or
     `mlongrr_needles` and `sample_needles` (NEEDLES).
     """
     if corpus.endswith("_needles"):
         return needle_table(lang, files)
     data = [file for file in files if file.endswith(".csv") and Path(file).name != "needles.csv"]
-    if corpus != "mlongrr_articles":
+    if corpus.startswith("mlongrr_released"):
         return released(data[0], _needle(files, lang), _model(files))
     model = _model(files)
     if data:
