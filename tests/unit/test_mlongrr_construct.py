@@ -93,6 +93,18 @@ def test_strict_prompts_and_answers_fill_their_length(lang: str, tokenizer: Any)
         assert not row["exhausted"]
 
 
+def test_white_space_of_the_text_leaves_no_prompt_short() -> None:
+    """Joined, a text with empty lines has fewer tokens than as it is."""
+    text = "\n\n\n\n".join(f"Sentence {'abcdefghij'[i % 10]} is here." for i in range(600))
+    chosen = settings("en", [9000], **{**SAMPLE, "tasks": TASKS[:1], "absent": []})
+    read = tables(chosen)
+    read["haystack"] = {"en": mlongrr.articles(text, "en", MODEL)}
+    rows = construct.build(chosen, read, [], CHARACTERS).instances.to_pylist()
+    for row in rows:
+        sentence = 19 + (1 if row["depth"] in (25, 50, 75) else 4)
+        assert 9000 - 50 - sentence < row["n_tokens"] <= 9000 - 50
+
+
 def test_released_budget_gives_every_prompt_one_haystack() -> None:
     for row in made("en", [600], budget="released"):
         assert row["haystack_tokens"] <= 500

@@ -64,8 +64,8 @@ _MEASURED = 300_000
 def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, Any]) -> pa.Table:
     """The corpus in `lang`, as the rule `read_corpus` asks for it.
 
-    `mlongrr_articles` and `paul_graham_essays` (ARTICLES), `mlongrr_released_one`, `mlongrr_released_three` (RELEASED), or
-    `mlongrr_needles` and `sample_needles` (NEEDLES).
+    `mlongrr_articles` and `paul_graham_essays` (ARTICLES), `mlongrr_released_one` and
+    `mlongrr_released_three` (RELEASED), or `mlongrr_needles` and `sample_needles` (NEEDLES).
     """
     if corpus.endswith("_needles"):
         return needle_table(lang, files)

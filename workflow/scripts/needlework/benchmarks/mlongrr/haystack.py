@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -39,30 +39,30 @@ class Haystack:
         self._places = list(zip(starts, ends, strict=True))
         # With the white space behind each, as the released haystacks have it at their end.
         self._raw_places = list(pairwise([*raw_starts, len(self._raw)]))
-        # Tokens of the first n sentences: with their own white space, joined, and each counted alone.
-        self._raw_tokens = self._sums(self._raw, self._raw_places, most_tokens)
-        n = len(self._raw_tokens) - 1
-        self._tokens = self._sums(self._text, self._places[:n], None)
-        alone = [self._count(self._text[start:end]) for start, end in self._places[:n]]
-        self._alone = np.concatenate([[0], np.cumsum(alone)])
-        self.all_known = n == len(self._places)
-
-    def _sums(
-        self, text: str, places: Sequence[tuple[int, int]], most_tokens: int | None
-    ) -> np.ndarray:
-        """Tokens of the first n sentences, for each n, until they are more than `most_tokens`.
-
-        The sums are exact where a sentence changes the tokens of no other than its neighbours.
-        """
-        sums, before = [0], 0
-        for i, (start, end) in enumerate(places):
-            own = self._count(text[start:end])
-            gain = own if i == 0 else self._count(text[places[i - 1][0] : end]) - before
-            sums.append(sums[-1] + gain)
-            before = own
-            if most_tokens is not None and sums[-1] > most_tokens:
+        # Tokens of the first n sentences: with their own white space, joined, and each counted alone. The
+        # sums are exact where a sentence changes the tokens of no other than its neighbours.
+        raw_tokens, tokens, alone = [0], [0], [0]
+        both = zip(
+            self._gains(self._raw, self._raw_places),
+            self._gains(self._text, self._places),
+            strict=True,
+        )
+        for (_, raw_gain), (own, gain) in both:
+            raw_tokens.append(raw_tokens[-1] + raw_gain)
+            tokens.append(tokens[-1] + gain)
+            alone.append(alone[-1] + own)
+            if min(raw_tokens[-1], tokens[-1]) > most_tokens:
                 break
-        return np.array(sums)
+        self._raw_tokens, self._tokens, self._alone = map(np.array, (raw_tokens, tokens, alone))
+        self.all_known = self.longest == len(self._places)
+
+    def _gains(self, text: str, places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """The tokens of each sentence alone, and what it adds to those before it."""
+        before, own = 0, 0
+        for i, (start, end) in enumerate(places):
+            before, own = own, self._count(text[start:end])
+            joined = own if i == 0 else self._count(text[places[i - 1][0] : end])
+            yield own, joined - before
 
     @property
     def longest(self) -> int:
