@@ -94,6 +94,7 @@ RELEASED = {"source": "released", "budget": "released", "tasks": [ONE]}
         ({"prompts": ["paper", "mine"]}, "no prompt 'mine'.*none of that name"),
         ({"prompts": ["translated"]}, "no prompt 'translated' for 2 needles.*'vi'"),
         ({"prompts": ["prompt2"], "tasks": [ONE], "absent": [1]}, "does not say what to answer"),
+        ({"prompts": ["translated"], "tasks": [ONE], "languages": ["en"]}, "are not translated"),
         ({"lengths": [50]}, "lengths has 50, of which .*max_new_tokens"),
         (
             {"source": "released", "tasks": [ONE]},

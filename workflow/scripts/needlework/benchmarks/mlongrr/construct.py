@@ -281,9 +281,10 @@ class _Released:
         """The prompt of a released row: its needles and factors, spans and tokens."""
         assert cell.depth is not None
         name, row = self._rows[cell.n, length, cell.depth]
+        # A user's table may lack a released city.
         needles = [
-            Needle(self._english[city.strip()], city.strip(), number)
-            for city, number in zip(row["cities"], row["numbers"], strict=True)
+            Needle(self._english.get(city, city), city, number)
+            for city, number in zip(map(str.strip, row["cities"]), row["numbers"], strict=True)
         ]
         context, pieces, end = [], [], 0
         for start, text in zip(row["needle_starts"], row["needles"], strict=True):

@@ -308,7 +308,13 @@ def _check_needles(own: Mapping[str, Any], folder: str | None) -> None:
                 f"benchmarks.{NAME}.tasks has {max(_numbers(own))} needles, but there are {len(names)} "
                 f"cities in {lang!r}: add some to cities.csv."
             )
-        for cell in cells({**own, "lang": lang}):
+        asked = list(cells({**own, "lang": lang}))
+        if not asked:
+            raise UserError(
+                f"benchmarks.{NAME}.prompts has `translated` alone, but English prompts are not translated: add "
+                "`paper`, or leave en out of the languages."
+            )
+        for cell in asked:
             prompt = tables_of_needles.find_prompt(
                 prompts, cell.template, cell.n, cell.question, lang
             )
