@@ -92,7 +92,10 @@ RELEASED = {"source": "released", "budget": "released", "tasks": [ONE]}
         ({"tasks": [{**ONE, "n": 2, "depths": [80]}]}, "would stand 105% deep"),
         ({"tasks": [ONE], "absent": [2]}, "absent has 2, which no task has"),
         ({"prompts": ["paper", "mine"]}, "no prompt 'mine'.*none of that name"),
-        ({"prompts": ["translated"]}, "no prompt 'translated' for 2 needles.*'vi'"),
+        (
+            {"prompts": ["translated"], "languages": ["vi"]},
+            "no prompt 'translated' for 2 needles.*'vi'",
+        ),
         ({"prompts": ["prompt2"], "tasks": [ONE], "absent": [1]}, "does not say what to answer"),
         ({"prompts": ["translated"], "tasks": [ONE], "languages": ["en"]}, "are not translated"),
         ({"lengths": [50]}, "lengths has 50, of which .*max_new_tokens"),

@@ -311,8 +311,8 @@ def _check_needles(own: Mapping[str, Any], folder: str | None) -> None:
         asked = list(cells({**own, "lang": lang}))
         if not asked:
             raise UserError(
-                f"benchmarks.{NAME}.prompts has `translated` alone, but English prompts are not translated: add "
-                "`paper`, or leave en out of the languages."
+                f"benchmarks.{NAME}.prompts has `translated` alone, but English prompts are not "
+                "translated: add `paper`, or leave en out of the languages."
             )
         for cell in asked:
             prompt = tables_of_needles.find_prompt(
