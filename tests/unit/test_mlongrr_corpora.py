@@ -73,6 +73,13 @@ def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
         mlongrr.released(path, NEEDLE, MODEL)
 
 
+def test_reading_changes_no_limit_of_the_process(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    rows = mlongrr_csv.read_rows(write(tmp_path / "a.csv", ["a"], ["x" * (before + 1)]), ("a",))
+    assert len(rows[0]["a"]) == before + 1
+    assert csv.field_size_limit() == before
+
+
 def test_a_text_of_one_sentence_is_refused() -> None:
     with pytest.raises(UserError, match=r"'en' has 1 sentences.*en/\*\.txt"):
         mlongrr.articles("Only one.", "en", MODEL)

@@ -129,6 +129,26 @@ def test_tokens_per_word_are_the_authors_to_five_digits(
                 assert round(ours, 5) == theirs
 
 
+# What Llama 3 cuts text into before it merges.
+LLAMA_PIECES = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+
+
+def test_llama_3s_tokens_per_word_are_the_authors_too(mirror: Path) -> None:
+    import tiktoken
+    from tiktoken.load import load_tiktoken_bpe
+
+    ranks = load_tiktoken_bpe(str(mirror / "tokenizers/llama3.tokenizer.model"))
+    encoding = tiktoken.Encoding(
+        "llama3", pat_str=LLAMA_PIECES, mergeable_ranks=ranks, special_tokens={}
+    )
+    llama = Tokenizer("llama3", lambda text: len(encoding.encode_ordinary(text)))
+    for lang, theirs in (("sw", 2.21385), ("so", 2.35605)):
+        assert round(fertility(table("mlongrr_articles", lang, mirror), llama), 5) == theirs
+
+
 def test_prompts_of_released_haystacks_hold_their_texts(mirror: Path, o200k: Tokenizer) -> None:
     """And have the most tokens that the authors' had with their prompt."""
     chosen = settings(

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import csv
 import re
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -44,22 +43,17 @@ class PromptKey(NamedTuple):
     lang: str
 
 
-def read_rows(path: str | Path, columns: Collection[str]) -> Iterator[dict[str, str]]:
+# The longest cell, in characters: a haystack of 64,000 tokens has 300,000.
+LONGEST_CELL = 1 << 26
+
+
+def read_rows(path: str | Path, columns: Collection[str]) -> list[dict[str, str]]:
     """The rows of a CSV file that has `columns` at the least. UserError where it has not."""
-    csv.field_size_limit(sys.maxsize)
+    # The limit is the whole process's.
+    usual = csv.field_size_limit(LONGEST_CELL)
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file, strict=True)
-            for column in columns:
-                if column not in (rows.fieldnames or ()):
-                    raise UserError(f"{path} has no column {column!r}: add it.")
-            for row in rows:
-                if None in row or None in row.values():
-                    raise UserError(
-                        f"{path}, line {rows.line_num}: the row has more or fewer cells than the header: "
-                        "mend it."
-                    )
-                yield row
+            return list(_rows(path, csv.DictReader(file, strict=True), columns))
     except FileNotFoundError:
         raise UserError(
             f"{path} does not exist: run the rule that downloads it, or add it."
@@ -70,6 +64,22 @@ def read_rows(path: str | Path, columns: Collection[str]) -> Iterator[dict[str, 
         raise UserError(
             f"{path} is no CSV ({error}): mend it, or delete it and run again."
         ) from None
+    finally:
+        csv.field_size_limit(usual)
+
+
+def _rows(
+    path: str | Path, rows: csv.DictReader[str], columns: Collection[str]
+) -> Iterator[dict[str, str]]:
+    for column in columns:
+        if column not in (rows.fieldnames or ()):
+            raise UserError(f"{path} has no column {column!r}: add it.")
+    for row in rows:
+        if None in row or None in row.values():
+            raise UserError(
+                f"{path}, line {rows.line_num}: the row has more or fewer cells than the header: mend it."
+            )
+        yield row
 
 
 def named(paths: Iterable[str | Path], name: str) -> list[Path]:
