@@ -41,10 +41,10 @@ def settings(lang: str, lengths: Sequence[int], **own: Any) -> dict[str, Any]:
 
 
 def tables(chosen: Mapping[str, Any], mirror: Path | None = None) -> dict:
-    """The inputs that `plan.corpora` names, by input and language."""
+    """The inputs that `plan.reads` names, by input and language."""
     return {
         kind: {lang: table(corpus, lang, mirror) for corpus, lang in wanted}
-        for kind, wanted in plan.corpora(chosen).items()
+        for kind, wanted in plan.reads(chosen).items()
     }
 
 

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import DeploymentMethod
@@ -10,9 +11,12 @@ from needlework.codedigest import code_digest
 from needlework.config import lengths_of, validated
 from needlework.corpora.languages import LANGUAGE
 from needlework.errors import UserError
+from needlework.hooks import hook_file
 from needlework.layout import Layout
 from needlework.preflight import check, check_gpus
+from needlework.results.describe import description
 from needlework.verbose import check_verbose
+from needlework.whole import whole
 
 try:
     config = validated(config)
@@ -56,6 +60,16 @@ wildcard_constraints:
 
 
 files = Layout(config)
+
+
+def caption_file(benchmark, result):
+    """A result's caption, which the report reads from a file."""
+    path = Path(".snakemake/captions").absolute() / f"{benchmark}_{result.name}.rst"
+    if not path.is_file() or path.read_text(encoding="utf-8") != result.caption:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole(path) as part:
+            part.write_text(result.caption, encoding="utf-8")
+    return str(path)
 
 
 # Not in a dry run: that needs no keys and no packages but Snakemake's.

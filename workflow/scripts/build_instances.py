@@ -1,16 +1,15 @@
 """Build the prompts of one slice of a benchmark, and the texts that they refer to and no corpus has."""
 
-from importlib import import_module
 from pathlib import Path
 
+from needlework.hooks import load_hook
 from needlework.job import running
 from needlework.records import DOCUMENTS, read_table, write_table
 from needlework.tokenizers import load_tokenizer
 
 with running(snakemake) as logger:
     params = snakemake.params
-    construct = import_module(f"needlework.benchmarks.{snakemake.wildcards.benchmark}.construct")
-    built = construct.build(
+    built = load_hook(params.build)(
         params.settings,
         {
             name: {Path(path).stem: read_table(path) for path in snakemake.input.get(name)}

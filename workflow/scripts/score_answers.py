@@ -1,24 +1,21 @@
 """Score a model's answers."""
 
-from importlib import import_module
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from needlework.hooks import load_hook
 from needlework.job import running
 from needlework.records import read_table, write_table
 
 with running(snakemake) as logger:
-    benchmark = snakemake.wildcards.benchmark
-    plan = import_module(f"needlework.benchmarks.{benchmark}.plan")
-    scoring = import_module(f"needlework.benchmarks.{benchmark}.scoring")
-    columns = ["instance_id", "task", "example_id", "references", *plan.FACTORS]
+    score = load_hook(snakemake.params.score)
+    columns = ["instance_id", "task", "example_id", "references", *snakemake.params.factors]
     instances = pa.concat_tables(read_table(path, columns) for path in snakemake.input.instances)
     # The model does not get every length that the instance files hold; 0 has no length.
     lengths = pa.array([0, *snakemake.params.lengths], pa.int32())
     instances = instances.filter(pc.is_in(instances["length"], value_set=lengths))
     translations = snakemake.input.get("translations")
-    scores = scoring.score(
+    scores = score(
         instances,
         read_table(snakemake.input.generations),
         read_table(translations) if translations else None,

@@ -6,13 +6,16 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.benchmark import names as benchmark_names
+from needlework.corpora.registry import serving
 from needlework.endpoints import check_url
 from needlework.engine_arguments import ELSEWHERE
 from needlework.errors import UserError
+from needlework.hooks import load_hook
 
 # What the backends that have a model elsewhere call it by.
 _NAMED = {
@@ -45,7 +48,22 @@ def schema() -> dict[str, Any]:
 
     # The parser in C, where there is one, saves half a second whenever Snakemake starts.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(SCHEMA.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 (both are safe)
+    read = yaml.load(SCHEMA.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 (both are safe)
+    _choices(read)
+    return read
+
+
+def _choices(node: Any) -> None:
+    """Fill in what the keywords `corpus` and `benchmark` leave to the registries."""
+    if not isinstance(node, dict):
+        return
+    if isinstance(node.get("corpus"), str):
+        node["enum"] = serving(node["corpus"])
+    if node.get("benchmark") is True:
+        node["enum"] = benchmark_names()
+    for child in node.values():
+        for each in child if isinstance(child, list) else [child]:
+            _choices(each)
 
 
 def validated(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -274,7 +292,8 @@ def _check_translation(config: Mapping[str, Any]) -> None:
 
 def _check_benchmarks(config: Mapping[str, Any]) -> None:
     for name in config["run"]["benchmarks"]:
-        import_module(f"needlework.benchmarks.{name}.plan").check(config)
+        if check := load_benchmark(name).check:
+            load_hook(check)(config)
 
 
 def _running(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

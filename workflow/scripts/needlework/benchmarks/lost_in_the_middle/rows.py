@@ -12,11 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.benchmarks.lost_in_the_middle.plan import FACTORS, NAME
+from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
+from needlework.benchmarks.lost_in_the_middle.plan import NAME
 from needlework.prompt import Span
 from needlework.records import SPAN, instance_id, instances_schema
 
-SCHEMA = instances_schema(FACTORS)
+SCHEMA = instances_schema(COLUMNS)
 
 
 class Pieces:

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework.benchmarks.contract import Built
+from needlework.benchmarks.mlneedle.factors import COLUMNS
 from needlework.benchmarks.mlneedle.plan import (
-    FACTORS,
     NAME,
     NO_HAYSTACK,
     Position,
@@ -32,7 +32,7 @@ from needlework.records import SPAN, instance_id, instances_schema
 from needlework.seeding import rank_key
 from needlework.tokenizers import Tokenizer
 
-SCHEMA = instances_schema({**FACTORS, "n_distractors": "int32", "exhausted": "bool"})
+SCHEMA = instances_schema({**COLUMNS, "n_distractors": "int32", "exhausted": "bool"})
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,16 @@ import pyarrow as pa
 
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.mlongrr.draws import Needle, draw, long_numbers, places
+from needlework.benchmarks.mlongrr.factors import ABSENT, COLUMNS
 from needlework.benchmarks.mlongrr.haystack import Haystack, fertility, text_counter
 from needlework.benchmarks.mlongrr.plan import (
-    ABSENT,
-    FACTORS,
     FREE,
     NAME,
     RELEASED_MARGIN,
     Cell,
     cells,
     chance,
-    corpora,
+    reads,
 )
 from needlework.benchmarks.oneruler.fitting import fit
 from needlework.corpora.mlongrr_csv import Prompt, PromptKey, find_prompt
@@ -33,7 +32,7 @@ from needlework.tokenizers import Tokenizer
 
 logger = logging.getLogger(__name__)
 
-SCHEMA = instances_schema(FACTORS)
+SCHEMA = instances_schema(COLUMNS)
 
 Tables = Mapping[str, Mapping[str, pa.Table]]
 
@@ -66,7 +65,7 @@ def build(
     lang = chosen["lang"]
     words = _words(tables["needles"][lang], chosen["wording"])
     builder = _Released if chosen["source"] == "released" else _Constructed
-    made = builder(chosen, {kind: tables[kind][lang] for kind in corpora(chosen)}, words, tokenizer)
+    made = builder(chosen, {kind: tables[kind][lang] for kind in reads(chosen)}, words, tokenizer)
     columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
     wanted = list(cells(chosen))
     total = sum(_examples(chosen, cell) for cell in wanted) * len(chosen["lengths"])
@@ -267,7 +266,7 @@ class _Released:
         self._rows: dict[tuple[int, int, int], tuple[str, Mapping[str, Any]]] = {}
         self.documents: dict[str, str] = {}
         self.taken: list[str] = []
-        for kind, [(corpus, lang)] in corpora(chosen).items():
+        for kind, [(corpus, lang)] in reads(chosen).items():
             if not kind.startswith("released_"):
                 continue
             for row in tables[kind].to_pylist():

@@ -8,13 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.benchmarks.mlongrr.plan import ABSENT, RETRIEVAL
+from needlework.benchmarks.mlongrr.factors import ABSENT, METRIC, RETRIEVAL
 from needlework.metrics import mlongrr_strict as strict
 from needlework.metrics import released_mlongrr as released
 from needlework.metrics.oneruler_strict import spoken
 from needlework.scoring import Rating, score_rows
 
-METRICS = ("strict", "released", "released_claude")
+METRICS = METRIC.order
 
 # A file of the authors' answers: a model's in one language, to one question about so many needles.
 _FILE = ("lang", "haystack", "n_needles", "question", "template")

@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.oneruler.cwe import WordTasks
+from needlework.benchmarks.oneruler.factors import COLUMNS
 from needlework.benchmarks.oneruler.haystack import Haystack
 from needlework.benchmarks.oneruler.niah import NeedleTasks, nouns
-from needlework.benchmarks.oneruler.plan import FACTORS, NAME, NEEDLES, needles, variants
+from needlework.benchmarks.oneruler.plan import NAME, NEEDLES, needles, variants
 from needlework.benchmarks.oneruler.templates import Example, NeedlePrompt, WordPrompt, texts_of
 from needlework.errors import UserError
 from needlework.progress import progress
@@ -21,7 +22,7 @@ from needlework.tokenizers import Tokenizer
 
 logger = logging.getLogger(__name__)
 
-SCHEMA = instances_schema(FACTORS)
+SCHEMA = instances_schema(COLUMNS)
 
 Tables = Mapping[str, Mapping[str, pa.Table]]
 

@@ -1,0 +1,5 @@
+"""How mLongRR's figures are drawn."""
+
+from __future__ import annotations
+
+FACTORS = {}

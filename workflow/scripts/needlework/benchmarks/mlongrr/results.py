@@ -1,0 +1,5 @@
+"""mLongRR's tables and figures."""
+
+from __future__ import annotations
+
+RESULTS = ()
