@@ -16,7 +16,10 @@ with running(snakemake) as logger:
             for name in params.tables
         },
         snakemake.input.templates,
-        load_tokenizer(snakemake.wildcards.tokenizer, params.tokenizer),
+        # How tokens are counted changes no prompt, so it is no parameter of the rule.
+        load_tokenizer(
+            snakemake.wildcards.tokenizer, params.tokenizer, snakemake.config["counting"]
+        ),
     )
     logger.info("%d prompts; left out: %s", built.instances.num_rows, built.counts)
     config = [params.settings, params.tokenizer]

@@ -6,6 +6,7 @@ import pyarrow.compute as pc
 from needlework.hooks import load_hook
 from needlework.job import running
 from needlework.records import read_table, write_table
+from needlework.scoring import ANSWER_COLUMNS, TRANSLATION_COLUMNS
 
 with running(snakemake) as logger:
     score = load_hook(snakemake.params.score)
@@ -17,8 +18,8 @@ with running(snakemake) as logger:
     translations = snakemake.input.get("translations")
     scores = score(
         instances,
-        read_table(snakemake.input.generations),
-        read_table(translations) if translations else None,
+        read_table(snakemake.input.generations, ANSWER_COLUMNS),
+        read_table(translations, TRANSLATION_COLUMNS) if translations else None,
         model=snakemake.wildcards.model,
         settings=snakemake.params.settings,
     )

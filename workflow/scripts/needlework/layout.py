@@ -33,6 +33,8 @@ def resource(path: str) -> str:
 
 # What runs a neural network here: on a GPU where there is one, unless its `device` is the CPU.
 _NEURAL = {"vllm", "transformers", "sentence-transformers", "nllb"}
+# Backends that answer with the references or not at all: in no mean over models.
+CONTROLS = ("oracle", "empty")
 # CPU cores of a network without a GPU; more help a CPU little. Snakemake lowers it to `--cores`.
 CPU_THREADS = 16
 
@@ -362,6 +364,7 @@ class Layout:
         }
         if needs == "scores":
             settings["decoding"] = {m: decoding(e) for m, e in entries.items()}
+            settings["controls"] = [m for m, e in entries.items() if e["backend"] in CONTROLS]
         return settings
 
     def _value(self, place: str) -> Any:

@@ -71,17 +71,27 @@ def _tagged(names: frozenset[str]) -> re.Pattern[str]:
 def numbers(text: str) -> set[int]:
     """The numbers of two digits or more in `text`, in any script's digits, grouped or not."""
     text = unicodedata.normalize("NFKC", text)
-    text = "".join(_digit(character) for character in text).translate(_SEPARATORS)
+    text = text.translate(_DIGITS).translate(_SEPARATORS)
     for pattern in (_GROUPED_INDIAN, _GROUPED):
         text = pattern.sub(lambda match: re.sub(r"\D", "", match.group()), text)
     return {int(digits) for digits in re.findall("[0-9]+", text) if len(digits) > 1}
 
 
-def _digit(character: str) -> str:
-    value = unicodedata.decimal(character, None)
-    if value is not None:
-        return str(value)
-    return "" if unicodedata.category(character) == "Cf" else character
+class _Digits(dict):
+    """The table of `str.translate` for digits of any script, filled as characters are met."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        value = unicodedata.decimal(character, None)
+        if value is not None:
+            new = str(value)
+        else:
+            new = "" if unicodedata.category(character) == "Cf" else character
+        self[code] = new
+        return new
+
+
+_DIGITS = _Digits()
 
 
 def score_numbers(
@@ -138,6 +148,8 @@ def _take(phrase: Sequence[str], words: list[str]) -> tuple[bool, list[str]]:
     """Whether `phrase` stands in `words`, and what is left where it is taken out."""
     if not phrase or phrase[0] not in words:
         return False, words
+    if len(phrase) == 1:
+        return True, ["" if word == phrase[0] else word for word in words]
     left: list[str] = []
     found, i = False, 0
     while i < len(words):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
 
 # Scripts that are written without spaces: Han, kana; Thai, Lao, Burmese and Khmer.
 _UNSPACED = (
@@ -20,14 +19,25 @@ _LOOSE_JOINER = re.compile(r"(?<![^\s\d-])-|-(?![^\s\d-])")
 def words_of(text: str) -> list[str]:
     """The words of `text`, folded; of a script without spaces, the runs between other characters."""
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    text = _LOOSE_JOINER.sub(" ", "".join(_kept(character) for character in text))
+    text = _LOOSE_JOINER.sub(" ", text.translate(_KEPT))
     return UNSPACED_RUN.sub(r" \g<0> ", text).split()
 
 
-@lru_cache(maxsize=65536)
-def _kept(character: str) -> str:
-    category = unicodedata.category(character)
-    if category[0] in "LMN" or category == "Cf":
-        # The joiners of Persian and Hindi are written or left out at will.
-        return character if category != "Cf" else ""
-    return "-" if character in _HYPHENS else " "
+class _Kept(dict):
+    """The table of `str.translate`, filled as characters are met (there are 1.1 million)."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        category = unicodedata.category(character)
+        if category == "Cf":
+            # The joiners of Persian and Hindi are written or left out at will.
+            new = ""
+        elif category[0] in "LMN":
+            new = character
+        else:
+            new = "-" if character in _HYPHENS else " "
+        self[code] = new
+        return new
+
+
+_KEPT = _Kept()

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from needlework import cells
 from needlework import published as publications
 from needlework.benchmarks.factor import Factor
@@ -16,6 +18,7 @@ from needlework.results.parts import Part, Table
 from needlework.results.result import MODEL, By, Computed, Numbers, Pairs, View
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
 
 # How many prompts both sides have an answer to, and McNemar's test.
@@ -29,8 +32,8 @@ class Context:
     """What numbers are made with: the paper's, and what is to know of the run.
 
     `run` has the run's models in order (`models`), their names in the paper (`published`), how they decode
-    (`decoding`), the values of settings that move the paper's numbers (`setup`), and what else the
-    benchmark says.
+    (`decoding`), those that are no models but controls (`controls`), the values of settings that move the
+    paper's numbers (`setup`), and what else the benchmark says.
     """
 
     published: pd.DataFrame
@@ -89,6 +92,8 @@ def _view(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     chosen = asked
     for hook in view.select:
         chosen = load_hook(hook)(chosen, context)
+    if all(by.factor.name != MODEL.name for by in view.by):
+        chosen = chosen[counted_models(chosen, context)]
     others: dict[tuple[Any, ...], Part] | None = None
     if view.beside:
         table = Table(load_hook(view.beside)(rows, context))
@@ -233,6 +238,8 @@ def _level(
         return
     margin = by.margin and not (by.several and len(parts) < 2)
     whole = [(by.margin, rows)] if margin else []
+    if whole and name == MODEL.name:
+        whole = [(by.margin, rows.where(counted_models(rows.frame, context)))]
     cut = [] if by.only_margin else [(_label(by, value), part) for value, part in parts.items()]
     for value, part in [*cut, *whole] if by.last else [*whole, *cut]:
         yield from _level(rest, {**labels, name: value}, {**above, name: part}, part, context)
@@ -276,6 +283,14 @@ def model_order(present: Collection[str], run: Mapping[str, Any]) -> list[str]:
     """Models in the run's order, then any others by name."""
     listed = [model for model in run.get("models", ()) if model in present]
     return listed + sorted(set(present).difference(listed))
+
+
+def counted_models(rows: pd.DataFrame, context: Context) -> npt.NDArray[np.bool_]:
+    """Which rows are in a mean over models: not those of controls, unless there are no others."""
+    if "model" not in rows:
+        return np.ones(len(rows), dtype=bool)
+    control = rows["model"].isin(list(context.run.get("controls", ()))).to_numpy(dtype=bool)
+    return control if control.all() else ~control
 
 
 def _typed(data: pd.DataFrame, orders: Sequence[Factor | By] = ()) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""mLongRR (Agrawal et al. 2024, "Evaluating Multilingual Long-Context Models for Retrieval and Reasoning")."""
+"""mLongRR (Agrawal et al. 2024, Multilingual Long-Context Models for Retrieval and Reasoning)."""
 
 from needlework.benchmarks.benchmark import Benchmark
 from needlework.benchmarks.mlongrr import drawings, plan
