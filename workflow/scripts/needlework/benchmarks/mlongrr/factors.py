@@ -55,3 +55,10 @@ COLUMNS = {factor.name: factor.type for factor in FACTORS}
 # What results have besides.
 METRIC = Factor("metric", order=("strict", "released", "released_claude"))
 TASK = Factor("task", order=(RETRIEVAL, REASONING, ABSENT))
+VERDICT = Factor(
+    "verdict",
+    order=(
+        *("correct", "several", "other_needle", "wrong_number", "unanswerable"),
+        *("no_number", "no_city", "no_refusal", "no_answer", "length", "lost"),
+    ),
+)

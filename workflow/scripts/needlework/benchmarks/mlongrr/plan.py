@@ -19,6 +19,8 @@ RELEASED_MARGIN = 100
 # The share of a length that may stay free where the text ends before a haystack counts as exhausted.
 FREE = 0.01
 ARTICLES = "mlongrr_articles"
+# The encodings of the paper's models.
+ENCODINGS = {"cl100k_base": "GPT-4", "o200k_base": "GPT-4o"}
 
 
 class Cell(NamedTuple):
@@ -154,7 +156,25 @@ def english_twin(own: Own) -> str:
 def run_settings(config: Config) -> dict[str, Any]:
     """What the results need to know of a run beside what all need.
 
-    metric: that of figures. examples: prompts a cell. twin: the English prompt of the translated ones.
+    metric: that of figures. haystack, template: the text and the prompt that come first. twin: the English
+    prompt of the translated ones. counted_as: the model of the paper that has a tokenizer;
+    other_tokenizers: why one is not that model's all the same.
     """
     own = config["benchmarks"][NAME]
-    return {"metric": own["metric"], "examples": own["examples"], "twin": english_twin(own)}
+    prompts = sorted(own["prompts"], key=lambda name: (name != "paper", name == "translated"))
+    named = {e["tokenizer"]: e["published"] for e in config["models"].values() if e["published"]}
+    named |= {
+        name: ENCODINGS[entry["encoding"]]
+        for name, entry in config["tokenizers"].items()
+        if entry.get("encoding") in ENCODINGS
+    }
+    merging = [
+        name
+        for name, model in named.items()
+        if model == "Llama-3" and config["tokenizers"][name].get("ignore_merges") is not False
+    ]
+    return {
+        **{"metric": own["metric"], "examples": own["examples"], "twin": english_twin(own)},
+        **{"haystack": own["haystacks"][0], "template": prompts[0], "counted_as": named},
+        "other_tokenizers": dict.fromkeys(merging, "ignore_merges is not false, as it was in 2024"),
+    }

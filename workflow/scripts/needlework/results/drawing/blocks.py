@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from needlework.figures.style import COLUMN
-from needlework.results.drawing.grid import Size, empty, finished, fitting, laid_out, values_axis
+from needlework.results.drawing.grid import (
+    Size,
+    empty,
+    finished,
+    fitting,
+    laid_out,
+    steady,
+    values_axis,
+)
 from needlework.results.drawing.lines import hollow, reach
 from needlework.results.drawing.picture import Line, Picture
 from needlework.results.drawings import Bars, Heatmap, Points, StackedBars
@@ -48,6 +56,7 @@ def bars(picture: Picture) -> Figure:
             where = line.rows[x].map(places.index)
             where = where + ((row.keys.index(line.key) + 0.5) / n - 0.5) * 0.8 * beside
             _marks(ax, picture, line, where, below, down, 0.74 / n)
+        steady(ax, picture, data, down=down)
         if down:
             ax.set_yticks(range(len(places)), [fitting(name, 1.6) for name in names])
             ax.set_ylim(len(places) - 0.4, -0.6)

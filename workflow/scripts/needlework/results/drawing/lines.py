@@ -8,7 +8,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from needlework.figures.style import COLUMN
-from needlework.results.drawing.grid import Row, Size, empty, finished, laid_out, values_axis
+from needlework.results.drawing.grid import (
+    Row,
+    Size,
+    empty,
+    finished,
+    laid_out,
+    steady,
+    values_axis,
+)
 from needlework.results.drawing.picture import Line, Picture
 from needlework.results.drawings import Lines, Polar
 
@@ -79,6 +87,7 @@ def draw(picture: Picture) -> Figure:
         if polar:
             axis = around(ax, picture, row.x)
         _panel(ax, picture, spec, row, data, axis)
+        steady(ax, picture, data)
         here = (
             data[data[spec.line].isin([key[1] for key in row.keys])] if spec.line in data else data
         )
