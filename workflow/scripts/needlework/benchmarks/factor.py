@@ -49,7 +49,7 @@ class Factor:
             from needlework.figures.style import language_name
 
             return language_name(str(value))
-        return str(value)
+        return f"{value:.4g}" if isinstance(value, float) else str(value)
 
     def renamed(self, name: str, **changes: Any) -> Factor:
         """The same factor under another name, such as a column of a result."""

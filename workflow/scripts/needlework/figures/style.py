@@ -17,6 +17,7 @@ GRID = "#dddddd"
 
 LANGUAGE_NAMES = {
     "ar": "Arabic",
+    "az": "Azerbaijani",
     "cs": "Czech",
     "da": "Danish",
     "de": "German",
@@ -39,6 +40,7 @@ LANGUAGE_NAMES = {
     "pt": "Portuguese",
     "ro": "Romanian",
     "ru": "Russian",
+    "so": "Somali",
     "sr": "Serbian",
     "st": "Sesotho",
     "sv": "Swedish",

@@ -120,7 +120,6 @@ DRAWINGS: dict[str, Drawing] = {
         row=("question",),
         looks={name: (colour, "") for name, colour in LOOKS.items()},
         horizontal=True,
-        limits=None,
         y="Share of prompts",
         words="By the strict metric.",
         nothing=NOBODY,

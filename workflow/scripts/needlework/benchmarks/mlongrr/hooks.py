@@ -82,7 +82,7 @@ def with_what(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 
     rows = with_paper_model(rows, context)
     whole = [rows.assign(what=what, number=rows[what]) for what in ("haystack_tokens", "sentences")]
-    inner = rows[~rows["depth"].isin([0, 100])]
+    inner = rows[~rows["depth"].isin([0, 100]) & rows["depth"].notna()]
     names = "sentences_before_" + inner["depth"].astype(int).astype(str)
     return pd.concat([*whole, inner.assign(what=names, number=inner["sentences_before"])])
 

@@ -346,7 +346,7 @@ RESULTS = (
     Result(
         "figure5",
         "Accuracy by depth, length and language",
-        BY_LANGUAGE.but(by=BY_LANGUAGE.by[1:]),
+        BY_LANGUAGE.but(by=BY_LANGUAGE.by[1:], const={"model": "all"}),
         DRAWINGS["figure5"],
         (
             "**Accuracy by depth and length in each language**, over all models but controls (the "

@@ -241,7 +241,7 @@ def _named(ax: Axes, axis: Across) -> None:
     ax.set_xlim(axis.low, axis.high)
     if axis.scaled and len(axis.at) > 12:
         ax.locator_params(axis="x", nbins=4)
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
         return
     ends = sorted((at, axis.labels[value]) for value, at in axis.at.items())
     # A character of 7-point text is 0.07 inches wide; the last name always stands.
