@@ -29,7 +29,11 @@ include: "workflow/rules/scoring.smk"
 include: "workflow/rules/results.smk"
 include: "workflow/rules/estimate.smk"
 include: "workflow/rules/export.smk"
+include: "workflow/rules/comparisons.smk"
+include: "workflow/rules/explorer.smk"
+include: "workflow/rules/overview.smk"
 include: "workflow/rules/provenance.smk"
+include: "workflow/rules/artifact.smk"
 
 
 report: "workflow/report/workflow.rst"
@@ -39,4 +43,17 @@ rule all:
     default_target: True
     input:
         files.final,
+        "results/explorer",
+        "results/index.html",
         "results/provenance.json",
+
+
+# A target that no rule is called, and no path, is misspelt.
+rule unknown_target:
+    input:
+        lambda w: refuse(unknown_target(w.name, [rule.name for rule in workflow.rules])),
+    output:
+        "{name}",
+    wildcard_constraints:
+        name="[A-Za-z0-9_-]+",
+    localrule: True

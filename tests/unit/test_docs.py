@@ -18,7 +18,9 @@ import yaml
 from snakemake.utils import update_config
 
 from needlework import cells
+from needlework.benchmarks.benchmark import load_benchmark, names
 from needlework.config import schema, validated
+from needlework.corpora.languages import CORPUS_LANGUAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = ROOT / "docs/configuration.md"
@@ -45,9 +47,12 @@ def commands() -> list[str]:
 @pytest.fixture(scope="module")
 def generator() -> ModuleType:
     """docs/generate_configuration.py."""
-    spec = importlib.util.spec_from_file_location(
-        "generate_configuration", ROOT / "docs/generate_configuration.py"
-    )
+    return script("generate_configuration")
+
+
+def script(name: str) -> ModuleType:
+    """A script that writes a page of docs/."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"docs/{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -57,6 +62,11 @@ def test_the_configuration_page_is_what_the_schema_says(generator) -> None:
     assert CONFIGURATION.read_text("utf-8") == generator.page(schema()), (
         "run python docs/generate_configuration.py"
     )
+
+
+def test_the_page_of_targets_is_what_the_results_say() -> None:
+    written = script("generate_targets").page([load_benchmark(name) for name in names()])
+    assert TEXTS["docs/targets.md"] == written, "run python docs/generate_targets.py"
 
 
 def test_a_stale_configuration_page_is_noticed(generator, tmp_path, monkeypatch, capsys) -> None:
@@ -75,7 +85,7 @@ def test_a_stale_configuration_page_is_noticed(generator, tmp_path, monkeypatch,
 def keys_of(node: Mapping, path: str) -> Iterator[tuple[str, str]]:
     """(the heading that a key must stand below, the key as it must stand there)."""
     entry = node.get("additionalProperties")
-    if isinstance(entry, Mapping):
+    if isinstance(entry, Mapping) and {"properties", "oneOf"} & entry.keys():
         for kind in entry.get("oneOf", [entry]):
             yield from ((f"{path}.<name>", key) for key in leaves(kind))
         return
@@ -156,11 +166,8 @@ def named_targets(cell: str) -> set[str]:
 
 
 def test_the_readme_names_every_table_and_figure_and_no_other() -> None:
-    plans = [
-        importlib.import_module(f"needlework.benchmarks.{name}.plan")
-        for name in validated(yaml.safe_load((ROOT / "config.yaml").read_text()))["benchmarks"]
-    ]
-    there = {f"{plan.NAME}_{name}" for plan in plans for name in (*plan.TABLES, *plan.FIGURES)}
+    benchmarks = map(load_benchmark, names())
+    there = {f"{own.name}_{result.name}" for own in benchmarks for result in own.results}
     section = TEXTS["README.md"].split("| target |")[1].split("\n\n")[0]
     assert set().union(*map(named_targets, re.findall(r"^\| (`.*?) \|", section, re.M))) == there
     for page, text in TEXTS.items():
@@ -179,7 +186,10 @@ for line in json.load(sys.stdin):
 """
 
 
-TARGET = r"(mlneedle|lost_in_the_middle|oneruler)_|results/|(estimate|export|provenance)$"
+TARGET = (
+    r"(mlneedle|lost_in_the_middle|oneruler)_|results/|"
+    r"(estimate|export|provenance|explorer|compare|artifact|verify)$"
+)
 
 
 def test_snakemake_takes_the_commands() -> None:
@@ -246,3 +256,15 @@ def test_the_columns_that_are_explained_are_those_of_the_tables() -> None:
         for name in re.findall(r"`(\w+)`", row)
     }
     assert explained == {*cells.MEASURES, *cells.COMPARISON}
+
+
+def test_the_page_on_languages_has_every_corpus_with_its_languages() -> None:
+    page = (ROOT / "docs/adding-a-language.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]
+    listed = {
+        corpus.strip("`"): languages.split(", ")
+        for corpora, languages in (row for row in rows if len(row) == 2)
+        for corpus in corpora.split(", ")
+        if corpus.strip("`") in CORPUS_LANGUAGES
+    }
+    assert listed == {name: sorted(langs) for name, langs in CORPUS_LANGUAGES.items()}

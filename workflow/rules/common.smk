@@ -5,12 +5,19 @@ import shutil
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 from snakemake.settings.types import DeploymentMethod
 
 from needlework.codedigest import code_digest
-from needlework.config import lengths_of, validated
+from needlework.config import (
+    lengths_of,
+    replaced_choices,
+    unknown_target,
+    validated,
+)
 from needlework.corpora.languages import LANGUAGE
 from needlework.errors import UserError
+from needlework.guard import announce
 from needlework.hooks import hook_file
 from needlework.layout import Layout
 from needlework.preflight import check, check_gpus
@@ -22,6 +29,10 @@ try:
     config = validated(config)
 except UserError as error:
     raise WorkflowError(str(error))
+
+if workflow.is_main_process:
+    for sentence in replaced_choices(workflow.config_settings.configfiles):
+        logger.warning(sentence)
 
 if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
     if not shutil.which("conda"):
@@ -61,15 +72,67 @@ wildcard_constraints:
 
 files = Layout(config)
 
+# A job ends with the Snakemake that started it, even one that is killed before the job is ready.
+announce()
+
 
 def caption_file(benchmark, result):
     """A result's caption, which the report reads from a file."""
     path = Path(".snakemake/captions").absolute() / f"{benchmark}_{result.name}.rst"
-    if not path.is_file() or path.read_text(encoding="utf-8") != result.caption:
+    if not path.is_file() or path.read_text(encoding="utf-8") != result.full_caption:
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole(path) as part:
-            part.write_text(result.caption, encoding="utf-8")
+            part.write_text(result.full_caption, encoding="utf-8")
     return str(path)
+
+
+def explorer_files(benchmark):
+    """The files of a benchmark's prompts and answers, and its title."""
+    return {
+        "title": files.benchmark(benchmark).title,
+        "prompts": {
+            tokenizer: {
+                "instances": files.instances(benchmark, tokenizer),
+                **files.document_inputs(benchmark, tokenizer),
+            }
+            for tokenizer in dict.fromkeys(
+                map(files.tokenizer, config["run"]["models"])
+            )
+        },
+        "answers": {
+            model: {
+                "tokenizer": files.tokenizer(model),
+                "scores": f"results/scores/{model}/{benchmark}.parquet",
+                **{
+                    kind: path
+                    for kind, path in files.scoring_inputs(benchmark, model).items()
+                    if kind in ("generations", "translations")
+                },
+            }
+            for model in config["run"]["models"]
+        },
+    }
+
+
+def shown_results(benchmark, kind, ending):
+    """The tables or figures of a benchmark by name: file, title and caption."""
+    return {
+        result.name: {
+            "file": f"results/{kind}/{benchmark}/{result.name}.{ending}",
+            "title": result.label,
+            "caption": result.caption,
+        }
+        for result in files.results(benchmark)
+        if result.kind == kind
+    }
+
+
+def comparison(function, benchmark):
+    """What is compared; a wrong name is refused when the rule is asked for."""
+    try:
+        return function(config, benchmark)
+    except UserError as error:
+        raise WorkflowError(str(error))
 
 
 # Not in a dry run: that needs no keys and no packages but Snakemake's.
@@ -89,7 +152,9 @@ onstart:
     # An undeclared resource is unlimited; a declared one would silently cut what a job asks for.
     declared = workflow.global_resources.get("gpu")
     try:
-        check(config, asked, counting, translating)
+        local = workflow.local_exec
+        for sentence in check(config, asked, counting, translating, local=local):
+            logger.warning(sentence)
         check_gpus(config, asked, declared and declared.value)
         check_verbose(
             config, workflow.executor_plugin.name, workflow.output_settings.verbose

@@ -82,6 +82,7 @@ rule score_answers:
         lengths=lambda w: lengths_of(config, w.model, w.benchmark),
         score=lambda w: files.benchmark(w.benchmark).score,
         factors=lambda w: list(files.benchmark(w.benchmark).columns),
+        more=lambda w: list(files.scoring_more(w.benchmark)),
         code=lambda w: code_digest(
             "score_answers.py", hook_file(files.benchmark(w.benchmark).score)
         ),

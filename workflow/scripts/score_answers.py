@@ -16,12 +16,14 @@ with running(snakemake) as logger:
     lengths = pa.array([0, *snakemake.params.lengths], pa.int32())
     instances = instances.filter(pc.is_in(instances["length"], value_set=lengths))
     translations = snakemake.input.get("translations")
+    more = {name: snakemake.input.get(name) for name in snakemake.params.more}
     scores = score(
         instances,
         read_table(snakemake.input.generations, ANSWER_COLUMNS),
         read_table(translations, TRANSLATION_COLUMNS) if translations else None,
         model=snakemake.wildcards.model,
         settings=snakemake.params.settings,
+        **more,
     )
     logger.info("%d answers, mean %.3f", scores.num_rows, pc.mean(scores["value"]).as_py())
     write_table(

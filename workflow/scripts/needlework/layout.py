@@ -303,6 +303,14 @@ class Layout:
         }
         if self.benchmark(benchmark).translated:
             needed["translations"] = f"results/translations/{model}/{benchmark}.parquet"
+        return needed | self.scoring_more(benchmark)
+
+    def scoring_more(self, benchmark: str) -> dict[str, str | list[str]]:
+        """What else a benchmark's scores are made of, by the scorer's arguments."""
+        own = self.benchmark(benchmark)
+        needed = {name: [resource(path)] for name, path in own.scoring_files.items()}
+        if own.scores_read:
+            needed[own.scores_read] = self.corpora(own.quotes(self.settings(benchmark)))
         return needed
 
     def scoring_settings(self, benchmark: str) -> dict[str, Any]:

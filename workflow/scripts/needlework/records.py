@@ -68,6 +68,8 @@ GENERATIONS = pa.schema(
         ("completion_tokens", pa.int32()),
         ("reasoning_tokens", pa.int32()),
         ("error", pa.string()),
+        # All that the model wrote, where thoughts were parted from it.
+        ("raw_text", pa.string()),
     ]
 )
 
@@ -221,6 +223,8 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> pa.Tab
     # Not pq.read_table: it imports pandas and more, which in a short job costs more than all else.
     with _reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         table = file.read(columns)
+        # Otherwise text that is no UTF-8 fails where it is used, far from the file's name.
+        table.validate(full=True)
     return table if columns is None else table.select(list(columns))
 
 

@@ -22,8 +22,9 @@ _NOT_FACTORS = {
     *("instance_id", "benchmark", "task", "example_id", "prompt", "references"),
     *("metric", "max_new_tokens", "n_tokens"),
 }
-_OF_ANSWERS = ("finish_reason", "completion_tokens", "reasoning_tokens")  # What scores are made of.
-ANSWER_COLUMNS = ("instance_id", "sample", "text", *_OF_ANSWERS)
+_OF_ANSWERS = ("finish_reason", "completion_tokens", "reasoning_tokens")
+# What scores are made of.
+ANSWER_COLUMNS = ("instance_id", "sample", "text", "raw_text", *_OF_ANSWERS)
 TRANSLATION_COLUMNS = ("instance_id", "sample", "text")
 
 # So many answers are held as Python's values at once.
@@ -47,9 +48,10 @@ def score_rows(
 
     `instances` needs instance_id, task, example_id, references and the factors (not the prompt).
     `rate(row, text, translated)` gives an answer's value, verdict and metric, or several of them: a
-    row of scores each. Its `row` has the instance's columns, and finish_reason, completion_tokens and
-    reasoning_tokens of the answer; `translated` is None where the text is no other in English. A
-    skipped or failed request has the value 0.0, and the finish reason as its verdict.
+    row of scores each. Its `row` has the instance's columns, finish_reason, completion_tokens and
+    reasoning_tokens of the answer, and raw_text, all that the model wrote; `translated` is None where
+    the text is no other in English. A skipped or failed request has the value 0.0, and the finish
+    reason as its verdict.
 
     Raises UserError where an instance or an answer comes twice, an answer belongs to no instance, an
     instance has no answer, or an answer has no translation.
@@ -69,6 +71,7 @@ def score_rows(
         joined = instances.take(pa.array(places[start : start + _BATCH]))
         rows = _Rows({name: (own if name in _OF_ANSWERS else joined)[name] for name in names})
         texts, reasons = own["text"].to_pylist(), rows.column("finish_reason")
+        rows.add("raw_text", pc.coalesce(own["raw_text"], own["text"]))
         others = None
         if english is not None:
             others = (
@@ -114,6 +117,10 @@ class _Rows:
     def __init__(self, columns: dict[str, pa.ChunkedArray]) -> None:
         self.columns = columns
         self._values: dict[str, list[Any]] = {}
+
+    def add(self, name: str, column: pa.ChunkedArray) -> None:
+        """Add a column."""
+        self.columns = {**self.columns, name: column}
 
     def column(self, name: str) -> list[Any]:
         """The values of a column."""

@@ -175,7 +175,9 @@ def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
                         {**row, "source": "ours", **values, **paper.compared(pairs.paper, cell)}
                     )
     made += paper.printed_pair(pairs.paper, lines, context)
-    names = [*pairs.columns, *cells.MEASURES, *cells.MCNEMAR, *paper.columns(pairs.paper)]
+    outer, inner = ([by.factor.name for by in levels] for levels in (pairs.outer, pairs.by))
+    labels = [*outer, "pair", "role", "model", "source", *inner]
+    names = [*labels, *cells.MEASURES, *cells.MCNEMAR, *paper.columns(pairs.paper)]
     return _typed(pd.DataFrame(made, columns=names))
 
 
@@ -297,9 +299,10 @@ def _typed(data: pd.DataFrame, orders: Sequence[Factor | By] = ()) -> pd.DataFra
     """Counts and whole-numbered factors are whole numbers, missing where there are none."""
     whole = [n for n in data.columns if n == "n" or n.startswith("n_") or n.endswith("_n")]
     for factor in (o.factor if isinstance(o, By) else o for o in orders):
-        if factor.name in data and factor.type.startswith("int"):
-            if all(not isinstance(value, str) for value in data[factor.name].dropna()):
-                whole.append(factor.name)
+        if factor.name not in data or not factor.type.startswith("int"):
+            continue
+        if not any(isinstance(value, str) for value in data[factor.name].dropna()):
+            whole.append(factor.name)
     return data.astype(dict.fromkeys(whole, "Int64"))
 
 
@@ -316,8 +319,8 @@ def _sorted(
         by = known.get(str(column.name))
         if by is None:
             return column
-        order = _ordered(by, set(column.dropna()) - {by.margin}, context)
         margin = [by.margin] if by.margin else []
+        order = _ordered(by, set(column.dropna()).difference(margin), context)
         order = [*order, *margin] if by.last else [*margin, *order]
         return column.map({value: i for i, value in enumerate(order)}).astype("float64")
 

@@ -1,4 +1,4 @@
-"""Rows of scores and parts of them as arrays: a table has thousands of cells, and slices of frames are slow."""
+"""Rows of scores and parts of them as arrays, since slices of frames are slow and tables have many cells."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ class PromptTable:
     by: factors whose values have a row each. counts: name of a column, what it is of, and how it is
     counted (an aggregation of pandas: size, nunique, mean, max, sum). slice_names: the columns that
     the parts of a slice's name, between hyphens, stand in beside a note ("": none; the last takes the
-    rest). computed: columns as expressions of others. digits: of means, where not 1, and of others. kept: notes
-    that count what is not left out, as do those that end with "_kept". sorted: rows by their factors,
+    rest). computed: columns as expressions of others. digits: of means, where not 1, and of others. kept:
+    notes that count what is not left out, as do those that end with "_kept". sorted: rows by their factors,
     not as the files have them; also_notes: those of notes too.
     """
 

@@ -148,7 +148,7 @@ def printed_names(
 
 
 def other_pair(cell: Cell, place: Place) -> str | None:
-    """Other lengths than the paper's; or other decoding, which Table 3 does not tell: it has greedy numbers."""
+    """Other lengths than the paper's; or other decoding, which Table 3 does not tell (its are greedy)."""
     if reason := other_lengths(cell, place):
         return reason
     if cell.labels["role"] == "first" or not cell.labels["second_line"].endswith(GREEDY_ROW):

@@ -77,7 +77,7 @@ def with_verdicts(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 
 
 def with_what(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
-    """`with_paper_model`, a row for each number that the authors' log has of a haystack (`what`, `number`)."""
+    """`with_paper_model`; a row for each number (`what`, `number`) that the log has of a haystack."""
     import pandas as pd
 
     rows = with_paper_model(rows, context)
@@ -95,9 +95,9 @@ def with_paper_model(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 # Measures and labels
 
 
-def mean_of(part: Part, context: Context, labels: Mapping[str, Any], column: str) -> dict[str, Any]:
-    """A column's mean."""
-    return {"value": float(part.frame[column].astype("float64").mean())}
+def mean_number(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, Any]:
+    """The mean of `number`."""
+    return {"value": float(part.frame["number"].astype("float64").mean())}
 
 
 def mean_fertility(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, Any]:

@@ -140,7 +140,7 @@ def conditions(own: Own) -> dict[str, bool]:
         "one": 1 in found,
         "number": "number" in asked,
         "city": asked == set(QUESTIONS),
-        "several": len(found) > 1,
+        "english": "en" in own["languages"],
         "absent": bool(own["absent"]),
         "texts": len(own["haystacks"]) > 1,
         "prompts": len(set(own["prompts"]) - {"translated"}) > 1,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.mlongrr.drawings import DRAWINGS
 from needlework.benchmarks.mlongrr.factors import (
@@ -31,6 +33,7 @@ from needlework.results.result import (
     Same,
     View,
     Why,
+    shown_by,
 )
 
 HOOKS = "needlework.benchmarks.mlongrr.hooks:"
@@ -42,9 +45,10 @@ USUAL = (TEXT, PROMPT, DRAWN)
 NUMBERS = "task != 'absent' and question == 'number'"
 ONE = "task == 'retrieval'"
 TOKENIZER, PAPER_MODEL = Factor("tokenizer"), Factor("paper_model")
-BY_TOKENIZER = (By(TOKENIZER), By(PAPER_MODEL, nullable=True))
+BY_TOKENIZER = (TOKENIZER, By(PAPER_MODEL, nullable=True))
 LANGUAGE = Factor("language", order=LANGUAGES, words=NAMES)
 SIZE = Factor("size", words={length: f"{length // 1000}k" for length in LENGTHS})
+BY_LANGUAGE_NAME = By(LANGUAGE, "lang", text=True)
 WHAT = Factor("what", order=("haystack_tokens", "sentences"))
 ARTICLES = Over("haystack", ("mlongrr_articles",), "other texts")
 CHANCE = {"chance": f"{HOOKS}chance"}
@@ -74,16 +78,16 @@ ABSTRACT = Paper(
 ACCURACY = View(
     where="task != 'absent'",
     select=(TEXT, PROMPT),
-    by=(By(MODEL), By(N_NEEDLES), By(QUESTION), By(METRIC), By(LANG, margin="all")),
+    by=(MODEL, N_NEEDLES, QUESTION, METRIC, By(LANG, margin="all")),
     paper=ABSTRACT,
 )
 BY_DEPTH = View(
     where=NUMBERS,
     select=USUAL,
-    by=(By(MODEL), By(N_NEEDLES), By(LENGTH), By(DEPTH)),
+    by=(MODEL, N_NEEDLES, LENGTH, DEPTH),
     derive=CHANCE,
 )
-BY_LANGUAGE = BY_DEPTH.but(by=(By(MODEL), By(N_NEEDLES), By(LANG), By(LENGTH), By(DEPTH)))
+BY_LANGUAGE = BY_DEPTH.but(by=(MODEL, N_NEEDLES, LANG, LENGTH, DEPTH))
 
 
 def _tokens_a_word(table: str, source: str, digits: int) -> View:
@@ -91,8 +95,7 @@ def _tokens_a_word(table: str, source: str, digits: int) -> View:
     return View(
         prepare=f"{HOOKS}with_paper_model",
         select=(TEXT,),
-        by=(*BY_TOKENIZER, By(LANGUAGE, "lang", margin="Average", last=True, text=True)),
-        columns=("tokenizer", "paper_model", "source", "language"),
+        by=(*BY_TOKENIZER, replace(BY_LANGUAGE_NAME, margin="Average", last=True)),
         measure=Measure(("value",), f"{HOOKS}mean_fertility"),
         paper=Paper(
             (
@@ -108,68 +111,49 @@ def _tokens_a_word(table: str, source: str, digits: int) -> View:
     )
 
 
+result = shown_by({**LAYOUTS, **DRAWINGS})
+
+
 def _details(number: int, model: str) -> Result:
-    return Result(
+    return result(
         f"figure{number}",
         f"{model} by depth, length, language and number of needles",
         BY_LANGUAGE.but(select=(*USUAL, f"{HOOKS}of_paper?name={model}")),
-        DRAWINGS[f"figure{number}"],
-        (
-            f"**{model} by depth and length**, for each language and number of needles (the paper's "
-            f"Figure {number}), of the model that `published` names so. The paper's is an image."
-        ),
-        place=f"Figure {number}",
-        when=("number",),
+        "Of the model that `published` names so. The paper's is an image.",
+        "number",
     )
 
 
 RESULTS = (
-    Result(
+    result(
         "table2",
         "Tokens per word",
         _tokens_a_word("table2", "paper", 2),
-        LAYOUTS["table2"],
-        (
-            "**Tokens a word**, by tokenizer and language (the paper's Table 2): words are those of "
-            "NLTK in the articles whose words the paper counted, where the text is the paper's. No "
-            "model is needed. The paper's numbers of GPT-4 and its averages are cut, not rounded."
-        ),
-        place="Table 2",
+        "Words are NLTK's, in those articles whose words the authors counted, where the text is theirs. No "
+        "model is needed. The paper's numbers of GPT-4 and its averages are cut, not rounded.",
         needs="instances",
     ),
-    Result(
+    result(
         "fertility",
         "Tokens per word, to five digits",
         _tokens_a_word("fertility", "repository", 5),
-        LAYOUTS["fertility"],
-        (
-            "**Tokens a word to five digits**, beside those of the authors' notebook. In Somali and "
-            "Swahili the text holds all of the articles that they counted; in other languages it ends "
-            "before."
-        ),
+        "Beside the authors' notebook. In Somali and Swahili the text holds all of the articles that they "
+        "counted; in other languages it ends elsewhere.",
         needs="instances",
     ),
-    Result(
+    result(
         "construction",
         "How haystacks are built",
         View(
-            where="task == 'retrieval' and depth == depth",
+            where="task == 'retrieval'",
             prepare=f"{HOOKS}with_what",
             select=(TEXT, PROMPT),
-            by=(
-                *BY_TOKENIZER,
-                By(LANGUAGE, "lang", text=True),
-                By(SIZE, "length", text=True),
-                By(WHAT),
-            ),
-            columns=("tokenizer", "paper_model", "source", "language", "size", "what"),
-            measure=Measure(("value",), f"{HOOKS}mean_of?column=number"),
+            by=(*BY_TOKENIZER, BY_LANGUAGE_NAME, By(SIZE, "length", text=True), WHAT),
+            measure=Measure(("value",), f"{HOOKS}mean_number"),
             paper=Paper(
                 (
                     Place(
-                        "construction/GPT4o",
-                        "{language}",
-                        "{size}/{what}",
+                        *("construction/GPT4o", "{language}", "{size}/{what}"),
                         check=f"{HOOKS}sum_of_articles",
                         digits=0,
                     ),
@@ -178,233 +162,170 @@ RESULTS = (
                 ("repository",),
             ),
         ),
-        LAYOUTS["construction"],
-        (
-            "**How haystacks are built**: tokens and sentences of haystacks with one needle, and "
-            "sentences before it, beside the log of the authors' notebook (GPT-4o's). With "
-            "`source: released` and o200k_base the sentences are equal to it; its tokens are sums "
-            "over articles, up to 30 off those of the joined text."
-        ),
+        "Tokens and sentences of haystacks with one needle, and sentences before it, beside the log of the "
+        "authors' notebook. With `source: released` and o200k_base the sentences are equal to it; its tokens "
+        "are sums over articles, up to 30 off those of the joined text.",
+        "one",
         needs="instances",
-        when=("one",),
     ),
-    Result(
+    result(
         "accuracy",
         "Accuracy by language and number of needles",
         ACCURACY,
-        LAYOUTS["accuracy"],
-        (
-            "**Accuracy by language and number of needles**, over all lengths and depths, by the "
-            "strict rules (exactly the gold number, or city), by the notebooks' (the gold digits "
-            "stand in the answer, and with several needles in any answer of the file), and by that of "
-            "Claude's notebook. The abstract prints four accuracies of its best models."
-        ),
+        "By the strict rules (exactly the gold number, or city), by the notebooks' (the gold digits stand in "
+        "the answer; with several needles, in any answer of the file), and by that of Claude's notebook. The "
+        "abstract prints four accuracies of its best models.",
     ),
-    Result(
+    result(
         "absent",
         "Questions without a needle that are refused",
         View(
             where="task == 'absent'",
             select=USUAL,
-            by=(By(MODEL), By(N_NEEDLES), By(QUESTION), By(LANG, margin="all")),
+            by=(MODEL, N_NEEDLES, QUESTION, By(LANG, margin="all")),
         ),
-        LAYOUTS["absent"],
-        (
-            "**Questions without a needle that are refused.** The prompt asks for UNANSWERABLE where "
-            "the text has no answer; the paper never asks such a question."
-        ),
-        when=("absent",),
+        "The prompt asks for UNANSWERABLE where the text has no answer; the paper has no such question.",
+        "absent",
     ),
-    Result(
+    result(
         "mcnemar",
         "Numbers of needles, languages and models in pairs",
         Computed(f"{HOOKS}pairs", {"kinds": "needles languages models"}),
-        LAYOUTS["mcnemar"],
-        (
-            "**Numbers of needles, languages and models in pairs**, with McNemar's exact test, "
-            "corrected by Holm's method for all tests of a kind. Needles of an example are the same in "
-            "every language, and the first of more, so prompts pair up."
-        ),
+        "McNemar's exact test, corrected by Holm's method for all tests of a kind. An example has the same "
+        "needles in every language, and the first of those of more, so prompts pair up.",
     ),
-    Result(
+    result(
         "texts",
         "Haystacks in pairs",
         Computed(f"{HOOKS}texts"),
-        LAYOUTS["texts"],
-        (
-            "**Haystacks in pairs**, with McNemar's exact test (the paper's Figure 1 for GPT-4 with "
-            "English news and Paul Graham's essays: p = 1.0)."
-        ),
-        when=("texts",),
+        "McNemar's exact test; in the paper p = 1.0 for GPT-4 with English news and essays (Figure 1).",
+        "texts",
     ),
-    Result(
+    result(
         "translated",
         "Translated prompts",
         Computed(f"{HOOKS}pairs", {"kinds": "prompts"}),
-        LAYOUTS["translated"],
-        (
-            "**Prompts in the haystack's language** less the same in English, with McNemar's exact "
-            "test. The paper says that English was better but in Swahili; the notebooks have "
-            "translations of `released_gpt4` alone."
-        ),
-        when=("translated",),
+        "Prompts in the haystack's language less the same in English, with McNemar's exact test. The "
+        "paper says that English was better but in Swahili.",
+        "translated",
     ),
-    Result(
+    result(
         "slope",
         "Slope of accuracy on tokens per word",
         Computed(f"{HOOKS}slope"),
-        LAYOUTS["slope"],
-        (
-            "**Slope of accuracy on tokens a word** over languages and models. The paper's section "
-            "4.4 says that languages of more tokens a word are harder, without a test. With so few "
-            "languages, tokens a word and resources cannot be told apart."
-        ),
+        "The paper's section 4.4 says that languages of more tokens a word are harder, without a test. "
+        "Over all models each has a level of its own; controls are left out. With so few languages, tokens a "
+        "word and resources cannot be told apart.",
     ),
-    Result(
+    result(
         "certainty",
         "What one answer a cell leaves open",
         Computed(f"{HOOKS}certainty"),
-        LAYOUTS["certainty"],
-        (
-            "**How wide the intervals are** of a cell of Figures 7 to 11, of Figure 4, of a point of "
-            "Figure 3, and of a model; and how wide with 20 examples a cell. The paper has one."
-        ),
-        when=("number",),
+        "The mean width of intervals of a cell of Figures 7 to 11, of Figure 4, of a point of Figure 3, and "
+        "of a model; and with 20 examples a cell of which as many are right. The paper has one.",
+        "number",
     ),
-    Result(
+    result(
         "real_depth",
         "Where needles stand",
         View(
             where=ONE,
             select=(TEXT, PROMPT),
-            by=(By(TOKENIZER), By(LENGTH), By(DEPTH)),
-            columns=("tokenizer", "source", "length", "depth"),
+            by=(TOKENIZER, LENGTH, DEPTH),
             measure=Measure(("value", "n", "least", "most"), f"{HOOKS}spread"),
         ),
-        LAYOUTS["real_depth"],
-        (
-            "**Where needles stand**: a needle goes between sentences, so in short haystacks it is not "
-            "exactly as deep as its name says."
-        ),
+        "A needle goes between sentences, so it is not exactly as deep as its cell says.",
+        "one",
         needs="instances",
-        when=("one",),
     ),
-    Result(
+    result(
         "figure1",
         "News or essays",
         BY_DEPTH.but(
             where=f"{ONE} and lang == 'en'",
             select=(PROMPT, DRAWN),
-            by=(By(MODEL), By(HAYSTACK), By(LENGTH), By(DEPTH)),
+            by=(MODEL, HAYSTACK, LENGTH, DEPTH),
             derive={},
         ),
-        DRAWINGS["figure1"],
-        "**Texts in English**, one needle (the paper's Figure 1, of GPT-4; an image).",
-        place="Figure 1",
-        when=("one", "texts"),
+        "The paper's is an image, of GPT-4; the table `texts` has the test.",
+        *("one", "texts", "english"),
     ),
-    Result(
+    result(
         "figure2",
         "Two prompts",
-        View(
-            where=ONE,
-            select=(TEXT, DRAWN, f"{HOOKS}english_prompts"),
-            by=(By(MODEL), By(TEMPLATE)),
-        ),
-        DRAWINGS["figure2"],
-        "**Prompts**, one needle (the paper's Figure 2; an image).",
-        place="Figure 2",
-        when=("one", "prompts"),
+        View(where=ONE, select=(TEXT, DRAWN, f"{HOOKS}english_prompts"), by=(MODEL, TEMPLATE)),
+        "One needle. The paper's is an image.",
+        *("one", "prompts"),
     ),
-    Result(
+    result(
         "figure3",
         "Accuracy by language",
         ACCURACY.but(
             where=NUMBERS,
             select=USUAL,
-            by=(By(MODEL), By(N_NEEDLES), By(QUESTION), By(METRIC), By(LANG)),
+            by=(MODEL, N_NEEDLES, QUESTION, METRIC, LANG),
             derive=CHANCE,
         ),
-        DRAWINGS["figure3"],
-        (
-            "**Accuracy by language** with one, two and three needles, over all lengths and depths (the "
-            "paper's Figure 3). Dotted: a guess among the needles that were read. Hollow: the "
-            "abstract's best models."
-        ),
-        place="Figure 3",
-        when=("number",),
+        "Over all lengths and depths. Dotted is a guess among the needles that were read. The paper's is an "
+        "image; four of its numbers are in the abstract.",
+        "number",
     ),
-    Result(
+    result(
         "figure4",
         "Accuracy by depth and length",
         BY_DEPTH,
-        DRAWINGS["figure4"],
-        "**Accuracy by depth and length**, over all languages (the paper's Figure 4; an image).",
-        place="Figure 4",
-        when=("number",),
+        "Over all languages. The paper's is an image.",
+        "number",
     ),
-    Result(
+    result(
         "figure5",
         "Accuracy by depth, length and language",
         BY_LANGUAGE.but(by=BY_LANGUAGE.by[1:], const={"model": "all"}),
-        DRAWINGS["figure5"],
-        (
-            "**Accuracy by depth and length in each language**, over all models but controls (the "
-            "paper's Figure 5; an image)."
-        ),
-        place="Figure 5",
-        when=("number",),
+        "Over all models but controls. The paper's is an image.",
+        "number",
     ),
-    Result(
+    result(
         "figure6",
         "Numbers and cities",
         View(
             where="task == 'reasoning'",
             select=USUAL,
-            by=(By(MODEL), By(N_NEEDLES), By(QUESTION), By(LANG)),
+            by=(MODEL, N_NEEDLES, QUESTION, LANG),
             derive=CHANCE,
         ),
-        DRAWINGS["figure6"],
-        "**Asked for the number or its city** (the paper's Figure 6, of Gemini-1.5; an image).",
-        place="Figure 6",
-        when=("city",),
+        "The paper's is an image, of Gemini-1.5.",
+        "city",
     ),
     *map(_details, range(7, 12), ("GPT-4", "Gemini-1.5", "Claude-3", "Llama-3", "GPT-4o")),
-    Result(
+    result(
         "details",
         "Other models by depth, length, language and number of needles",
         BY_LANGUAGE.but(select=(*USUAL, f"{HOOKS}of_no_paper")),
-        DRAWINGS["details"],
-        "**Models that the paper has not**, as its Figures 7 to 11 show its own.",
-        when=("number",),
+        "Models that the paper has not, as its Figures 7 to 11 show its own.",
+        "number",
     ),
-    Result(
+    result(
         "fertility_slope",
         "Accuracy and tokens per word",
         View(
             where=NUMBERS,
             select=USUAL,
-            by=(By(MODEL), By(N_NEEDLES), By(LANG)),
+            by=(MODEL, N_NEEDLES, LANG),
             derive={"fertility": f"{HOOKS}fertility", **CHANCE},
             sort=("n_needles", "model", "fertility"),
         ),
-        DRAWINGS["fertility_slope"],
-        "**Accuracy and tokens a word**, a point a language; `slope` has the slopes.",
-        when=("number",),
+        "A point a language; the table `slope` has the slopes.",
+        "number",
     ),
-    Result(
+    result(
         "verdicts",
         "What answers say",
         View(
             where="task != 'absent' and metric == 'strict'",
             select=(TEXT, PROMPT, f"{HOOKS}with_verdicts"),
-            by=(By(MODEL), By(N_NEEDLES), By(QUESTION), By(VERDICT, shares=True)),
+            by=(MODEL, N_NEEDLES, QUESTION, By(VERDICT, shares=True)),
             measure=Measure(("n_answers", "value", "n"), f"{HOOKS}share"),
         ),
-        DRAWINGS["verdicts"],
-        (
-            "**What answers say**, by the strict rules: another needle's number, several, a number of "
-            "no needle, UNANSWERABLE, or none."
-        ),
+        "By the strict rules.",
     ),
 )

@@ -22,6 +22,9 @@ BENCHMARK = Benchmark(
     build=f"{PACKAGE}.construct:build",
     score=f"{PACKAGE}.scoring:score",
     check=f"{PACKAGE}.checks:check",
+    scoring_files={"phrases": "oneruler/none_phrases.yaml"},
+    # An answer that quotes a book says nothing.
+    scores_read="books",
     prompts=PROMPTS,
     setup={
         key: f"benchmarks.oneruler.{key}"
