@@ -39,7 +39,13 @@ RUN: dict[str, Any] = {
 def row(**own: Any) -> dict[str, Any]:
     """A score of one needle in English, right, with these changes."""
     given = {
-        **{"model": "gpt-4", "metric": "strict", "value": 1.0, "finish_reason": "stop", "sample": 0},
+        **{
+            "model": "gpt-4",
+            "metric": "strict",
+            "value": 1.0,
+            "finish_reason": "stop",
+            "sample": 0,
+        },
         **{"task": "retrieval", "lang": "en", "haystack": "mlongrr_articles", "length": 2000},
         **{"n_needles": 1, "question": "number", "depth": 0, "template": "paper", "index": 0},
         **{"fertility": 1.1, "chance": None, **own},

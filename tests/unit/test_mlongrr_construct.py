@@ -12,13 +12,14 @@ import pytest
 
 from mlongrr_data import PUNKT, settings, table, tables
 from needlework import english_punkt
-from needlework.benchmarks.mlongrr import construct, draws, plan
+from needlework.benchmarks.mlongrr import construct, draws, factors
 from needlework.benchmarks.mlongrr.haystack import Haystack
-from needlework.benchmarks.mlongrr.prompts import describe
+from needlework.benchmarks.mlongrr.layouts import PROMPTS
 from needlework.corpora import mlongrr
 from needlework.errors import UserError
 from needlework.prompt import Documents, render, span_text
 from needlework.records import write_table
+from needlework.results.prompts import describe
 from needlework.tokenizers import load_tokenizer
 
 WORDS = load_tokenizer("words", {"kind": "words"})
@@ -58,7 +59,7 @@ def test_each_needle_stands_once_and_says_what_is_gold(lang: str) -> None:
         needles = [text for role, text in row["roles"] if role == "needle"]
         numbers = row["numbers"].split()
         cities = [city.split("/") for city in row["cities"].split("|") if city]
-        wanted = 0 if row["task"] == plan.ABSENT else row["n_needles"]
+        wanted = 0 if row["task"] == factors.ABSENT else row["n_needles"]
         assert len(needles) == len(numbers) == len(cities) == wanted
         assert all(row["text"].count(needle) == 1 for needle in needles)
         for needle, number, (_, city) in zip(needles, numbers, cities, strict=True):
@@ -66,7 +67,7 @@ def test_each_needle_stands_once_and_says_what_is_gold(lang: str) -> None:
             assert city in needle
         assert sorted(re.findall(r"\d{7}", row["text"])) == sorted(numbers)
         assert len({tuple(city) for city in cities}) == wanted
-        if row["task"] == plan.ABSENT:
+        if row["task"] == factors.ABSENT:
             assert row["references"] == ["UNANSWERABLE"]
         elif row["question"] == "number":
             assert row["references"] == [max(numbers)]
@@ -159,7 +160,7 @@ def test_a_cell_depends_on_no_other_language_length_or_number_of_examples() -> N
 def test_no_two_prompts_of_a_slice_are_one() -> None:
     rows = made("en", [500, 1000])
     assert len({row["instance_id"] for row in rows}) == len(rows)
-    absent = [row for row in rows if row["task"] == plan.ABSENT]
+    absent = [row for row in rows if row["task"] == factors.ABSENT]
     assert len(absent) == 2 * (1 + 2)
 
 
@@ -168,7 +169,7 @@ def test_draws_are_the_same_across_languages_and_numbers_of_needles() -> None:
     drawn: dict[tuple, set] = {}
     for lang in ("en", "zh"):
         for row in made(lang, [500]):
-            if row["task"] != plan.ABSENT and row["depth"] == 0:
+            if row["task"] != factors.ABSENT and row["depth"] == 0:
                 first = (row["numbers"].split()[:1], row["cities"].split("/")[0])
                 drawn.setdefault(row["example_id"], set()).add(str(first))
     assert drawn
@@ -177,7 +178,7 @@ def test_draws_are_the_same_across_languages_and_numbers_of_needles() -> None:
 
 def test_the_question_may_be_in_the_haystacks_language() -> None:
     rows = made("zh", [500], prompts=["paper", "translated"])
-    by_template = {row["template"]: row for row in rows if row["task"] == plan.ABSENT}
+    by_template = {row["template"]: row for row in rows if row["task"] == factors.ABSENT}
     assert by_template["translated"]["references"] == ["无法回答"]
     assert "哪座城镇的神奇数字最大？" in by_template["translated"]["text"]
     assert {row["template"] for row in made("en", [500], prompts=["paper", "translated"])} == {
@@ -236,7 +237,7 @@ def test_prompts_are_described_by_cell(tmp_path) -> None:
     built = construct.build(chosen, tables(chosen), [], WORDS)
     file = tmp_path / "en-sample-books.parquet"
     write_table(built.instances, file, notes={"left_out": built.counts})
-    rows: list[Mapping] = describe([file]).to_dict("records")
+    rows: list[Mapping] = describe(PROMPTS, [file]).to_dict("records")
     counted = [row for row in rows if row["task"] == "counted: exhausted"]
     assert [(row["lang"], row["haystack"], row["prompts"]) for row in counted] == [
         ("en", "sample_books", built.counts["exhausted"])

@@ -134,9 +134,7 @@ def lookup(
     return Number(float(value), None if pd.isna(n) else int(n))
 
 
-def equal(
-    value: float, published: Number | None, digits: int, obstacle: str | None = None
-) -> str:
+def equal(value: float, published: Number | None, digits: int, obstacle: str | None = None) -> str:
     """Whether our number is the published one to so many digits, rounded or cut, as papers print either.
 
     "equals", "differs", or "cannot tell: <reason>" as `compare` says it.
