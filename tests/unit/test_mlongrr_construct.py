@@ -228,7 +228,7 @@ def test_a_length_below_the_prompt_is_refused() -> None:
 
 def test_chance_is_one_among_the_needles() -> None:
     for row in made("en", [500]):
-        expected = 1 / row["n_needles"] if row["task"] == plan.REASONING else None
+        expected = 1 / row["n_needles"] if row["task"] == factors.REASONING else None
         assert row["chance"] == expected
 
 
@@ -238,10 +238,8 @@ def test_prompts_are_described_by_cell(tmp_path) -> None:
     file = tmp_path / "en-sample-books.parquet"
     write_table(built.instances, file, notes={"left_out": built.counts})
     rows: list[Mapping] = describe(PROMPTS, [file]).to_dict("records")
-    counted = [row for row in rows if row["task"] == "counted: exhausted"]
-    assert [(row["lang"], row["haystack"], row["prompts"]) for row in counted] == [
-        ("en", "sample_books", built.counts["exhausted"])
-    ]
+    counted = [row for row in rows if row["task"] == "found: exhausted"]
+    assert [(row["lang"], row["prompts"]) for row in counted] == [("en", built.counts["exhausted"])]
     cells = [row for row in rows if row not in counted]
     assert sum(row["prompts"] for row in cells) == built.instances.num_rows
     assert pa.types.is_float64(built.instances.schema.field("real_depth").type)
