@@ -53,7 +53,10 @@ DEEPSEEK = [
 
 def texts() -> list[str]:
     """The sample's texts."""
-    files = [*ROOT.glob("resources/sample/*.json"), *ROOT.glob("resources/sample/oneruler/*/book.txt")]
+    files = [
+        *ROOT.glob("resources/sample/*.json"),
+        *ROOT.glob("resources/sample/oneruler/*/book.txt"),
+    ]
     return [path.read_text(encoding="utf-8") for path in sorted(files)]
 
 
@@ -87,9 +90,7 @@ def _byte_level(
     if normalizer is not None:
         made.normalizer = normalizer
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=2000, initial_alphabet=alphabet, show_progress=False
-    )
+    trainer = trainers.BpeTrainer(vocab_size=2000, initial_alphabet=alphabet, show_progress=False)
     return made, trainer
 
 

@@ -15,6 +15,7 @@ from scipy.stats import binomtest, linregress, t
 from needlework import published, stats
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.mlongrr.factors import ABSENT
+from needlework.comparisons import holm
 from needlework.results.drawing import NothingToDraw, draw
 from needlework.results.latex import lay_out
 from needlework.results.numbers import Context, frame
@@ -110,9 +111,9 @@ def test_languages_pair_by_example_and_models_by_language_too() -> None:
     assert found[["first", "second", "n", "value"]].tolist() == ["gpt-4", "gemini", 8, 0.5]
 
 
-def test_holm_corrects_all_tests_of_a_kind() -> None:
-    assert stats.holm([0.01, 0.04, 0.03, float("nan")])[:3] == pytest.approx([0.03, 0.06, 0.06])
-    assert stats.holm([0.6, 0.9]) == [1.0, 1.0]
+def test_holm_corrects_all_tests_of_a_kind(scores: pd.DataFrame) -> None:
+    for _, tests in made("mcnemar", scores).groupby("kind"):
+        assert tests["p_holm"].tolist() == pytest.approx(holm(tests["p_mcnemar"]).tolist())
 
 
 def test_translated_prompts_are_tested_against_their_english_twin() -> None:

@@ -82,7 +82,7 @@ def make(mirror: Path, tmp_path: Path):
         pair: str, lengths: list[int], tokenizer: Tokenizer = WORDS, read: Any = None, **own: Any
     ) -> Made:
         chosen = settings(pair, lengths, **own)
-        read = read or tables(mirror, plan.corpora(chosen))
+        read = read or tables(mirror, plan.reads(chosen))
         return Made(chosen, read, construct.build(chosen, read, [], tokenizer), tmp_path)
 
     return made

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from needlework.corpora.languages import CORPUS_LANGUAGES
+from needlework.corpora.registry import languages_of
 from needlework.metrics.containment import contains, normalise
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "resources/sample").glob("*.json"))
@@ -54,7 +54,7 @@ def test_there_is_enough_of_it() -> None:
 
 
 def test_every_item_is_in_every_language() -> None:
-    assert sorted(CORPUS_LANGUAGES["sample_questions"]) == sorted(LANGUAGES)
+    assert sorted(languages_of("sample_questions")) == sorted(LANGUAGES)
     for item in [*QUESTIONS, *PASSAGES]:
         assert sorted(item["text"]) == sorted(LANGUAGES)
     for item in QUESTIONS:

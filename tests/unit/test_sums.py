@@ -10,19 +10,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tokenizers_made
-from tokenizers_made import NAMES, PACKAGED
 
+import tokenizers_made
 from needlework.benchmarks.oneruler.haystack import Haystack, Run
 from needlework.errors import UserError
 from needlework.patterns import Automaton, Unproven
 from needlework.prompt import literal
 from needlework.sums import Counter, counter
 from needlework.tokenizers import Tokenizer, load_tokenizer
+from tokenizers_made import NAMES, PACKAGED
 
 # What patterns and vocabularies tell apart, side by side in every order.
 ODD = [
-    *"ab Z9'\n.,\r\t(!-—é٣塔，한ᄒ\u1161\u11a8e\u0301हि\u200d😀\u00a0\u2009\u3000▁<s>|end_'sTLlſ\u0130\x85\x1c",
+    *"ab Z9'\n.,\r\t(!-—é٣塔，한ᄒ\u1161\u11a8e\u0301हि\u200d😀\u00a0\u2009\u3000",
+    *"▁<s>|end_'sTLlſ\u0130\x85\x1c",
     *("<|end|>", "'re", "  ", "\n\n", "12345", " the"),
 ]
 
@@ -126,6 +127,16 @@ def test_without_a_proof_there_is_no_counter(tmp_path) -> None:
     assert counter(whole) is None
 
 
+def test_a_long_document_is_summed_in_stretches(tokenizer, monkeypatch) -> None:
+    text = max(tokenizers_made.texts(), key=len)
+    document = exact(tokenizer).document(text)
+    monkeypatch.setattr("needlework.sums._STRETCH", 1000)
+    in_stretches = exact(tokenizer).document(text)
+    assert in_stretches.places == document.places
+    assert in_stretches.sums == document.sums
+    assert len(text) > 5000
+
+
 # Verification
 
 
@@ -177,7 +188,9 @@ def test_the_sums_of_a_document_are_made_once_for_all_jobs(tmp_path) -> None:
     assert (seen, again) == ([BOOK], [])
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: b"", lambda data: data[:40] + b"x"])
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[:-1], lambda data: b"", lambda data: data[:40] + b"x"]
+)
 def test_damaged_or_deleted_sums_are_made_again(tmp_path, damage) -> None:
     document = counting_words(tmp_path)[0].document(BOOK)
     (path,) = (path for path in tmp_path.rglob("*") if path.is_file())
@@ -229,7 +242,9 @@ def test_a_prompt_of_two_million_tokens_takes_seconds_and_little_memory(named_to
     from needlework.corpora.oneruler import BOOKS
 
     tokenizer = named_tokenizer("tekken")
-    sentences = [f"Sentence {i} tells of the harbour, {i * 7} boats and a tower." for i in range(9000)]
+    sentences = [
+        f"Sentence {i} tells of the harbour, {i * 7} boats and a tower." for i in range(9000)
+    ]
     text, starts = "", []
     for sentence in sentences:
         text += " " if text else ""
@@ -241,7 +256,11 @@ def test_a_prompt_of_two_million_tokens_takes_seconds_and_little_memory(named_to
     haystack.most(1)
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
     n = haystack.most(1_990_000)
-    parts = [counting.part("Read this. "), *haystack.parts(Run(0, n)), counting.part("\n\nWhat now?")]
+    parts = [
+        counting.part("Read this. "),
+        *haystack.parts(Run(0, n)),
+        counting.part("\n\nWhat now?"),
+    ]
     tokens = counting.tokens(parts)
     spent = time.perf_counter() - start
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before

@@ -120,7 +120,7 @@ def shown_results(benchmark, kind, ending):
         result.name: {
             "file": f"results/{kind}/{benchmark}/{result.name}.{ending}",
             "title": result.label,
-            "caption": result.caption,
+            "caption": result.full_caption,
         }
         for result in files.results(benchmark)
         if result.kind == kind

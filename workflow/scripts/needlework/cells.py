@@ -15,29 +15,13 @@ import numpy.typing as npt
 
 from needlework import published as publications
 from needlework import stats
+from needlework.results.columns import MCNEMAR
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# What every cell of every table says beside its labels.
-MEASURES = (
-    "value",
-    "n",
-    "se",
-    "ci_low",
-    "ci_high",
-    "n_questions",
-    "ci_low_clustered",
-    "ci_high_clustered",
-    "n_skipped",
-    "n_error",
-    "n_cut",
-)
-COMPARISON = ("published", "published_n", "comparison")
 # Answers that are counted apart, by their finish reasons.
 LOST = {"skipped": "skipped", "error": "error", "cut": "length"}
-# What a paired comparison adds: how many prompts only one side has right, and McNemar's exact p.
-MCNEMAR = ("n_first_only", "n_second_only", "p_mcnemar")
 
 
 class Settings(TypedDict, total=False):

@@ -16,6 +16,7 @@ from needlework.corpora.registry import CORPORA, Corpus, sources
 from needlework.decoding import decoding
 from needlework.engine_arguments import answer_arguments, gpus
 from needlework.hooks import hook_file
+from needlework.language_names import LANGUAGE_NAMES
 from needlework.results.describe import description, hooks_of
 from needlework.results.result import Needs, Result
 
@@ -436,8 +437,8 @@ class Layout:
     def shown_digest(self, benchmark: str, results: list[Result]) -> dict[str, str]:
         """What tables and figures of these numbers depend on: titles, layouts, drawings, names."""
         shown = {result.name: (result.title, result.shown) for result in results}
-        factors = {"called": self.benchmark(benchmark).called}
-        return _digests({**shown, **factors}, "show_results.py", presentation=True)
+        names = {"called": self.benchmark(benchmark).called, "languages": LANGUAGE_NAMES}
+        return _digests({**shown, **names}, "show_results.py", presentation=True)
 
     def result_files(self, benchmark: str, result: Result, *endings: str) -> list[str]:
         """The files of a result with these endings."""

@@ -182,16 +182,6 @@ def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> McNemar:
     return McNemar(len(a), first_only, second_only, p)
 
 
-def holm(p: Sequence[float]) -> list[float]:
-    """p-values of a family of tests, corrected by Holm's method; what is NaN stays so and counts for none."""
-    known = sorted((value, i) for i, value in enumerate(p) if not math.isnan(value))
-    corrected, least = list(p), 0.0
-    for rank, (value, i) in enumerate(known):
-        least = max(least, min(1.0, (len(known) - rank) * value))
-        corrected[i] = least
-    return corrected
-
-
 def effective_length(
     means: Mapping[int, float], baseline: float | None, share: float = 0.75
 ) -> int | None:

@@ -53,9 +53,9 @@ class Tokenizer:
         counted = self.count(text)
         if counted != n_tokens:
             raise UserError(
-                f"the prompt {instance_id} has {counted} tokens of tokenizers.{self.name}, but its pieces add "
-                f"up to {n_tokens}: delete {self.sums or 'the folder counting.sums'} and run again; if that does "
-                "not help, set `counting.from_pieces: false` and report it, with the tokenizer."
+                f"the prompt {instance_id} has {counted} tokens of tokenizers.{self.name}, but its pieces "
+                f"add up to {n_tokens}: delete the folder {self.sums or 'counting.sums'} and run again; if "
+                "that does not help, set `counting.from_pieces: false` and report it, with the tokenizer."
             )
 
 
@@ -122,18 +122,20 @@ def _characters(config: Mapping[str, str]) -> Loaded:
 def _tiktoken(config: Mapping[str, str]) -> Loaded:
     import tiktoken
 
-    from needlework import proofs
-
     encoding = tiktoken.get_encoding(config["encoding"])
     # `encode_ordinary` reads special tokens in the text as plain text: the text is untrusted.
     encode = encoding.encode_ordinary
-    return lambda text: len(encode(text)), lambda: proofs.of_tiktoken(encoding, encode)
+
+    def prove() -> Proof:
+        from needlework import proofs
+
+        return proofs.of_tiktoken(encoding, encode)
+
+    return lambda text: len(encode(text)), prove
 
 
 def _mistral_common(config: Mapping[str, str]) -> Loaded:
     from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
-
-    from needlework import proofs
 
     if config["version"] == "tekken":
         loaded = MistralTokenizer.v3(is_tekken=True)
@@ -142,6 +144,8 @@ def _mistral_common(config: Mapping[str, str]) -> Loaded:
     tokenizer = loaded.instruct_tokenizer.tokenizer
 
     def prove() -> Proof:
+        from needlework import proofs
+
         model = tokenizer._model
         if hasattr(model, "serialized_model_proto"):
             return proofs.of_sentencepiece(model)
@@ -153,9 +157,6 @@ def _mistral_common(config: Mapping[str, str]) -> Loaded:
 def _huggingface(config: Mapping[str, str]) -> Loaded:
     from transformers import AutoTokenizer
 
-    from needlework import proofs
-    from needlework.patterns import Unproven
-
     revision = None if Path(config["name"]).is_dir() else config.get("revision")
     loaded = AutoTokenizer.from_pretrained(
         config["name"], revision=revision, trust_remote_code=config.get("trust_remote_code", False)
@@ -166,6 +167,9 @@ def _huggingface(config: Mapping[str, str]) -> Loaded:
         loaded.backend_tokenizer.model.ignore_merges = config["ignore_merges"]
 
     def prove() -> Proof:
+        from needlework import proofs
+        from needlework.patterns import Unproven
+
         if not getattr(loaded, "is_fast", False):
             raise Unproven("code of its own")
         return proofs.of_huggingface(loaded.backend_tokenizer.to_str())

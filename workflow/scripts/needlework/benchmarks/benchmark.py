@@ -46,13 +46,13 @@ class Benchmark:
     input name, and searches, the languages whose distractors.
 
     build: `(chosen, tables, templates, tokenizer) -> Built`. score: `(instances, generations, translations,
-    *, model, settings) -> scores`. setup: by
-    name, where the configuration has what the paper's numbers depend on ("benchmarks.x.needles"). run: what
-    else its results need to know. check: a hook that raises UserError where `config` cannot be built.
-    prompts: the table of what its prompts are like. scoring_files: data
-    that scoring alone reads, by the name of the scorer's argument, below resources/. scores_read: the
-    argument that gets the tables that prompts quote, where scores depend on them. translated: whether answers are scored in English;
-    metrics: then, by the value of the key `metric`, the function that says whether a gold answer survived;
+    *, model, settings) -> scores`; scoring_files: data that it alone reads, by the name of its argument, below
+    resources/; scores_read: the argument that gets the tables that prompts quote, where it needs them.
+    setup: by name, where the configuration has what the paper's numbers depend on ("benchmarks.x.needles").
+    run: what else its results need to know. check: a hook that raises UserError where `config` cannot be
+    built. prompts: the table of what its prompts are like. translated: whether answers are scored in
+    English; metrics: then, by the value of the key `metric`, the function that says whether a gold answer
+    survived;
     baselines: the slices that together ask every question.
     """
 

@@ -19,7 +19,8 @@ _HOLDS = r"(?:contain|include|hold|have|has|mention|provide|give|answer)s?"
 # Whole sentences without either word.
 _DENIED = re.compile(
     rf"\b(?:do|does|did)(?: not|n't|n’t) {_HOLDS}\b|\bnone of (?:the |these |those )?(?:\w+ )?{_PASSAGES}\b"
-    rf"|\bno(?:ne)? (?:\w+ )?{_PASSAGES} {_HOLDS}\b|\b(?:is|are)(?: not|n't|n’t) (?:\w+ )?(?:in|contained|found"
+    rf"|\bno(?:ne)? (?:\w+ )?{_PASSAGES} {_HOLDS}\b"
+    r"|\b(?:is|are)(?: not|n't|n’t) (?:\w+ )?(?:in|contained|found"
     r"|present|included|mentioned|provided|given)\b|\bcannot be found\b",
     re.I,
 )

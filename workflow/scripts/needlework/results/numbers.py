@@ -14,6 +14,7 @@ from needlework import published as publications
 from needlework.benchmarks.factor import Factor
 from needlework.hooks import load_hook
 from needlework.results import paper
+from needlework.results.columns import MCNEMAR, MEASURES
 from needlework.results.parts import Part, Table
 from needlework.results.result import MODEL, By, Computed, Numbers, Pairs, View
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # How many prompts both sides have an answer to, and McNemar's test.
-PAIRED = ("n_both", *cells.MCNEMAR)
+PAIRED = ("n_both", *MCNEMAR)
 # Two answers are of one question where these agree.
 SAME_QUESTION = ("example_id", "sample")
 
@@ -177,13 +178,13 @@ def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     made += paper.printed_pair(pairs.paper, lines, context)
     outer, inner = ([by.factor.name for by in levels] for levels in (pairs.outer, pairs.by))
     labels = [*outer, "pair", "role", "model", "source", *inner]
-    names = [*labels, *cells.MEASURES, *cells.MCNEMAR, *paper.columns(pairs.paper)]
+    names = [*labels, *MEASURES, *MCNEMAR, *paper.columns(pairs.paper)]
     return _typed(pd.DataFrame(made, columns=names))
 
 
 def columns(view: View) -> list[str]:
     """The columns of a view's frame."""
-    measures = view.measure.columns or cells.MEASURES
+    measures = view.measure.columns or MEASURES
     compared = paper.columns(view.paper) if view.paper else ()
     labels = view.columns or _labels(view)
     return [*labels, *measures, *compared, *view.also, *(PAIRED if view.beside else ())]

@@ -92,7 +92,7 @@ class Part:
         return self.where(self.array("given", cells.judged))
 
     def measure(self, strata: str = "", counted: Part | None = None) -> dict[str, float | int]:
-        """`cells.MEASURES`; of the mean of a column's means with `strata`.
+        """`columns.MEASURES`; of the mean of a column's means with `strata`.
 
         `counted` are the rows that are in the mean, where these are not all that have an answer.
         """

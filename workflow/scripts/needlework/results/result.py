@@ -164,7 +164,7 @@ class Paper:
 class Measure:
     """What a cell says: columns, and a hook `(Part, Context, labels) -> values of these columns`.
 
-    Without a hook, the mean of the values with its intervals (`cells.MEASURES`); `strata` makes it the
+    Without a hook, the mean of the values with its intervals (`columns.MEASURES`); `strata` makes it the
     mean of the means of a column's values.
     """
 

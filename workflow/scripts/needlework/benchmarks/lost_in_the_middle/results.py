@@ -17,8 +17,8 @@ from needlework.benchmarks.lost_in_the_middle.factors import (
     VARIANTS,
 )
 from needlework.benchmarks.lost_in_the_middle.layouts import LAYOUTS
-from needlework.cells import COMPARISON, MCNEMAR, MEASURES
 from needlework.decoding import GREEDY
+from needlework.results.columns import COMPARISON, MCNEMAR, MEASURES
 from needlework.results.result import (
     MODEL,
     By,

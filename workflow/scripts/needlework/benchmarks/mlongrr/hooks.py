@@ -16,6 +16,7 @@ from needlework.benchmarks.mlongrr.factors import (
     N_NEEDLES,
     TEMPLATE,
 )
+from needlework.comparisons import holm
 from needlework.results.numbers import Cell, Context, counted_models, model_order
 from needlework.results.parts import Part
 
@@ -193,7 +194,7 @@ def pairs(rows: pd.DataFrame, context: Context, kinds: str) -> pd.DataFrame:
             asked = first_prompt(asked, context)
         asked = asked if kind == "texts" else first_text(asked, context)
         found = [row for part in _parts(asked, family) for row in _tests(*part, family, context)]
-        corrected = stats.holm([row["p_mcnemar"] for row in found])
+        corrected = holm([row["p_mcnemar"] for row in found])
         made += [
             {"kind": kind, **row, "p_holm": p} for row, p in zip(found, corrected, strict=True)
         ]

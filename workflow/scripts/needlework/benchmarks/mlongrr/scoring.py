@@ -11,7 +11,6 @@ import pyarrow as pa
 from needlework.benchmarks.mlongrr.factors import ABSENT, METRIC, RETRIEVAL
 from needlework.metrics import mlongrr_strict as strict
 from needlework.metrics import released_mlongrr as released
-from needlework.metrics.oneruler_strict import spoken
 from needlework.scoring import Rating, score_rows
 
 METRICS = METRIC.order
@@ -38,7 +37,7 @@ def score(
     files = _files(instances, generations)
 
     def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
-        said = spoken(text or "")
+        said = text or ""
         if not said.strip():
             verdict = "length" if row["finish_reason"] == "length" else "no_answer"
             return [(0.0, verdict, metric) for metric in METRICS]
@@ -83,5 +82,5 @@ def _files(instances: pa.Table, generations: pa.Table) -> dict[tuple[Any, ...], 
         generations["instance_id"].to_pylist(), generations["text"].to_pylist(), strict=True
     ):
         if key in of and text:
-            files[of[key]].append(spoken(text))
+            files[of[key]].append(text)
     return files

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from needlework import cells
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.oneruler.drawings import DRAWINGS
 from needlework.benchmarks.oneruler.factors import (
@@ -25,6 +24,7 @@ from needlework.benchmarks.oneruler.factors import (
 )
 from needlework.benchmarks.oneruler.layouts import LAYOUTS
 from needlework.decoding import GREEDY
+from needlework.results.columns import MEASURES
 from needlework.results.result import (
     MODEL,
     AllModels,
@@ -86,9 +86,7 @@ CERTAINTY = ("ci_low_clustered", "ci_high_clustered")
 # What every cell says beside its labels: the mean and its certainty as the paper counts, how many
 # answers were dropped for that, the share of right answers among all prompts, and how many prompts
 # ended before their length because the vocabulary did.
-MEASURE = Measure(
-    (*cells.MEASURES, "n_dropped", "value_all", "n_all", "n_exhausted"), f"{HOOKS}measure"
-)
+MEASURE = Measure((*MEASURES, "n_dropped", "value_all", "n_all", "n_exhausted"), f"{HOOKS}measure")
 SHARE = Measure(
     ("n_errors", "value", "n", *CERTAINTY, "n_questions", "n_exhausted"), f"{HOOKS}share"
 )
