@@ -155,8 +155,3 @@ def test_claudes_gold_leaves_out_the_third_needle() -> None:
         third = row["n_needles"] == 3 and row["numbers"].split()[2] == max(row["numbers"].split())
         assert scores["released_claude"][0] == float(not third)
     assert any(row["n_needles"] == 3 for row in rows.values())
-
-
-def test_thoughts_are_no_answer() -> None:
-    thought = answered(lambda row: f"<think>1234567</think>{row['references'][0]}")
-    assert {scores["strict"][0] for scores in thought.values()} == {1.0}

@@ -198,7 +198,7 @@ def pairs(rows: pd.DataFrame, context: Context, kinds: str) -> pd.DataFrame:
         made += [
             {"kind": kind, **row, "p_holm": p} for row, p in zip(found, corrected, strict=True)
         ]
-    columns = [*_LABELS, *cells.MEASURES, *cells.MCNEMAR, "p_holm"]
+    columns = [*_LABELS, *MEASURES, *cells.MCNEMAR, "p_holm"]
     return cells.frame([{"source": "ours", **row} for row in made], columns)
 
 
