@@ -192,7 +192,7 @@ for line in json.load(sys.stdin):
 
 TARGET = (
     r"(mlneedle|lost_in_the_middle|oneruler)_|results/|"
-    r"(estimate|export|provenance|explorer|compare|artifact|verify)$"
+    r"(estimate|export|provenance|repeatability|explorer|compare|artifact|verify)$"
 )
 
 

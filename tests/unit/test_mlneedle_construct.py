@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -356,6 +357,15 @@ def test_another_buffer_for_the_answer(tables, corpora) -> None:
     rows = instances(tables, "en-hi", (512,), answer_buffer=0, tasks=["exact"])
     check(rows, corpora, answer_buffer=0)
     assert 512 in {row["n_tokens"] for row in rows} <= {511, 512}
+
+
+def test_a_reserve_is_left_to_the_chat_template(tables) -> None:
+    spare = replace(tokenizer("words"), reserve=40)
+    chosen = settings("en-hi", (512,), answer_buffer=0, tasks=["exact"])
+    rows = build(chosen, tables, TEMPLATES, spare)[0].to_pylist()
+    # The needle alone has no length.
+    full = {row["n_tokens"] for row in rows if row["length"]}
+    assert 472 in full <= {471, 472}
 
 
 def test_random_retrieval(tables, corpora) -> None:

@@ -21,7 +21,7 @@ CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 def config(folder: str | None = None, **own: Any) -> dict:
     """The demo's configuration with a block of mLongRR alone."""
     made = copy.deepcopy(CONFIG)
-    made["run"]["benchmarks"] = ["mlongrr"]
+    made["run"] = {"models": ["oracle"], "benchmarks": ["mlongrr"]}
     made["benchmarks"] = {"mlongrr": own}
     if folder:
         made["sources"] = {"mlongrr": {"folder": folder}}

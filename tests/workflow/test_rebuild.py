@@ -202,6 +202,18 @@ def test_a_published_number_touches_tables_and_figures(edited) -> None:
     assert edited("resources/published/mlneedle.csv", replacing("0.335", "0.336")) == RESULTS
 
 
+def test_results_without_their_records_count_as_made_after_a_touch(built, tmp_path) -> None:
+    import shutil
+
+    restored = Workflow(copy_workflow(tmp_path / "restored"), tmp_path / "restored")
+    configure(restored, CONFIG)
+    shutil.copytree(built.root / "results", restored.root / "results")
+    assert "run once with --touch" in restored.run("--dry-run", "--configfile", "mine.yaml").stderr
+    assert len(restored.would_run("--configfile", "mine.yaml")) > 5
+    restored.run("--touch", "--configfile", "mine.yaml")
+    assert restored.would_run("--configfile", "mine.yaml") == {}
+
+
 def test_another_clone_beside_the_results_has_nothing_to_do(built, tmp_path) -> None:
     """New times of all the workflow's own files, and another place."""
     import shutil

@@ -34,6 +34,8 @@ def resource(path: str) -> str:
 
 # What runs a neural network here: on a GPU where there is one, unless its `device` is the CPU.
 _NEURAL = {"vllm", "transformers", "sentence-transformers", "nllb"}
+# What runs one on processors, whatever its `device`: Snakemake's GPUs are NVIDIA's.
+_ON_PROCESSORS = {"openvino"}
 # Backends that answer with the references or not at all: in no mean over models.
 CONTROLS = ("oracle", "empty")
 # CPU cores of a network without a GPU; more help a CPU little. Snakemake lowers it to `--cores`.
@@ -54,7 +56,7 @@ def job_threads(entry: Mapping[str, Any]) -> int:
     Beside GPUs, cores load the weights, cut texts into tokens, and feed each GPU.
     """
     kind = entry.get("backend") or entry["kind"]
-    if kind not in _NEURAL:
+    if kind not in _NEURAL | _ON_PROCESSORS:
         return 1
     own = job_gpus(entry)
     return 4 + 2 * own if own else CPU_THREADS
@@ -317,6 +319,11 @@ class Layout:
     def scoring_settings(self, benchmark: str) -> dict[str, Any]:
         """What a benchmark's scores depend on besides prompts and answers."""
         return affecting(f"benchmarks.{benchmark}", self.settings(benchmark), "scores")
+
+    def metrics_beside(self, benchmark: str) -> list[str]:
+        """The metrics of further rows of scores, of which no results are made."""
+        chosen = self.settings(benchmark).get("metric")
+        return [metric for metric in self.benchmark(benchmark).beside if metric != chosen]
 
     @property
     def translator(self) -> dict[str, Any]:

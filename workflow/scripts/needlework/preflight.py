@@ -66,6 +66,22 @@ def check(
     return silent
 
 
+def without_records(folder: str | Path = ".") -> str:
+    """What is said where results are there without Snakemake's records of them; "" where all is well.
+
+    Without them Snakemake plans every job again, since it knows neither parameters nor code.
+    """
+    results, records = Path(folder) / "results", Path(folder) / ".snakemake/metadata"
+    made = results.is_dir() and any(results.iterdir())
+    if not made or (records.is_dir() and any(records.iterdir())):
+        return ""
+    return (
+        f"{results.absolute()} is there without the records in .snakemake, so everything would be made "
+        "again (from the journal, where that is there too). If it was made by this version with this "
+        "configuration, run once with --touch and the same targets, and it counts as made."
+    )
+
+
 def _check_folder(where: str, name: str) -> None:
     """Raise UserError where a name is that of a folder, and not of a model on the hub, and there is none."""
     folder = Path(name).expanduser()

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from needlework.errors import UserError, not_installed, reason
+from needlework.openvino_runtime import genai
+from needlework.packaged import local_name
 
 if TYPE_CHECKING:
     from needlework.proofs import Proof
@@ -35,6 +37,7 @@ class Tokenizer:
     `proof` says where it splits text, if that follows from its files; then prompts are counted from
     their pieces (`needlework.sums`), of which `verify` of VERIFY counts none, a hundredth or all whole.
     `sums` is the folder that keeps what is known of documents.
+    `reserve` tokens of a prompt's length are left to the models' chat templates and thoughts.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Tokenizer:
     proof: Proof | None = None
     sums: Path | None = None
     verify: str = "sample"
+    reserve: int = 0
 
     def check(self, instance_id: str, text: str, n_tokens: int) -> None:
         """Verify the tokens of a prompt that were summed. Raises UserError where they are others."""
@@ -69,9 +73,10 @@ def load_tokenizer(
 ) -> Tokenizer:
     """The tokenizer that the configuration calls `name`.
 
-    `config["kind"]` is one of words, characters, tiktoken (`encoding`), mistral-common (`version`)
-    and huggingface (`name`, a hub name or a local folder, and `revision`). `counting` is the
-    configuration's; without it nothing is kept on disk. Raises UserError where it cannot be loaded.
+    `config["kind"]` is one of words, characters, tiktoken (`encoding`), mistral-common (`version`),
+    huggingface (`name`, a hub name or a local folder, and `revision`) and openvino (`name`, a GGUF
+    file or an OpenVINO folder). `counting` is the configuration's; without it nothing is kept on disk.
+    Raises UserError where it cannot be loaded.
     """
     counting = {"from_pieces": True, "verify": "sample", "sums": None, **(counting or {})}
     try:
@@ -84,8 +89,8 @@ def load_tokenizer(
             f"tokenizers.{name} ({_describe(config)}) cannot be loaded: {reason(error)}. "
             f"{_REMEDIES[config['kind']]}"
         ) from None
-    sums = counting["sums"]
-    return Tokenizer(name, count, proof, Path(sums) if sums else None, counting["verify"])
+    sums, reserve = counting["sums"], int(config.get("reserve", 0))
+    return Tokenizer(name, count, proof, Path(sums) if sums else None, counting["verify"], reserve)
 
 
 def _proved(name: str, prove: Callable[[], Proof]) -> Proof | None:
@@ -177,12 +182,30 @@ def _huggingface(config: Mapping[str, str]) -> Loaded:
     return lambda text: len(loaded.encode(text, add_special_tokens=False)), prove
 
 
+def _openvino(config: Mapping[str, str]) -> Loaded:
+    loaded = genai().Tokenizer(local_name(config["name"], "the tokenizer"))
+
+    def prove() -> Proof:
+        from needlework.patterns import Unproven
+
+        raise Unproven("rules that OpenVINO does not tell")
+
+    # Of an empty text it makes one token of padding.
+    return (
+        lambda text: (
+            loaded.encode(text, add_special_tokens=False).input_ids.shape[1] if text else 0
+        ),
+        prove,
+    )
+
+
 _KINDS: dict[str, Callable[[Mapping[str, str]], Loaded]] = {
     "words": _words,
     "characters": _characters,
     "tiktoken": _tiktoken,
     "mistral-common": _mistral_common,
     "huggingface": _huggingface,
+    "openvino": _openvino,
 }
 
 # What each kind imports.
@@ -192,6 +215,7 @@ PACKAGES: dict[str, list[str]] = {
     "tiktoken": ["tiktoken"],
     "mistral-common": ["mistral_common", "sentencepiece"],
     "huggingface": ["transformers"],
+    "openvino": ["openvino_genai"],
 }
 
 _REMEDIES = {
@@ -201,8 +225,9 @@ _REMEDIES = {
     "mistral-common": "Check `version`: v1, v2, v3, v7 or tekken.",
     "huggingface": "Check `name` and `revision`; without internet, set `name` to a local folder; for a "
     "gated model, accept its licence and set HF_TOKEN.",
+    "openvino": "Check `name`: a GGUF file or an OpenVINO folder.",
 }
 
 
 def _describe(config: Mapping[str, str]) -> str:
-    return ", ".join(str(value) for value in config.values() if value)
+    return ", ".join(str(v) for key, v in config.items() if v and key != "reserve")

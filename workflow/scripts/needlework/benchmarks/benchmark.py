@@ -45,14 +45,15 @@ class Benchmark:
     are asked that fill such results. Of a slice's settings: reads, the tables that it is built from, by
     input name, and searches, the languages whose distractors.
 
-    build: `(chosen, tables, templates, tokenizer) -> Built`. score: `(instances, generations, translations,
-    *, model, settings) -> scores`; scoring_files: data that it alone reads, by the name of its argument, below
-    resources/; scores_read: the argument that gets the tables that prompts quote, where it needs them.
-    setup: by name, where the configuration has what the paper's numbers depend on ("benchmarks.x.needles").
-    run: what else its results need to know. check: a hook that raises UserError where `config` cannot be
-    built. prompts: the table of what its prompts are like. translated: whether answers are scored in
-    English; metrics: then, by the value of the key `metric`, the function that says whether a gold answer
-    survived;
+    build: `(chosen, tables, templates, tokenizer) -> Built`. score: `(instances, generations,
+    translations, *, model, settings) -> scores`; scoring_files: data that it alone reads, by the name of
+    its argument, below resources/; scores_read: the argument that gets the tables that prompts quote,
+    where it needs them; beside: metrics of further rows of scores, of which results are made only where
+    the key `metric` names one. setup: by name, where the configuration has what the paper's numbers
+    depend on ("benchmarks.x.needles"). run: what else its results need to know. check: a hook that raises
+    UserError where `config` cannot be built. prompts: the table of what its prompts are like.
+    translated: whether answers are scored in English; metric: then, of the settings of scores, the
+    function that says whether a gold answer survived;
     baselines: the slices that together ask every question.
     """
 
@@ -74,10 +75,11 @@ class Benchmark:
     conditions: Callable[[Own], dict[str, bool]] = _no_conditions
     scoring_files: Mapping[str, str] = field(default_factory=dict)
     scores_read: str = ""
+    beside: tuple[str, ...] = ()
     searches: Callable[[Chosen], list[str]] = _nothing
     search: Callable[[Own, str], Search] | None = None
     translated: bool = False
-    metrics: Hook = ""
+    metric: Hook = ""
     baselines: Callable[[Own], list[str]] | None = None
 
     @property

@@ -17,6 +17,7 @@ from needlework.benchmarks.mlongrr.factors import (
     TEMPLATE,
 )
 from needlework.comparisons import holm
+from needlework.results.columns import MCNEMAR, MEASURES
 from needlework.results.numbers import Cell, Context, counted_models, model_order
 from needlework.results.parts import Part
 
@@ -198,7 +199,7 @@ def pairs(rows: pd.DataFrame, context: Context, kinds: str) -> pd.DataFrame:
         made += [
             {"kind": kind, **row, "p_holm": p} for row, p in zip(found, corrected, strict=True)
         ]
-    columns = [*_LABELS, *MEASURES, *cells.MCNEMAR, "p_holm"]
+    columns = [*_LABELS, *MEASURES, *MCNEMAR, "p_holm"]
     return cells.frame([{"source": "ours", **row} for row in made], columns)
 
 
