@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from needlework import cells, published, stats
-from needlework.benchmarks.mlongrr.factors import (
-    HAYSTACK,
-    LANG,
-    N_NEEDLES,
-    TEMPLATE,
-)
+from needlework.benchmarks.mlongrr.factors import FACTORS
 from needlework.comparisons import holm
 from needlework.results.columns import MCNEMAR, MEASURES
 from needlework.results.numbers import Cell, Context, counted_models, model_order
@@ -24,7 +19,6 @@ from needlework.results.parts import Part
 if TYPE_CHECKING:
     import pandas as pd
 
-    from needlework.benchmarks.factor import Factor
     from needlework.results.result import Place
 
 # The abstract's best models (Figure 3).
@@ -163,18 +157,18 @@ def sum_of_articles(cell: Cell, place: Place) -> str | None:
 class Family(NamedTuple):
     """Tests that are corrected together: what is paired, what each is of, and what a pair has in common."""
 
-    factor: Factor
+    column: str
     by: tuple[str, ...]
     same: tuple[str, ...]
 
 
 _OF_PROMPT = ("lang", "example_id")
 FAMILIES = {
-    "needles": Family(N_NEEDLES, ("model", "question"), _OF_PROMPT),
-    "languages": Family(LANG, ("model", "n_needles", "question"), ("example_id",)),
-    "models": Family(N_NEEDLES.renamed("model"), ("n_needles", "question"), _OF_PROMPT),
-    "texts": Family(HAYSTACK, ("model", "lang", "n_needles", "question"), ("example_id",)),
-    "prompts": Family(TEMPLATE, ("model", "lang", "n_needles", "question"), ("example_id",)),
+    "needles": Family("n_needles", ("model", "question"), _OF_PROMPT),
+    "languages": Family("lang", ("model", "n_needles", "question"), ("example_id",)),
+    "models": Family("model", ("n_needles", "question"), _OF_PROMPT),
+    "texts": Family("haystack", ("model", "lang", "n_needles", "question"), ("example_id",)),
+    "prompts": Family("template", ("model", "lang", "n_needles", "question"), ("example_id",)),
 }
 _LABELS = ("kind", "model", "lang", "n_needles", "question", "first", "second", "source")
 
@@ -194,7 +188,9 @@ def pairs(rows: pd.DataFrame, context: Context, kinds: str) -> pd.DataFrame:
         else:
             asked = first_prompt(asked, context)
         asked = asked if kind == "texts" else first_text(asked, context)
-        found = [row for part in _parts(asked, family) for row in _tests(*part, family, context)]
+        found = [
+            row for part in _parts(asked, family, context) for row in _tests(*part, family, context)
+        ]
         corrected = holm([row["p_mcnemar"] for row in found])
         made += [
             {"kind": kind, **row, "p_holm": p} for row, p in zip(found, corrected, strict=True)
@@ -203,16 +199,31 @@ def pairs(rows: pd.DataFrame, context: Context, kinds: str) -> pd.DataFrame:
     return cells.frame([{"source": "ours", **row} for row in made], columns)
 
 
-def _parts(rows: pd.DataFrame, family: Family) -> Any:
-    for key, part in rows.groupby(list(family.by), sort=False):
-        yield dict(zip(family.by, key, strict=True)), part
+def _parts(
+    rows: pd.DataFrame, family: Family, context: Context
+) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """The rows of each combination of `Family.by`, with its labels, in order."""
+    if not len(rows):
+        return
+    parts = dict(iter(rows.groupby(list(family.by))))
+    orders = [_ordered(name, set(rows[name]), context) for name in family.by]
+    for key in sorted(
+        parts, key=lambda key: [o.index(k) for o, k in zip(orders, key, strict=True)]
+    ):
+        yield dict(zip(family.by, key, strict=True)), parts[key]
 
 
-def _tests(labels: dict[str, Any], rows: pd.DataFrame, family: Family, context: Context) -> Any:
-    name = family.factor.name
+def _ordered(name: str, present: Collection[Any], context: Context) -> list[Any]:
+    factor = next((factor for factor in FACTORS if factor.name == name), None)
+    return factor.sorted(present) if factor else model_order(present, context.run)
+
+
+def _tests(
+    labels: dict[str, Any], rows: pd.DataFrame, family: Family, context: Context
+) -> Iterator[dict[str, Any]]:
+    name = family.column
     sides = dict(iter(rows.groupby(name)))
-    order = model_order(sides, context.run) if name == "model" else family.factor.sorted(sides)
-    for first, second in combinations(order, 2):
+    for first, second in combinations(_ordered(name, sides, context), 2):
         one, two = sides[first], sides[second]
         both = cells.paired(one, two, (*family.same, "sample"))
         if len(both):
@@ -296,6 +307,7 @@ def certainty(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     import pandas as pd
 
     rows = _usual(rows, context)
+    rows = rows[counted_models(rows, context)]
     given, made = rows[cells.judged(rows) & (rows["question"] == "number")], []
     for n_needles, some in given.groupby("n_needles"):
         for level, by in LEVELS.items():
