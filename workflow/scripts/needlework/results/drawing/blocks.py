@@ -130,7 +130,7 @@ def heat_map(picture: Picture) -> Figure:
     figure, panels = laid_out(picture, size)
     shade = ScalarMappable(PowerNorm(2.4, 0, 1), LinearSegmentedColormap.from_list("heat", HEAT))
     tinted = set(picture.data.query(spec.tinted[0])[spec.down]) if spec.tinted else set()
-    for ax, _, data in panels:
+    for ax, row, data in panels:
         for cell in data.to_dict("records"):
             _cell(ax, cell, columns.index(cell[x]), y[cell[spec.down]], shade, spec.value, printed)
         ax.set_title(ax.get_title(), pad=14, fontweight="bold")
@@ -141,8 +141,12 @@ def heat_map(picture: Picture) -> Figure:
         ax.grid(visible=False)
         ax.spines[:].set_visible(False)
         if ax.get_subplotspec().colspan.start == 0:
-            ax.set_yticks([*y.values()], [picture.called(spec.down, name) for name in names])
-            for label, name in zip(ax.get_yticklabels(), names, strict=True):
+            # Those of this row of panels.
+            own = [
+                name for name in names if any((part[spec.down] == name).any() for part in row.data)
+            ]
+            ax.set_yticks([*map(y.get, own)], [picture.called(spec.down, name) for name in own])
+            for label, name in zip(ax.get_yticklabels(), own, strict=True):
                 bold = "bold" if name == spec.margin else "normal"
                 label.set(color=ORANGE if name in tinted else INK, fontweight=bold)
     shape = {"aspect": 60, "shrink": 0.5} if len(panels) > 2 else {"aspect": 35, "shrink": 0.9}
