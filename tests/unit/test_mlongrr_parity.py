@@ -5,18 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import product
 from pathlib import Path
 
+import mlongrr_scores
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 from mlongrr_data import LANGUAGES, PUNKT, ROOT, settings, table, tables
 from needlework import english_punkt
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.mlongrr import construct
 from needlework.benchmarks.mlongrr.haystack import Haystack, fertility
 from needlework.corpora import mlongrr
 from needlework.corpora.mlongrr_csv import read_rows
 from needlework.prompt import Documents, render
+from needlework.published import load
+from needlework.results.numbers import Context, frame
 from needlework.tokenizers import Tokenizer, load_tokenizer
 from oneruler_data import tiktoken_cache
 
@@ -232,3 +238,29 @@ def test_articles_of_a_text_keep_it_and_join_its_sentences() -> None:
     assert made["sentence_starts"].to_pylist() == [[0, 14, 28], [0, 13, 27]]
     assert pa.types.is_int32(made.schema.field("words").type)
     assert made["words"].to_pylist() == [10, 10]
+
+
+def test_tables_of_the_released_files_equal_the_authors_log(
+    mirror: Path, encodings: Mapping[str, Tokenizer]
+) -> None:
+    """`construction`, and Table 2 in the languages whose articles are all known."""
+    own = {"source": "released", "budget": "released"}
+    tasks = [{"n": 1, "depths": [0, 25, 50, 75, 100], "questions": ["number"]}]
+    frames = []
+    for lang, (name, tokenizer) in product(("sw", "so"), encodings.items()):
+        chosen = settings(lang, (2000, 8000, 16000, 32000, 64000), tasks=tasks, **own)
+        built = construct.build(chosen, tables(chosen, mirror), [], tokenizer).instances
+        frames.append(built.drop_columns(["prompt"]).to_pandas().assign(tokenizer=name))
+    rows = pd.concat(frames)
+    run = {**mlongrr_scores.RUN, "setup": {"source": "released", "examples": 1}}
+    context = Context(load(ROOT / "resources/published/mlongrr.csv"), run)
+    by_name = load_benchmark("mlongrr").by_name
+
+    log = frame(by_name["construction"].numbers, rows, context)
+    log = log[(log["tokenizer"] == "o200k_base") & (log["what"] != "haystack_tokens")]
+    assert set(log["comparison"]) == {"equals"}
+    assert len(log) == 2 * 5 * 4
+    for name in ("table2", "fertility"):
+        words = frame(by_name[name].numbers, rows, context)
+        assert set(words.loc[words["language"] != "Average", "comparison"]) == {"equals"}
+        assert len(words) == 2 * 3
