@@ -13,7 +13,7 @@ from needlework.benchmarks.mlneedle.scoring import beside
 from needlework.benchmarks.mlneedle.scoring import score as all_scores
 from needlework.errors import UserError
 from needlework.records import GENERATIONS, TRANSLATIONS, scores_schema, write_table
-from needlework.results import result_rows
+from needlework.results.rows import result_rows
 
 
 def score(*tables: pa.Table | None, **how: Any) -> pa.Table:

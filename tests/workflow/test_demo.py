@@ -49,7 +49,7 @@ def test_every_table_and_figure_is_there(demo, benchmark) -> None:
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_the_oracle_is_right_and_the_empty_answer_wrong_in_every_cell(demo, benchmark) -> None:
     """Answering with the references scores 1 in every cell, answering nothing 0."""
-    cell = ["model", "metric", "task", *FILES.plan(benchmark).FACTORS]
+    cell = ["model", "metric", "task", *FILES.benchmark(benchmark).columns]
     scores = scores_of(demo, benchmark)
     # The notebook of Claude looks at two of three needles: its own oracle fails it.
     scores = scores[scores["metric"] != "released_claude"]
@@ -188,7 +188,7 @@ def test_a_report_is_built_offline(demo, tmp_path) -> None:
     demo.run("--report", str(report))
     text = report.read_text(encoding="utf-8")
     for benchmark in BENCHMARKS:
-        assert FILES.plan(benchmark).TITLE in text
+        assert FILES.benchmark(benchmark).title in text
         for kind in ("tables", "figures"):
             for result in FILES.results(benchmark, kind).values():
                 assert result.title in text
