@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.mlongrr.factors import LANGUAGES, NAMES, QUESTIONS
 from needlework.results.layouts import PERCENT, Grid, Layout, Line, Number
@@ -34,6 +36,7 @@ PAIRS = Grid(
     rows=(MODEL, FIRST, SECOND),
     columns=(QUESTION, N_NEEDLES),
     number=CHANGE,
+    float_per=(Factor("kind"),),
     lines=(TEST,),
     note="The second less the first in percent points, over prompts that both answered.",
     empty="nothing to pair",
@@ -82,13 +85,17 @@ LAYOUTS: dict[str, Layout] = {
             note="Questions without an answer in the text that were refused, in %.",
         ),
     ),
-    "mcnemar": tuple(
-        Grid(**{**PAIRS.__dict__, "show": f"kind == '{kind}'", "rows": rows})
-        for kind, rows in (
-            ("needles", (MODEL, FIRST.renamed("first", label="Needles"), SECOND)),
-            ("languages", PAIRS.rows),
-            ("models", (FIRST.renamed("first", label="Model"), SECOND)),
-        )
+    "mcnemar": (
+        replace(
+            PAIRS,
+            show="kind == 'needles'",
+            rows=(MODEL, FIRST.renamed("first", label="Needles"), SECOND),
+            columns=(QUESTION,),
+        ),
+        replace(PAIRS, show="kind == 'languages'"),
+        replace(
+            PAIRS, show="kind == 'models'", rows=(FIRST.renamed("first", label="Model"), SECOND)
+        ),
     ),
     "texts": (
         Grid(

@@ -141,12 +141,10 @@ def heat_map(picture: Picture) -> Figure:
         ax.grid(visible=False)
         ax.spines[:].set_visible(False)
         if ax.get_subplotspec().colspan.start == 0:
-            # Those of this row of panels.
-            own = [
-                name for name in names if any((part[spec.down] == name).any() for part in row.data)
-            ]
-            ax.set_yticks([*map(y.get, own)], [picture.called(spec.down, name) for name in own])
-            for label, name in zip(ax.get_yticklabels(), own, strict=True):
+            ax.set_yticks([*y.values()], [picture.called(spec.down, name) for name in names])
+            for label, name in zip(ax.get_yticklabels(), names, strict=True):
+                # A row of panels names its own cells.
+                label.set_visible(any((part[spec.down] == name).any() for part in row.data))
                 bold = "bold" if name == spec.margin else "normal"
                 label.set(color=ORANGE if name in tinted else INK, fontweight=bold)
     shape = {"aspect": 60, "shrink": 0.5} if len(panels) > 2 else {"aspect": 35, "shrink": 0.9}
