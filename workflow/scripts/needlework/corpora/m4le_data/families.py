@@ -1,0 +1,461 @@
+"""M4LE's rows made from source data sets (paper, section 3.3): drawn by names, never without a limit.
+
+The paper takes n = bucket / median length documents at random, and draws again where they are too
+long. So do we, with two limits: after DRAWS draws that do not fit, n changes by one, and a bucket for
+which no n fits has no rows. Each family of tasks is a class that draws documents and asks about them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple
+
+import numpy as np
+
+from needlework import seeding
+from needlework.corpora.m4le_data.frames import Frame, Item, fill, render
+from needlework.corpora.m4le_data.numerals import counted
+from needlework.corpora.m4le_data.records import Record
+from needlework.corpora.m4le_data.rows import Row
+from needlework.corpora.m4le_data.tasks import BUCKETS, Task
+from needlework.corpora.m4le_data.units import length
+from needlework.errors import UserError
+
+logger = logging.getLogger(__name__)
+
+DRAWS = 100
+_TRIED_COUNTS = 200
+# Documents of WoW and DRCD stand in the prompt with their first 110 words or characters.
+TOPIC_LENGTH = 110
+POSITIVE = "positive"
+
+
+class Recipe(NamedTuple):
+    """What is made: the buckets, the rows of each, and the seed beside the names."""
+
+    lengths: Sequence[int]
+    examples: int
+    seed: int
+
+
+class Draft(NamedTuple):
+    """A prompt before its ids: its documents, the places of the needles, and what else it says."""
+
+    items: Sequence[Item]
+    gold: Sequence[int]
+    values: Mapping[str, str]
+    answers: Sequence[str]
+
+
+def construct(
+    task: Task, frame: Frame, records: Iterable[Record], recipe: Recipe
+) -> Iterator[Row]:
+    """The rows of a task, bucket by bucket; fewer than asked for are said in the log.
+
+    UserError where the source holds nothing to ask about.
+    """
+    pool = [record for record in records if record.text.strip() or record.parts]
+    family = _FAMILIES.get(task.name, _Single)(task, frame, pool)
+    if not family.usable:
+        raise UserError(
+            f"m4le's {task.name}: the files of {task.source} hold no document that can be asked about; "
+            "see docs/configuration.md for the files that it is made of."
+        )
+    for bucket in sorted(recipe.lengths):
+        made = list(family.rows(bucket, recipe))
+        if len(made) < recipe.examples:
+            logger.warning("%s at %d: %d of %d rows", task.name, bucket, len(made), recipe.examples)
+        yield from made
+
+
+def lower_bound(bucket: int) -> int:
+    """What a row of the bucket is longer than; it depends on no other bucket of a run."""
+    return max((known for known in BUCKETS if known < bucket), default=0)
+
+
+def positions(name: str, n: int) -> list[int]:
+    """The places that the asked document takes in turn among n (released scripts)."""
+    if name.startswith("news-commentary") and n < 5:
+        return sorted({0, n - 1})
+    if name == "drcd_semantic-single" and n in (2, 3):
+        return [0, 1]
+    sparse = name in ("wow", "drcd_explicit-single", "nq-open") and n >= 200
+    step = 10 if sparse else 5
+    return [0, *range(step - 1, n, step)]
+
+
+class _Family:
+    """What all families share: from a draft to a row, and the search for a number of documents."""
+
+    least = 1
+
+    def __init__(self, task: Task, frame: Frame, pool: list[Record]) -> None:
+        self.task, self.frame, self.pool = task, frame, pool
+        self._overhead = self._length(
+            fill(frame.instruction + frame.example + frame.opening + frame.late + frame.end, _Blank())
+        )
+        self.costs = np.array([self._cost(record) for record in pool])
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is anything to ask about."""
+        return bool(self.pool)
+
+    def rows(self, bucket: int, recipe: Recipe) -> list[Row]:
+        """The rows of a bucket: with the number of documents that gives all of them, or the most."""
+        if len(self.pool) < self.least:
+            return []
+        best: list[Row] = []
+        n, step = self._first_count(bucket), 0
+        for _ in range(_TRIED_COUNTS):
+            if not self.least <= n <= self._most():
+                break
+            made, too_long = self._with_count(n, bucket, recipe)
+            if len(made) > len(best):
+                best = made
+            if len(best) >= recipe.examples or (step and step != (-1 if too_long else 1)):
+                break
+            step = -1 if too_long else 1
+            n += step
+        return best
+
+    def draw(self, rng: np.random.Generator, n: int, index: int) -> tuple[Draft, int] | None:
+        """A draft of n documents for the row `index`, and about how long it is; None asks for another."""
+        raise NotImplementedError
+
+    def _first_count(self, bucket: int) -> int:
+        typical = max(1.0, float(median(self.costs)))
+        room = max(0, bucket - self._overhead)
+        return min(self._most(), max(self.least, round(room / typical)))
+
+    def _most(self) -> int:
+        return len(self.pool)
+
+    def _with_count(self, n: int, bucket: int, recipe: Recipe) -> tuple[list[Row], bool]:
+        """Rows of n documents, until one does not come about; whether it was too long."""
+        made: list[Row] = []
+        low = lower_bound(bucket)
+        for index in range(recipe.examples):
+            long = 0
+            for attempt in range(DRAWS):
+                rng = seeding.rng("m4le", self.task.name, bucket, n, index, attempt, recipe.seed)
+                drawn = self.draw(rng, n, index)
+                if drawn is None:
+                    continue
+                draft, size = drawn
+                if size + self._overhead <= bucket:
+                    row = self.row(draft, bucket, rng)
+                    if low < row.length <= bucket:
+                        made.append(row)
+                        break
+                    long += row.length > bucket
+                else:
+                    long += 1
+            else:
+                return made, long > 0
+        return made, False
+
+    def row(self, draft: Draft, bucket: int, rng: np.random.Generator) -> Row:
+        """The row of a draft; its items' ids are drawn here."""
+        ids = self._ids(rng, len(draft.items))
+        items = [item._replace(id=id_) for item, id_ in zip(draft.items, ids, strict=True)]
+        values = _values(self.task, items, draft, self._example_ids(rng, ids))
+        text, found = render(self.frame, items, values, draft.gold)
+        listed = self.frame.id_join.join(items[place].id for place in draft.gold)
+        answers = [
+            fill(self.frame.answer, {**values, "answer": answer or listed})
+            for answer in draft.answers
+        ]
+        total = self._length(text) + max(map(self._length, answers))
+        return Row(text, found, answers, bucket, total, list(draft.gold), len(items))
+
+    def _ids(self, rng: np.random.Generator, n: int) -> list[str]:
+        if self.frame.ids == "number":
+            return [str(number) for number in range(1, n + 1)]
+        if self.frame.ids != "hex":
+            return [""] * n
+        return _hex(rng, n, self.frame.example)
+
+    def _example_ids(self, rng: np.random.Generator, taken: Sequence[str]) -> dict[str, str]:
+        if "{example_" not in self.frame.example:
+            return {}
+        drawn = _hex(rng, 3, " ".join(taken))
+        return {f"example_{number}": id_ for number, id_ in enumerate(drawn, start=1)}
+
+    def _length(self, text: str) -> int:
+        return length(text, self.task.unit)
+
+    def _cost(self, record: Record) -> int:
+        return self._length(fill(self.frame.item, _Blank(self.item(record)._asdict())))
+
+    def item(self, record: Record) -> Item:
+        """A record as it stands in a prompt."""
+        return Item(record.text, record.title)
+
+
+class _Single(_Family):
+    """One of n documents is asked about, at a place that cycles through the prompt."""
+
+    def draw(self, rng: np.random.Generator, n: int, index: int) -> tuple[Draft, int] | None:
+        chosen = rng.choice(len(self.pool), n, replace=False)
+        size = int(self.costs[chosen].sum())
+        places = positions(self.task.name, n)
+        gold = places[index % len(places)]
+        asked = self.pool[chosen[gold]]
+        values = {"label": asked.label, "title": asked.title, "question": asked.asked or asked.title}
+        answers = asked.answers
+        if asked.questions:
+            question = asked.questions[rng.integers(len(asked.questions))]
+            values["question"], answers = question
+        items = [self.item(self.pool[place]) for place in chosen]
+        return Draft(items, [gold], values, answers or ("",)), size
+
+
+class _Topics(_Single):
+    """Topics with the beginnings of their articles; the last topic is told as an example."""
+
+    least = 2
+
+    def item(self, record: Record) -> Item:
+        if self.task.unit == "words":
+            return Item(" ".join(record.text.split()[:TOPIC_LENGTH]), record.title)
+        return Item(record.text[:TOPIC_LENGTH], record.title)
+
+
+class _OfClass(_Family):
+    """All documents of a class are asked for by their ids."""
+
+    least = 2
+
+    def draw(self, rng: np.random.Generator, n: int, index: int) -> tuple[Draft, int] | None:
+        chosen = rng.choice(len(self.pool), n, replace=False)
+        places: dict[str, list[int]] = {}
+        for place, number in enumerate(chosen):
+            places.setdefault(self.pool[number].label, []).append(place)
+        several = sorted(label for label, found in places.items() if len(found) > 1)
+        if self.task.name in ("marc", "online-shopping"):
+            label = POSITIVE
+        else:
+            label = str(rng.choice(several or sorted(places)))
+        if label not in places:
+            return None
+        items = [self.item(self.pool[number]) for number in chosen]
+        draft = Draft(items, places[label], {"question": label}, ("",))
+        return draft, int(self.costs[chosen].sum())
+
+
+class _Count(_Family):
+    """The documents of a class are counted: one to six of them, in turn."""
+
+    least = 3
+
+    def __init__(self, task: Task, frame: Frame, pool: list[Record]) -> None:
+        super().__init__(task, frame, pool)
+        self._labels = np.array([record.label for record in pool])
+        self._classes = sorted(set(self._labels.tolist()))
+
+    def draw(self, rng: np.random.Generator, n: int, index: int) -> tuple[Draft, int] | None:
+        count = index % max(2, min(6, n - 2)) + 1
+        label = str(rng.choice(self._classes))
+        of_class = np.flatnonzero(self._labels == label)
+        others = np.flatnonzero(self._labels != label)
+        if len(of_class) < count or len(others) < n - count:
+            return None
+        chosen = np.concatenate(
+            [rng.choice(of_class, count, replace=False), rng.choice(others, n - count, replace=False)]
+        )
+        chosen = rng.permutation(chosen)
+        gold = [place for place, number in enumerate(chosen) if self._labels[number] == label]
+        items = [self.item(self.pool[number]) for number in chosen]
+        draft = Draft(items, gold, {"question": label}, (str(count),))
+        return draft, int(self.costs[chosen].sum())
+
+
+class _Continuation(_Family):
+    """Which paragraph continues the first? One follows it in its article, the others are of others."""
+
+    least = 2
+
+    def __init__(self, task: Task, frame: Frame, pool: list[Record]) -> None:
+        super().__init__(task, frame, [record for record in pool if len(record.parts) > 1])
+
+    def _cost(self, record: Record) -> int:
+        costs = [self._length(fill(self.frame.item, _Blank({"text": p.text}))) for p in record.parts]
+        return round(sum(costs) / len(costs))
+
+    def draw(self, rng: np.random.Generator, n: int, index: int) -> tuple[Draft, int] | None:
+        first, *others = (self.pool[place] for place in rng.choice(len(self.pool), n, replace=False))
+        start = int(rng.integers(len(first.parts) - 1))
+        places = positions(self.task.name, n)
+        gold = places[index % len(places)]
+        texts = [other.parts[int(rng.integers(len(other.parts)))].text.strip() for other in others]
+        texts.insert(gold, first.parts[start + 1].text.strip())
+        query = first.parts[start].text.strip()
+        draft = Draft([Item(text) for text in texts], [gold], {"query": query}, ("",))
+        return draft, sum(map(self._length, [*texts, query]))
+
+
+class _Retrieved(_Family):
+    """A question's gold passage among the first ones that a retriever found for it."""
+
+    least = 2
+
+    def _first_count(self, bucket: int) -> int:
+        few = {1000: 5, 2000: 10, 4000: 30, 6000: 40, 8000: 60, 16000: 120, 32000: 200, 64000: 400}
+        return min(self._most(), few.get(bucket) or super()._first_count(bucket))
+
+    def _most(self) -> int:
+        return 1 + max(len(record.parts) for record in self.pool)
+
+    def draw(self, rng: np.random.Generator, n: int, index: int) -> tuple[Draft, int] | None:
+        record = self.pool[int(rng.integers(len(self.pool)))]
+        if len(record.parts) < n - 1:
+            return None
+        items = [Item(part.text, part.title) for part in record.parts[: n - 1]]
+        places = positions(self.task.name, n)
+        gold = places[index % len(places)]
+        items.insert(gold, Item(record.text, record.title))
+        question = record.questions[0]
+        draft = Draft(items, [gold], {"question": question.text}, question.answers)
+        return draft, sum(self._length(item.text) + self._length(item.title) for item in items)
+
+
+class _Natural(_Family):
+    """A source's own document, or its own documents, as it is; of each bucket a sample."""
+
+    def rows(self, bucket: int, recipe: Recipe) -> list[Row]:
+        ranked = sorted(
+            range(len(self.pool)),
+            key=lambda i: seeding.rank_key("m4le", self.task.name, bucket, recipe.seed, i),
+        )
+        low = lower_bound(bucket)
+        made: list[Row] = []
+        for number in ranked:
+            if len(made) == recipe.examples:
+                break
+            # A text far from the bucket need not be put together.
+            if not low < self.costs[number] + 2 * self._overhead or self.costs[number] >= bucket:
+                continue
+            rng = seeding.rng("m4le", self.task.name, bucket, number, recipe.seed)
+            row = self.row(self._draft(self.pool[number]), bucket, rng)
+            if low <= row.length < bucket:
+                made.append(row)
+        return made
+
+    def _cost(self, record: Record) -> int:
+        return sum(self._length(part.text) for part in record.parts) or self._length(record.text)
+
+    def _draft(self, record: Record) -> Draft:
+        items = [Item(part.text, part.title) for part in record.parts] or [self.item(record)]
+        values = {"label": record.label, "title": record.title}
+        answers = record.answers
+        if record.questions:
+            values["question"], answers = record.questions[0]
+        return Draft(items, [], values, answers or ("",))
+
+
+class _Gathered(_Natural):
+    """Consecutive pairs of a document and its answer, joined until the next would not fit.
+
+    A record's parts are the pairs: `text`, and the answer as `title`.
+    """
+
+    def rows(self, bucket: int, recipe: Recipe) -> list[Row]:
+        space = "" if self.task.answer_lang == "zh" else " "
+        between = "" if self.task.lang == "en,zh" and self.task.answer_lang == "en" else " "
+        between = "\n" if self.task.lang == "en" else between
+        drafts: list[Draft] = []
+        for record in self.pool:
+            sizes = [self._length(part.text) + self._length(part.title) for part in record.parts]
+            ends = list(_chunks(sizes, bucket - self._overhead - 1))
+            for start, end in pairwise([0, *ends]):
+                chunk = record.parts[start:end]
+                text = between.join(part.text for part in chunk)
+                answer = space.join(part.title for part in chunk)
+                drafts.append(Draft([Item(text)], [], {}, (answer,)))
+        order = sorted(
+            range(len(drafts)),
+            key=lambda i: seeding.rank_key("m4le", self.task.name, bucket, recipe.seed, i),
+        )
+        made: list[Row] = []
+        for number in order:
+            if len(made) == recipe.examples:
+                break
+            rng = seeding.rng("m4le", self.task.name, bucket, number, recipe.seed)
+            row = self.row(drafts[number], bucket, rng)
+            if lower_bound(bucket) < row.length <= bucket:
+                made.append(row)
+        return made
+
+
+def _chunks(sizes: Sequence[int], room: int) -> Iterator[int]:
+    """Where chunks of sizes that fit into the room end."""
+    taken = 0
+    for place, size in enumerate(sizes):
+        if taken and taken + size > room:
+            yield place
+            taken = 0
+        taken += size
+    yield len(sizes)
+
+
+def _hex(rng: np.random.Generator, n: int, avoid: str) -> list[str]:
+    """n different ids of six upper-case hexadecimal digits, none of which stands in `avoid`."""
+    ids: dict[str, None] = {}
+    while len(ids) < n:
+        id_ = rng.bytes(3).hex().upper()
+        if id_ not in avoid:
+            ids[id_] = None
+    return list(ids)
+
+
+def _values(
+    task: Task, items: Sequence[Item], draft: Draft, example_ids: Mapping[str, str]
+) -> dict[str, str]:
+    """What fills the frame's placeholders."""
+    n, gold = len(items), draft.gold[0] if draft.gold else None
+    return {
+        **example_ids,
+        "n": str(n),
+        "next": str(n + 1),
+        "count": counted(n, task.answer_lang),
+        "last": items[-1].id,
+        "last_title": items[-1].title,
+        "gold": items[gold].id if gold is not None else "",
+        **draft.values,
+    }
+
+
+class _Blank(dict):
+    """A mapping in which a missing value is nothing."""
+
+    def __missing__(self, key: str) -> str:
+        return ""
+
+
+_FAMILIES: dict[str, type[_Family]] = {
+    **dict.fromkeys(("wow", "drcd_explicit-single"), _Topics),
+    **dict.fromkeys(
+        (
+            "mnds-news_explicit-multiple",
+            "thucnews_explicit-multiple",
+            "marc",
+            "online-shopping",
+        ),
+        _OfClass,
+    ),
+    **dict.fromkeys(("mnds-news_semantic-multiple", "thucnews_semantic-multiple"), _Count),
+    **dict.fromkeys(("wikitext-103", "wiki2019zh"), _Continuation),
+    "nq-open": _Retrieved,
+    **dict.fromkeys(
+        (
+            *("hotpotqa", "dureader", "triviaqa", "bigpatent_global_cls", "bigpatent_global_sum"),
+            *("arxiv", "pubmed", "cnewsum", "clts"),
+        ),
+        _Natural,
+    ),
+    **dict.fromkeys(("booksum", "open-subtitles-en2zh", "open-subtitles-zh2en"), _Gathered),
+}
