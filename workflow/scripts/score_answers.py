@@ -6,13 +6,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework.job import running
-from needlework.records import read_table, write_table
+from needlework.records import read_names, read_table, write_table
 
 with running(snakemake) as logger:
     benchmark = snakemake.wildcards.benchmark
     plan = import_module(f"needlework.benchmarks.{benchmark}.plan")
     scoring = import_module(f"needlework.benchmarks.{benchmark}.scoring")
     columns = ["instance_id", "task", "example_id", "references", *plan.FACTORS]
+    # A benchmark whose questions have several answers beside the oracle's.
+    if "accepted" in read_names(snakemake.input.instances[0]):
+        columns.append("accepted")
     instances = pa.concat_tables(read_table(path, columns) for path in snakemake.input.instances)
     # The model does not get every length that the instance files hold; 0 has no length.
     lengths = pa.array([0, *snakemake.params.lengths], pa.int32())

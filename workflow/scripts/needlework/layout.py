@@ -23,7 +23,9 @@ class Corpus(NamedTuple):
 
     `files` are the patterns of its files, with the language for `{lang}`: of a corpus without a source
     in resources/sample, of one that has languages of the user's own in the folder that
-    `sources.<source>.folder` names. A package holds the languages of `packaged`.
+    `sources.<source>.folder` names. A package holds the languages of `packaged`. `resources` are files of
+    resources/ that its reader needs first. Where `benchmark` is given, its plan says what else the corpus
+    depends on, and may name the files.
     """
 
     reader: str
@@ -31,6 +33,8 @@ class Corpus(NamedTuple):
     part: str | None = None
     files: tuple[str, ...] = ()
     packaged: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    benchmark: str | None = None
 
 
 # What ONERULER has of a language, in the embedded sample and in a user's folder.
@@ -44,7 +48,16 @@ def _in_sample(patterns: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"oneruler/{pattern}" for pattern in patterns)
 
 
+# The wording around what a row of M4LE holds.
+_FRAMES = ("m4le/frames.yaml",)
+
 _CORPORA = {
+    "m4le_2024": Corpus("m4le", "m4le", "2024", resources=_FRAMES, benchmark="m4le"),
+    "m4le_2023": Corpus("m4le", "m4le", "2023", resources=_FRAMES, benchmark="m4le"),
+    "m4le_constructed": Corpus("m4le", resources=_FRAMES, benchmark="m4le"),
+    "m4le_sample": Corpus(
+        "m4le", files=("m4le/*.yaml",), resources=_FRAMES, benchmark="m4le"
+    ),
     "mlqa": Corpus("mlqa", "mlqa"),
     "mlqa_passages": Corpus("titled", "mlqa"),
     "xquad": Corpus("xquad", "xquad"),
@@ -144,6 +157,15 @@ class Layout:
     def corpus_sources(self, corpus: str, lang: str) -> list[str]:
         """The files that a corpus table is read from."""
         own = _CORPORA[corpus]
+        needed = [resource(path) for path in own.resources]
+        return needed + self._corpus_files(own, corpus, lang)
+
+    def _corpus_files(self, own: Corpus, corpus: str, lang: str) -> list[str]:
+        if own.benchmark is not None:
+            settings = self.settings(own.benchmark)
+            named = self.plan(own.benchmark).corpus_files(settings, corpus, lang)
+            if named is not None:
+                return named
         folder = resource("sample") if own.source is None else self._folder(own.source)
         if own.source is None or lang in folder_languages(folder):
             patterns = [pattern.format(lang=lang) for pattern in own.files]
@@ -159,6 +181,9 @@ class Layout:
 
     def corpus_settings(self, corpus: str) -> dict[str, Any]:
         """What a corpus table depends on besides its files; how much was fetched is not part of it."""
+        benchmark = _CORPORA[corpus].benchmark
+        if benchmark is not None:
+            return self.plan(benchmark).corpus_settings(self.settings(benchmark))
         own = self.config["sources"].get(_CORPORA[corpus].source, {})
         return {key: value for key, value in own.items() if key not in ("prefix_mb", "folder")}
 

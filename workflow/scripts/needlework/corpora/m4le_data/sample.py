@@ -149,4 +149,3 @@ _READERS: dict[str, Callable[[_Texts, str], Iterator[Record]]] = {
     "triviaqa": _asked_long,
     **dict.fromkeys(("open-subtitles-en2zh", "open-subtitles-zh2en"), _aligned),
 }
-SAMPLED = tuple(_READERS)

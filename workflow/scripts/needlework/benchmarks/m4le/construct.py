@@ -1,0 +1,79 @@
+"""The prompts of M4LE: the rows of a task, whatever they were made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from needlework.benchmarks.contract import Built
+from needlework.benchmarks.m4le.plan import FACTORS, NAME
+from needlework.corpora.m4le_data.tasks import TASKS, Task
+from needlework.prompt import Span
+from needlework.records import instance_id, instances_schema
+from needlework.tokenizers import Tokenizer
+
+Tables: TypeAlias = Mapping[str, Mapping[str, pa.Table]]
+
+# `references` holds the first accepted answer, which the oracle gives; `accepted` holds all of them.
+SCHEMA = instances_schema(FACTORS).append(pa.field("accepted", pa.list_(pa.string())))
+
+
+def build(
+    chosen: Mapping[str, Any], tables: Tables, templates: Sequence[str | Path], tokenizer: Tokenizer
+) -> Built:
+    """One prompt of each row whose bucket is among the slice's lengths; `templates` are not used.
+
+    `chosen` is `plan.settings`. The prompts are spans of the rows' own texts.
+    """
+    task = TASKS[chosen["task"]]
+    rows = tables["rows"][task.slug]
+    columns: dict[str, list] = {name: [] for name in SCHEMA.names}
+    skipped = 0
+    for batch in rows.to_batches(max_chunksize=64):
+        for row in batch.to_pylist():
+            if row["bucket"] not in chosen["lengths"]:
+                skipped += 1
+                continue
+            for name, value in _instance(task, chosen, row, tokenizer).items():
+                columns[name].append(value)
+    arrays = [pa.array(columns[field.name], field.type) for field in SCHEMA]
+    return Built(pa.table(arrays, schema=SCHEMA), {"rows of other lengths": skipped})
+
+
+def _instance(
+    task: Task, chosen: Mapping[str, Any], row: Mapping[str, Any], tokenizer: Tokenizer
+) -> dict[str, Any]:
+    """The instance of a row."""
+    source = f"{chosen['data']}/{task.slug}/{row['passage_id']}"
+    spans = [Span(piece["role"], source, piece["start"], piece["end"]) for piece in row["pieces"]]
+    factors = {
+        "ability": task.ability,
+        "task_type": task.task_type,
+        "lang": task.lang,
+        "domain": task.domain,
+        "length": row["bucket"],
+        "position": position(row["gold"], row["n_items"]),
+        "candidates": row["n_items"],
+        "source": chosen["source"],
+    }
+    return {
+        **factors,
+        "instance_id": instance_id(NAME, task.name, factors, row["text"]),
+        "benchmark": NAME,
+        "task": task.name,
+        "example_id": f"{task.name}-{row['passage_id']}",
+        "prompt": [span._asdict() for span in spans],
+        "references": row["answers"][:1],
+        "accepted": row["answers"],
+        "metric": task.metric,
+        "max_new_tokens": chosen["max_new_tokens"] or row["bucket"],
+        "n_tokens": tokenizer.count(row["text"]),
+    }
+
+
+def position(gold: Sequence[int], n_items: int) -> float | None:
+    """Where the one needle stands: 0 before all others, 1 after them; None without one, or alone."""
+    return gold[0] / (n_items - 1) if len(gold) == 1 and n_items > 1 else None
