@@ -28,8 +28,7 @@ def build(
 
     `chosen` is `plan.settings`. The prompts are spans of the rows' own texts.
     """
-    task = TASKS[chosen["task"]]
-    rows = tables["rows"][task.slug]
+    rows = tables["rows"][chosen["slice"]]
     columns: dict[str, list] = {name: [] for name in SCHEMA.names}
     skipped = 0
     for batch in rows.to_batches(max_chunksize=64):
@@ -37,7 +36,7 @@ def build(
             if row["bucket"] not in chosen["lengths"]:
                 skipped += 1
                 continue
-            for name, value in _instance(task, chosen, row, tokenizer).items():
+            for name, value in _instance(TASKS[row["task"]], chosen, row, tokenizer).items():
                 columns[name].append(value)
     arrays = [pa.array(columns[field.name], field.type) for field in SCHEMA]
     return Built(pa.table(arrays, schema=SCHEMA), {"rows of other lengths": skipped})
@@ -47,7 +46,7 @@ def _instance(
     task: Task, chosen: Mapping[str, Any], row: Mapping[str, Any], tokenizer: Tokenizer
 ) -> dict[str, Any]:
     """The instance of a row."""
-    source = f"{chosen['data']}/{task.slug}/{row['passage_id']}"
+    source = f"{chosen['data']}/{chosen['slice']}/{row['passage_id']}"
     spans = [Span(piece["role"], source, piece["start"], piece["end"]) for piece in row["pieces"]]
     factors = {
         "ability": task.ability,
@@ -64,12 +63,12 @@ def _instance(
         "instance_id": instance_id(NAME, task.name, factors, row["text"]),
         "benchmark": NAME,
         "task": task.name,
-        "example_id": f"{task.name}-{row['passage_id']}",
+        "example_id": row["passage_id"],
         "prompt": [span._asdict() for span in spans],
         "references": row["answers"][:1],
         "accepted": row["answers"],
         "metric": task.metric,
-        "max_new_tokens": chosen["max_new_tokens"] or row["bucket"],
+        "max_new_tokens": chosen["max_new_tokens"][task.name] or row["bucket"],
         "n_tokens": tokenizer.count(row["text"]),
     }
 

@@ -17,6 +17,8 @@ NAME = "m4le"
 TITLE = "M4LE"
 TRANSLATED = False
 
+SAMPLE = "sample"
+
 # Factor columns and their Arrow types, by name: planning needs no Arrow. `length` is the bucket, in the
 # task's own unit; `position` is the asked item's place from 0 to 1, null where it has none.
 FACTORS: dict[str, str] = {
@@ -77,8 +79,8 @@ def _available(own: Mapping[str, Any]) -> list[str]:
 
 
 def slices(own: Mapping[str, Any]) -> list[str]:
-    """The slices of the benchmark's configuration: a task each."""
-    return [TASKS[name].slug for name in tasks(own)]
+    """The slices of the benchmark's configuration: a task each; of the small sample, one for all."""
+    return [SAMPLE] if own["source"] == "sample" else [TASKS[name].slug for name in tasks(own)]
 
 
 def corpus(own: Mapping[str, Any]) -> str:
@@ -89,7 +91,8 @@ def corpus(own: Mapping[str, Any]) -> str:
 def corpus_settings(own: Mapping[str, Any]) -> dict[str, Any]:
     """What a table of rows depends on besides its files."""
     drawn = {} if own["source"] == "released" else {"examples": own["examples"], "seed": own["seed"]}
-    return {"lengths": sorted(own["lengths"]), **drawn}
+    named = {"tasks": tasks(own)} if own["source"] == "sample" else {}
+    return {"lengths": sorted(own["lengths"]), **drawn, **named}
 
 
 def corpus_files(own: Mapping[str, Any], name: str, slug: str) -> list[str] | None:
@@ -117,20 +120,20 @@ def settings(own: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str,
     `lengths` are the buckets wanted by the models that use the tokenizer.
     """
     limits = own["max_new_tokens"]
-    kind = SLUGS[name].task_type
-    by_type = limits["types"].get(kind, LIMITS[kind]) if limits["preset"] == "types" else None
+    by_type = {**LIMITS, **limits["types"]} if limits["preset"] == "types" else {}
+    asked = tasks(own) if name == SAMPLE else [SLUGS[name].name]
     return {
-        "task": SLUGS[name].name,
+        "slice": name,
         "data": corpus(own),
         "source": own["source"],
         "lengths": sorted(lengths),
-        "max_new_tokens": by_type,
+        "max_new_tokens": {task: by_type.get(TASKS[task].task_type) for task in asked},
     }
 
 
 def corpora(chosen: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
-    """The tables that a slice reads: the rows of its task."""
-    return {"rows": [(chosen["data"], TASKS[chosen["task"]].slug)]}
+    """The tables that a slice reads: the rows of its tasks."""
+    return {"rows": [(chosen["data"], chosen["slice"])]}
 
 
 def searches(chosen: Mapping[str, Any]) -> list[str]:

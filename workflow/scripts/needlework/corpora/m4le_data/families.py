@@ -144,6 +144,8 @@ class _Family:
                 rng = seeding.rng("m4le", self.task.name, bucket, n, index, attempt, recipe.seed)
                 drawn = self.draw(rng, n, index)
                 if drawn is None:
+                    # Too few documents of a kind: that is so with more of them too.
+                    long += 1
                     continue
                 draft, size = drawn
                 if size + self._overhead <= bucket:
@@ -170,7 +172,9 @@ class _Family:
             for answer in draft.answers
         ]
         total = self._length(text) + max(map(self._length, answers))
-        return Row(text, found, answers, bucket, total, list(draft.gold), len(items))
+        return Row(
+            self.task.name, text, found, answers, bucket, total, list(draft.gold), len(items)
+        )
 
     def _ids(self, rng: np.random.Generator, n: int) -> list[str]:
         if self.frame.ids == "number":

@@ -51,6 +51,7 @@ def read_rows(task: Task, frame: Frame, path: str | Path, buckets: Collection[in
             counts["rows with a gold item that is not there"] += missing
             found_pieces = pieces(frame, found, len(text), gold)
         yield Row(
+            task=task.name,
             text=f"{instruction}\n{text}",
             pieces=found_pieces,
             answers=answers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -12,11 +13,12 @@ from needlework.errors import UserError
 
 PIECE = pa.struct([("role", pa.string()), ("start", pa.int32()), ("end", pa.int32())])
 
-# `text` is the whole prompt, `pieces` cover it; `gold` are the places of the needles among `n_items`
+# `passage_id` is task, bucket and number. `text` is the whole prompt, `pieces` cover it; `gold` are the places of the needles among `n_items`
 # items, `length` the whole prompt's with its answer in the file's own unit.
 ROWS = pa.schema(
     [
         ("passage_id", pa.string()),
+        ("task", pa.string()),
         ("text", pa.string()),
         ("pieces", pa.list_(PIECE)),
         ("answers", pa.list_(pa.string())),
@@ -31,6 +33,7 @@ ROWS = pa.schema(
 class Row(NamedTuple):
     """A row of ROWS, but for its id."""
 
+    task: str
     text: str
     pieces: list[Piece]
     answers: Sequence[str]
@@ -41,15 +44,15 @@ class Row(NamedTuple):
 
 
 def rows_table(rows: Iterable[Row], what: str) -> pa.Table:
-    """ROWS in the given order; ids are a bucket and a number within it. UserError where there is none."""
+    """ROWS in the given order; UserError where there is none."""
     columns: dict[str, list] = {name: [] for name in ROWS.names}
-    counts: dict[int, int] = {}
+    counts: Counter[tuple[str, int]] = Counter()
     for row in rows:
-        number = counts.setdefault(row.bucket, 0)
-        counts[row.bucket] += 1
-        columns["passage_id"].append(f"{row.bucket:06d}-{number:04d}")
+        number = counts[row.task, row.bucket]
+        counts[row.task, row.bucket] += 1
+        columns["passage_id"].append(f"{row.task}-{row.bucket:06d}-{number:04d}")
         columns["pieces"].append([piece._asdict() for piece in row.pieces])
-        for name in ("text", "answers", "bucket", "length", "gold", "n_items"):
+        for name in ("task", "text", "answers", "bucket", "length", "gold", "n_items"):
             columns[name].append(getattr(row, name))
     if not counts:
         raise UserError(f"{what} has no row in the lengths asked for: mend benchmarks.m4le.lengths.")
