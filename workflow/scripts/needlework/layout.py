@@ -55,9 +55,7 @@ _CORPORA = {
     "m4le_2024": Corpus("m4le", "m4le", "2024", resources=_FRAMES, benchmark="m4le"),
     "m4le_2023": Corpus("m4le", "m4le", "2023", resources=_FRAMES, benchmark="m4le"),
     "m4le_constructed": Corpus("m4le", resources=_FRAMES, benchmark="m4le"),
-    "m4le_sample": Corpus(
-        "m4le", files=("m4le/*.yaml",), resources=_FRAMES, benchmark="m4le"
-    ),
+    "m4le_sample": Corpus("m4le", files=("m4le/*.yaml",), resources=_FRAMES, benchmark="m4le"),
     "mlqa": Corpus("mlqa", "mlqa"),
     "mlqa_passages": Corpus("titled", "mlqa"),
     "xquad": Corpus("xquad", "xquad"),

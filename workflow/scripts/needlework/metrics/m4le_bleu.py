@@ -6,7 +6,6 @@ English and zh for Chinese, as a fraction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -90,5 +89,3 @@ def _of_sums(sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     penalty = np.minimum(0.0, 1 - reference[there] / length[there])
     value[there] = np.exp(logs + penalty)
     return value
-
-

@@ -60,7 +60,7 @@ def _tokens(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1)
-def _jieba():  # noqa: ANN202
+def _jieba():
     import jieba
 
     jieba.setLogLevel("WARNING")

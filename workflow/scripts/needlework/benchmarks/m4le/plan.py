@@ -90,7 +90,9 @@ def corpus(own: Mapping[str, Any]) -> str:
 
 def corpus_settings(own: Mapping[str, Any]) -> dict[str, Any]:
     """What a table of rows depends on besides its files."""
-    drawn = {} if own["source"] == "released" else {"examples": own["examples"], "seed": own["seed"]}
+    drawn = (
+        {} if own["source"] == "released" else {"examples": own["examples"], "seed": own["seed"]}
+    )
     named = {"tasks": tasks(own)} if own["source"] == "sample" else {}
     return {"lengths": sorted(own["lengths"]), **drawn, **named}
 

@@ -91,7 +91,9 @@ def paper(task: Task, answer: str, accepted: Sequence[str]) -> float:
         return float(match.equal(match.cut(answer, cuts).rstrip(".。"), golds))
     measure = {"accuracy": _accurate, "rouge": _recall(task)}[task.metric]
     return max(
-        measure(match.cut(answer, [mark for mark in cuts if mark not in gold.strip()]), gold.strip())
+        measure(
+            match.cut(answer, [mark for mark in cuts if mark not in gold.strip()]), gold.strip()
+        )
         for gold in accepted
         if gold.strip()
     )
@@ -142,5 +144,3 @@ def _title(text: str) -> str:
     """What stands between the first two quotation marks, or all."""
     found = re.search(r'"([^"]*)', text)
     return found[1].strip() if found else text
-
-

@@ -50,9 +50,7 @@ class Draft(NamedTuple):
     answers: Sequence[str]
 
 
-def construct(
-    task: Task, frame: Frame, records: Iterable[Record], recipe: Recipe
-) -> Iterator[Row]:
+def construct(task: Task, frame: Frame, records: Iterable[Record], recipe: Recipe) -> Iterator[Row]:
     """The rows of a task, bucket by bucket; fewer than asked for are said in the log.
 
     UserError where the source holds nothing to ask about.
@@ -95,7 +93,9 @@ class _Family:
     def __init__(self, task: Task, frame: Frame, pool: list[Record]) -> None:
         self.task, self.frame, self.pool = task, frame, pool
         self._overhead = self._length(
-            fill(frame.instruction + frame.example + frame.opening + frame.late + frame.end, _Blank())
+            fill(
+                frame.instruction + frame.example + frame.opening + frame.late + frame.end, _Blank()
+            )
         )
         self.costs = np.array([self._cost(record) for record in pool])
 
@@ -209,7 +209,11 @@ class _Single(_Family):
         places = positions(self.task.name, n)
         gold = places[index % len(places)]
         asked = self.pool[chosen[gold]]
-        values = {"label": asked.label, "title": asked.title, "question": asked.asked or asked.title}
+        values = {
+            "label": asked.label,
+            "title": asked.title,
+            "question": asked.asked or asked.title,
+        }
         answers = asked.answers
         if asked.questions:
             question = asked.questions[rng.integers(len(asked.questions))]
@@ -269,7 +273,10 @@ class _Count(_Family):
         if len(of_class) < count or len(others) < n - count:
             return None
         chosen = np.concatenate(
-            [rng.choice(of_class, count, replace=False), rng.choice(others, n - count, replace=False)]
+            [
+                rng.choice(of_class, count, replace=False),
+                rng.choice(others, n - count, replace=False),
+            ]
         )
         chosen = rng.permutation(chosen)
         gold = [place for place, number in enumerate(chosen) if self._labels[number] == label]
@@ -287,11 +294,15 @@ class _Continuation(_Family):
         super().__init__(task, frame, [record for record in pool if len(record.parts) > 1])
 
     def _cost(self, record: Record) -> int:
-        costs = [self._length(fill(self.frame.item, _Blank({"text": p.text}))) for p in record.parts]
+        costs = [
+            self._length(fill(self.frame.item, _Blank({"text": p.text}))) for p in record.parts
+        ]
         return round(sum(costs) / len(costs))
 
     def draw(self, rng: np.random.Generator, n: int, index: int) -> tuple[Draft, int] | None:
-        first, *others = (self.pool[place] for place in rng.choice(len(self.pool), n, replace=False))
+        first, *others = (
+            self.pool[place] for place in rng.choice(len(self.pool), n, replace=False)
+        )
         start = int(rng.integers(len(first.parts) - 1))
         places = positions(self.task.name, n)
         gold = places[index % len(places)]

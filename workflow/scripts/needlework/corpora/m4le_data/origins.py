@@ -31,7 +31,9 @@ _DRCD = Origin(
     "CC-BY-SA-3.0",
 )
 _PATENT = Origin(
-    ("summarization/bigPatentData/test/*/*.gz",), "https://evasharma.github.io/bigpatent", "CC-BY-4.0"
+    ("summarization/bigPatentData/test/*/*.gz",),
+    "https://evasharma.github.io/bigpatent",
+    "CC-BY-4.0",
 )
 _TED = Origin(
     ("translation/tedtalk/ted_en-20160408.xml", "translation/tedtalk/ted_zh-cn-20160408.xml"),

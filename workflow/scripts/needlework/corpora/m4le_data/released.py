@@ -21,7 +21,9 @@ logger = logging.getLogger(__name__)
 _KNOWN = {*BUCKETS, *BUCKETS_2023}
 
 
-def read_rows(task: Task, frame: Frame, path: str | Path, buckets: Collection[int]) -> Iterator[Row]:
+def read_rows(
+    task: Task, frame: Frame, path: str | Path, buckets: Collection[int]
+) -> Iterator[Row]:
     """The rows of a task's file in `buckets`, in the file's order.
 
     A prompt in which the frame is not found is one piece of haystack; these, and rows whose gold
@@ -88,7 +90,9 @@ def _gold(task: Task, row: Mapping[str, Any], found: Cut) -> tuple[list[int], bo
     if isinstance(index := row.get("gold_index"), int):
         named: Sequence[int | str] = [index]
     elif isinstance(contexts := row.get("ctxs"), list):
-        named = [i for i, c in enumerate(contexts) if isinstance(c, dict) and c.get("isgold") is True]
+        named = [
+            i for i, c in enumerate(contexts) if isinstance(c, dict) and c.get("isgold") is True
+        ]
     elif task.metric == "f1":
         named = re.findall(r"[0-9A-F]{6}", row["answers"][0])
     elif isinstance(asked := (row.get("labels") or {}).get(found.values.get("question")), list):

@@ -55,5 +55,7 @@ def rows_table(rows: Iterable[Row], what: str) -> pa.Table:
         for name in ("task", "text", "answers", "bucket", "length", "gold", "n_items"):
             columns[name].append(getattr(row, name))
     if not counts:
-        raise UserError(f"{what} has no row in the lengths asked for: mend benchmarks.m4le.lengths.")
+        raise UserError(
+            f"{what} has no row in the lengths asked for: mend benchmarks.m4le.lengths."
+        )
     return pa.table([pa.array(columns[f.name], f.type) for f in ROWS], schema=ROWS)

@@ -60,7 +60,9 @@ def _chosen(texts: _Texts, lang: str) -> Iterator[Record]:
             others = [records[(place + step) % len(records)] for step in (1, 2, 3)]
             options = [other.questions[kind].answers[0] for other in others]
             options.insert(place % 4, answers[0])
-            letters = [f"{letter}. {option}" for letter, option in zip("ABCD", options, strict=True)]
+            letters = [
+                f"{letter}. {option}" for letter, option in zip("ABCD", options, strict=True)
+            ]
             asked.append(Question(f"{text} {' '.join(letters)}", (letters[place % 4],)))
         yield record._replace(questions=tuple(asked), parts=())
 
@@ -88,7 +90,9 @@ def _hops(texts: _Texts, lang: str) -> Iterator[Record]:
         questions = (Question(hop["question"], (hop["answer"],)),)
         parts = tuple(Document(text) for text in hop["paragraphs"])
         # One entry's paragraphs beside them, so that there is something to look through.
-        others = tuple(Document(t) for entry in texts["entries"][:3] for t in entry["en"]["paragraphs"])
+        others = tuple(
+            Document(t) for entry in texts["entries"][:3] for t in entry["en"]["paragraphs"]
+        )
         yield Record("", questions=questions, parts=parts + others)
 
 
