@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -148,7 +149,7 @@ def pieces(frame: Frame, found: Cut, length: int, needles: Collection[int]) -> l
     edges += [("example", found.items_end), ("question", found.question), ("", length)]
     return [
         Piece(role, start + shift, end + shift)
-        for (role, start), (_, end) in zip(edges, edges[1:], strict=False)
+        for (role, start), (_, end) in pairwise(edges)
         if end > start
     ]
 

@@ -13,8 +13,8 @@ from needlework.errors import UserError
 
 PIECE = pa.struct([("role", pa.string()), ("start", pa.int32()), ("end", pa.int32())])
 
-# `passage_id` is task, bucket and number. `text` is the whole prompt, `pieces` cover it; `gold` are the places of the needles among `n_items`
-# items, `length` the whole prompt's with its answer in the file's own unit.
+# `passage_id` is task, bucket and number. `text` is the whole prompt, which `pieces` cover; `gold` are the
+# places of the needles among `n_items` items; `length` is that of prompt and answer in the task's own unit.
 ROWS = pa.schema(
     [
         ("passage_id", pa.string()),

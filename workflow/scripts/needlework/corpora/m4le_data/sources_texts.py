@@ -254,10 +254,10 @@ def dureader(task: Task, files: Sequence[Path]) -> Iterator[Record]:
                 Document("".join(d["paragraphs"]), d["title"]) for d in line.get("documents", list)
             )
             kind = line.get("question_type", str)
-            if kind in ("DESCRIPTION", "ENTITY") and answers and documents:
-                if max(map(len, answers)) <= 300:
-                    question = Question(line.get("question", str), tuple(answers))
-                    yield Record("", questions=(question,), parts=documents)
+            asked = kind in ("DESCRIPTION", "ENTITY") and answers and documents
+            if asked and max(map(len, answers)) <= 300:
+                question = Question(line.get("question", str), tuple(answers))
+                yield Record("", questions=(question,), parts=documents)
 
 
 def wikihow(task: Task, files: Sequence[Path]) -> Iterator[Record]:
@@ -317,10 +317,10 @@ def triviaqa(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 def _inside(folder: Path, name: str) -> Path:
     """A file that data names, which must lie in the folder."""
-    path = folder / name
-    if not path.resolve().is_relative_to(folder.resolve()):
+    named = PurePosixPath(name)
+    if named.is_absolute() or ".." in named.parts:
         raise ValueError(f"the file name {name!r} leads out of {folder}")
-    return path
+    return folder / name
 
 
 def papers(task: Task, files: Sequence[Path]) -> Iterator[Record]:
