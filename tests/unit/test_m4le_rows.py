@@ -282,7 +282,7 @@ def test_every_task_is_made_from_its_source(name: str, raw: Path) -> None:
 
 def test_a_source_in_another_layout_is_named(tmp_path: Path) -> None:
     path = tmp_path / "c3-m-test.json"
-    path.write_text('[[1]]', encoding="utf-8")
+    path.write_text("[[1]]", encoding="utf-8")
     with pytest.raises(UserError, match=r"c3: .*c3-m-test\.json cannot be read as C3"):
         m4le.table(
             "m4le_constructed",
