@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from needlework.corpora.m4le_data.tasks import SLUGS
 from needlework.errors import UserError
 
 # A language's code, as a pattern: of the schema, of folders' names, and of files' names (common.smk).
@@ -61,6 +62,11 @@ CORPUS_LANGUAGES: dict[str, tuple[str, ...]] = {
     "sample_nouns": _ONERULER_SAMPLE,
     "sample_words": _ONERULER_SAMPLE,
     "sample_prompts": _ONERULER_SAMPLE,
+    # M4LE's tables are of tasks. What is constructed depends on a user's folder.
+    "m4le_2024": tuple(SLUGS),
+    "m4le_2023": tuple(SLUGS),
+    "m4le_constructed": (),
+    "m4le_sample": ("sample",),
 }
 
 
