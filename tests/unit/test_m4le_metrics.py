@@ -210,6 +210,16 @@ def test_overlap_reads_chinese_and_other_scripts() -> None:
     assert 0 < overlap.rouge_lsum("今天天气很好。", "今天天气不好。") < 1
 
 
+def test_rouge_lsum_is_the_packages_on_random_pairs() -> None:
+    scorer = pytest.importorskip("rouge_score.rouge_scorer")
+    rouge = scorer.RougeScorer(["rougeLsum"], tokenizer=overlap.Tokenizer())
+    for words, space in ((ENGLISH, " "), (CHINESE, "")):
+        for answer, gold in list(pairs(words, space))[: PAIRS // 2]:
+            lines = ["\n".join(overlap.sentences(text)) for text in (gold, answer)]
+            expected = rouge.score(*lines)["rougeLsum"].fmeasure
+            assert overlap.rouge_lsum(answer, gold) == pytest.approx(expected, abs=1e-12)
+
+
 # Normalised scores
 
 

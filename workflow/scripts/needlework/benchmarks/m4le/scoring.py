@@ -57,7 +57,7 @@ def score(
             found.extend([None] * len(METRICS))
         if task.metric in ("bleu", "rouge"):
             for metric, measure in zip(OVERLAP, (overlap.rouge_lsum, overlap.chrf), strict=True):
-                value = 0.0 if failed else max(measure(answer, gold) for gold in row["accepted"])
+                value = 0.0 if failed else _best(task, measure, answer, row["accepted"])
                 rated.append((value, _verdict(value, answer), metric))
             found.extend([None] * len(OVERLAP))
         return rated
@@ -89,11 +89,17 @@ def paper(task: Task, answer: str, accepted: Sequence[str]) -> float:
     if task.metric == "match":
         golds = [match.cut(text, cuts).rstrip(".。") for text in accepted]
         return float(match.equal(match.cut(answer, cuts).rstrip(".。"), golds))
-    measure = {"accuracy": _accurate, "rouge": _recall(task)}[task.metric]
+    return _best(
+        task, {"accuracy": _accurate, "rouge": _recall(task)}[task.metric], answer, accepted
+    )
+
+
+def _best(
+    task: Task, measure: Callable[[str, str], float], answer: str, accepted: Sequence[str]
+) -> float:
+    """The best value by any gold answer; the answer is cut at the task's marks that are not in it."""
     return max(
-        measure(
-            match.cut(answer, [mark for mark in cuts if mark not in gold.strip()]), gold.strip()
-        )
+        measure(match.cut(answer, [m for m in task.cuts if m not in gold.strip()]), gold.strip())
         for gold in accepted
         if gold.strip()
     )
