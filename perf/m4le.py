@@ -24,8 +24,7 @@ from pathlib import Path
 import machine
 import pyarrow as pa
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "workflow" / "scripts"))
 from needlework.benchmarks.m4le.construct import SCHEMA
 from needlework.benchmarks.m4le.scoring import score
 from needlework.corpora.m4le_data.families import Recipe, construct
@@ -37,6 +36,7 @@ from needlework.corpora.m4le_data.sources import source_records
 from needlework.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
 from needlework.records import GENERATIONS, write_table
 
+ROOT = Path(__file__).parents[1]
 ROWS = 200
 ANSWERS, LONGEST = 40_000, 2000
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections import Counter
 from itertools import groupby
@@ -188,6 +189,21 @@ def test_ids_are_different_and_the_answers_are_those_of_the_needles(
         for id_ in row["answers"][0].strip(".。").replace("，", ",").split(","):
             assert sum(id_.strip() in row["text"][p["start"] : p["end"]] for p in needles) == 1
             assert row["text"].count(id_.strip()) == 1
+
+
+def test_a_topic_and_an_article_come_once(rows: list[dict[str, Any]]) -> None:
+    """The released scripts draw topics with replacement, and may draw the asked article again."""
+    names = ("wow", "drcd_explicit-single", "wikitext-103", "wiki2019zh")
+    found = [row for row in rows if row["task"] in names]
+    assert {row["task"] for row in found} == set(names)
+    for row in found:
+        candidates = [
+            row["text"][piece["start"] : piece["end"]].strip()
+            for piece in row["pieces"]
+            if piece["role"] in ("needle", "distractor")
+        ]
+        # Without its id, which is of this row.
+        assert len({re.sub("[0-9A-F]{6}", "", text) for text in candidates}) == row["n_items"]
 
 
 def test_the_same_seed_gives_the_same_rows(rows: list[dict[str, Any]]) -> None:

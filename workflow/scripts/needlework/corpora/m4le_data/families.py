@@ -122,8 +122,8 @@ class _Family:
             n += step
         return best
 
-    def draw(self, rng: np.random.Generator, n: int, index: int) -> tuple[Draft, int] | None:
-        """A draft of n documents for the row `index`, and about how long it is; None asks for another."""
+    def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
+        """A draft of n documents for the row `index`; None of what is longer than `room`, or impossible."""
         raise NotImplementedError
 
     def _first_count(self, bucket: int) -> int:
@@ -142,20 +142,16 @@ class _Family:
             long = 0
             for attempt in range(DRAWS):
                 rng = seeding.rng("m4le", self.task.name, bucket, n, index, attempt, recipe.seed)
-                drawn = self.draw(rng, n, index)
-                if drawn is None:
-                    # Too few documents of a kind: that is so with more of them too.
+                draft = self.draw(rng, n, index, bucket - self._overhead)
+                if draft is None:
+                    # With too few documents of a kind, more of them would not do either.
                     long += 1
                     continue
-                draft, size = drawn
-                if size + self._overhead <= bucket:
-                    row = self.row(draft, bucket, rng)
-                    if low < row.length <= bucket:
-                        made.append(row)
-                        break
-                    long += row.length > bucket
-                else:
-                    long += 1
+                row = self.row(draft, bucket, rng)
+                if low < row.length <= bucket:
+                    made.append(row)
+                    break
+                long += row.length > bucket
             else:
                 return made, long > 0
         return made, False
@@ -203,9 +199,10 @@ class _Family:
 class _Single(_Family):
     """One of n documents is asked about, at a place that cycles through the prompt."""
 
-    def draw(self, rng: np.random.Generator, n: int, index: int) -> tuple[Draft, int] | None:
+    def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
         chosen = rng.choice(len(self.pool), n, replace=False)
-        size = int(self.costs[chosen].sum())
+        if self.costs[chosen].sum() > room:
+            return None
         places = positions(self.task.name, n)
         gold = places[index % len(places)]
         asked = self.pool[chosen[gold]]
@@ -219,7 +216,7 @@ class _Single(_Family):
             question = asked.questions[rng.integers(len(asked.questions))]
             values["question"], answers = question
         items = [self.item(self.pool[place]) for place in chosen]
-        return Draft(items, [gold], values, answers or ("",)), size
+        return Draft(items, [gold], values, answers or ("",))
 
 
 class _Topics(_Single):
@@ -238,8 +235,10 @@ class _OfClass(_Family):
 
     least = 2
 
-    def draw(self, rng: np.random.Generator, n: int, index: int) -> tuple[Draft, int] | None:
+    def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
         chosen = rng.choice(len(self.pool), n, replace=False)
+        if self.costs[chosen].sum() > room:
+            return None
         places: dict[str, list[int]] = {}
         for place, number in enumerate(chosen):
             places.setdefault(self.pool[number].label, []).append(place)
@@ -251,8 +250,7 @@ class _OfClass(_Family):
         if label not in places:
             return None
         items = [self.item(self.pool[number]) for number in chosen]
-        draft = Draft(items, places[label], {"question": label}, ("",))
-        return draft, int(self.costs[chosen].sum())
+        return Draft(items, places[label], {"question": label}, ("",))
 
 
 class _Count(_Family):
@@ -265,7 +263,7 @@ class _Count(_Family):
         self._labels = np.array([record.label for record in pool])
         self._classes = sorted(set(self._labels.tolist()))
 
-    def draw(self, rng: np.random.Generator, n: int, index: int) -> tuple[Draft, int] | None:
+    def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
         count = index % max(2, min(6, n - 2)) + 1
         label = str(rng.choice(self._classes))
         of_class = np.flatnonzero(self._labels == label)
@@ -278,11 +276,12 @@ class _Count(_Family):
                 rng.choice(others, n - count, replace=False),
             ]
         )
+        if self.costs[chosen].sum() > room:
+            return None
         chosen = rng.permutation(chosen)
         gold = [place for place, number in enumerate(chosen) if self._labels[number] == label]
         items = [self.item(self.pool[number]) for number in chosen]
-        draft = Draft(items, gold, {"question": label}, (str(count),))
-        return draft, int(self.costs[chosen].sum())
+        return Draft(items, gold, {"question": label}, (str(count),))
 
 
 class _Continuation(_Family):
@@ -299,7 +298,7 @@ class _Continuation(_Family):
         ]
         return round(sum(costs) / len(costs))
 
-    def draw(self, rng: np.random.Generator, n: int, index: int) -> tuple[Draft, int] | None:
+    def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
         first, *others = (
             self.pool[place] for place in rng.choice(len(self.pool), n, replace=False)
         )
@@ -309,8 +308,9 @@ class _Continuation(_Family):
         texts = [other.parts[int(rng.integers(len(other.parts)))].text.strip() for other in others]
         texts.insert(gold, first.parts[start + 1].text.strip())
         query = first.parts[start].text.strip()
-        draft = Draft([Item(text) for text in texts], [gold], {"query": query}, ("",))
-        return draft, sum(map(self._length, [*texts, query]))
+        if sum(map(self._length, [*texts, query])) > room:
+            return None
+        return Draft([Item(text) for text in texts], [gold], {"query": query}, ("",))
 
 
 class _Retrieved(_Family):
@@ -325,7 +325,7 @@ class _Retrieved(_Family):
     def _most(self) -> int:
         return 1 + max(len(record.parts) for record in self.pool)
 
-    def draw(self, rng: np.random.Generator, n: int, index: int) -> tuple[Draft, int] | None:
+    def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
         record = self.pool[int(rng.integers(len(self.pool)))]
         if len(record.parts) < n - 1:
             return None
@@ -334,8 +334,9 @@ class _Retrieved(_Family):
         gold = places[index % len(places)]
         items.insert(gold, Item(record.text, record.title))
         question = record.questions[0]
-        draft = Draft(items, [gold], {"question": question.text}, question.answers)
-        return draft, sum(self._length(item.text) + self._length(item.title) for item in items)
+        if sum(self._length(item.text) + self._length(item.title) for item in items) > room:
+            return None
+        return Draft(items, [gold], {"question": question.text}, question.answers)
 
 
 class _Natural(_Family):
