@@ -187,3 +187,30 @@ def test_positions_and_candidates_are_factors(instances: pa.Table) -> None:
         assert row["accepted"][:1] == row["references"]
         assert row["source"] == "sample"
         assert json.dumps(row["task"])
+
+
+# What evaluation.py of KwanWaiChung/M4LE at 47c2af9 gave for answers to the sample's rows: the gold one,
+# none, its characters in another order, its first half, another row's, and with text around it. Of
+# translations, the corpus BLEU of all of a task's answers.
+OFFICIAL = json.loads(
+    (Path(__file__).parent / "data/m4le_released_scorer.json").read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_released_scores_are_the_official_scorers(name: str) -> None:
+    task = TASKS[name]
+    cases = [case for case in OFFICIAL if case["task"] == name]
+    assert cases
+    for case in cases:
+        answers, accepted = case["answers"], case["accepted"]
+        if task.metric == "bleu":
+            ours = bleu.corpus(
+                [
+                    bleu.statistics(answer.strip(), golds[0], task.answer_lang).flat()
+                    for answer, golds in zip(answers, accepted, strict=True)
+                ]
+            )
+        else:
+            ours = released(task, answers[0], accepted[0])
+        assert ours == pytest.approx(case["score"], abs=1e-9), answers
