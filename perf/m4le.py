@@ -27,7 +27,8 @@ import pyarrow as pa
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow" / "scripts"))
 from needlework.benchmarks.m4le.construct import SCHEMA
 from needlework.benchmarks.m4le.scoring import score
-from needlework.corpora.m4le_data.families import Recipe, construct
+from needlework.corpora.m4le_data.drawing import Recipe
+from needlework.corpora.m4le_data.families import construct
 from needlework.corpora.m4le_data.frames import load_frames
 from needlework.corpora.m4le_data.origins import source_files
 from needlework.corpora.m4le_data.records import Record

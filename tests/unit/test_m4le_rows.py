@@ -15,7 +15,8 @@ import pytest
 from m4le_data import FRAMES_FILE, frames, sample
 from needlework.corpora import m4le
 from needlework.corpora.m4le_data import sample as sample_module
-from needlework.corpora.m4le_data.families import Recipe, construct, lower_bound, positions
+from needlework.corpora.m4le_data.drawing import Recipe, lower_bound, positions
+from needlework.corpora.m4le_data.families import construct
 from needlework.corpora.m4le_data.origins import ORIGINS, source_files
 from needlework.corpora.m4le_data.records import Record
 from needlework.corpora.m4le_data.released import read_rows

@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.corpora.m4le_data.families import Recipe, construct
+from needlework.corpora.m4le_data.drawing import Recipe
+from needlework.corpora.m4le_data.families import construct
 from needlework.corpora.m4le_data.frames import Frame, load_frames
 from needlework.corpora.m4le_data.released import read_rows
 from needlework.corpora.m4le_data.rows import Row, rows_table

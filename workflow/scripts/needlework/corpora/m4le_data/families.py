@@ -1,53 +1,32 @@
-"""M4LE's rows made from source data sets (paper, section 3.3): drawn by names, never without a limit.
-
-The paper takes n = bucket / median length documents at random, and draws again where they are too
-long. So do we, with two limits: after DRAWS draws that do not fit, n changes by one, and a bucket for
-which no n fits has no rows. Each family of tasks is a class that draws documents and asks about them.
-"""
+"""The families of M4LE's tasks: each draws documents in its own way, and asks about them."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from statistics import median
-from typing import NamedTuple
 
 import numpy as np
 
 from needlework import seeding
-from needlework.corpora.m4le_data.frames import Frame, Item, fill, render
-from needlework.corpora.m4le_data.numerals import counted
-from needlework.corpora.m4le_data.records import Record
+from needlework.corpora.m4le_data.drawing import (
+    Blank,
+    Draft,
+    Family,
+    Recipe,
+    lower_bound,
+    positions,
+)
+from needlework.corpora.m4le_data.frames import Frame, Item, fill
+from needlework.corpora.m4le_data.records import POSITIVE, Record
 from needlework.corpora.m4le_data.rows import Row
-from needlework.corpora.m4le_data.tasks import BUCKETS, Task
-from needlework.corpora.m4le_data.units import length
+from needlework.corpora.m4le_data.tasks import Task
 from needlework.errors import UserError
 
 logger = logging.getLogger(__name__)
 
-DRAWS = 100
-_TRIED_COUNTS = 200
 # Documents of WoW and DRCD stand in the prompt with their first 110 words or characters.
 TOPIC_LENGTH = 110
-POSITIVE = "positive"
-
-
-class Recipe(NamedTuple):
-    """What is made: the buckets, the rows of each, and the seed beside the names."""
-
-    lengths: Sequence[int]
-    examples: int
-    seed: int
-
-
-class Draft(NamedTuple):
-    """A prompt before its ids: its documents, the places of the needles, and what else it says."""
-
-    items: Sequence[Item]
-    gold: Sequence[int]
-    values: Mapping[str, str]
-    answers: Sequence[str]
 
 
 def construct(task: Task, frame: Frame, records: Iterable[Record], recipe: Recipe) -> Iterator[Row]:
@@ -69,134 +48,7 @@ def construct(task: Task, frame: Frame, records: Iterable[Record], recipe: Recip
         yield from made
 
 
-def lower_bound(bucket: int) -> int:
-    """What a row of the bucket is longer than; it depends on no other bucket of a run."""
-    return max((known for known in BUCKETS if known < bucket), default=0)
-
-
-def positions(name: str, n: int) -> list[int]:
-    """The places that the asked document takes in turn among n (released scripts)."""
-    if name.startswith("news-commentary") and n < 5:
-        return sorted({0, n - 1})
-    if name == "drcd_semantic-single" and n in (2, 3):
-        return [0, 1]
-    sparse = name in ("wow", "drcd_explicit-single", "nq-open") and n >= 200
-    step = 10 if sparse else 5
-    return [0, *range(step - 1, n, step)]
-
-
-class _Family:
-    """What all families share: from a draft to a row, and the search for a number of documents."""
-
-    least = 1
-
-    def __init__(self, task: Task, frame: Frame, pool: list[Record]) -> None:
-        self.task, self.frame, self.pool = task, frame, pool
-        self._overhead = self._length(
-            fill(
-                frame.instruction + frame.example + frame.opening + frame.late + frame.end, _Blank()
-            )
-        )
-        self.costs = np.array([self._cost(record) for record in pool])
-
-    @property
-    def usable(self) -> bool:
-        """Whether there is anything to ask about."""
-        return bool(self.pool)
-
-    def rows(self, bucket: int, recipe: Recipe) -> list[Row]:
-        """The rows of a bucket: with the number of documents that gives all of them, or the most."""
-        if len(self.pool) < self.least:
-            return []
-        best: list[Row] = []
-        n, step = self._first_count(bucket), 0
-        for _ in range(_TRIED_COUNTS):
-            if not self.least <= n <= self._most():
-                break
-            made, too_long = self._with_count(n, bucket, recipe)
-            if len(made) > len(best):
-                best = made
-            if len(best) >= recipe.examples or (step and step != (-1 if too_long else 1)):
-                break
-            step = -1 if too_long else 1
-            n += step
-        return best
-
-    def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
-        """A draft of n documents for the row `index`; None of what is longer than `room`, or impossible."""
-        raise NotImplementedError
-
-    def _first_count(self, bucket: int) -> int:
-        typical = max(1.0, float(median(self.costs)))
-        room = max(0, bucket - self._overhead)
-        return min(self._most(), max(self.least, round(room / typical)))
-
-    def _most(self) -> int:
-        return len(self.pool)
-
-    def _with_count(self, n: int, bucket: int, recipe: Recipe) -> tuple[list[Row], bool]:
-        """Rows of n documents, until one does not come about; whether it was too long."""
-        made: list[Row] = []
-        low = lower_bound(bucket)
-        for index in range(recipe.examples):
-            long = 0
-            for attempt in range(DRAWS):
-                rng = seeding.rng("m4le", self.task.name, bucket, n, index, attempt, recipe.seed)
-                draft = self.draw(rng, n, index, bucket - self._overhead)
-                if draft is None:
-                    # With too few documents of a kind, more of them would not do either.
-                    long += 1
-                    continue
-                row = self.row(draft, bucket, rng)
-                if low < row.length <= bucket:
-                    made.append(row)
-                    break
-                long += row.length > bucket
-            else:
-                return made, long > 0
-        return made, False
-
-    def row(self, draft: Draft, bucket: int, rng: np.random.Generator) -> Row:
-        """The row of a draft; its items' ids are drawn here."""
-        ids = self._ids(rng, len(draft.items))
-        items = [item._replace(id=id_) for item, id_ in zip(draft.items, ids, strict=True)]
-        values = _values(self.task, items, draft, self._example_ids(rng, ids))
-        text, found = render(self.frame, items, values, draft.gold)
-        listed = self.frame.id_join.join(items[place].id for place in draft.gold)
-        answers = [
-            fill(self.frame.answer, {**values, "answer": answer or listed})
-            for answer in draft.answers
-        ]
-        total = self._length(text) + max(map(self._length, answers))
-        return Row(
-            self.task.name, text, found, answers, bucket, total, list(draft.gold), len(items)
-        )
-
-    def _ids(self, rng: np.random.Generator, n: int) -> list[str]:
-        if self.frame.ids == "number":
-            return [str(number) for number in range(1, n + 1)]
-        if self.frame.ids != "hex":
-            return [""] * n
-        return _hex(rng, n, self.frame.example)
-
-    def _example_ids(self, rng: np.random.Generator, taken: Sequence[str]) -> dict[str, str]:
-        if "{example_" not in self.frame.example:
-            return {}
-        drawn = _hex(rng, 3, " ".join(taken))
-        return {f"example_{number}": id_ for number, id_ in enumerate(drawn, start=1)}
-
-    def _length(self, text: str) -> int:
-        return length(text, self.task.unit)
-
-    def _cost(self, record: Record) -> int:
-        return self._length(fill(self.frame.item, _Blank(self.item(record)._asdict())))
-
-    def item(self, record: Record) -> Item:
-        """A record as it stands in a prompt."""
-        return Item(record.text, record.title)
-
-
-class _Single(_Family):
+class _Single(Family):
     """One of n documents is asked about, at a place that cycles through the prompt."""
 
     def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
@@ -230,7 +82,7 @@ class _Topics(_Single):
         return Item(record.text[:TOPIC_LENGTH], record.title)
 
 
-class _OfClass(_Family):
+class _OfClass(Family):
     """All documents of a class are asked for by their ids."""
 
     least = 2
@@ -253,7 +105,7 @@ class _OfClass(_Family):
         return Draft(items, places[label], {"question": label}, ("",))
 
 
-class _Count(_Family):
+class _Count(Family):
     """The documents of a class are counted: one to six of them, in turn."""
 
     least = 3
@@ -284,7 +136,7 @@ class _Count(_Family):
         return Draft(items, gold, {"question": label}, (str(count),))
 
 
-class _Continuation(_Family):
+class _Continuation(Family):
     """Which paragraph continues the first? One follows it in its article, the others are of others."""
 
     least = 2
@@ -293,9 +145,7 @@ class _Continuation(_Family):
         super().__init__(task, frame, [record for record in pool if len(record.parts) > 1])
 
     def _cost(self, record: Record) -> int:
-        costs = [
-            self._length(fill(self.frame.item, _Blank({"text": p.text}))) for p in record.parts
-        ]
+        costs = [self._length(fill(self.frame.item, Blank({"text": p.text}))) for p in record.parts]
         return round(sum(costs) / len(costs))
 
     def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
@@ -313,7 +163,7 @@ class _Continuation(_Family):
         return Draft([Item(text) for text in texts], [gold], {"query": query}, ("",))
 
 
-class _Retrieved(_Family):
+class _Retrieved(Family):
     """A question's gold passage among the first ones that a retriever found for it."""
 
     least = 2
@@ -339,7 +189,7 @@ class _Retrieved(_Family):
         return Draft(items, [gold], {"question": question.text}, question.answers)
 
 
-class _Natural(_Family):
+class _Natural(Family):
     """A source's own document, or its own documents, as it is; of each bucket a sample."""
 
     def rows(self, bucket: int, recipe: Recipe) -> list[Row]:
@@ -418,41 +268,7 @@ def _chunks(sizes: Sequence[int], room: int) -> Iterator[int]:
     yield len(sizes)
 
 
-def _hex(rng: np.random.Generator, n: int, avoid: str) -> list[str]:
-    """n different ids of six upper-case hexadecimal digits, none of which stands in `avoid`."""
-    ids: dict[str, None] = {}
-    while len(ids) < n:
-        id_ = rng.bytes(3).hex().upper()
-        if id_ not in avoid:
-            ids[id_] = None
-    return list(ids)
-
-
-def _values(
-    task: Task, items: Sequence[Item], draft: Draft, example_ids: Mapping[str, str]
-) -> dict[str, str]:
-    """What fills the frame's placeholders."""
-    n, gold = len(items), draft.gold[0] if draft.gold else None
-    return {
-        **example_ids,
-        "n": str(n),
-        "next": str(n + 1),
-        "count": counted(n, task.answer_lang),
-        "last": items[-1].id,
-        "last_title": items[-1].title,
-        "gold": items[gold].id if gold is not None else "",
-        **draft.values,
-    }
-
-
-class _Blank(dict):
-    """A mapping in which a missing value is nothing."""
-
-    def __missing__(self, key: str) -> str:
-        return ""
-
-
-_FAMILIES: dict[str, type[_Family]] = {
+_FAMILIES: dict[str, type[Family]] = {
     **dict.fromkeys(("wow", "drcd_explicit-single"), _Topics),
     **dict.fromkeys(
         (

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+# The class of a good review.
+POSITIVE = "positive"
+
 
 class Question(NamedTuple):
     """A question with its accepted answers, best first."""

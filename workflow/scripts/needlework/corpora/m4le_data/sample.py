@@ -8,8 +8,7 @@ from typing import Any
 
 import yaml
 
-from needlework.corpora.m4le_data.families import POSITIVE
-from needlework.corpora.m4le_data.records import Document, Question, Record
+from needlework.corpora.m4le_data.records import POSITIVE, Document, Question, Record
 from needlework.corpora.m4le_data.tasks import Task
 from needlework.errors import UserError
 

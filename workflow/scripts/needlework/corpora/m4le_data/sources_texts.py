@@ -14,8 +14,7 @@ from typing import Any
 from needlework import seeding
 from needlework.archives import Archive
 from needlework.corpora.json_lines import read_lines
-from needlework.corpora.m4le_data.families import POSITIVE
-from needlework.corpora.m4le_data.records import Document, Question, Record
+from needlework.corpora.m4le_data.records import POSITIVE, Document, Question, Record
 from needlework.corpora.m4le_data.tasks import Task
 
 # As many articles of each class of THUCNews, and of each file of wiki_zh, as the released scripts draw.
