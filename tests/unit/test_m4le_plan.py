@@ -176,6 +176,7 @@ def test_abilities_are_the_papers_five() -> None:
         ({"source": "constructed"}, "folder is missing"),
         ({"source": "constructed", "folder": "/nowhere"}, "is no folder"),
         ({"max_new_tokens": {"types": {"XX": 3}}}, "types has 'XX'"),
+        ({"positions": {"places": 3}}, "positions needs rows that are made here"),
         ({"reference": "gpt"}, "neither `published` nor a model"),
     ],
 )

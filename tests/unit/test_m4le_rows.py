@@ -192,6 +192,36 @@ def test_ids_are_different_and_the_answers_are_those_of_the_needles(
             assert row["text"].count(id_.strip()) == 1
 
 
+def test_no_prompt_tells_the_topic_that_it_asks_for(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        if row["task"] in ("wow", "drcd_explicit-single"):
+            assert row["gold"][0] < row["n_items"] - 1
+
+
+def test_the_asked_document_alone_moves_in_a_study_of_places() -> None:
+    positions = {"places": 3, "candidates": 6, "examples": 2}
+    alone = sample(tasks=["c3", "wow", "nq-open", "cnnnews", "marc"])
+    table = sample(tasks=["c3", "wow", "nq-open", "cnnnews", "marc"], positions=positions)
+    rows = [row for row in table.to_pylist() if not row["bucket"]]
+    assert [row for row in table.to_pylist() if row["bucket"]] == alone.to_pylist()
+    assert Counter(row["task"] for row in rows) == {"c3": 6, "nq-open": 6, "cnnnews": 6, "wow": 12}
+    for start in range(0, len(rows), 3):
+        three = rows[start : start + 3]
+        last = 4 if three[0]["task"] == "wow" else 5
+        assert [row["gold"][0] for row in three] == [0, last // 2 if last == 4 else 2, last]
+        assert len({row["answers"][0] for row in three}) == 1
+        needles, others = set(), set()
+        for row in three:
+            for piece in row["pieces"]:
+                text = row["text"][piece["start"] : piece["end"]].strip()
+                # Without what the prompt calls it.
+                text = re.sub(r"[0-9A-F]{6}|(段落|Document \[)\d+", "", text)
+                if piece["role"] in ("needle", "distractor"):
+                    (needles if piece["role"] == "needle" else others).add(text)
+        assert len(needles) == 1
+        assert len(others) == 5
+
+
 def test_a_topic_and_an_article_come_once(rows: list[dict[str, Any]]) -> None:
     """The released scripts draw topics with replacement, and may draw the asked article again."""
     names = ("wow", "drcd_explicit-single", "wikitext-103", "wiki2019zh")
@@ -244,6 +274,9 @@ def test_an_empty_source_is_an_error() -> None:
     ("name", "n", "expected"),
     [
         ("newsqa", 12, [0, 4, 9]),
+        ("wow", 61, [0, *range(4, 60, 5)]),
+        # The last topic is told in the prompt.
+        ("wow", 5, [0]),
         ("nq-open", 200, [0, *range(9, 200, 10)]),
         ("news-commentary-en2zh", 3, [0, 2]),
         ("drcd_semantic-single", 3, [0, 1]),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.corpora.m4le_data.drawing import Recipe
+from needlework.corpora.m4le_data.drawing import Recipe, Study
 from needlework.corpora.m4le_data.families import construct
 from needlework.corpora.m4le_data.frames import Frame, load_frames
 from needlework.corpora.m4le_data.released import read_rows
@@ -22,8 +22,8 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, A
     """ROWS of the task with the slug `lang`, as the rule `read_corpus` asks for them.
 
     The first of `files` holds the frames, the others are what the rows are made of. `settings` are
-    those of `plan.corpus_settings`: lengths, examples, seed. The sample is one table of the tasks that
-    they name.
+    those of `plan.corpus_settings`: lengths, examples, seed, and perhaps positions. The sample is one
+    table of the tasks that they name.
     """
     frames_file, *data = map(Path, files)
     frames = load_frames(frames_file)
@@ -42,5 +42,6 @@ def _rows(
     if kind in ("2023", "2024"):
         return read_rows(task, frame, files[0], settings["lengths"])
     records = (sample_records if kind == "sample" else source_records)(task, files)
-    recipe = Recipe(settings["lengths"], settings["examples"], settings["seed"])
+    study = Study(**settings["positions"]) if "positions" in settings else None
+    recipe = Recipe(settings["lengths"], settings["examples"], settings["seed"], study)
     return construct(task, frame, records, recipe)

@@ -33,7 +33,8 @@ def build(
     skipped = 0
     for batch in rows.to_batches(max_chunksize=64):
         for row in batch.to_pylist():
-            if row["bucket"] not in chosen["lengths"]:
+            # A row without a bucket studies the place of its needle.
+            if row["bucket"] and row["bucket"] not in chosen["lengths"]:
                 skipped += 1
                 continue
             for name, value in _instance(TASKS[row["task"]], chosen, row, tokenizer).items():
@@ -68,7 +69,7 @@ def _instance(
         "references": row["answers"][:1],
         "accepted": row["answers"],
         "metric": task.metric,
-        "max_new_tokens": chosen["max_new_tokens"][task.name] or row["bucket"],
+        "max_new_tokens": chosen["max_new_tokens"][task.name] or row["bucket"] or row["length"],
         "n_tokens": tokenizer.count(row["text"]),
     }
 

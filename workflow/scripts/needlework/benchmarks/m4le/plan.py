@@ -20,7 +20,8 @@ TRANSLATED = False
 SAMPLE = "sample"
 
 # Factor columns and their Arrow types, by name: planning needs no Arrow. `length` is the bucket, in the
-# task's own unit; `position` is the asked item's place from 0 to 1, null where it has none.
+# task's own unit, and 0 of rows that study places alone; `position` is the asked item's place from 0 to 1,
+# null where it has none; `candidates` are the items.
 FACTORS: dict[str, str] = {
     "ability": "string",
     "task_type": "string",
@@ -187,6 +188,11 @@ def check(config: Mapping[str, Any]) -> None:
                 )
     if own["source"] == "constructed":
         _check_folder(own, where)
+    if own["source"] == "released" and own["positions"]["places"]:
+        raise UserError(
+            f"{where}.positions needs rows that are made here: set `source: constructed` or `sample`, or "
+            "leave it out."
+        )
     for kind in own["max_new_tokens"]["types"]:
         if kind not in LIMITS:
             raise UserError(

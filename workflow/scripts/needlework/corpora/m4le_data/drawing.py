@@ -7,7 +7,8 @@ which no n fits has no rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
@@ -22,15 +23,31 @@ from needlework.corpora.m4le_data.tasks import BUCKETS, Task
 from needlework.corpora.m4le_data.units import length
 
 DRAWS = 100
+# Tasks whose prompt tells the last document's title.
+TOPICS = ("wow", "drcd_explicit-single")
 _TRIED_COUNTS = 200
 
 
 class Recipe(NamedTuple):
-    """What is made: the buckets, the rows of each, and the seed beside the names."""
+    """What is made: the buckets, the rows of each, the seed beside the names, and the study of places."""
 
     lengths: Sequence[int]
     examples: int
     seed: int
+    study: Study | None = None
+
+
+class Study(NamedTuple):
+    """Rows in which the asked document stands at each of `places` places among `candidates` (Figure 6)."""
+
+    places: int
+    candidates: int
+    examples: int
+
+    def at(self, n: int) -> list[int]:
+        """The places among n, evenly spread."""
+        last = max(1, self.places - 1)
+        return sorted({round(k * (n - 1) / last) for k in range(self.places)})
 
 
 class Draft(NamedTuple):
@@ -49,11 +66,14 @@ def lower_bound(bucket: int) -> int:
 
 def positions(name: str, n: int) -> list[int]:
     """The places that the asked document takes in turn among n (released scripts)."""
+    if name in TOPICS:
+        # The last topic is told in the prompt.
+        n -= 1
     if name.startswith("news-commentary") and n < 5:
         return sorted({0, n - 1})
     if name == "drcd_semantic-single" and n in (2, 3):
         return [0, 1]
-    sparse = name in ("wow", "drcd_explicit-single", "nq-open") and n >= 200
+    sparse = name in (*TOPICS, "nq-open") and n >= 200
     step = 10 if sparse else 5
     return [0, *range(step - 1, n, step)]
 
@@ -97,6 +117,24 @@ class Family:
 
     def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
         """A draft of n documents for the row `index`; None of what is longer than `room`, or impossible."""
+        raise NotImplementedError
+
+    def moved(self, study: Study, seed: int) -> Iterator[Row]:
+        """Rows without a bucket: the same documents and question, the asked one at each place in turn.
+
+        Of topics twice as many examples (appendix B).
+        """
+        n = min(study.candidates, self._most())
+        twice = 1 + (self.task.task_type == "RET")
+        for index in range(study.examples * twice):
+            for place in study.at(n - (self.task.name in TOPICS)):
+                rng = seeding.rng("m4le", self.task.name, "places", n, index, seed)
+                draft = self.placed(rng, n, place, math.inf)
+                if draft is not None:
+                    yield self.row(draft, 0, rng)
+
+    def placed(self, rng: np.random.Generator, n: int, place: int, room: float) -> Draft | None:
+        """As `draw`, with the asked document at `place`."""
         raise NotImplementedError
 
     def _first_count(self, bucket: int) -> int:

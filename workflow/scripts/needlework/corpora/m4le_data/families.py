@@ -10,6 +10,7 @@ import numpy as np
 
 from needlework import seeding
 from needlework.corpora.m4le_data.drawing import (
+    TOPICS,
     Blank,
     Draft,
     Family,
@@ -25,6 +26,11 @@ from needlework.errors import UserError
 
 logger = logging.getLogger(__name__)
 
+# The tasks in which the place of the asked document is studied (paper, appendix B).
+STUDIED = (
+    *("nq-open", "duorc", "drcd_semantic-single", "c3"),
+    *("wikihow", "cnnnews", "news2016", "lcsts", *TOPICS),
+)
 # Documents of WoW and DRCD stand in the prompt with their first 110 words or characters.
 TOPIC_LENGTH = 110
 
@@ -46,18 +52,22 @@ def construct(task: Task, frame: Frame, records: Iterable[Record], recipe: Recip
         if len(made) < recipe.examples:
             logger.warning("%s at %d: %d of %d rows", task.name, bucket, len(made), recipe.examples)
         yield from made
+    if recipe.study is not None and task.name in STUDIED:
+        yield from family.moved(recipe.study, recipe.seed)
 
 
 class _Single(Family):
     """One of n documents is asked about, at a place that cycles through the prompt."""
 
     def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
+        places = positions(self.task.name, n)
+        return self.placed(rng, n, places[index % len(places)], room)
+
+    def placed(self, rng: np.random.Generator, n: int, place: int, room: float) -> Draft | None:
         chosen = rng.choice(len(self.pool), n, replace=False)
         if self.costs[chosen].sum() > room:
             return None
-        places = positions(self.task.name, n)
-        gold = places[index % len(places)]
-        asked = self.pool[chosen[gold]]
+        asked, *others = (self.pool[number] for number in chosen)
         values = {
             "label": asked.label,
             "title": asked.title,
@@ -67,8 +77,9 @@ class _Single(Family):
         if asked.questions:
             question = asked.questions[rng.integers(len(asked.questions))]
             values["question"], answers = question
-        items = [self.item(self.pool[place]) for place in chosen]
-        return Draft(items, [gold], values, answers or ("",))
+        items = list(map(self.item, others))
+        items.insert(place, self.item(asked))
+        return Draft(items, [place], values, answers or ("",))
 
 
 class _Topics(_Single):
@@ -176,17 +187,19 @@ class _Retrieved(Family):
         return 1 + max(len(record.parts) for record in self.pool)
 
     def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
+        places = positions(self.task.name, n)
+        return self.placed(rng, n, places[index % len(places)], room)
+
+    def placed(self, rng: np.random.Generator, n: int, place: int, room: float) -> Draft | None:
         record = self.pool[int(rng.integers(len(self.pool)))]
         if len(record.parts) < n - 1:
             return None
         items = [Item(part.text, part.title) for part in record.parts[: n - 1]]
-        places = positions(self.task.name, n)
-        gold = places[index % len(places)]
-        items.insert(gold, Item(record.text, record.title))
+        items.insert(place, Item(record.text, record.title))
         question = record.questions[0]
         if sum(self._length(item.text) + self._length(item.title) for item in items) > room:
             return None
-        return Draft(items, [gold], {"question": question.text}, question.answers)
+        return Draft(items, [place], {"question": question.text}, question.answers)
 
 
 class _Natural(Family):
@@ -269,7 +282,7 @@ def _chunks(sizes: Sequence[int], room: int) -> Iterator[int]:
 
 
 _FAMILIES: dict[str, type[Family]] = {
-    **dict.fromkeys(("wow", "drcd_explicit-single"), _Topics),
+    **dict.fromkeys(TOPICS, _Topics),
     **dict.fromkeys(
         (
             "mnds-news_explicit-multiple",
