@@ -162,6 +162,12 @@ def test_a_seed_changes_no_released_row() -> None:
     assert drawn[0] != drawn[1]
 
 
+def test_a_study_of_places_is_a_setting_of_the_rows() -> None:
+    assert "positions" not in plan.corpus_settings(block(source="sample"))
+    found = plan.corpus_settings(block(source="sample", positions={"places": 3}))
+    assert found["positions"] == {"places": 3, "candidates": 20, "examples": 100}
+
+
 def test_abilities_are_the_papers_five() -> None:
     assert {task.ability for task in TASKS.values()} == set(ABILITIES)
 

@@ -91,11 +91,14 @@ def corpus(own: Mapping[str, Any]) -> str:
 
 def corpus_settings(own: Mapping[str, Any]) -> dict[str, Any]:
     """What a table of rows depends on besides its files."""
-    drawn = (
-        {} if own["source"] == "released" else {"examples": own["examples"], "seed": own["seed"]}
-    )
-    named = {"tasks": tasks(own)} if own["source"] == "sample" else {}
-    return {"lengths": sorted(own["lengths"]), **drawn, **named}
+    found: dict[str, Any] = {"lengths": sorted(own["lengths"])}
+    if own["source"] != "released":
+        found |= {"examples": own["examples"], "seed": own["seed"]}
+        if own["positions"]["places"]:
+            found["positions"] = dict(own["positions"])
+    if own["source"] == "sample":
+        found["tasks"] = tasks(own)
+    return found
 
 
 def corpus_files(own: Mapping[str, Any], name: str, slug: str) -> list[str] | None:
