@@ -191,11 +191,6 @@ def check(config: Mapping[str, Any]) -> None:
                 )
     if own["source"] == "constructed":
         _check_folder(own, where)
-    if own["source"] == "released" and own["positions"]["places"]:
-        raise UserError(
-            f"{where}.positions needs rows that are made here: set `source: constructed` or `sample`, or "
-            "leave it out."
-        )
     for kind in own["max_new_tokens"]["types"]:
         if kind not in LIMITS:
             raise UserError(
