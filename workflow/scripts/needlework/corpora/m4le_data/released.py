@@ -18,6 +18,8 @@ from needlework.corpora.m4le_data.tasks import BUCKETS, BUCKETS_2023, Task
 
 logger = logging.getLogger(__name__)
 
+# The archive of the first release has 1.09 GB of text, compressed.
+_MOST_BYTES = 16 << 30
 _KNOWN = {*BUCKETS, *BUCKETS_2023}
 
 
@@ -69,7 +71,7 @@ def read_rows(
 
 def _zipped(path: Path, task: Task) -> Iterator[Line]:
     """The lines of the task's file in an archive, wherever in it the file lies."""
-    with Archive(path) as archive:
+    with Archive(path, max_total=_MOST_BYTES) as archive:
         wanted = f"/{task.name}.jsonl"
         names = [name for name in sorted(archive.names) if f"/{name}".endswith(wanted)]
         if len(names) != 1:

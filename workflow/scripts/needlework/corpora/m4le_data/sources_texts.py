@@ -19,6 +19,8 @@ from needlework.corpora.m4le_data.tasks import Task
 
 # As many articles of each class of THUCNews, and of each file of wiki_zh, as the released scripts draw.
 _PER_CLASS = 100
+# THUCNews has 2.2 GB of text.
+_MOST_BYTES = 8 << 30
 _PER_FILE = 20
 _NLI_LENGTH = 140
 # The patent classes A to H and Y, as the prompt numbers them.
@@ -55,11 +57,11 @@ def mnds(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 def thucnews(task: Task, files: Sequence[Path]) -> Iterator[Record]:
     """THUCNews: 100 articles of each class, drawn by their names."""
-    with Archive(files[0]) as archive:
+    with Archive(files[0], max_total=_MOST_BYTES) as archive:
         classes: dict[str, list[str]] = {}
         for name in archive.names:
             parts = PurePosixPath(name).parts
-            if name.endswith(".txt") and len(parts) > 1:
+            if name.endswith(".txt") and len(parts) > 1 and parts[0] != "__MACOSX":
                 classes.setdefault(parts[-2], []).append(name)
         for label, names in sorted(classes.items()):
             for name in sorted(names, key=lambda n: seeding.rank_key("thucnews", n))[:_PER_CLASS]:
