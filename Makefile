@@ -58,4 +58,4 @@ lint: setup
 	$(BIN)/snakemake --lint
 
 clean:
-	rm -rf results logs benchmarks journal report.html .snakemake
+	rm -rf results logs benchmarks journal token_sums report.html .snakemake

@@ -40,3 +40,14 @@ rule all:
     input:
         files.final,
         "results/provenance.json",
+
+
+# A target that no rule is called, and no path, is misspelt.
+rule unknown_target:
+    input:
+        lambda w: refuse(unknown_target(w.name, [rule.name for rule in workflow.rules])),
+    output:
+        "{name}",
+    wildcard_constraints:
+        name="[A-Za-z0-9_-]+",
+    localrule: True

@@ -26,11 +26,15 @@ PREAMBLE = """\
 # Configuration
 
 `config.yaml` holds the default run, on the embedded sample. A file given with `--configfile` is laid
-over it: mappings are merged key by key, lists and single values are replaced. So a file of your own
+over it: mappings are merged key by key, lists and single values are replaced. Of several files the last
+decides, so give your own after a preset; a run warns where a later file replaces what `run` chose. So a file of your own
 needs only what differs; the models, tokenizers and translators of `config.yaml` stay known, and
 `run.models` and `run.benchmarks` choose what is run. The defaults below hold where neither file has the
 key: `config.yaml` itself sets some for the sample. A top-level value can be set on the command line
 (`--config mirror=/data/mirror`).
+
+Paths are relative to the folder in which the workflow runs (`--directory`, or else where Snakemake was
+started); a `chat_template` that is not there is looked for among the workflow's own files.
 
 The whole configuration is checked before any work starts. What is wrong ends in one sentence that names
 the key and, for a misspelt name, the nearest known one.

@@ -113,7 +113,7 @@ def tables(chosen: dict) -> dict:
     """What a slice is made from."""
     hay = plan.haystack_languages(chosen)
     return {
-        "questions": {lang: questions(lang) for lang in plan.question_languages(chosen)},
+        "questions": {lang: questions(lang) for _, lang in plan.corpora(chosen)["questions"]},
         "passages": {lang: passages(lang) for lang in hay},
         "distractors": {lang: distractors(lang) for lang in hay},
     }

@@ -1,12 +1,46 @@
-"""What a measurement ran on."""
+"""What a measurement ran on, and the same measurement with the code of before."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import subprocess
+import sys
+import tempfile
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+# The last commit that counted every finished prompt whole.
+FORMER = "ebf43f2"
+
+
+def code() -> Path:
+    """The folder whose code is measured: this repository, or the former one."""
+    return Path(os.environ.get("NEEDLEWORK_CODE", ROOT))
+
+
+def counting(folder: str | Path) -> list[dict[str, Any]]:
+    """What `load_tokenizer` is told further: where sums are kept. The former code keeps none."""
+    return [] if code() != ROOT else [{"sums": str(Path(folder) / "token_sums")}]
+
+
+def former_way(script: str, *arguments: str) -> dict[str, Any]:
+    """What `script --bare` prints with the code of the commit FORMER."""
+    with tempfile.TemporaryDirectory() as folder:
+        archive = ["git", "archive", FORMER, "workflow", "resources", "config.yaml"]
+        packed = subprocess.run(archive, cwd=ROOT, check=True, capture_output=True).stdout
+        subprocess.run(["tar", "-x", "-C", folder], input=packed, check=True)
+        made = subprocess.run(
+            [sys.executable, script, "--bare", *arguments],
+            env={**os.environ, "NEEDLEWORK_CODE": folder},
+            check=True,
+            stdout=subprocess.PIPE,
+        )
+    return json.loads(made.stdout)
 
 
 def describe(packages: Sequence[str] = ()) -> dict[str, object]:

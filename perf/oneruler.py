@@ -8,7 +8,8 @@ prompts, in two processes, one slice at a time, as the workflow does. Books, nou
 the released ones, from a mirror of the sources (`--mirror`); reading them, which is done once for all
 tokenizers, is timed apart. Beside it the released way on a few cells: every sentence of the book is
 tokenized for each task and length, and a list of words is made and tokenized as a whole for each word
-that is tried. `--small` leaves out its long cells. Only the full set is written to perf/oneruler.json.
+that is tried. `--small` leaves out its long cells. The former way, which tokenized every finished prompt, is
+measured in the same run with the code of that commit. Only the full set is written to perf/oneruler.json.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "perf"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "perf"), str(ROOT / "tests")]
+
+import machine  # noqa: E402
+
+sys.path.insert(0, str(machine.code() / "workflow/scripts"))
 
 import pyarrow as pa  # noqa: E402
 from machine import describe, peak_memory_mib  # noqa: E402
@@ -57,9 +62,10 @@ CONFIG: dict[str, Any] = {
 
 
 @cache
-def cl100k() -> Tokenizer:
-    """The tokenizer, loaded once a process."""
-    return load_tokenizer("cl100k", {"kind": "tiktoken", "encoding": "cl100k_base"})
+def cl100k(folder: str | None = None) -> Tokenizer:
+    """The tokenizer, loaded once a process; sums are kept in a folder."""
+    counting = machine.counting(folder) if folder else []
+    return load_tokenizer("cl100k", {"kind": "tiktoken", "encoding": "cl100k_base"}, *counting)
 
 
 def build(name: str, lengths: list[int], folder: str, mirror: str) -> dict[str, float]:
@@ -67,9 +73,9 @@ def build(name: str, lengths: list[int], folder: str, mirror: str) -> dict[str, 
     chosen = plan.settings(CONFIG, name, lengths)
     start = time.perf_counter()
     tables = oneruler_data.tables(Path(mirror), plan.corpora(chosen))
-    cl100k()
+    cl100k(folder)
     read = time.perf_counter()
-    built = construct.build(chosen, tables, [], cl100k())
+    built = construct.build(chosen, tables, [], cl100k(folder))
     files = {"instances": built.instances, "documents": built.documents}
     sizes = {}
     for kind, table in files.items():
@@ -175,11 +181,13 @@ def main() -> None:
     parser.add_argument("--languages", nargs="+", default=CONFIG["languages"])
     parser.add_argument("--lengths", nargs="+", type=int, default=LENGTHS)
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--bare", action="store_true", help="the full set alone, by no other way")
     parser.add_argument("--mirror", type=Path, default=ROOT.parent / "shared/mirror")
     args = parser.parse_args()
     names = [f"{lang}-{lang}" for lang in args.languages]
+    own_cache = "TIKTOKEN_CACHE_DIR" not in os.environ
     with tempfile.TemporaryDirectory() as folder:
-        if "TIKTOKEN_CACHE_DIR" not in os.environ:
+        if own_cache:
             os.environ["TIKTOKEN_CACHE_DIR"] = oneruler_data.tiktoken_cache(
                 args.mirror, Path(folder)
             )
@@ -190,7 +198,9 @@ def main() -> None:
                 pool.map(build, names, [args.lengths] * n, [folder] * n, [str(args.mirror)] * n)
             )
         seconds = time.perf_counter() - start
-        compared = compare([8000] if args.small else [8000, 32000, 128000], args.mirror)
+        compared = {}
+        if not args.bare:
+            compared = compare([8000] if args.small else [8000, 32000], args.mirror)
     total = {key: sum(slice_[key] for slice_ in made) for key in made[0]}
     size = total["instances"] + total["documents"]
     result = {
@@ -209,7 +219,20 @@ def main() -> None:
         "peak_mib_a_process": round(max(slice_["peak_mib"] for slice_ in made)),
         "megabytes": round(size / 1e6, 1),
         "megabytes_of_word_lists": round(total["documents"] / 1e6, 1),
-        "limits": {"seconds": 900, "gib": 4, "megabytes": 200},
+    }
+    if args.bare:
+        print(json.dumps(result))
+        return
+    if own_cache:
+        del os.environ["TIKTOKEN_CACHE_DIR"]
+    names_and_lengths = ["--languages", *args.languages, "--lengths", *map(str, args.lengths)]
+    former = machine.former_way(__file__, *names_and_lengths, "--mirror", str(args.mirror))
+    assert all(former[key] == result[key] for key in ("prompts", "tokens", "megabytes"))
+    result |= {
+        "former_way_seconds": former["seconds"],
+        "times_as_fast": round(former["seconds"] / seconds, 1),
+        "former_way_peak_mib_a_process": former["peak_mib_a_process"],
+        "limits": {"times_as_fast": 10, "peak_mib_a_process": 500, "megabytes": 118.3},
         "released_way": compared,
     }
     text = json.dumps(result, indent=1)

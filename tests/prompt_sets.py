@@ -16,17 +16,18 @@ from needlework.corpora import mmarco, sample, xquad
 from needlework.prompt import Documents, Span, literal
 from needlework.records import DISTRACTORS, SPAN
 from needlework.seeding import rng
-from needlework.tokenizers import load_tokenizer, word_starts
+from needlework.tokenizers import Tokenizer, load_tokenizer, word_starts
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = sorted(str(path) for path in (ROOT / "resources/prompts/mlneedle").glob("*.txt"))
 
 
 class PromptSet(NamedTuple):
-    """The columns `prompt` of instance files, and the documents that they are rendered from."""
+    """The columns `prompt` of instance files, the documents that they are rendered from, and the files."""
 
     columns: list[pa.ChunkedArray]
     documents: Mapping[str, str]
+    tables: Sequence[pa.Table] = ()
 
 
 def words(text: str, known: dict[str, int]) -> list[int]:
@@ -39,7 +40,9 @@ def words(text: str, known: dict[str, int]) -> list[int]:
     return [known.setdefault(piece, len(known)) for piece in pieces if piece]
 
 
-def sample_set(lengths: Sequence[int], questions: int) -> PromptSet:
+def sample_set(
+    lengths: Sequence[int], questions: int, tokenizer: Tokenizer | None = None
+) -> PromptSet:
     """MLNeedle of the embedded sample."""
     files = sorted(str(path) for path in (ROOT / "resources/sample").glob("*.json"))
     languages = ["de", "en", "zh"]
@@ -50,10 +53,13 @@ def sample_set(lengths: Sequence[int], questions: int) -> PromptSet:
         ),
         lengths,
         questions,
+        tokenizer,
     )
 
 
-def mirror_set(mirror: Path, lengths: Sequence[int], questions: int) -> PromptSet:
+def mirror_set(
+    mirror: Path, lengths: Sequence[int], questions: int, tokenizer: Tokenizer | None = None
+) -> PromptSet:
     """MLNeedle of XQuAD's questions, several of which share a context, among mMARCO's passages."""
     languages = {"de": "german", "en": "english", "zh": "chinese"}
     return _mlneedle(
@@ -64,6 +70,7 @@ def mirror_set(mirror: Path, lengths: Sequence[int], questions: int) -> PromptSe
         },
         lengths,
         questions,
+        tokenizer,
     )
 
 
@@ -72,6 +79,7 @@ def _mlneedle(
     passages: Mapping[str, pa.Table],
     lengths: Sequence[int],
     n: int,
+    tokenizer: Tokenizer | None,
 ) -> PromptSet:
     """Needles in every language among passages of every language and of all; seeded rankings."""
     languages, tasks = sorted(questions), ["exact", "existence", "closed_book"]
@@ -99,9 +107,9 @@ def _mlneedle(
     for lang in languages:
         documents.add(f"asked/{lang}", questions[lang])
         documents.add(f"hay/{lang}", passages[lang])
-    ranked = {lang: _ranking(lang, questions[lang], passages[lang]) for lang in languages}
-    tokenizer = load_tokenizer("words", {"kind": "words"})
-    columns = []
+    ranked = {lang: ranking(lang, questions[lang], passages[lang]) for lang in languages}
+    tokenizer = tokenizer or load_tokenizer("words", {"kind": "words"})
+    made = []
     for name in plan.slices(config):
         chosen = plan.settings(config, name, list(lengths))
         hay = plan.haystack_languages(chosen)
@@ -110,11 +118,11 @@ def _mlneedle(
             "passages": {lang: passages[lang] for lang in hay},
             "distractors": {lang: ranked[lang] for lang in hay},
         }
-        columns.append(construct.build(chosen, tables, TEMPLATES, tokenizer).instances["prompt"])
-    return PromptSet(columns, documents)
+        made.append(construct.build(chosen, tables, TEMPLATES, tokenizer).instances)
+    return PromptSet([table["prompt"] for table in made], documents, made)
 
 
-def _ranking(lang: str, questions: pa.Table, passages: pa.Table) -> pa.Table:
+def ranking(lang: str, questions: pa.Table, passages: pa.Table) -> pa.Table:
     """Seeded rankings of all passages, one a question."""
     rows = []
     for example_id in questions["example_id"].to_pylist():

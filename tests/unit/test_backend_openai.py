@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import dataclasses
+import gzip
 import json
 import logging
 import os
 import threading
 import time
 import traceback
+import tracemalloc
 from collections.abc import Iterator
 from email.utils import formatdate
 from pathlib import Path
@@ -690,7 +693,7 @@ def test_the_key_shows_nowhere(server, tmp_path, caplog, monkeypatch) -> None:
             generate(requests(*first, "denied"), backend(server, base_url=with_key), journal)
     assert {prompt_of(received.body) for received in server.received} == {*first, "denied"}
     assert "\x1b" not in str(error.value)
-    kept = "".join(path.read_text("utf-8") for path in (tmp_path / "journal").iterdir())
+    kept = "".join(path.read_text("utf-8") for path in (tmp_path / "journal").rglob("*.json*"))
     assert "***" in kept
     for text in (
         kept,
@@ -729,7 +732,7 @@ def test_a_key_that_json_escapes_shows_nowhere(server, tmp_path, caplog, monkeyp
         assert table["text"].to_pylist()[0] == "Your key is ***."
         with pytest.raises(UserError, match=r"Incorrect API key provided: \*\*\*") as error:
             generate(requests(*first, "denied"), backend(server), journal)
-    kept = "".join(path.read_text("utf-8") for path in tmp_path.iterdir())
+    kept = "".join(path.read_text("utf-8") for path in tmp_path.rglob("*.json*"))
     assert kept.count("***") == 1
     shown = kept + caplog.text + everything_of(error.value) + str(table.to_pylist())
     assert KEY[:7] not in shown and "u0041" not in shown
@@ -869,3 +872,68 @@ def test_a_url_that_is_none_is_refused(url) -> None:
 def test_a_wrong_key_is_named(change, wanted) -> None:
     with pytest.raises(UserError, match=wanted):
         configured(**change)
+
+
+# Replies within limits
+
+
+@pytest.mark.parametrize(
+    "charset", ["idna", "punycode", "undefined", "hex", "rot13", "utf-16", "none such", "\xe9"]
+)
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_charset_that_the_server_names_says_nothing(server, charset, status) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        right = completion(body) if status == 200 else refusal(400, "content_filter: no")
+        return Reply(right.body, status, {"Content-Type": f"application/json; charset={charset}"})
+
+    server.reply = reply
+    found = answers(backend(server), requests("é"))
+    expected = "<é>" if status == 200 else ""
+    assert [answer.text for answer in found] == [expected]
+    assert status == 200 or "content_filter: no" in found[0].error
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_reply_that_decompresses_without_end_is_no_answer(server, monkeypatch, status) -> None:
+    """300 KB of it would be 300 MB."""
+    monkeypatch.setattr("needlework.backends.openai.ATTEMPTS", 1)
+    bomb = gzip.compress(bytes(300_000_000))
+    headers = {"Content-Encoding": "gzip"}
+    server.reply = lambda number, body: Reply(bomb, status, headers)
+    tracemalloc.start()
+    try:
+        (found,) = answers(backend(server), requests("a"))
+        # As much as a reply may have, and a copy of it.
+        assert tracemalloc.get_traced_memory()[1] < 150_000_000
+    finally:
+        tracemalloc.stop()
+    assert "the reply is longer than 64 MB" in found.error
+
+
+def test_a_compressed_reply_is_read(server) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        content = gzip.compress(json.dumps(completion(body).body).encode())
+        return Reply(content, 200, {"Content-Encoding": "gzip"})
+
+    server.reply = reply
+    assert [a.text for a in answers(backend(server), requests("a"))] == ["<a>"]
+
+
+def test_the_login_in_an_address_shows_nowhere(server, caplog) -> None:
+    """Nor as the header that is made of it, which a server may write back."""
+    caplog.set_level(logging.INFO)
+    url = server.url.replace("http://", "http://someone:pass%20word9@")
+
+    def reply(number: int, body: Any) -> Reply:
+        header = server.received[-1].headers.get("authorization", "")
+        said = (
+            f"You sent {header}, so pass word9, {base64.b64encode(b'someone:pass word9').decode()}"
+        )
+        return refusal(400, f"content_filter: {said}") if number else completion(body, said)
+
+    server.reply = reply
+    found = answers(backend(server, base_url=url, key_env=None), requests("a", "b"))
+    shown = caplog.text + repr(found)
+    assert "***" in shown
+    for secret in ("pass word9", "pass%20word9", base64.b64encode(b"someone:pass word9").decode()):
+        assert secret not in shown

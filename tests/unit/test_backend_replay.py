@@ -7,9 +7,12 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from needlework.backends.base import Backend, Request, load_backend
+from needlework.backends.replay import Replay
 from needlework.errors import UserError
 from needlework.generation import generate
 from needlework.journal import Journal
@@ -70,3 +73,10 @@ def test_a_file_that_answers_all_of_the_benchmark_and_no_more_needs_no_word(
     assert "outside" not in caplog.text
     with pytest.raises(UserError, match=r"\(one-1 sample 0\): add them"):
         generate(requests("one-0", "one-1"), backend, Journal(tmp_path / "j"))
+
+
+def test_a_table_of_answers_with_text_that_is_no_utf8_is_named(tmp_path: Path) -> None:
+    bad = pa.array([b"caf\xe9"]).cast(pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"instance_id": ["a"], "text": bad}), tmp_path / "bad.parquet")
+    with pytest.raises(UserError, match=r"bad\.parquet cannot be read as Parquet"):
+        Replay({"answers": tmp_path / "bad.parquet"}).load()

@@ -161,7 +161,7 @@ class Model(vllm.Vllm):
         self._read_settings()
 
     def _read_settings(self) -> None:
-        self._tokenizer = SimpleNamespace(decode=lambda tokens: bytes(tokens).decode())
+        self._tokenizer = SimpleNamespace(decode=lambda tokens, **_: bytes(tokens).decode())
         self._settings = SimpleNamespace(
             model_config=SimpleNamespace(max_model_len=self.limit),
             cache_config=SimpleNamespace(gpu_memory_utilization=0.9, kv_cache_memory_bytes=None),

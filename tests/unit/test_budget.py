@@ -96,6 +96,11 @@ def test_a_prompt_is_exact_within_its_budget_and_full(tokenizer, truncate_last) 
             budget,
             truncate_last=truncate_last,
             render=render,
+            last=lambda whole, cut, shown=shown, needle=needle: [
+                *shown(whole, cut)[: len(shown(whole, cut)) // 2],
+                *needle,
+                *shown(whole, cut)[len(shown(whole, cut)) // 2 :],
+            ][-1],
         )
         if filling is None:
             assert tokenizer.count(prompt([])) > budget
@@ -137,5 +142,6 @@ def test_nothing_is_built_where_the_needle_does_not_fit() -> None:
         50,
         truncate_last=True,
         render=lambda whole, cut: "",
+        last=lambda whole, cut: "",
     )
     assert filling is None

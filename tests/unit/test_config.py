@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from needlework.config import lengths_of, schema, validated
+from needlework.config import lengths_of, replaced_choices, schema, validated
 from needlework.errors import UserError
+from needlework.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
 PRESETS = sorted((ROOT / "presets").glob("*.yaml"))
@@ -482,3 +483,104 @@ class Unique(yaml.SafeLoader):
 def test_no_key_stands_twice(file) -> None:
     # A safe loader is its base.
     yaml.load((ROOT / file).read_text(encoding="utf-8"), Unique)  # noqa: S506
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "models.lexical.timeout",
+        "models.lexical.sampling.temperature",
+        "models.lexical.engine.gpu_memory_utilization",
+        "models.lexical.request.frequency_penalty",
+        "models.lexical.batch_limits.megabytes",
+        "sources.mmarco.prefix_mb",
+    ],
+)
+def test_what_is_no_finite_number_is_refused(key: str, number: float) -> None:
+    assert complaint(changed(key, number)).startswith(f"{key} is {number}, which is no number")
+
+
+def test_a_misspelt_benchmark_in_a_model_s_lengths_is_refused() -> None:
+    message = complaint(changed("models.lexical.lengths", {"mlneedel": [512]}))
+    assert "models.lexical.lengths names 'mlneedel'" in message
+    assert "did you mean 'mlneedle'?" in message
+
+
+def test_a_benchmark_without_lengths_has_none_to_choose() -> None:
+    message = complaint(changed("models.lexical.lengths", {"lost_in_the_middle": [512]}))
+    assert "names 'lost_in_the_middle', whose prompts have no lengths" in message
+
+
+@pytest.mark.parametrize("benchmarks", [["mlneedle"], ["mlneedle", "oneruler"]])
+def test_the_lengths_that_an_error_proposes_work(benchmarks: list[str]) -> None:
+    config = changed("models.lexical.context", 1024)
+    config["run"]["benchmarks"] = benchmarks
+    proposed = complaint(config).partition("`lengths: ")[2].partition("`")[0]
+    config["models"]["lexical"]["lengths"] = yaml.safe_load(proposed)
+    made = validated(config)
+    assert lengths_of(made, "lexical", "mlneedle") == [512, 1024]
+
+
+def test_where_no_length_fits_another_remedy_is_proposed() -> None:
+    message = complaint(changed("models.lexical.context", 100))
+    assert "`lengths: []`" not in message
+    assert "add a shorter one to benchmarks.mlneedle.lengths, of which 512 is the least" in message
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [("models.lexical.shards", "1000000 is greater"), ("retrieval.shards", "1000000 is greater")],
+)
+def test_more_shards_than_can_be_planned_are_refused(key: str, shown: str) -> None:
+    message = complaint(changed(key, 1000000))
+    assert message.startswith(f"{key} is 1000000") and shown in message
+
+
+def test_a_name_too_long_for_a_path_is_refused() -> None:
+    config = copy.deepcopy(DEFAULT)
+    config["models"]["m" * 300] = config["models"]["lexical"]
+    assert "of 300 characters" in complaint(config)
+
+
+def test_a_configuration_that_contains_itself_is_refused() -> None:
+    config = copy.deepcopy(DEFAULT)
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    config["run"]["models"] = cycle
+    assert "contains itself" in complaint(config)
+
+
+def test_a_file_that_takes_back_what_an_earlier_one_chose_is_told(tmp_path: Path) -> None:
+    mine, preset, other = (tmp_path / name for name in ("mine.yaml", "preset.yaml", "other.yaml"))
+    mine.write_text("run: {models: [mine], benchmarks: [mlneedle]}")
+    preset.write_text("run: {models: [a, b], benchmarks: [mlneedle]}")
+    other.write_text("models: {}")
+    (said,) = replaced_choices([mine, other, preset])
+    assert said.startswith(
+        f"run.models is that of {preset}, ['a', 'b'], and not that of {mine}, ['mine']"
+    )
+    assert replaced_choices([mine]) == replaced_choices([mine, other]) == []
+
+
+def test_answers_in_all_languages_of_the_corpus_are_accepted() -> None:
+    """So a further needle language changes no other slice."""
+    config = copy.deepcopy(DEFAULT)
+    layouts = []
+    for languages in (["en"], ["en", "vi"]):
+        config["benchmarks"]["mlneedle"]["needle_languages"] = languages
+        layouts.append(Layout(validated(config)))
+    before, after = (
+        {
+            name: (
+                layout.slice_settings("mlneedle", "words", name),
+                layout.slice_inputs("mlneedle", "words", name),
+            )
+            for name in layout.plan("mlneedle").slices(layout.settings("mlneedle"))
+        }
+        for layout in layouts
+    )
+    assert before.items() <= after.items() and len(after) == 2 * len(before)
+    config["benchmarks"]["mlneedle"]["needles"] = "xquad"
+    accepted = validated(config)["benchmarks"]["mlneedle"]["answer_languages"]
+    assert len(accepted) == 12 and {"ru", "th", "tr"} <= set(accepted)

@@ -19,6 +19,7 @@ from snakemake.utils import update_config
 
 from needlework import cells
 from needlework.config import schema, validated
+from needlework.corpora.languages import CORPUS_LANGUAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = ROOT / "docs/configuration.md"
@@ -246,3 +247,15 @@ def test_the_columns_that_are_explained_are_those_of_the_tables() -> None:
         for name in re.findall(r"`(\w+)`", row)
     }
     assert explained == {*cells.MEASURES, *cells.COMPARISON}
+
+
+def test_the_page_on_languages_has_every_corpus_with_its_languages() -> None:
+    page = (ROOT / "docs/adding-a-language.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]
+    listed = {
+        corpus.strip("`"): languages.split(", ")
+        for corpora, languages in (row for row in rows if len(row) == 2)
+        for corpus in corpora.split(", ")
+        if corpus.strip("`") in CORPUS_LANGUAGES
+    }
+    assert listed == {name: sorted(langs) for name, langs in CORPUS_LANGUAGES.items()}

@@ -654,8 +654,94 @@ def test_two_jobs_of_a_model_at_once_give_what_one_gives(tmp_path: Path) -> None
     assert [job.wait(60) for job in jobs] == [0, 0, 0]
     one, two, alone = ((folder / "answers.parquet").read_bytes() for folder in folders)
     assert one == two == alone
-    assert len(list((folders[0] / "journal").iterdir())) == 2
+    files = sorted((folders[0] / "journal").glob("*.jsonl"))
+    assert len(files) == 2 and all(file.stat().st_size for file in files), "only one job asked"
     keys = Counter(record["key"] for record in Journal(folders[0] / "journal").records())
-    assert len(keys) == 200 and keys.total() > 200, "they did not run at once"
+    # What both have under way when they meet may be asked twice; a batch is 16.
+    assert len(keys) == 200 and keys.total() <= 200 + 3 * 16
     assert start_job(folders[0]).wait(60) == 0
-    assert len(list((folders[0] / "journal").iterdir())) == 2, "a third job asked again"
+    assert len(list((folders[0] / "journal").glob("*.jsonl"))) == 2, "a third job asked again"
+
+
+class Numbered(Watched):
+    """Answers differently whenever it is made, as sampling or another batch does."""
+
+    made = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        Numbered.made += 1
+        self.number = Numbered.made
+        self.during: list[Any] = []
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        self.asked.update((r.instance_id, r.sample) for r in batch)
+        # What happens while the answers are under way.
+        while self.during:
+            self.during.pop()()
+        return (Answer(f"run {self.number}: {request.n_tokens}") for request in batch)
+
+
+def test_a_run_that_started_first_and_answers_last_changes_no_answer(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    first, second = Numbered(), Numbered()
+    tables = []
+
+    def whole_second_run() -> None:
+        with Journal(tmp_path / "j") as journal:
+            tables.append(generate(requests, second, journal))
+
+    first.during.append(whole_second_run)
+    with Journal(tmp_path / "j") as journal:
+        tables.append(generate(requests, by_fives(first), journal))
+    for _ in range(2):
+        tables.append(generate(requests, Numbered(), Journal(tmp_path / "j")))
+    assert all(table == tables[0] for table in tables)
+
+
+def test_what_another_run_has_finished_is_not_asked(
+    requests: InstanceRequests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("needlework.generation.LOOK_SECONDS", 0.0)
+    first, second = by_fives(Numbered()), by_fives(Numbered())
+
+    def whole_second_run() -> None:
+        with Journal(tmp_path / "j") as journal:
+            generate(requests, second, journal)
+
+    first.during.append(whole_second_run)
+    with Journal(tmp_path / "j") as journal:
+        generate(requests, first, journal)
+    # The five that were under way.
+    assert first.asked.total() == 5 and second.asked.total() == 24
+
+
+def test_runs_at_once_begin_at_different_places(requests: InstanceRequests, tmp_path: Path) -> None:
+    sent = [request.instance_id for request in requests]
+    first, second = Numbered(), Numbered()
+    first.during.append(lambda: generate(requests, second, Journal(tmp_path / "j")))
+    generate(requests, first, Journal(tmp_path / "j"))
+    assert list(first.asked) == [(instance, 0) for instance in sent]
+    assert list(second.asked) == [(instance, 0) for instance in [*sent[12:], *sent[:12]]]
+
+
+@pytest.mark.parametrize(
+    "record", [{"text": 5}, {"text": None}, {"finish_reason": "maybe"}, {"prompt_tokens": "many"}]
+)
+def test_a_record_that_is_no_answer_is_asked_again(
+    requests: InstanceRequests, tmp_path: Path, record: dict[str, Any]
+) -> None:
+    with Journal(tmp_path / "j") as journal:
+        expected = generate(requests, Watched(), journal)
+        (key, *_) = expected["request_key"].to_pylist()
+    (file,) = (tmp_path / "j").glob("*.jsonl")
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines:
+        line.pop("check", None)
+        if line["key"] == key:
+            line.update(record)
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    backend = Watched()
+    assert generate(requests, backend, Journal(tmp_path / "j")) == expected
+    assert backend.asked.total() == 1

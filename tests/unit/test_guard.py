@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -112,3 +113,48 @@ def test_a_job_ends_with_the_one_that_started_it() -> None:
         finally:
             for process in (parent, *left([job], 0.1)):
                 process.kill()
+
+
+# As Snakemake starts a job that needs a while for its imports.
+SLOW = """
+import subprocess, sys
+sys.path.append(sys.argv[1])
+try:
+    from needlework.guard import announce
+    announce()
+except ImportError:
+    pass
+job = "import sys, time; print('started', flush=True); time.sleep(0.8); "
+job += "sys.path.append(sys.argv[1]); from needlework.guard import end_with_parent; "
+job += "end_with_parent(); open(sys.argv[2], 'w').close(); time.sleep(600)"
+subprocess.run([sys.executable, "-c", job, *sys.argv[1:]])
+"""
+
+
+@pytest.mark.parametrize("seconds", [0, 0.1, 0.3, 0.6])
+def test_a_job_whose_snakemake_was_killed_during_imports_does_nothing(
+    tmp_path: Path, seconds: float
+) -> None:
+    worked = tmp_path / "worked"
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW, SCRIPTS, worked], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout.readline() == "started\n"
+        (job,) = psutil.Process(parent.pid).children()
+        try:
+            time.sleep(seconds)
+            parent.kill()
+            parent.wait(5)
+            assert left([job], 10) == []
+            assert not worked.exists()
+        finally:
+            for process in (parent, *left([job], 0.1)):
+                process.kill()
+
+
+def test_another_process_with_the_same_number_is_no_parent() -> None:
+    job = "import sys; sys.path.append(sys.argv[1]); from needlework.guard import end_with_parent; "
+    job += "end_with_parent(); print('alive')"
+    environment = {**os.environ, "NEEDLEWORK_SNAKEMAKE": f"{os.getpid()} 1"}
+    done = subprocess.run([sys.executable, "-c", job, SCRIPTS], env=environment)
+    assert done.returncode == -signal.SIGKILL

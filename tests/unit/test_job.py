@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
 
 SCRIPT = """\
@@ -19,7 +21,9 @@ from needlework.errors import UserError
 from needlework.job import running
 from needlework.progress import progress
 
-snakemake = SimpleNamespace(rule="read_corpus", log=["logs/read_corpus/en.log"])
+snakemake = SimpleNamespace(
+    rule="read_corpus", log=["logs/read_corpus/en.log"], output=["results/en.parquet"]
+)
 print("before")
 logging.basicConfig()  # as a library may have done
 with running(snakemake) as logger:
@@ -91,6 +95,39 @@ def test_any_other_error_is_its_last_line_and_a_traceback_in_the_log(tmp_path: P
         "\nread_corpus: KeyError: 'missing' (traceback in logs/read_corpus/en.log)\n"
     )
     assert "Traceback" in log(tmp_path) and "in fail" in log(tmp_path)
+
+
+FULL = """\
+import resource
+import pyarrow as pa
+from needlework.records import write_table
+resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+{work}
+"""
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "write_table(pa.table({'a': [str(n * n) for n in range(9999)]}), 'results/en.parquet')",
+        "open('results.txt', 'w').write('a' * 9999)",
+    ],
+)
+def test_a_disk_that_takes_nothing_more_is_one_sentence(tmp_path: Path, work: str) -> None:
+    """A limit on the size of files fails as a full disk does, with another number."""
+    done = run(tmp_path, FULL.format(work=work))
+    assert done.returncode == 1
+    assert done.stderr.startswith("\nread_corpus: results/en.parquet cannot be written (")
+    assert done.stderr.endswith("and run again; finished work is kept.\n")
+    assert done.stderr.count("\n") == 2
+
+
+def test_a_log_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "logs").write_text("in the way")
+    done = run(tmp_path, "pass")
+    assert done.returncode == 1
+    assert done.stderr.startswith("\nread_corpus: logs/read_corpus cannot be written (")
+    assert "Traceback" not in done.stderr
 
 
 def test_leaving_early_is_no_error(tmp_path: Path) -> None:

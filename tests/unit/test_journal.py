@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,3 +164,118 @@ def test_two_writers_at_once(tmp_path: Path) -> None:
         assert writer.exitcode == 0
     assert Journal(tmp_path).load().keys() == {f"k{n}" for n in range(4000)}
     assert len(list(tmp_path.iterdir())) == 2
+
+
+# Publication
+
+
+def test_what_was_published_first_counts_whoever_started_first(tmp_path: Path) -> None:
+    early, late = Journal(tmp_path), Journal(tmp_path)
+    with early, late:
+        early.append([record(0)])
+        late.append([record(1, "late")])
+        assert late.settled()["k1"]["text"] == "late"
+        early.append([record(1, "early")])
+        for journal in (early, late, Journal(tmp_path)):
+            assert journal.settled()["k1"]["text"] == "late"
+            assert journal.load()["k1"]["text"] == "late"
+
+
+def test_what_is_not_published_is_in_order_of_the_writers_start(tmp_path: Path) -> None:
+    early, late = Journal(tmp_path), Journal(tmp_path)
+    with early, late:
+        early.append([record(0)])
+        late.append([record(1, "late")])
+        early.append([record(1, "early")])
+    assert Journal(tmp_path).load()["k1"]["text"] == "early"
+    assert Journal(tmp_path).settled()["k1"]["text"] == "early"
+
+
+def test_nothing_is_published_twice(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append([record(1)])
+        journal.settled()
+        journal.settled({"k1"})
+    Journal(tmp_path).settled()
+    assert len(list((tmp_path / "published").iterdir())) == 1
+
+
+def test_a_journal_that_cannot_be_written_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append([record(1)])
+
+    def refuse(*arguments: object, **more: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.warns(UserWarning, match="is not published"):
+        assert Journal(tmp_path).settled() == {"k1": record(1)}
+
+
+def write_and_settle(directory: Path, name: str) -> None:
+    """Write 300 records, settling now and then; write down what the last settlement gave."""
+    seen: dict[str, set[str]] = {}
+    with Journal(directory) as journal:
+        for first in range(0, 300, 10):
+            journal.append(record(n, f"{name} {n}") for n in range(first, first + 10))
+            for key, found in journal.settled().items():
+                seen.setdefault(key, set()).add(str(found["text"]))
+    (directory / f"{name}.seen").write_text(json.dumps({k: sorted(v) for k, v in seen.items()}))
+
+
+def test_writers_at_once_agree_on_every_record(tmp_path: Path) -> None:
+    """No key is ever given two answers, in any of four processes, at any time."""
+    context = multiprocessing.get_context("spawn")
+    names = ["a", "b", "c", "d"]
+    writers = [context.Process(target=write_and_settle, args=(tmp_path, name)) for name in names]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    final = {key: [found["text"]] for key, found in Journal(tmp_path).load().items()}
+    assert len(final) == 300
+    for name in names:
+        assert json.loads((tmp_path / f"{name}.seen").read_text()) == final
+
+
+def test_news_are_what_others_have_written_since(tmp_path: Path) -> None:
+    own, other = Journal(tmp_path), Journal(tmp_path)
+    with own, other:
+        other.append([record(1)])
+        own.load()
+        own.append([record(2)])
+        assert list(own.news()) == []
+        other.append([record(3)])
+        assert list(own.news()) == [record(3)]
+        assert list(own.news()) == []
+
+
+# Checksums
+
+
+def test_a_changed_byte_anywhere_is_noticed(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append([record(1), record(2, "six by seven is forty-two")])
+    path = only_file(tmp_path)
+    whole = path.read_bytes()
+    start = whole.index(b"six")
+    for place in range(start, start + 25):
+        path.write_bytes(whole[:place] + b"#" + whole[place + 1 :])
+        with pytest.warns(UserWarning, match=r"1 unreadable line\(s\)"):
+            assert Journal(tmp_path).load() == {"k1": record(1)}
+
+
+def test_records_without_a_checksum_are_valid(tmp_path: Path) -> None:
+    lines = "".join(json.dumps(record(n)) + "\n" for n in range(3))
+    (tmp_path / "20250101T000000Z-old-1-abcdef.jsonl").write_text(lines)
+    assert Journal(tmp_path).load() == {f"k{n}": record(n) for n in range(3)}
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path, make: Any) -> None:
+    make(tmp_path / "odd.jsonl")
+    with pytest.raises(UserError, match=r"odd\.jsonl, in the journal, is not a regular file"):
+        Journal(tmp_path).load()

@@ -312,3 +312,18 @@ def test_the_final_files_are_the_tables_and_figures_of_the_paper(files: Layout) 
     assert Path(files.published("mlneedle")).is_file()
     for name in files.templates("mlneedle"):
         assert Path(name).is_file()
+
+
+def test_a_phrase_for_none_is_an_input_of_scoring_alone() -> None:
+    """It once rebuilt prompts and ran generation again."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    layout = Layout(validated(config))
+    phrases = [resource("oneruler/none_phrases.yaml")]
+    assert layout.scoring_inputs("oneruler", "lexical")["phrases"] == phrases
+    others = [layout.generation_inputs("oneruler", "lexical")]
+    others += [
+        layout.slice_inputs("oneruler", "words", name)
+        for name in layout.plan("oneruler").slices(layout.settings("oneruler"))
+    ]
+    assert not any("phrases" in str(inputs) for inputs in others)
+    assert "phrases" not in layout.scoring_inputs("mlneedle", "lexical")

@@ -8,7 +8,13 @@ import pytest
 
 from needlework.backends.base import Answer
 from needlework.errors import not_installed
-from needlework.local_models import unfilled_template, warn_if_unpinned, without_thoughts
+from needlework.local_models import (
+    former_identity,
+    reasoning_identity,
+    unfilled_template,
+    warn_if_unpinned,
+    with_thoughts,
+)
 
 WHERE = "models.mine"
 
@@ -68,7 +74,9 @@ class Tokenizer:
 )
 def test_an_answer_has_no_thoughts_and_they_are_counted(tokens, ended, text, count) -> None:
     whole = Answer(Tokenizer().decode(tokens, True), ended, completion_tokens=len(tokens))
-    found = without_thoughts(Tokenizer(), tokens, whole, {"max_tokens": 9, "end": "</think>"})
+    found = with_thoughts(
+        Tokenizer(), tokens, whole, {"reasoning": {"max_tokens": 9, "end": "</think>"}}
+    )
     expected = (text, ended, len(tokens), count)
     assert (
         found.text,
@@ -76,3 +84,22 @@ def test_an_answer_has_no_thoughts_and_they_are_counted(tokens, ended, text, cou
         found.completion_tokens,
         found.reasoning_tokens,
     ) == expected
+
+
+def test_a_model_that_was_not_said_to_think_keeps_its_special_tokens() -> None:
+    """So that marks among them can be told later."""
+    tokens = [8, 0, 9, 5, 6, 7]
+    plain = Answer(Tokenizer().decode(tokens, True), completion_tokens=6)
+    found = with_thoughts(Tokenizer(), tokens, plain, {"reasoning": None})
+    assert (found.text, found.whole) == ("HmRome.", "<think>Hm</think>Rome.")
+    assert found.special == ("</think>", "<think>")
+    whole = Answer("Rome.", completion_tokens=3)
+    assert with_thoughts(Tokenizer(), [5, 6, 7], whole, {"reasoning": None}) == whole
+
+
+def test_the_mark_behind_thoughts_is_no_part_of_the_identity() -> None:
+    own, usual = ({"reasoning": {"max_tokens": 9, "end": end}} for end in ("So:", "</think>"))
+    assert reasoning_identity(own) == reasoning_identity(usual) == usual
+    assert former_identity(usual, {"a": 1, **usual}) is None
+    assert former_identity(own, {"a": 1, **usual}) == {"a": 1, **own}
+    assert reasoning_identity({"reasoning": None}) == {}

@@ -25,7 +25,7 @@ from invariants import check_documents
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle import plan
 from needlework.benchmarks.lost_in_the_middle.construct import build
-from needlework.benchmarks.lost_in_the_middle.prompts import describe
+from needlework.benchmarks.lost_in_the_middle.layouts import PROMPTS
 from needlework.benchmarks.lost_in_the_middle.rows import SCHEMA
 from needlework.config import validated
 from needlework.corpora import key_value, nq_open, sample, titled, xquad
@@ -34,6 +34,7 @@ from needlework.errors import UserError
 from needlework.metrics import best_subspan_em, normalisation
 from needlework.prompt import ROLES, Documents, render
 from needlework.records import DISTRACTORS, write_table
+from needlework.results.prompts import describe
 from needlework.retrieval import AnswerFree, distractors, search
 from needlework.tokenizers import Tokenizer, load_tokenizer
 
@@ -385,7 +386,7 @@ def test_a_question_that_every_passage_answers_has_no_random_distractors(tmp_pat
     assert [row["example_id"] for row in made.rows] == ["00001"]
     assert made.counts == {"too_few_documents": 1}
     write_table(made.built.instances, tmp_path / "a.parquet", notes={"left_out": made.counts})
-    table = describe([tmp_path / "a.parquet"]).set_index("task")
+    table = describe(PROMPTS, [tmp_path / "a.parquet"]).set_index("task")
     assert table.loc["left out: too_few_documents", "prompts"] == 1
 
 
@@ -851,7 +852,7 @@ def test_prompts_are_described(made, tmp_path: Path) -> None:
         built = made(name, examples=21).built
         files.append(tmp_path / f"{name}.parquet")
         write_table(built.instances, files[-1], notes={"left_out": built.counts})
-    table = describe(files)
+    table = describe(PROMPTS, files)
     rows = {(row["task"], row["n_documents"]): row for row in table.to_dict("records")}
     assert rows["multi_document_qa", 20]["prompts"] == 5 * N
     assert rows["multi_document_qa", 20]["questions"] == N

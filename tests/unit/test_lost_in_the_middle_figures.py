@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import lost_in_the_middle_scores
@@ -12,7 +11,6 @@ from lost_in_the_middle_scores import SETTINGS
 from needlework import published
 from needlework.benchmarks.lost_in_the_middle import factors, plan
 from needlework.benchmarks.lost_in_the_middle.figures import FIGURES
-from needlework.figures.save import save_figure
 
 NUMBERS = published.load(
     Path(__file__).parents[2] / "resources" / "published" / "lost_in_the_middle.csv"
@@ -46,15 +44,6 @@ def plain(scores, **wanted):
     """The paper's setting of multi-document QA."""
     mine = of(scores, task=QA, lang="en", query_aware=False)
     return of(mine, distractors="retrieved", order="relevance", **wanted)
-
-
-def words(figure):
-    """All text of a figure."""
-    return "\n".join(artist.get_text() for artist in figure.findobj(match=hastext))
-
-
-def hastext(artist):
-    return hasattr(artist, "get_text")
 
 
 def test_the_plan_names_these_figures():
@@ -135,8 +124,6 @@ def test_figure10_is_of_uuids_and_prints_the_lowest(scores, data):
     without = FIGURES["figure10"].data(scores, NUMBERS, SETTINGS | {"published": {}})
     lowest = of(without, source="published", n_documents=300)
     assert lowest["value"].to_list() == [0.456] and lowest["position"].isna().all()
-    text = words(FIGURES["figure10"].draw(without, SETTINGS))
-    assert "GPT-3.5-Turbo (16K), lowest, paper" in text
     fewer = FIGURES["figure10"].data(scores[scores["n_documents"] != 300], NUMBERS, SETTINGS)
     assert set(of(fewer, source="published")["n_documents"]) == {140}
 
@@ -157,8 +144,6 @@ def test_figure10_has_our_lowest_position_beside_the_papers(scores, data):
     lost.loc[mine.index[:2], "finish_reason"] = "skipped"
     again = FIGURES["figure10"].data(lost, NUMBERS, SETTINGS)
     assert of(again, variant="lowest")["comparison"].item() == "cannot tell: 2 answers are missing"
-    text = words(FIGURES["figure10"].draw(again, SETTINGS)).replace("\n", " ")
-    assert " 2 answers skipped or failed." in text
     fewer = scores[(scores["n_documents"] != 300) | (scores["gold_index"] != 149)]
     again = FIGURES["figure10"].data(fewer, NUMBERS, SETTINGS)
     assert of(again, variant="lowest")["comparison"].item() == "cannot tell: other positions"
@@ -176,8 +161,6 @@ def test_figure10_has_the_repositorys_140_pairs(scores, data):
     assert list(theirs["value"]) == [0.37, 0.382, 0.354, 0.656, 0.886]
     rest = data["figure10"][data["figure10"]["n_documents"] != 140]
     assert of(rest, source="ours", variant="main")["published"].isna().all()
-    text = words(FIGURES["figure10"].draw(data["figure10"], SETTINGS)).replace("\n", " ")
-    assert "released code's EXPERIMENTS.md (mpt-instruct, LongChat-13B (16K))" in text
     without = scores[scores["n_documents"] != 140]
     figure = FIGURES["figure10"].data(without, NUMBERS, SETTINGS | {"published": {}})
     assert set(of(figure, source="published")["n_documents"]) == {300}
@@ -186,12 +169,9 @@ def test_figure10_has_the_repositorys_140_pairs(scores, data):
 def test_the_repositorys_models_have_dashed_lines_only_where_they_were_run(scores, data):
     names = SETTINGS | {"published": {"mpt": "Llama-2-70B-chat"}}
     for name in ("figure1", "figure5", "figure6"):
-        figure = FIGURES[name].data(scores, NUMBERS, names)
-        mine = of(figure, model="mpt", task=QA, n_documents=20)
+        mine = of(FIGURES[name].data(scores, NUMBERS, names), model="mpt", task=QA, n_documents=20)
         assert mine["published"].between(0.5, 0.7).all()
         assert set(mine["published_source"]) == {"repository"}
-        text = words(FIGURES[name].draw(figure, names)).replace("\n", " ")
-        assert "the released code's EXPERIMENTS.md (mpt)" in text
         assert "Llama-2-70B-chat" not in set(data[name]["model"])
     row = of(FIGURES["figure6"].data(scores, NUMBERS, names), model="mpt", n_documents=20)
     assert row["published"].item() == pytest.approx(0.5866, abs=1e-4)
@@ -298,7 +278,6 @@ def test_figure14_has_the_gain_above_20_documents(scores):
     assert gain["value"].item() == pytest.approx(0) and gain["n_error"].item() == 1
     assert gain[counts].to_numpy().tolist() == [[7, 1, 1]]
     # Not drawn: it is a difference.
-    assert "Claude" not in words(FIGURES["figure14"].draw(figure, names))
     few = FIGURES["figure14"].data(rows[rows["n_documents"] <= 20], NUMBERS, names)
     assert of(few, task="gain").empty
 
@@ -379,16 +358,14 @@ def losing(scores, **wanted):
 
 def shown18(rows):
     made = FIGURES["figure18"].data(rows, NUMBERS, SETTINGS)
-    figure = FIGURES["figure18"].draw(made, SETTINGS)
-    figure.draw_without_rendering()
-    return made, figure
+    return made
 
 
 def test_figure18_leaves_out_a_model_with_few_answers(scores, data):
     rows = losing(scores, model="mpt", n_documents=30)
     one = plain(rows, model="mpt", n_documents=30, gold_index=9, example_id="en-0003").index
     rows.loc[one, "finish_reason"] = "stop"
-    made, figure = shown18(rows)
+    made = shown18(rows)
     row = of(made, model="mpt", n_documents=30)
     assert row["absent"].to_list() == ["answered 1 of 56 prompts"]
     assert row["value"].isna().all() and row[["n", "n_questions"]].to_numpy().tolist() == [[0, 0]]
@@ -396,9 +373,6 @@ def test_figure18_leaves_out_a_model_with_few_answers(scores, data):
     others = made[made["model"] != "mpt"]
     before = data["figure18"][data["figure18"]["model"] != "mpt"]
     assert others.to_csv(index=False) == before.to_csv(index=False)
-    text = words(figure).replace("\n", " ")
-    assert "at every position: 8 (10 documents), 8 (20 documents), 8 (30 documents)" in text
-    assert "Left out, having answered less than 50% of the prompts: mpt (30 documents)" in text
     caption = Path(__file__).parents[2] / "workflow/report/lost_in_the_middle_figure18.rst"
     assert "less than half of a panel's prompts" in caption.read_text(encoding="utf-8")
 
@@ -410,25 +384,19 @@ def test_figure18_keeps_a_panel_where_nothing_is_shared(scores):
     rows.loc[kept[kept["example_id"] < "en-0004"].index, "finish_reason"] = "stop"
     other = plain(rows, model="gpt-16k", n_documents=30)
     rows.loc[other[other["example_id"] < "en-0004"].index, "finish_reason"] = "error"
-    made, figure = shown18(rows)
+    made = shown18(rows)
     panel = of(made, n_documents=30)
     assert set(panel["model"]) == set(MODELS) and len(panel) == len(MODELS)
     assert set(panel["absent"]) == {"no question that all models answered at every position"}
     assert set(panel["n"]) == {0} and panel["value"].isna().all()
     assert set(of(made, n_documents=10)["absent"]) == {""}
-    text = words(figure).replace("\n", " ")
-    assert "30 documents" in text and "no question that all models answered" in text
-    assert "8 (20 documents), 0 (30 documents)" in text and "Left out" not in text
 
 
 @pytest.mark.parametrize("sizes", [(30,), (10, 20, 30)])
 def test_figure18_of_models_that_answered_next_to_nothing_is_drawn(scores, sizes):
     rows = scores[scores["n_documents"].isin(sizes)].assign(finish_reason="skipped")
-    made, figure = shown18(rows)
+    made = shown18(rows)
     assert len(made) == len(MODELS) * len(sizes) and set(made["n"]) == {0}
-    text = words(figure).replace("\n", " ")
-    assert "no model answered enough of the prompts" in text
-    assert f"Left out, having answered less than 50% of the prompts: {', '.join(MODELS)}" in text
 
 
 def test_a_model_that_samples_has_no_comparison_in_figures(scores):
@@ -461,23 +429,6 @@ def test_one_language_other_than_english_is_drawn(scores):
     plot = FIGURES["languages"]
     german = plot.data(scores[scores["lang"] == "de"], NUMBERS, SETTINGS)
     assert set(german["lang"]) == {"de"}
-    text = words(plot.draw(german, SETTINGS))
-    assert "Nothing to draw" not in text and "German" in text
-    english = plot.data(scores[scores["lang"] == "en"], NUMBERS, SETTINGS)
-    text = words(plot.draw(english, SETTINGS)).replace("\n", " ")
-    assert "no model answered questions with documents in a language but English" in text
-
-
-def test_an_ablation_in_another_language_alone_is_not_denied(scores):
-    asked = of(scores, lang="de", task=QA, n_documents=20)
-    for name, factor, value in (
-        ("figure12", "query_aware", True),
-        ("figure16", "distractors", "random"),
-        ("figure17", "order", "random"),
-    ):
-        plot = FIGURES[name]
-        made = plot.data(asked.assign(**{factor: value}), NUMBERS, SETTINGS)
-        assert "no English prompt has" in words(plot.draw(made, SETTINGS)).replace("\n", " ")
 
 
 def test_words_are_beside_uuids(scores, data):
@@ -517,72 +468,6 @@ def test_numbers_do_not_depend_on_the_order_of_rows(scores, data):
         assert again.to_csv() == data[name].to_csv(), name
 
 
-# The pictures
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_pictures_show_n_intervals_and_the_paper(name, data):
-    text = words(FIGURES[name].draw(data[name], SETTINGS)).replace("\n", " ")
-    assert re.search(r"n\s=\s[\d,]+", text)
-    assert "95% intervals" in text
-    drawn = data[name][data[name]["task"] != "gain"]
-    printed = "published" in drawn and drawn["published"].notna().any()
-    assert ("Dashed: " in text) == bool(printed)
-
-
-def test_pictures_show_every_model_and_the_paper(data):
-    text = words(FIGURES["figure5"].draw(data["figure5"], SETTINGS))
-    for label in (*MODELS, "gpt-16k, paper", "LongChat-13B (16K), paper", "closed\nbook", "oracle"):
-        assert label in text
-    assert "Tables 1, 5, 6 and 7" in text
-    text = words(FIGURES["figure10"].draw(data["figure10"], SETTINGS))
-    assert "gpt-16k, lowest, paper" in text
-    text = words(FIGURES["figure14"].draw(data["figure14"], SETTINGS))
-    assert "retriever recall" in text
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_nothing_to_draw_is_said_plainly(name, scores):
-    nothing = FIGURES[name].data(scores.iloc[:0], NUMBERS, {})
-    assert words(FIGURES[name].draw(nothing, {})).startswith("Nothing to draw: ")
-
-
-@pytest.mark.slow
-def test_files_are_the_same_each_time(data, tmp_path):
-    for folder in ("a", "b"):
-        save_figure(FIGURES["figure5"].draw(data["figure5"], SETTINGS), tmp_path / folder / "f")
-    for kind in ("svg", "pdf", "png"):
-        first, second = (tmp_path / folder / f"f.{kind}" for folder in "ab")
-        assert first.read_bytes() == second.read_bytes(), kind
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_run_of_one_model_without_names_is_drawn(name, scores):
-    some = scores[(scores["model"] == "flan-ul2") & (scores["n_documents"] != 20)]
-    plot = FIGURES[name]
-    plot.draw(plot.data(some, NUMBERS.iloc[:0], {}), {}).draw_without_rendering()
-
-
-@pytest.mark.parametrize("name", ["figure1", "figure5", "figure6", "figure12", "figure15"])
-def test_a_run_that_skipped_everything_is_drawn(name, scores):
-    lost = scores.assign(value=0.0, finish_reason="skipped")
-    lost = lost[lost["model"] == "mpt"]
-    plot = FIGURES[name]
-    made = plot.data(lost, NUMBERS.iloc[:0], {})
-    figure = plot.draw(made, {})
-    figure.draw_without_rendering()
-    assert "answers skipped or failed" in words(figure).replace("\n", " ")
-
-
-def test_the_same_answers_are_not_counted_twice_as_missing(scores):
-    rows = scores.copy()
-    lost = plain(rows, model="mpt", n_documents=10, gold_index=0).index
-    rows.loc[lost, "finish_reason"] = "skipped"
-    made = FIGURES["figure15"].data(rows, NUMBERS, SETTINGS)
-    text = words(FIGURES["figure15"].draw(made, SETTINGS)).replace("\n", " ")
-    assert "8 answers skipped or failed" in text and "Unambiguous: 6 of the questions" in text
-
-
 def test_other_indices_and_sizes_are_drawn():
     """A run's own settings: as in a small demo."""
     made = lost_in_the_middle_scores.make(("qwen",), questions=4)
@@ -591,14 +476,6 @@ def test_other_indices_and_sizes_are_drawn():
     small["gold_index"] = small["gold_index"].replace(9, 6)
     data = FIGURES["figure5"].data(small, NUMBERS, SETTINGS)
     assert of(data, n_documents=7)["published"].isna().all()
-    assert "7 documents" in words(FIGURES["figure5"].draw(data, SETTINGS))
-
-
-def test_positions_that_do_not_fit_are_not_named(data):
-    figure = FIGURES["figure12"].draw(data["figure12"], SETTINGS)
-    named = [label.get_text() for label in figure.axes[-1].get_xticklabels()]
-    assert len(named) == 7 and named[0] == "1" and named[-1] == "300"
-    assert named.count("") >= 2
 
 
 def test_variants_are_disjoint(scores):

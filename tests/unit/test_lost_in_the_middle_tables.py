@@ -17,7 +17,7 @@ from lost_in_the_middle_scores import SETTINGS
 
 from needlework import published
 from needlework.benchmarks.lost_in_the_middle import factors, plan
-from needlework.benchmarks.lost_in_the_middle import prompts as described
+from needlework.benchmarks.lost_in_the_middle.layouts import PROMPTS
 from needlework.benchmarks.lost_in_the_middle.tables import TABLES
 from needlework.config import validated
 
@@ -133,9 +133,6 @@ def test_the_repositorys_numbers_stand_where_the_paper_has_none(scores):
     assert (row["published"], row["published_source"]) == (0.819, "paper")
     twenty = cell(made("table6", scores, names), model="qwen", lang="en", column="19")
     assert (twenty["published"], twenty["published_n"]) == (pytest.approx(0.69487666), 2635)
-    text = TABLES["table1"].layout(table, "t")
-    assert "Those of qwen are of the released code's EXPERIMENTS.md." in text
-    assert r"\textit{84.7}" in text
 
 
 def test_models_of_the_repository_alone_are_no_rows_of_the_paper(scores):
@@ -143,7 +140,6 @@ def test_models_of_the_repository_alone_are_no_rows_of_the_paper(scores):
         table = made(name, scores)
         assert "Llama-2-70B-chat" not in set(table["model"])
         assert set(table["published_source"].dropna()) == {"paper"}
-        assert "EXPERIMENTS.md" not in TABLES[name].layout(table, "t")
 
 
 def test_a_model_that_samples_is_not_compared(scores):
@@ -220,8 +216,6 @@ def test_the_table_of_all_has_what_no_figure_shows(scores):
         assert row["n_documents"] == 20 and pd.isna(row["published"])
     row = cell(german, task="key_value", keys="words", variant="query_aware", gold_index=74)
     assert row["value"] == pytest.approx(of(words, gold_index=74)["value"].mean())
-    text = TABLES["accuracy"].layout(table, "t")
-    assert "qwen (de, query aware) &" in text and "qwen (words, de, query aware) &" in text
 
 
 def test_the_table_of_all_has_the_paper_beside_it_and_counts_what_is_missing(scores):
@@ -243,19 +237,6 @@ def test_the_table_of_all_has_the_paper_beside_it_and_counts_what_is_missing(sco
     assert (row["n"], row["n_skipped"]) == (9, 3)
 
 
-def test_the_table_of_all_is_a_latex_table_a_number_of_documents_or_pairs(scores):
-    text = TABLES["accuracy"].layout(made("accuracy", scores), "All")
-    captions = re.findall(r"\\caption\{(.*)\}", text)
-    assert captions == [
-        "All: without documents, and with the gold document alone.",
-        *(f"All: {n} documents." for n in (10, 20, 30)),
-        *(f"All: {n} pairs." for n in (75, 140, 300)),
-        "All: retrieved documents.",
-    ]
-    labels = re.findall(r"\\label\{(.*)\}", text)
-    assert len(set(labels)) == len(captions)
-
-
 def test_skipped_prompts_are_counted_and_in_no_mean(scores):
     rows = scores.copy()
     mine = of(rows, task="multi_document_qa", model="gpt-16k", lang="en", n_documents=20)
@@ -267,10 +248,6 @@ def test_skipped_prompts_are_counted_and_in_no_mean(scores):
     assert (row["n"], row["n_skipped"], row["n_error"]) == (6, 5, 1)
     assert row["value"] == pytest.approx(mine["value"].iloc[6:].mean())
     assert row["comparison"] == "cannot tell: 6 answers are missing"
-    text = TABLES["table6"].layout(table, "t")
-    assert r"\quad skipped, failed & 0, 0 & 5, 1 & 0, 0" in text
-    assert text.count("skipped, failed") == 1
-    assert "5 were skipped (longer than the model's context), 1 failed" in text
 
 
 def test_a_model_that_skipped_everything_has_a_row(scores):
@@ -280,7 +257,6 @@ def test_a_model_that_skipped_everything_has_a_row(scores):
     table = made("table7", rows)
     row = cell(table, model="qwen", lang="en", column="0")
     assert np.isnan(row["value"]) and (row["n"], row["n_skipped"]) == (0, 12)
-    assert "qwen (en) & -- & --" in TABLES["table7"].layout(table, "t")
 
 
 # Tokens
@@ -319,19 +295,11 @@ def test_counts_of_drawn_pairs_are_not_compared():
         assert (row["n"], row["comparison"]) == (500, wanted)
 
 
-@pytest.mark.parametrize("name", TOKENS)
-def test_the_papers_chat_formats_are_said_below(name, prompts):
-    text = TABLES[name].layout(made(name, prompts), "t")
-    assert "MPT-30B and LongChat-13B (16K) seem to include these models' chat formats" in text
-    caption = (ROOT / f"workflow/report/lost_in_the_middle_{name}.rst").read_text(encoding="utf-8")
-    assert "seem to include these models' chat formats" in " ".join(caption.split())
-
-
 def test_the_caption_of_the_prompts_says_what_is_left_out_and_what_is_found():
     caption = (ROOT / "workflow/report/prompts.rst").read_text(encoding="utf-8")
     mine = caption[caption.index("- Lost in the Middle") : caption.index("- ONERULER")]
     left_out, found = (set(re.findall(r"``(\w+)``", part)) for part in mine.split("Found:"))
-    assert found == set(described.KEPT)
+    assert found == set(PROMPTS.kept)
     assert left_out >= {"gold_without_answer", "too_few_documents", "value_within_a_word"}
     assert '"found"' in caption and "_kept" not in caption
 
@@ -340,9 +308,6 @@ def test_words_have_rows_of_their_own(prompts):
     table = made("table4", prompts)
     words = of(table, tokenizer="cl100k_base", keys="words")
     assert len(words) == 3 and words["published_mean"].isna().all()
-    text = TABLES["table4"].layout(table, "Tokens")
-    assert r"cl100k\_base (words, en)" in text
-    assert r"\textit{LongChat-13B (16K)} (paper)" in text
 
 
 def encode(mirror):
@@ -402,41 +367,9 @@ def test_the_papers_counts_of_released_prompts_to_the_last_digit(mirror):
         for column in columns:
             row = cell(made(name, counted), tokenizer="cl100k_base", column=column)
             assert row["comparison"] == "equals", row.to_dict()
-    text = TABLES["table2"].layout(made("table2", counted), "Tokens")
-    assert r"15.3 $\pm$ 2.2 & 29 & 156.0 $\pm$ 41.8 & 449" in text
-    assert r"\textit{449}\textsuperscript{$=$}" in text
     longer = counted.assign(n_tokens=counted["n_tokens"] + (counted["n_tokens"] == 29))
     row = cell(made("table2", longer), tokenizer="cl100k_base", column="closed_book")
     assert row["comparison"] == "differs: max"
-
-
-# LaTeX
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_layouts_have_as_many_cells_as_columns(name, scores, prompts):
-    rows = prompts if name in TOKENS else scores
-    for some in (rows, rows.iloc[:0]):
-        for settings in (SETTINGS, {}):
-            text = TABLES[name].layout(made(name, some, settings), "A_title")
-            for line in text.splitlines():
-                if begun := re.match(r"\\begin\{tabular\}\{(\w+)\}", line):
-                    width = len(begun.group(1))
-                if line.endswith(r"\\"):
-                    across = sum(int(n) - 1 for n in re.findall(r"\\multicolumn\{(\d)\}", line))
-                    assert line.count(" & ") + 1 + across == width, line
-            assert r"A\_title" in text and "nan" not in text
-
-
-def test_percentages_have_intervals_and_the_papers_number_below(scores):
-    table = made("table6", scores)
-    row = cell(table, model="gpt-16k", lang="en", column="0")
-    lines = TABLES["table6"].layout(table, "t").splitlines()
-    place = next(i for i, line in enumerate(lines) if line.startswith("gpt-16k (en)"))
-    assert lines[place].startswith(f"gpt-16k (en) & {100 * row['value']:.1f} & ")
-    low, high = 100 * row["ci_low_clustered"], 100 * row["ci_high_clustered"]
-    assert f"[{low:.1f}, {high:.1f}]" in lines[place + 1]
-    assert r"\textit{75.7}" in lines[place + 2]
 
 
 @pytest.mark.parametrize("name", ACCURACY)

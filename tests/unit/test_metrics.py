@@ -177,3 +177,34 @@ def test_released_score(prediction, translated, references, value, verdict):
 )
 def test_existence_score(prediction, translated, reference, value, verdict):
     assert existence.score(prediction, translated, [reference]) == (value, verdict)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("Answer (Yes or No): No", "no"),
+        ("Yes/No: No", "no"),
+        ("Yes or No? Yes.", "yes"),
+        ("[No/Yes] yes", "yes"),
+        ("Document No. 3 contains the answer. Yes.", "yes"),
+        ("Document No.3: Yes", "yes"),
+        ("no. 12 has it, so yes", "yes"),
+        ("No doubt, yes.", "yes"),
+        ("Yes, no doubt.", "yes"),
+        ("There is no question: Yes", "yes"),
+        ("The documents do not contain the answer.", "no"),
+        ("The passages don't mention it.", "no"),
+        ("None of the provided documents contains the answer.", "no"),
+        ("No document contains the answer.", "no"),
+        ("The answer is not in the text.", "no"),
+        ("The documents contain the answer.", "yes"),
+        ("The answer can be found in document [2].", "yes"),
+        ("No, the answer is in none of them. Yes, really.", "no"),
+        ("No. The 3 documents are of other things.", "no"),
+        ("No.", "no"),
+        ("Yes or No:", None),
+        ("I cannot tell.", None),
+    ],
+)
+def test_existence_is_read_from_what_an_answer_says(text, verdict):
+    assert existence.said(text) == verdict

@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 DEFAULT["run"]["benchmarks"] = ["mlneedle"]
 # All languages of the sample, where the demo asks some.
-for key in ("needle_languages", "answer_languages", "multilingual"):
+for key in ("needle_languages", "multilingual"):
     del DEFAULT["benchmarks"]["mlneedle"][key]
 TEMPLATES = sorted(map(str, (ROOT / "resources/prompts/mlneedle").glob("*.txt")))
 LANGUAGES = ["en", "de", "es", "zh", "vi", "hi", "ar"]

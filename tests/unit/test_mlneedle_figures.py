@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import mlneedle_scores
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.artist import Artist
-from matplotlib.colors import to_hex
 from mlneedle_scores import SETTINGS
 
 from needlework import published
 from needlework.benchmarks.mlneedle.figures import FIGURES
-from needlework.figures import style
-from needlework.figures.save import save_figure
 
 NUMBERS = published.load(Path(__file__).parents[2] / "resources" / "published" / "mlneedle.csv")
 MODELS = ("mistral", "mistral-greedy", "llama3")
@@ -36,15 +31,6 @@ def of(scores, **factors):
     for factor, value in factors.items():
         scores = scores[scores[factor] == value]
     return scores
-
-
-def words(figure):
-    """All text of a figure."""
-    return "\n".join(artist.get_text() for artist in figure.findobj(match=hastext))
-
-
-def hastext(artist):
-    return hasattr(artist, "get_text")
 
 
 # The numbers
@@ -157,113 +143,14 @@ def test_the_papers_variant_is_drawn_where_there_are_several(scores, data):
         assert drawn["value"].to_list() == data[name]["value"].to_list()
 
 
-# The pictures
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_pictures_show_n_and_intervals(name, data):
-    text = words(FIGURES[name].draw(data[name], SETTINGS)).replace("\n", " ")
-    assert re.search(r"n\s=\s[\d,]+", text)
-    assert "95% interval" in text
-    if name in ("figure1", "figure3", "figure5", "figure8"):
-        assert "Dashed: the paper's" in text
-
-
-def test_pictures_show_every_model_and_the_paper(data):
-    text = words(FIGURES["figure3"].draw(data["figure3"], SETTINGS))
-    for label in (*MODELS, "mistral, paper", "llama3, paper", "Cohere-Aya-23-8B, paper"):
-        assert label in text
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_nothing_to_draw_is_said_plainly(name, scores, tmp_path):
-    nothing = FIGURES[name].data(scores.iloc[:0], NUMBERS, {})
-    figure = FIGURES[name].draw(nothing, {})
-    assert words(figure).startswith("Nothing to draw: no ")
-    save_figure(figure, tmp_path / name)
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_run_without_a_haystack_or_names_is_drawn(name, scores, tmp_path):
-    for some in (scores[scores["length"] == 0], scores[scores["needle_lang"] == "ar"]):
-        some = some[some["model"] == "llama3"]
-        plot = FIGURES[name]
-        save_figure(plot.draw(plot.data(some, NUMBERS.iloc[:0], {}), {}), tmp_path / name)
-
-
-def test_a_model_has_one_colour_in_every_figure(data):
-    colours = set()
-    for name, model in (("figure3", "llama3"), ("figure4", "llama3")):
-        figure = FIGURES[name].draw(data[name], SETTINGS)
-        handles, labels = figure.axes[0].get_legend_handles_labels()
-        line = dict(zip(labels, handles, strict=True))[model].lines[0]
-        colours.add(to_hex(line.get_color()))
-    # Fourth of the run's models, though only the third that has scores.
-    assert colours == {style.COLOURS[3].lower()}
-
-
 def test_more_than_three_positions_are_depths():
     positions = {"start": 0.0, "1/4": 0.25, "middle": 0.5, "3/4": 0.75, "end": 1.0}
     scores = mlneedle_scores.make(("llama2",), questions=1, positions=positions)
     data = FIGURES["figure4"].data(scores, NUMBERS, SETTINGS)
     assert sorted(set(data["depth"])) == [0, 0.25, 0.5, 0.75, 1]
-    text = words(FIGURES["figure4"].draw(data, SETTINGS))
-    assert "Needle depth" in text and "0.75" in text and "middle" not in text
 
 
 def test_other_languages_have_a_row_of_their_own_in_figure4(scores):
     greek = scores.assign(needle_lang=scores["needle_lang"].replace("hi", "el"))
     data = FIGURES["figure4"].data(greek, NUMBERS, SETTINGS)
     assert set(data["resources"]) == {"high and medium", "low", "other"}
-    assert "Other languages" in words(FIGURES["figure4"].draw(data, SETTINGS))
-
-
-def test_missing_answers_are_counted_in_the_small_print(scores):
-    scores = scores.copy()
-    scores.loc[of(scores, task="exact", length=4096).index[:6], "finish_reason"] = "error"
-    data = FIGURES["figure4"].data(scores, NUMBERS, SETTINGS)
-    assert "6 answers skipped or failed" in words(FIGURES["figure4"].draw(data, SETTINGS))
-
-
-# The files
-
-
-@pytest.mark.parametrize("name", ["figure1", "figure5"])
-def test_files_are_the_same_each_time(name, data, tmp_path):
-    for folder in ("a", "b"):
-        save_figure(FIGURES[name].draw(data[name], SETTINGS), tmp_path / folder / name)
-    for kind in ("svg", "pdf", "png"):
-        first, second = (tmp_path / folder / f"{name}.{kind}" for folder in "ab")
-        assert first.read_bytes() == second.read_bytes(), kind
-    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == [
-        f"{name}.pdf",
-        f"{name}.png",
-        f"{name}.svg",
-    ]
-
-
-def test_text_stays_text(data, tmp_path):
-    save_figure(FIGURES["figure4"].draw(data["figure4"], SETTINGS), tmp_path / "figure")
-    svg = (tmp_path / "figure.svg").read_text()
-    assert ">mistral-greedy</text>" in svg and "DejaVu Sans" in svg
-    assert "dc:date" not in svg
-    pdf = (tmp_path / "figure.pdf").read_bytes()
-    assert b"/FontFile2" in pdf and b"/Type3" not in pdf
-    assert b"CreationDate" not in pdf
-
-
-class Unprintable(Artist):
-    """Something that cannot be drawn."""
-
-    def draw(self, renderer):
-        raise RuntimeError("out of ink")
-
-
-def test_a_failed_save_leaves_what_was_there(tmp_path, data):
-    (tmp_path / "figure.svg").write_text("old")
-    figure = FIGURES["figure4"].draw(data["figure4"], SETTINGS)
-    figure.add_artist(Unprintable())
-    with pytest.raises(RuntimeError, match="out of ink"):
-        save_figure(figure, tmp_path / "figure")
-    assert [path.name for path in tmp_path.iterdir()] == ["figure.svg"]
-    assert (tmp_path / "figure.svg").read_text() == "old"

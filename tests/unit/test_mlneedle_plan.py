@@ -208,7 +208,7 @@ def test_what_tables_and_figures_know_of_a_run() -> None:
             "embedder": "ngram",
             "translator": "none",
             "metric": "containment",
-            "answer_languages": ["ar", "de", "en", "hi", "zh"],
+            "answer_languages": ["ar", "de", "en", "es", "hi", "vi", "zh"],
         }.items()
     )
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from mlneedle_scores import SETTINGS
 
-from needlework import latex, published, stats
+from needlework import published, stats
 from needlework.benchmarks.mlneedle import factors, plan
 from needlework.benchmarks.mlneedle.tables import TABLES
 
@@ -176,8 +176,6 @@ def test_skipped_and_failed_answers_are_counted_and_in_no_mean(scores):
     row = cell(table, model="mistral", column="4096")
     assert (row["n"], row["n_skipped"], row["n_error"], row["n_cut"]) == (496, 5, 3, 2)
     assert row["value"] == 1.0
-    tex = TABLES["table1"].layout(table, "T")
-    assert "5 were skipped" in tex and "3 failed" in tex and "2 were cut" in tex
 
 
 def test_a_length_that_was_all_skipped_is_a_gap(scores):
@@ -357,65 +355,6 @@ def test_translation_ceiling():
     row = table.iloc[0]
     assert (row["value"], row["n"]) == (0.91, 100)
     assert (row["ci_low"], row["ci_high"]) == stats.wilson(0.91, 100)
-
-
-# LaTeX
-
-
-def check_latex(text):
-    """Balanced braces and environments, and as many cells a row as columns."""
-    plain = re.sub(r"\\[\\%&#_{}$]", "", text)
-    depth = 0
-    for character in plain:
-        depth += {"{": 1, "}": -1}.get(character, 0)
-        assert depth >= 0
-    assert depth == 0
-    assert plain.count("$") % 2 == 0
-    begun = re.findall(r"\\begin\{([^}]*)\}", text)
-    assert sorted(begun) == sorted(re.findall(r"\\end\{([^}]*)\}", text))
-    for columns, body in re.findall(
-        r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end\{tabular\}", text, re.DOTALL
-    ):
-        for line in body.splitlines():
-            if line.endswith(r"\\"):
-                assert len(re.sub(r"\\&", "", line).split("&")) == len(columns), line
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_latex_is_sound(name, two):
-    odd = two.assign(model=two["model"].replace("mistral", r"a_b&c 50% {x} \y $#~^<>"))
-    rows = CEILINGS if plan.TABLES[name].needs == "ceilings" else odd
-    for settings in (SETTINGS, {}):
-        for these in (rows, rows.iloc[:0]):
-            check_latex(TABLES[name].layout(made(name, these, settings), TABLES[name].title))
-
-
-def test_latex_of_table1_is_laid_out_like_the_papers(scores):
-    values = scores.assign(value=scores["length"].isin([0, 4096]).astype(float))
-    tex = TABLES["table1"].layout(made("table1", values), TABLES["table1"].title)
-    head = "Model & Claimed & Effective & Baseline & 4K & 8K & 16K & 32K & Avg."
-    assert head in tex
-    row = next(line for line in tex.splitlines() if line.startswith("llama3"))
-    assert row.startswith(
-        r"llama3 & 8K & 4K & \underline{1.000} & \underline{1.000} & 0.000 & -- &"
-    )
-    paper = tex.splitlines()[tex.splitlines().index(row) + 2]
-    assert r"\textit{8K} & \textit{4K} & \textit{0.622}\textsuperscript{$>$}" in paper
-    llama2 = [line for line in tex.splitlines() if r"$<$4K" in line]
-    assert llama2, "the paper prints <4K for Llama2"
-    assert r"\textit{Cohere-Aya-23-8B} (paper)" in tex
-
-
-def test_escape():
-    assert latex.escape("a_b 5% {x} & $y$ #1 ~^\\") == (
-        r"a\_b 5\% \{x\} \& \$y\$ \#1 \textasciitilde{}\textasciicircum{}\textbackslash{}"
-    )
-    assert latex.escape("<b>\n\n x") == r"\textless{}b\textgreater{} x"
-
-
-def test_a_row_that_begins_with_a_bracket_is_no_argument():
-    tex = latex.table([["a"]], [["1"], ["[2]"]], columns="c", caption="c", label="l")
-    assert "{}[2] \\\\" in tex
 
 
 # Order and sources of rows do not matter

@@ -17,13 +17,14 @@ from needlework.benchmarks.oneruler import construct, niah, plan
 from needlework.benchmarks.oneruler.cwe import vocabulary
 from needlework.benchmarks.oneruler.fitting import fit
 from needlework.benchmarks.oneruler.haystack import Haystack, Run
-from needlework.benchmarks.oneruler.prompts import describe
+from needlework.benchmarks.oneruler.layouts import PROMPTS
 from needlework.config import _with_defaults as with_defaults
 from needlework.config import schema
 from needlework.errors import UserError
 from needlework.layout import Layout
 from needlework.prompt import Documents, render, span_text
 from needlework.records import DOCUMENTS, read_table, write_table
+from needlework.results.prompts import describe
 from needlework.seeding import rng
 from needlework.tokenizers import Tokenizer, load_tokenizer
 from oneruler_data import book_of, tables, tiktoken_cache
@@ -53,7 +54,8 @@ class Made:
         self, chosen: Mapping[str, Any], read: Mapping, built: Built, folder: Path
     ) -> None:
         self.chosen, self.read, self.built = chosen, read, built
-        write_table(built.instances, folder / "i.parquet", notes={"left_out": built.counts})
+        self.file = folder / f"{chosen['slice']}.parquet"
+        write_table(built.instances, self.file, notes={"left_out": built.counts})
         files = {}
         if built.documents is not None:
             assert built.documents.schema == DOCUMENTS
@@ -63,8 +65,7 @@ class Made:
             write_table(table, folder / f"{lang}.parquet")
             files[f"oneruler_books/{lang}"] = folder / f"{lang}.parquet"
         self.documents = Documents.read(files)
-        self.rows = read_table(folder / "i.parquet").to_pylist()
-        self.file = folder / "i.parquet"
+        self.rows = read_table(self.file).to_pylist()
 
     def text(self, row: Mapping) -> str:
         return render(row["prompt"], self.documents)
@@ -306,7 +307,7 @@ def test_a_vocabulary_that_runs_out_is_said(make) -> None:
     listed = span_text(next(s for s in long["prompt"] if s["source"]), made.documents)
     distinct = set(re.findall(r"\d+\. (\S+)", listed))
     assert len(distinct) == len(vocabulary(made.read["words"]["st"]["word"].to_pylist()))
-    described = describe([made.file]).set_index("length")
+    described = describe(PROMPTS, [made.file]).set_index("length")
     assert described.loc[60_000, "exhausted"] == 1 and described.loc[4000, "exhausted"] == 0
     assert described.loc[4000, "fill"] > 0.99 > 0.4 > described.loc[60_000, "fill"]
 
@@ -588,7 +589,7 @@ def test_a_further_language_is_data_alone(make) -> None:
 
 def test_what_is_left_out_is_told(make) -> None:
     made = make("uk-uk", [1500])
-    described = describe([made.file])
+    described = describe(PROMPTS, [made.file])
     cells = described[described["length"].notna()]
     assert list(cells["prompts"]) == [3] * 7
     assert (cells["fill"] <= 1).all() and (cells["fill"] > 0.9).all()

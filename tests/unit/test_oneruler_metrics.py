@@ -9,10 +9,12 @@ import re
 import pytest
 
 import oneruler_data
-from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, NONE_WORDS, check
+from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, check, phrases
 from needlework.errors import UserError
 from needlework.metrics import oneruler_strict as strict
 from needlework.metrics import released_oneruler as released
+
+NONE_WORDS = phrases()
 
 LANGS = "zh cs da nl en fi fr de hi hu it ja ko no fa pl pt ru sr st es sw sv ta uk vi".split()
 ONE = ["1234567"]
@@ -20,7 +22,7 @@ FOUR = ["1234567", "2345678", "3456789", "4567890"]
 
 
 def of_numbers(text, expected=ONE, lang="en"):
-    read = strict.answer(strict.spoken(text), ANSWER_TAGS)
+    read = strict.answer(text, ANSWER_TAGS)
     return strict.score_numbers(read, expected, NONE_WORDS[lang])
 
 
@@ -129,12 +131,6 @@ def test_a_tag_that_nothing_closes_is_the_answer_where_none_is_closed():
     assert of_numbers("<Answer> 99 or <Answer> 1234567") == (1.0, "correct")
     assert of_numbers("1234567 </Answer>") == (1.0, "correct")
     assert of_numbers("<Answer> 1234567 </Answer> 99") == (1.0, "correct")
-
-
-def test_thoughts_are_no_answer():
-    assert of_numbers("<think>2345678? none?</think>1234567") == (1.0, "correct")
-    assert of_numbers("2345678? Yes.</think>1234567") == (1.0, "correct")
-    assert strict.spoken("<think>It may be 1234567, as") == ""
 
 
 # None
@@ -386,3 +382,17 @@ def test_real_words_are_found_and_missed(released_data):
             if f" {ten[9]} ".casefold() in f" {one_off} ".replace(",", " ").casefold():
                 continue
             assert strict.score_words(one_off, ten) == (0.0, "partial:9/10"), (file.name, ten)
+
+
+@pytest.mark.parametrize("digit", ["7", "०", "٣"])
+def test_more_digits_than_python_converts_are_a_wrong_number(digit):
+    """A model that repeats itself once failed the scores of all its answers."""
+    many = digit * 5000
+    assert of_numbers(f"1234567 {many}") == (0.0, "partial:1/1+1")
+    assert strict.score_none(many, ()) == (0.0, "wrong_number")
+    value, verdict = released.score_numbers(f"{many} 1234567", ONE, ("none",))
+    assert (value, verdict) == (0.0, "wrong_number")
+
+
+def test_leading_zeros_change_no_number():
+    assert of_numbers("0" * 5000 + "1234567") == (1.0, "correct")

@@ -9,10 +9,12 @@ import pytest
 
 import oneruler_data
 from needlework import sentences
-from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, NONE_WORDS
+from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, phrases
 from needlework.metrics import oneruler_strict as strict
 from needlework.metrics.oneruler_none import says_none
 from needlework.metrics.oneruler_wording import Wording
+
+NONE_WORDS = phrases()
 
 # The word for "none" of the released prompts, and other ways to say that there is no such number.
 NONE = {

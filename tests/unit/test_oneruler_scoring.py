@@ -10,7 +10,7 @@ from needlework.benchmarks.oneruler.scoring import METRICS, score
 from needlework.config import _with_defaults as with_defaults
 from needlework.config import schema
 from needlework.errors import UserError
-from needlework.records import GENERATIONS, scores_schema
+from needlework.records import GENERATIONS, scores_schema, write_table
 from needlework.tokenizers import load_tokenizer
 from oneruler_data import tables
 
@@ -105,7 +105,7 @@ def test_no_answer_is_told_from_a_wrong_one():
     answers = generations(
         number=("", "length"),
         values=(None, "skipped"),
-        none="<think>There are none, I thin",
+        none="",
         words=(" \n", "stop"),
     )
     found = scored(ASKED, answers)
@@ -116,6 +116,17 @@ def test_no_answer_is_told_from_a_wrong_one():
         assert found["words", metric] == (0.0, "no_answer")
     answers = generations(number=("It is 765", "length"), values="", none="?", words="art")
     assert scored(ASKED, answers)["number", "strict"] == (0.0, "wrong_number")
+
+
+def test_the_released_rules_see_thoughts():
+    """As the released code does; by the strict ones a model that only thought said nothing."""
+    answers = generations(number="", values="", none=("", "length"), words="").to_pylist()
+    for row in answers:
+        row["raw_text"] = "<think>Keine vorhanden, or 1234567"
+    found = scored(ASKED, pa.Table.from_pylist(answers, schema=GENERATIONS))
+    assert found["none", "strict"] == (0.0, "length")
+    assert found["none", "released"] == (1.0, "correct")
+    assert found["number", "strict"] == (0.0, "no_answer")
 
 
 def test_none_is_said_in_the_language_of_the_instruction():
@@ -172,3 +183,20 @@ def test_on_real_prompts_all_references_are_right_and_silence_is_wrong(mirror, p
         wrong = [key for key, (v, _) in found.items() if key[1] in metrics and v != value]
         assert not wrong
     assert len(references) == 7 * 3
+
+
+def test_an_answer_that_quotes_its_own_book_is_no_none(tmp_path):
+    sentence = "There is no number that he could name."
+    book = pa.table({"passage_id": ["0"], "text": [f"He wept. {sentence} So he left. None. Gone."]})
+    (tmp_path / "sample_books").mkdir()
+    write_table(book, tmp_path / "sample_books" / "en.parquet")
+    asked = instances(("a", "niah_none", "en", ["none"]), ("b", "niah_none", "en", ["none"]))
+    answers = generations(a=f"“{sentence}”", b="None.")
+    books = [tmp_path / "sample_books" / "en.parquet"]
+    table = score(asked, answers, model="m", settings={}, books=books)
+    found = {
+        row["instance_id"]: row["value"] for row in table.to_pylist() if row["metric"] == "strict"
+    }
+    assert found == {"a": 0.0, "b": 1.0}
+    without = score(asked, answers, model="m", settings={}).to_pylist()
+    assert [row["value"] for row in without if row["metric"] == "strict"] == [1.0, 1.0]

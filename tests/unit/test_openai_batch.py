@@ -355,42 +355,106 @@ def test_a_batch_that_was_too_much_when_its_job_was_killed_is_submitted_again(
 
 
 DAMAGED = {
-    "empty": lambda lines: b"",
-    "no JSON": lambda lines: lines + b"not JSON\n",
-    "no object": lambda lines: lines + b"[]\n",
-    "a number for a key": lambda lines: lines + b'{"custom_id": 5}\n',
     "torn": lambda lines: lines[:-9],
     "cut between lines": lambda lines: lines[: lines.index(b"\n") + 1],
     "one twice": lambda lines: 2 * lines[: lines.index(b"\n") + 1],
+    "no key": lambda lines: lines.replace(b'"custom_id"', b'"custom"', 1),
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGED)
-def test_a_damaged_file_of_results_is_read_again_and_not_paid_for_again(
-    server, tmp_path, damage, monkeypatch
-) -> None:
-    monkeypatch.setattr(openai_batches, "ATTEMPTS", 3)
-    asked = requests("a", "b")
+def damaged_until(server: BatchServer, damage: Any, reads: int) -> None:
+    """Have the file of answers of the first batch be damaged for its first readings."""
     whole: dict[str, bytes] = {}
 
     def finish(batch: dict) -> None:
-        whole[batch["output_file_id"]] = server.files[batch["output_file_id"]]
-
-    server.finish = finish
+        whole.setdefault(batch["output_file_id"], server.files[batch["output_file_id"]])
 
     def damaged(number: int, method: str, path: str) -> Reply | None:
         file = path.removeprefix("/files/").removesuffix("/content")
-        reads = server.count("GET", path)
-        return Reply(DAMAGED[damage](whole[file])) if file in whole and reads < 6 else None
+        first = next(iter(whole), None)
+        count = server.count("GET", path)
+        return Reply(damage(whole[file])) if file == first and count <= reads else None
 
-    server.fault = damaged
-    with pytest.raises(
-        UserError, match=r"keeps failing \(.*(cannot be read|hold . of 2 results)\)"
-    ):
-        rows(server, tmp_path, asked)
-    # Three attempts of the first run; of the second, two are in vain.
+    server.finish, server.fault = finish, damaged
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_damaged_file_of_results_is_read_again(server, tmp_path, damage) -> None:
+    damaged_until(server, DAMAGED[damage], 3)
+    asked = requests("a", "b")
     assert [row["text"] for row in rows(server, tmp_path, asked)] == ["<a>", "<b>"]
     assert sizes(server) == [2]
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_only_what_a_damaged_file_lacks_is_paid_for_again(
+    server, tmp_path, damage, monkeypatch
+) -> None:
+    monkeypatch.setattr(openai_batches, "ATTEMPTS", 3)
+    damaged_until(server, DAMAGED[damage], 1000)
+    asked = requests("a", "b")
+    with pytest.raises(UserError, match=r"1 of 2 requests failed.*(cannot be read|hold 1 of 2)"):
+        rows(server, tmp_path, asked)
+    assert len(kept(tmp_path)) == 1
+    assert [row["text"] for row in rows(server, tmp_path, asked)] == ["<a>", "<b>"]
+    assert sizes(server) == [2, 1] and set(server.asked.values()) == {1, 2}
+
+
+def test_a_file_of_which_nothing_can_be_read_is_not_paid_for_again(
+    server, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(openai_batches, "ATTEMPTS", 3)
+    damaged_until(server, lambda lines: b"", 5)
+    asked = requests("a", "b")
+    with pytest.raises(UserError, match=r"keeps failing \(.*hold 0 of 2 results\)"):
+        rows(server, tmp_path, asked)
+    assert [row["text"] for row in rows(server, tmp_path, asked)] == ["<a>", "<b>"]
+    assert sizes(server) == [2]
+
+
+@pytest.mark.parametrize("line", [b"not JSON", b"[]", b'{"custom_id": 5}'])
+def test_a_line_too_many_holds_nothing_up(server, tmp_path, line) -> None:
+    damaged_until(server, lambda lines: lines + line + b"\n", 1000)
+    asked = requests("a", "b")
+    assert [row["text"] for row in rows(server, tmp_path, asked)] == ["<a>", "<b>"]
+
+
+@pytest.mark.parametrize("first", ["fails", "succeeds"])
+def test_of_two_lines_of_a_request_the_first_that_succeeded_counts(server, tmp_path, first) -> None:
+    def finish(batch: dict) -> None:
+        file = batch["output_file_id"]
+        (line,) = server.files[file].splitlines(keepends=True)
+        other = line.replace(b"<a>", b"<later>")
+        failed = json.dumps({"custom_id": json.loads(line)["custom_id"], "response": None}).encode()
+        before = [failed + b"\n"] if first == "fails" else []
+        server.files[file] = b"".join([*before, line, other])
+        batch["error_file_id"] = server.upload(failed + b"\n")["id"]
+
+    server.finish = finish
+    assert [row["text"] for row in rows(server, tmp_path, requests("a"))] == ["<a>"]
+
+
+def test_a_status_that_nobody_knows_is_looked_at_for_a_limited_time(
+    server, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(openai_batches, "UNKNOWN_S", 0.2)
+    server.works = False
+    create = server.create
+    server.create = lambda body: create(body | {"status": "paused"})
+    with pytest.raises(UserError, match=r"status of the batch batch_0 'paused'.*again, and they"):
+        rows(server, tmp_path, requests("a"))
+
+
+def test_a_damaged_record_of_a_batch_is_left_out(server, tmp_path) -> None:
+    folder = tmp_path / "batches/remote"
+    folder.mkdir(parents=True)
+    records = [
+        {"key": "b"},
+        {"key": "b", "event": "planned", "requests": 5},
+        {"key": "b", "event": []},
+    ]
+    (folder / "0.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert [row["text"] for row in rows(server, tmp_path, requests("a"))] == ["<a>"]
 
 
 def test_a_batch_without_the_file_of_its_answers_is_not_paid_for_again(server, tmp_path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -423,3 +425,33 @@ def test_two_writers_of_a_file_at_once(tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(write, range(2)))
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_text_that_is_no_utf8_is_told_with_the_file_s_name(tmp_path: Path) -> None:
+    bad = pa.array([b"fine", b"caf\xe9"]).cast(pa.binary()).view(pa.string())
+    write_table(pa.table({"text": bad}), tmp_path / "bad.parquet")
+    with pytest.raises(UserError, match=r"bad\.parquet cannot be read as Parquet .*UTF"):
+        read_table(tmp_path / "bad.parquet")
+
+
+def test_what_a_killed_job_has_left_of_a_file_is_removed(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; sys.path.append(sys.argv[1])\n"
+        "from needlework.whole import whole\n"
+        "with whole(sys.argv[2]) as part:\n"
+        "    part.write_text('half'); os.kill(os.getpid(), 9)\n"
+    )
+    file = tmp_path / "a.parquet"
+    scripts = str(Path(records.__file__).parents[1])
+    subprocess.run([sys.executable, "-c", script, scripts, str(file)])
+    assert [path.suffix for path in tmp_path.iterdir()] == [".part"]
+    # A download that can be continued, another file's, and one of a writer who is still there.
+    kept = [f"a.parquet{end}" for end in (".part", ".part.json")] + ["b.parquet.0a1b2c3d.part"]
+    for name in kept:
+        (tmp_path / name).write_text("")
+    with whole(file) as part:
+        part.write_text("whole")
+        with whole(file) as other:
+            other.write_text("of another writer")
+        assert part.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*kept, "a.parquet"])

@@ -7,9 +7,11 @@ import hashlib
 import json
 import logging
 import os
+import struct
 import subprocess
 import sys
 import time
+import tracemalloc
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -788,3 +790,34 @@ def test_damaged_archives_are_reported(tmp_path):
         Archive(damaged)
     with pytest.raises(UserError, match="does not exist"):
         Archive(tmp_path / "none.zip")
+
+
+def peak_of(work: Callable[[], object]) -> int:
+    """The most memory in bytes that Python held at once during `work`."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_member_that_is_longer_than_declared_is_not_unpacked_whole(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"zeros": bytes(200_000_000)})
+    # The directory's and the member's own header declare 1,000 bytes.
+    data = path.read_bytes().replace(struct.pack("<L", 200_000_000), struct.pack("<L", 1000))
+    path.write_bytes(data)
+
+    def read() -> None:
+        with Archive(path) as archive, pytest.raises(UserError, match=r"a\.zip.*delete it"):
+            archive.read("zeros")
+
+    assert peak_of(read) < 20_000_000
+
+
+def test_a_list_of_checksums_without_an_end_is_refused(server, tmp_path):
+    server.files["SHA256SUMS"] = bytes(20_000_000)
+    server.files["a/b.tsv"] = b"1"
+    file = SourceFile("a/b.tsv", f"{server.url}/a/b.tsv", ("en",))
+    with pytest.raises(UserError, match="list of checksums is longer than"):
+        fetch(file, tmp_path / "b.tsv", mirror=server.url, patience=QUICK)

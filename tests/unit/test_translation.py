@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 import os
@@ -125,6 +126,20 @@ def test_a_second_run_translates_only_what_is_new(tmp_path):
     translate(list(SENTENCES.values()), again, tmp_path)
     asked = {language for batch in again.batches for _, language in batch}
     assert asked == {"zh", "vi", "hi", "ar"}
+
+
+def test_runs_that_share_the_cache_end_with_the_same_translations(tmp_path):
+    """The first asks, a second does all of its work meanwhile, and the first answers otherwise."""
+    second = []
+
+    class Slow(Dictionary):
+        def translate(self, texts, languages):
+            if not second:
+                second.extend(translate(list(SENTENCES.values()), Dictionary(), tmp_path))
+            return [f"late {text}" for text in texts]
+
+    assert translate(list(SENTENCES.values()), Slow(), tmp_path) == second
+    assert translate(list(SENTENCES.values()), Dictionary(), tmp_path) == second
 
 
 def test_another_translator_does_not_believe_the_cache_of_the_first(tmp_path):
@@ -652,6 +667,20 @@ translator = load_translator(
 for lang, text in translate(texts, translator, sys.argv[2]):
     print(lang, text)
 """
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_reply_of_an_odd_charset_or_without_end_is_one_sentence(service, monkeypatch, status):
+    monkeypatch.setattr("needlework.translators.http.ATTEMPTS", 1)
+    headers = {"Content-Type": "text/plain; charset=punycode", "Content-Encoding": "gzip"}
+    for content in (b"\xff\xfeno", bytes(100_000_000)):
+        service.respond = lambda number, body, content=content: (
+            status,
+            headers,
+            gzip.compress(content),
+        )
+        with pytest.raises(UserError, match=r"the translator some-model .* failed: "):
+            load_translator(llm(service)).translate(["gift"], ["de"])
 
 
 @pytest.mark.slow

@@ -80,6 +80,7 @@ def test_a_wrong_configuration_is_told_in_a_dry_run(run, change, said) -> None:
             "benchmarks.lost_in_the_middle asks for none of its prompts",
         ),
         ("mlneedle_table1", "add mlneedle to run.benchmarks"),
+        ("oneruler_acuracy", "no target 'oneruler_acuracy': did you mean 'oneruler_accuracy'?"),
     ],
 )
 def test_a_result_that_nothing_fills_is_refused_with_what_would_fill_it(run, target, said) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -226,3 +227,61 @@ def test_no_finished_request_is_sent_again(tmp_path: Path, monkeypatch: pytest.M
         (killed.directory / ANSWERS).unlink()
         killed.run(*arguments)
         assert len(server.received) == told and made.read_bytes() == expected.read_bytes()
+
+
+def job_of(snakemake: psutil.Process) -> psutil.Process:
+    """The generation job, as soon as its process is there."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        for process in snakemake.children(recursive=True):
+            try:
+                command = process.cmdline()
+            except psutil.NoSuchProcess:
+                continue
+            if len(command) == 2 and "generate_answers" in command[1]:
+                return process
+        assert snakemake.poll() is None, "the run ended before its job"
+        time.sleep(0.005)
+    raise AssertionError("no job was started")
+
+
+@pytest.mark.parametrize("seconds", [0, 0.1, 0.3, 0.6])
+def test_a_job_whose_snakemake_dies_while_it_starts_asks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    # Load, so that the job's imports take longer than usual.
+    loads = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(2 * (os.cpu_count() or 1))
+    ]
+    try:
+        with Endpoint() as server:
+            workflow = Workflow(ROOT, tmp_path / "killed")
+            arguments = served(server.url, workflow.directory)
+            workflow.run(*arguments[:-2], "--until", "build_instances", *arguments[-2:])
+            snakemake = psutil.Popen(
+                workflow.command(*arguments),
+                cwd=workflow.root,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            job = job_of(snakemake)
+            try:
+                time.sleep(seconds)
+                snakemake.kill()
+                snakemake.wait()
+                _, left = psutil.wait_procs([job], timeout=30)
+                assert not left, "the job outlived Snakemake"
+                # At most what was under way in the half second until the job noticed.
+                first = server.asked()
+                workflow.run(*arguments)
+                again = first.keys() & server.asked(first.total()).keys()
+                assert len(again) <= CONCURRENCY + 1
+            finally:
+                if job.is_running():
+                    job.kill()
+    finally:
+        for load in loads:
+            load.kill()

@@ -2,22 +2,37 @@
 
 import re
 import shutil
+from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 from snakemake.settings.types import DeploymentMethod
 
 from needlework.codedigest import code_digest
-from needlework.config import lengths_of, validated
+from needlework.config import (
+    lengths_of,
+    replaced_choices,
+    unknown_target,
+    validated,
+)
 from needlework.corpora.languages import LANGUAGE
 from needlework.errors import UserError
+from needlework.guard import announce
+from needlework.hooks import hook_file
 from needlework.layout import Layout
 from needlework.preflight import check, check_gpus
+from needlework.results.describe import description
 from needlework.verbose import check_verbose
+from needlework.whole import whole
 
 try:
     config = validated(config)
 except UserError as error:
     raise WorkflowError(str(error))
+
+if workflow.is_main_process:
+    for sentence in replaced_choices(workflow.config_settings.configfiles):
+        logger.warning(sentence)
 
 if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
     if not shutil.which("conda"):
@@ -57,6 +72,19 @@ wildcard_constraints:
 
 files = Layout(config)
 
+# A job ends with the Snakemake that started it, even one that is killed before the job is ready.
+announce()
+
+
+def caption_file(benchmark, result):
+    """A result's caption, which the report reads from a file."""
+    path = Path(".snakemake/captions").absolute() / f"{benchmark}_{result.name}.rst"
+    if not path.is_file() or path.read_text(encoding="utf-8") != result.caption:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole(path) as part:
+            part.write_text(result.caption, encoding="utf-8")
+    return str(path)
+
 
 # Not in a dry run: that needs no keys and no packages but Snakemake's.
 onstart:
@@ -75,7 +103,9 @@ onstart:
     # An undeclared resource is unlimited; a declared one would silently cut what a job asks for.
     declared = workflow.global_resources.get("gpu")
     try:
-        check(config, asked, counting, translating)
+        local = workflow.local_exec
+        for sentence in check(config, asked, counting, translating, local=local):
+            logger.warning(sentence)
         check_gpus(config, asked, declared and declared.value)
         check_verbose(
             config, workflow.executor_plugin.name, workflow.output_settings.verbose

@@ -17,11 +17,12 @@ rule build_instances:
         mem_mb=lambda w, attempt: 3000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
+        build=lambda w: files.benchmark(w.benchmark).build,
         settings=lambda w: files.slice_settings(w.benchmark, w.tokenizer, w.slice),
         tables=lambda w: files.table_names(w.benchmark, w.tokenizer, w.slice),
         tokenizer=lambda w: config["tokenizers"][w.tokenizer],
         code=lambda w: code_digest(
-            "build_instances.py", f"needlework/benchmarks/{w.benchmark}/construct.py"
+            "build_instances.py", hook_file(files.benchmark(w.benchmark).build)
         ),
     message:
         "Building {wildcards.benchmark} {wildcards.slice} for {wildcards.tokenizer}"
@@ -49,7 +50,7 @@ rule count_tokens:
         runtime=lambda w, attempt: 60 * attempt,
     params:
         tokenizer=lambda w: config["tokenizers"][w.tokenizer],
-        factors=lambda w: list(files.plan(w.benchmark).FACTORS),
+        factors=lambda w: list(files.benchmark(w.benchmark).columns),
         code=code_digest("count_tokens.py"),
     message:
         "Counting the prompts of {wildcards.benchmark} in {wildcards.tokenizer}"
@@ -77,9 +78,8 @@ rule describe_prompts:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=30,
     params:
-        code=lambda w: code_digest(
-            "describe_prompts.py", f"needlework/benchmarks/{w.benchmark}/prompts.py"
-        ),
+        prompts=lambda w: description(files.benchmark(w.benchmark).prompts),
+        code=code_digest("describe_prompts.py"),
     message:
         "Describing the prompts of {wildcards.benchmark} for {wildcards.tokenizer}"
     script:

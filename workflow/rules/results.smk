@@ -1,33 +1,37 @@
-# The benchmarks' tables and figures. Those that are made of the same rows are made by one job, which
-# reads them once; each is a target of its own: `mlneedle_table1`, `oneruler_figure3` ...
+# The benchmarks' tables and figures, as each benchmark describes them. Those that are made of the same rows
+# are made by two jobs: one for the numbers, one for what shows them. Each is a target of its own:
+# `mlneedle_table1`, `oneruler_figure3` ...
 
 for name in config["run"]["benchmarks"]:
-    plan = files.plan(name)
+    benchmark = files.benchmark(name)
 
-    for needs, tables in files.results_by_needs(name, "tables").items():
+    for needs, results in files.results_by_needs(name).items():
 
         rule:
             name:
-                f"{name}_tables_of_{needs}"
+                f"{name}_numbers_of_{needs}"
             input:
                 rows=files.result_rows(name, needs),
                 published=files.published(name),
             output:
-                csv=[
-                    report(
-                        f"results/tables/{name}/{table}.csv",
-                        caption=f"../report/{name}_{table}.rst",
-                        category=plan.TITLE,
-                        subcategory="Tables",
-                        labels={"result": result.title},
+                [
+                    (
+                        report(
+                            f"results/tables/{name}/{result.name}.csv",
+                            caption=caption_file(name, result),
+                            category=benchmark.title,
+                            subcategory="Tables",
+                            labels={"result": result.label},
+                        )
+                        if result.kind == "tables"
+                        else f"results/figures/{name}/{result.name}.csv"
                     )
-                    for table, result in tables.items()
+                    for result in results
                 ],
-                tex=[f"results/tables/{name}/{table}.tex" for table in tables],
             log:
-                f"logs/{name}/tables_of_{needs}.log",
+                f"logs/{name}/numbers_of_{needs}.log",
             benchmark:
-                f"benchmarks/{name}/tables_of_{needs}.tsv"
+                f"benchmarks/{name}/numbers_of_{needs}.tsv"
             conda:
                 "../../envs/figures.yaml"
             resources:
@@ -35,53 +39,50 @@ for name in config["run"]["benchmarks"]:
                 runtime=60,
             params:
                 benchmark=name,
-                names=list(tables),
+                names=[result.name for result in results],
                 needs=needs,
-                settings=files.result_settings(name, needs),
-                code=code_digest(
-                    "make_tables.py", f"needlework/benchmarks/{name}/tables.py"
-                ),
+                run=files.run_settings(name, needs),
+                numbers=files.numbers_digest(results),
             message:
-                f"{plan.TITLE}: {', '.join(tables)}"
+                f"{benchmark.title}: numbers of {len(results)} results"
             script:
-                "../scripts/make_tables.py"
-
-        for table in tables:
-
-            rule:
-                name:
-                    f"{name}_{table}"
-                input:
-                    f"results/tables/{name}/{table}.csv",
-                    f"results/tables/{name}/{table}.tex",
-                localrule: True
-
-    for needs, figures in files.results_by_needs(name, "figures").items():
+                "../scripts/make_numbers.py"
 
         rule:
             name:
-                f"{name}_figures_of_{needs}"
+                f"{name}_results_of_{needs}"
             input:
-                rows=files.result_rows(name, needs),
-                published=files.published(name),
+                [
+                    f"results/{result.kind}/{name}/{result.name}.csv"
+                    for result in results
+                ],
             output:
+                tex=[
+                    f"results/tables/{name}/{result.name}.tex"
+                    for result in results
+                    if result.kind == "tables"
+                ],
                 svg=[
                     report(
-                        f"results/figures/{name}/{figure}.svg",
-                        caption=f"../report/{name}_{figure}.rst",
-                        category=plan.TITLE,
+                        f"results/figures/{name}/{result.name}.svg",
+                        caption=caption_file(name, result),
+                        category=benchmark.title,
                         subcategory="Figures",
-                        labels={"result": result.title},
+                        labels={"result": result.label},
                     )
-                    for figure, result in figures.items()
+                    for result in results
+                    if result.kind == "figures"
                 ],
-                pdf=[f"results/figures/{name}/{figure}.pdf" for figure in figures],
-                png=[f"results/figures/{name}/{figure}.png" for figure in figures],
-                csv=[f"results/figures/{name}/{figure}.csv" for figure in figures],
+                pictures=[
+                    f"results/figures/{name}/{result.name}.{ending}"
+                    for result in results
+                    if result.kind == "figures"
+                    for ending in ("pdf", "png")
+                ],
             log:
-                f"logs/{name}/figures_of_{needs}.log",
+                f"logs/{name}/results_of_{needs}.log",
             benchmark:
-                f"benchmarks/{name}/figures_of_{needs}.tsv"
+                f"benchmarks/{name}/results_of_{needs}.tsv"
             conda:
                 "../../envs/figures.yaml"
             resources:
@@ -89,26 +90,21 @@ for name in config["run"]["benchmarks"]:
                 runtime=60,
             params:
                 benchmark=name,
-                names=list(figures),
-                needs=needs,
-                settings=files.result_settings(name, needs),
-                code=code_digest(
-                    "draw_figures.py", f"needlework/benchmarks/{name}/figures.py"
-                ),
+                names=[result.name for result in results],
+                run=files.run_settings(name, needs),
+                shown=files.shown_digest(name, results),
             message:
-                f"{plan.TITLE}: {', '.join(figures)}"
+                f"{benchmark.title}: {', '.join(result.name for result in results)}"
             script:
-                "../scripts/draw_figures.py"
+                "../scripts/show_results.py"
 
-        for figure in figures:
+        for result in results:
 
             rule:
                 name:
-                    f"{name}_{figure}"
+                    f"{name}_{result.name}"
                 input:
-                    f"results/figures/{name}/{figure}.svg",
-                    f"results/figures/{name}/{figure}.pdf",
-                    f"results/figures/{name}/{figure}.png",
+                    files.result_files(name, result, "csv", *result.endings),
                 localrule: True
 
 

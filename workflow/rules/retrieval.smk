@@ -19,7 +19,7 @@ rule embed_corpus:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=lambda w, attempt: 120 * attempt,
     params:
-        embedder=lambda w: config["embedders"][w.embedder],
+        embedder=lambda w: files.embedder_settings(w.embedder),
         code=code_digest("embed_corpus.py"),
     message:
         "Embedding {wildcards.corpus} {wildcards.part}"

@@ -51,10 +51,11 @@ rule translate_references:
     params:
         translator=files.translator_settings,
         settings=lambda w: files.scoring_settings(w.benchmark),
+        metrics=lambda w: files.benchmark(w.benchmark).metrics,
         code=lambda w: code_digest(
             "translate_references.py",
             f"needlework/translators/{files.translator['kind']}.py",
-            f"needlework/benchmarks/{w.benchmark}/scoring.py",
+            hook_file(files.benchmark(w.benchmark).score),
         ),
     message:
         "Translating the gold answers of {wildcards.benchmark}"
@@ -79,8 +80,11 @@ rule score_answers:
     params:
         settings=lambda w: files.scoring_settings(w.benchmark),
         lengths=lambda w: lengths_of(config, w.model, w.benchmark),
+        score=lambda w: files.benchmark(w.benchmark).score,
+        factors=lambda w: files.scored_by(w.benchmark),
+        more=lambda w: list(files.scoring_more(w.benchmark)),
         code=lambda w: code_digest(
-            "score_answers.py", f"needlework/benchmarks/{w.benchmark}/scoring.py"
+            "score_answers.py", hook_file(files.benchmark(w.benchmark).score)
         ),
     message:
         "Scoring {wildcards.model} on {wildcards.benchmark}"

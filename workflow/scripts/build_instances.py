@@ -1,23 +1,25 @@
 """Build the prompts of one slice of a benchmark, and the texts that they refer to and no corpus has."""
 
-from importlib import import_module
 from pathlib import Path
 
+from needlework.hooks import load_hook
 from needlework.job import running
 from needlework.records import DOCUMENTS, read_table, write_table
 from needlework.tokenizers import load_tokenizer
 
 with running(snakemake) as logger:
     params = snakemake.params
-    construct = import_module(f"needlework.benchmarks.{snakemake.wildcards.benchmark}.construct")
-    built = construct.build(
+    built = load_hook(params.build)(
         params.settings,
         {
             name: {Path(path).stem: read_table(path) for path in snakemake.input.get(name)}
             for name in params.tables
         },
         snakemake.input.templates,
-        load_tokenizer(snakemake.wildcards.tokenizer, params.tokenizer),
+        # How tokens are counted changes no prompt, so it is no parameter of the rule.
+        load_tokenizer(
+            snakemake.wildcards.tokenizer, params.tokenizer, snakemake.config["counting"]
+        ),
     )
     logger.info("%d prompts; left out: %s", built.instances.num_rows, built.counts)
     config = [params.settings, params.tokenizer]

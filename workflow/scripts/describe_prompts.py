@@ -1,10 +1,9 @@
 """Tabulate what a tokenizer's prompts are like, and what could not be built."""
 
-from importlib import import_module
-
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.job import running
+from needlework.results.prompts import describe
 
 with running(snakemake):
-    benchmark = snakemake.wildcards.benchmark
-    prompts = import_module(f"needlework.benchmarks.{benchmark}.prompts")
-    prompts.describe(snakemake.input).to_csv(snakemake.output[0], index=False)
+    spec = load_benchmark(snakemake.wildcards.benchmark).prompts
+    describe(spec, snakemake.input).to_csv(snakemake.output[0], index=False)

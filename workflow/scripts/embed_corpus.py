@@ -7,9 +7,11 @@ from needlework.shards import embed_shard
 
 with running(snakemake):
     _, _, shard = snakemake.wildcards.part.partition(".")
+    name = snakemake.wildcards.embedder
     number, _, of = (shard or "0-of-1").partition("-of-")
     embed_shard(
-        load_embedder(snakemake.wildcards.embedder, snakemake.params.embedder, snakemake.threads),
+        # The whole entry: the parameter has only what changes vectors.
+        load_embedder(name, snakemake.config["embedders"][name], snakemake.threads),
         snakemake.input[0],
         "question" if "question" in read_names(snakemake.input[0]) else "text",
         snakemake.output[0],

@@ -9,6 +9,7 @@ from needlework.job_records import remember
 from needlework.journal import Journal
 from needlework.prompt import Documents
 from needlework.records import write_table
+from needlework.thoughts import marks
 
 # vLLM starts its engine in a new Python that imports this file.
 if __name__ == "__main__":
@@ -45,6 +46,8 @@ if __name__ == "__main__":
                 context=model["context"],
                 max_failed=model["max_failed"],
                 known=requests.known(),
+                marks=marks(model),
+                opened=bool(model["reasoning"]),
                 loaded=loaded,
             )
         logger.info("%d answers", answers.num_rows)

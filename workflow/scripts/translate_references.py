@@ -1,10 +1,10 @@
 """How many gold answers survive the translation that the models' answers go through."""
 
-from importlib import import_module
 from pathlib import Path
 
 import pyarrow.compute as pc
 
+from needlework.hooks import load_hook
 from needlework.job import running
 from needlework.records import read_table, write_table
 from needlework.translation import translation_ceiling
@@ -14,7 +14,7 @@ with running(snakemake):
     config = snakemake.config
     # The address, the key and the device too, of which the parameter has none: they change no result.
     entry = config["translators"][config["translation"]["translator"]]
-    scoring = import_module(f"needlework.benchmarks.{snakemake.wildcards.benchmark}.scoring")
+    metrics = load_hook(snakemake.params.metrics)
     questions = {Path(path).stem: read_table(path) for path in snakemake.input.questions}
     asked = {"en": questions["en"]}
     # Of the other languages, only what is asked: a translator costs time or money.
@@ -29,7 +29,7 @@ with running(snakemake):
             asked,
             load_translator(entry),
             Path(config["journal"]) / "translations",
-            scoring.METRICS[snakemake.params.settings["metric"]],
+            metrics[snakemake.params.settings["metric"]],
         ),
         snakemake.output[0],
         inputs=[*snakemake.input.questions, *snakemake.input.instances],

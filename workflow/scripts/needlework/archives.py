@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from needlework.errors import UserError
 
 MAX_TOTAL_BYTES = 2 << 30
+BLOCK_BYTES = 1 << 20
 # Text deflates to a third or a tenth; a bomb to a thousandth.
 MAX_RATIO = 100
 
@@ -51,9 +52,14 @@ class Archive:
 
     def read(self, name: str) -> bytes:
         """The bytes of one member, which must be among `names`. UserError where they are corrupt."""
+        content = bytearray()
         try:
-            # zipfile stops at the size that the directory declares, which the limits have seen.
-            return self._zip.read(name)
+            # The limits have seen the size that the directory declares. Read at once, a member would
+            # be decompressed to its end, however long it is.
+            with self._zip.open(name) as member:
+                while piece := member.read(BLOCK_BYTES):
+                    content += piece
+            return bytes(content)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
             raise self._broken(error) from None
 

@@ -1,18 +1,21 @@
 """Filling a prompt to an exact token budget, passage by passage.
 
 A passage is tokenized once, by itself but between its neighbours' first and last characters; the
-sum of such costs predicts a prompt's length. The prediction is exact for tokenizers that do not
-merge across a line's end (every one that this project names); a finished prompt is tokenized all
-the same, and mended once where the prediction was wrong.
+sum of such costs predicts a prompt's length. The prediction is exact where the tokenizer provably splits
+within each line's label, before and behind its number; elsewhere a finished prompt is tokenized, and mended
+once where the prediction was wrong.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
 
+from needlework.kept import KeptNumbers
+from needlework.sums import Counter, Part, counter
 from needlework.tokenizers import Tokenizer, word_starts
 
 
@@ -37,6 +40,60 @@ class LineCosts:
         self._costs: dict[str, int] = {}
         self._ends: dict[tuple[str, str], int] = {}
         self._labels = np.zeros(1, dtype=np.int64)
+        self._counter = counter(tokenizer)
+        self._proved = 0
+
+    @cached_property
+    def _kept(self) -> KeptNumbers | None:
+        """The costs of texts, where they are kept on disk."""
+        if self._counter is None:
+            return None
+        form = repr((self._label(0), self._stub)).encode()
+        return self._counter.numbers(f"lines-{hashlib.sha256(form).hexdigest()[:16]}")
+
+    def save(self) -> None:
+        """Keep the costs of texts for others that use them."""
+        if self._kept is not None:
+            self._kept.save()
+
+    def proved(self, n: int) -> Counter | None:
+        """The counter, if the costs of n lines are proved to add up; None if not.
+
+        Each label must be split before and behind its number, with the same text before the first split
+        and behind the last: then no line's tokens depend on its number, nor on another line.
+        """
+        if self._counter is not None and self._proved < n:
+            parts = [self._counter.part(self._label(i)) for i in range(self._proved, n)]
+            ends = {(part.head, part.tail) for part in [self._edges, *parts]}
+            if self._edges.inner is None or len(ends) > 1:
+                self._counter = None
+            self._proved = n
+        return self._counter
+
+    def _label(self, index: int) -> str:
+        return "\n" + self._line(index, "")
+
+    @cached_property
+    def _edges(self) -> Part:
+        """The first label's text before its first split and behind its last; none if the latter is its line's beginning."""
+        assert self._counter is not None
+        label = self._label(0)
+        part = self._counter.part(label)
+        return part if len(part.tail) < len(label) - 1 else Part(label)
+
+    def ending(self, text: str, after: str) -> int:
+        """What a text costs more where it is the last line and `after` follows than between lines.
+
+        Only for lines that are proved to add up.
+        """
+        assert self._counter is not None
+        left = self._counter.last(self._edges.tail + text)
+        key = (left, after)
+        cost = self._ends.get(key)
+        if cost is None:
+            within = self._counter.proof.within
+            cost = self._ends[key] = within(left + after) - within(left + self._edges.head)
+        return cost
 
     @cached_property
     def _neighbour(self) -> int:
@@ -46,7 +103,12 @@ class LineCosts:
         """The cost of a line with its line's end (and the number 0). Each text is tokenized once."""
         cost = self._costs.get(text)
         if cost is None:
-            cost = self._costs[text] = self.fragment(text)
+            cost = self._kept.get(text) if self._kept is not None else None
+            if cost is None:
+                cost = self.fragment(text)
+                if self._kept is not None:
+                    self._kept.add(text, cost)
+            self._costs[text] = cost
         return cost
 
     def fragment(self, text: str) -> int:
@@ -88,6 +150,14 @@ class Frame:
         self.head, self.tail, self.costs, self.count = head, tail, costs, tokenizer.count
         self.cost = self.count(head + line(0, "a.") + tail) - costs.text("a.")
 
+    def exact(self, predicted: int, lines: int, last: str) -> int | None:
+        """The tokens of a prompt of so many lines, predicted by their costs; None where nothing is proved."""
+        found = self.costs.proved(lines)
+        if found is None:
+            return None
+        after = found.part(self.tail).head
+        return predicted + self.costs.ending(last, after) - self.costs.ending("a.", after)
+
 
 class Candidates:
     """Distractors in the order in which they are taken, with the running sum of their costs."""
@@ -95,6 +165,8 @@ class Candidates:
     def __init__(self, texts: Sequence[str], costs: LineCosts) -> None:
         self.texts = texts
         self.totals = np.concatenate([[0], np.cumsum(costs.texts(texts))])
+        # What is predicted for a frame and a budget, whatever the needle's place.
+        self.predicted: dict[tuple[object, ...], tuple[int, int, int, bool] | None] = {}
 
 
 class Filling:
@@ -115,11 +187,12 @@ def fill(
     *,
     truncate_last: bool,
     render: Callable[[int, int], str],
+    last: Callable[[int, int], str],
 ) -> Filling | None:
     """Fill a prompt with whole distractors while they fit and, if wanted, the beginning of the next.
 
     `fixed` are the passages that must stand in the prompt (the needle, or none), `candidates`
-    the others. `render(whole, cut)` gives the finished prompt.
+    the others. `render(whole, cut)` gives the finished prompt, `last(whole, cut)` its last passage.
     None where not even the fixed passages fit. A cut falls between words (or characters, in
     scripts without spaces), and the next word would not have fitted.
     """
@@ -128,10 +201,20 @@ def fill(
     # The first round trusts the predicted costs, the second corrects them by the error that the
     # finished prompt shows; a third is needed only where the error itself depends on the cut.
     for _ in range(4):
-        filling = _predict(frame, fixed, candidates, budget - allowance, truncate_last)
-        if filling is None:
+        key = (frame, *fixed, budget - allowance, truncate_last)
+        if key not in candidates.predicted:
+            candidates.predicted[key] = _predict(
+                frame, fixed, candidates, budget - allowance, truncate_last
+            )
+        predicted = candidates.predicted[key]
+        if predicted is None:
             break
-        prompt_tokens = frame.count(render(filling.whole, filling.cut))
+        filling = Filling(*predicted)
+        lines = len(fixed) + filling.whole + (filling.cut > 0)
+        at = filling.whole, filling.cut
+        prompt_tokens = frame.exact(filling.n_tokens, lines, last(*at)) if lines else None
+        if prompt_tokens is None:
+            prompt_tokens = frame.count(render(*at))
         error = prompt_tokens - filling.n_tokens
         filling.n_tokens = prompt_tokens
         if prompt_tokens <= budget and (best is None or prompt_tokens > best.n_tokens):
@@ -148,7 +231,7 @@ def _predict(
     candidates: Candidates,
     budget: int,
     truncate_last: bool,
-) -> Filling | None:
+) -> tuple[int, int, int, bool] | None:
     costs = frame.costs
     n_fixed = len(fixed)
     base = frame.cost + int(costs.texts(fixed).sum())
@@ -165,7 +248,7 @@ def _predict(
         label = int(labels[n_fixed + whole + 1] - labels[n_fixed + whole])
         cut, cost = _cut(costs, candidates.texts[whole], budget - total - label)
         total += cost + label if cut else 0
-    return Filling(whole, cut, total, exhausted)
+    return whole, cut, total, exhausted
 
 
 def _cut(costs: LineCosts, text: str, room: int) -> tuple[int, int]:

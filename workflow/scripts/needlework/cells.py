@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,8 @@ MEASURES = (
     "n_cut",
 )
 COMPARISON = ("published", "published_n", "comparison")
+# Answers that are counted apart, by their finish reasons.
+LOST = {"skipped": "skipped", "error": "error", "cut": "length"}
 # What a paired comparison adds: how many prompts only one side has right, and McNemar's exact p.
 MCNEMAR = ("n_first_only", "n_second_only", "p_mcnemar")
 
@@ -76,11 +78,7 @@ def judged(scores: pd.DataFrame) -> npt.NDArray[np.bool_]:
 def lost(scores: pd.DataFrame) -> dict[str, int]:
     """How many requests were skipped or failed, and how many answers cut at the token limit."""
     reasons = scores["finish_reason"].to_numpy(dtype=object)
-    return {
-        "n_skipped": int((reasons == "skipped").sum()),
-        "n_error": int((reasons == "error").sum()),
-        "n_cut": int((reasons == "length").sum()),
-    }
+    return {f"n_{kind}": int((reasons == why).sum()) for kind, why in LOST.items()}
 
 
 def measure(scores: pd.DataFrame, strata: str | None = None) -> dict[str, float | int]:
@@ -146,6 +144,25 @@ def difference(
     first, second = lost(one), lost(two)
     missing = {name: first[name] + second[name] for name in first}
     return {**asdict(found), **missing, **mcnemar(both)}
+
+
+def contrast(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """The second of two cells less the first, with Newcombe's interval from the intervals of both."""
+    made: dict[str, Any] = {"value": second["value"] - first["value"]}
+    for kind in ("", "_clustered"):
+        low, high = f"ci_low{kind}", f"ci_high{kind}"
+        down = np.hypot(second["value"] - second[low], first[high] - first["value"])
+        up = np.hypot(second[high] - second["value"], first["value"] - first[low])
+        made |= {low: max(-1.0, made["value"] - down), high: min(1.0, made["value"] + up)}
+    counts = {name: first[name] + second[name] for name in first if name.startswith("n")}
+    if "value_all" in first:
+        made["value_all"] = second["value_all"] - first["value_all"]
+    return {
+        **made,
+        "se": float(np.hypot(first["se"], second["se"])),
+        **counts,
+        "n_questions": max(first["n_questions"], second["n_questions"]),
+    }
 
 
 def compared(

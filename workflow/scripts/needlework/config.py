@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.benchmark import names as benchmark_names
+from needlework.corpora.registry import languages_of, serving
 from needlework.endpoints import check_url
 from needlework.engine_arguments import ELSEWHERE
 from needlework.errors import UserError
+from needlework.hooks import load_hook
 
 # What the backends that have a model elsewhere call it by.
 _NAMED = {
@@ -34,6 +38,9 @@ _ONLY = {
     "rope_scaling": ("transformers",),
 }
 
+# File systems take 255 bytes a name, and endings follow.
+LONGEST_NAME = 100
+
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 
@@ -45,7 +52,22 @@ def schema() -> dict[str, Any]:
 
     # The parser in C, where there is one, saves half a second whenever Snakemake starts.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(SCHEMA.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 (both are safe)
+    read = yaml.load(SCHEMA.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 (both are safe)
+    _choices(read)
+    return read
+
+
+def _choices(node: Any) -> None:
+    """Fill in what the keywords `corpus` and `benchmark` leave to the registries."""
+    if not isinstance(node, dict):
+        return
+    if isinstance(node.get("corpus"), str):
+        node["enum"] = serving(node["corpus"])
+    if node.get("benchmark") is True:
+        node["enum"] = benchmark_names()
+    for child in node.values():
+        for each in child if isinstance(child, list) else [child]:
+            _choices(each)
 
 
 def validated(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,12 +77,23 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
     """
     import jsonschema
 
-    config = _plain(config)
+    try:
+        config = _plain(config)
+    except RecursionError:
+        raise UserError(
+            "the configuration holds a value that contains itself (an anchor `&` and an alias `*` in a "
+            "file): write it out."
+        ) from None
+    _check_numbers(config, [])
     validator = jsonschema.Draft202012Validator(schema())
     errors = sorted(validator.iter_errors(config), key=lambda e: list(map(str, e.absolute_path)))
     if errors:
         raise UserError(_sentence(_deepest(errors[0])))
     config = _with_defaults(config, schema())
+    for own in config["benchmarks"].values():
+        if "answer_languages" in own and own["answer_languages"] is None:
+            # Of an unknown corpus the schema has complained.
+            own["answer_languages"] = list(languages_of(own["needles"]))
     for check in (
         _check_run,
         _check_retrieval,
@@ -95,6 +128,20 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _check_numbers(value: Any, where: list[str]) -> None:
+    """Raise UserError where a number is none: every limit holds for `.nan`, and none is reached."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            _check_numbers(item, [*where, key])
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            _check_numbers(item, [*where, str(place)])
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise UserError(
+            f"{'.'.join(where)} is {value}, which is no number to compute with: give a finite one."
+        )
 
 
 def _with_defaults(value: Any, node: Mapping[str, Any]) -> Any:
@@ -166,6 +213,35 @@ def _nearest(word: object, known: Iterable[object]) -> str:
     return f"{hint}Known: {', '.join(shown) or '(nothing)'}"
 
 
+def unknown_target(name: str, rules: Iterable[str]) -> str:
+    """What is said of a target that is the name of no rule."""
+    known = {rule for rule in rules if rule != "unknown_target"}
+    return f"there is no target {name!r}: {_nearest(name, known)}."
+
+
+def replaced_choices(files: Iterable[str | Path]) -> list[str]:
+    """Which of the configuration files that were given, in their order, took back what another chose.
+
+    A sentence each, for what `run` chooses: a later file replaces the whole list.
+    """
+    import yaml
+
+    said, chosen = [], {}
+    for file in files:
+        with open(file, encoding="utf-8") as text:
+            content = yaml.safe_load(text)
+        run = content.get("run") if isinstance(content, Mapping) else None
+        for key, names in (run if isinstance(run, Mapping) else {}).items():
+            if key in chosen and chosen[key][1] != names:
+                earlier, before = chosen[key]
+                said.append(
+                    f"run.{key} is that of {file}, {names}, and not that of {earlier}, {before}: "
+                    "the last --configfile decides; give your own after the presets."
+                )
+            chosen[key] = file, names
+    return said
+
+
 def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], where: str) -> None:
     """Raise UserError where one of `names`, which stand under `key`, is not in the registry `where`."""
     for name in names:
@@ -186,6 +262,11 @@ def _check_run(config: Mapping[str, Any]) -> None:
                     f"{registry} has the name {name!r}, but names are parts of paths: use the letters "
                     "A to Z, digits, '.', '-' and '_'."
                 )
+            if len(name) > LONGEST_NAME:
+                raise UserError(
+                    f"{registry} has the name {name[:40]!r}..., of {len(name)} characters, but names "
+                    f"are parts of paths: take one of at most {LONGEST_NAME}."
+                )
 
 
 def _check_retrieval(config: Mapping[str, Any]) -> None:
@@ -203,6 +284,14 @@ def _check_models(config: Mapping[str, Any]) -> None:
     defaults = schema()["properties"]["models"]["additionalProperties"]["properties"]
     for name, model in _running(config):
         where = f"models.{name}"
+        if isinstance(model["lengths"], Mapping):
+            check_named(f"{where}.lengths", model["lengths"], config["benchmarks"], "benchmarks")
+            for benchmark in model["lengths"]:
+                if "lengths" not in config["benchmarks"][benchmark]:
+                    raise UserError(
+                        f"{where}.lengths names {benchmark!r}, whose prompts have no lengths to choose "
+                        "among: leave it out."
+                    )
         check_named(f"{where}.tokenizer", [model["tokenizer"]], config["tokenizers"], "tokenizers")
         for benchmark in config["run"]["benchmarks"]:
             if (known := config["benchmarks"][benchmark].get("lengths")) is None:
@@ -216,10 +305,9 @@ def _check_models(config: Mapping[str, Any]) -> None:
                         f"lengths of each benchmark here, as in `lengths: {{{benchmark}: [{known[0]}]}}`."
                     )
             if max(wanted, default=0) > model["context"]:
-                fitting = [length for length in wanted if length <= model["context"]]
                 raise UserError(
                     f"{where}: the length {max(wanted)} is above the model's context of "
-                    f"{model['context']} tokens: set `lengths: {fitting}` for this model."
+                    f"{model['context']} tokens: {_fitting(config, name)}."
                 )
             limit = model["engine"].get("max_model_len")
             # -1 leaves it to vLLM.
@@ -249,6 +337,26 @@ def _check_models(config: Mapping[str, Any]) -> None:
             _check_endpoint(where, model)
 
 
+def _fitting(config: Mapping[str, Any], name: str) -> str:
+    """What to do where some lengths of a model are above its context, in words."""
+    context = config["models"][name]["context"]
+    found = {}
+    for benchmark in config["run"]["benchmarks"]:
+        known = config["benchmarks"][benchmark].get("lengths")
+        if known is None:
+            continue
+        wanted = [n for n in lengths_of(config, name, benchmark) if n <= context]
+        found[benchmark] = wanted or sorted(n for n in known if n <= context)
+        if not found[benchmark]:
+            return (
+                f"add a shorter one to benchmarks.{benchmark}.lengths, of which {min(known)} is the "
+                "least, or leave this model out of run.models"
+            )
+    (first, *others) = found.values()
+    shown = ", ".join(f"{benchmark}: {lengths}" for benchmark, lengths in found.items())
+    return f"set `lengths: {f'{{{shown}}}' if others else first}` for this model"
+
+
 def _check_engine(where: str, model: Mapping[str, Any]) -> None:
     """Raise UserError where vLLM is told the same thing twice."""
     for argument, instead in ELSEWHERE.items():
@@ -274,7 +382,8 @@ def _check_translation(config: Mapping[str, Any]) -> None:
 
 def _check_benchmarks(config: Mapping[str, Any]) -> None:
     for name in config["run"]["benchmarks"]:
-        import_module(f"needlework.benchmarks.{name}.plan").check(config)
+        if check := load_benchmark(name).check:
+            load_hook(check)(config)
 
 
 def _running(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

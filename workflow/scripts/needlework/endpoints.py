@@ -5,13 +5,14 @@ The standard library alone: Snakemake's own process checks URLs and keys, and it
 
 from __future__ import annotations
 
+import base64
 import email.utils
 import os
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from needlework.errors import UserError
 
@@ -62,6 +63,21 @@ def shown_url(url: str) -> str:
     """The URL without user, password, query and fragment, any of which may be or hold a secret."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{re.split('[?#]', rest)[0].rpartition('@')[2]}"
+
+
+def secrets_in(url: str) -> list[str]:
+    """What of a URL must not be shown, as a server may write it: password, Basic credentials, queries."""
+    rest = url.partition("://")[2]
+    place, _, query = rest.partition("#")[0].partition("?")
+    found = [value for _, value in parse_qsl(query)]
+    login, at, _ = place.partition("/")[0].rpartition("@")
+    if at:
+        user, _, password = login.partition(":")
+        found += [password, unquote(password)]
+        for pair in (login, f"{unquote(user)}:{unquote(password)}"):
+            found.append(base64.b64encode(pair.encode()).decode())
+    # A shorter text may be a word of any answer.
+    return sorted({secret for secret in found if len(secret) >= 6}, key=len, reverse=True)
 
 
 def excerpt(text: str, secret: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import (
     Callable,
     Collection,
@@ -28,9 +29,15 @@ from needlework.journal import Journal, Record
 from needlework.ordering import Prompts, cut
 from needlework.progress import progress
 from needlework.records import GENERATIONS, read_table
+from needlework.thoughts import KNOWN, Mark, answer_row
 
-# What a backend may tell of an answer. The last is the journal's alone (`Backend.holds`).
-TOLD = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens", "cut_at")
+COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
+# What a backend may tell of an answer beside its text. Only the journal has all of it.
+TOLD = (*COUNTS, "cut_at", "whole", "special", "mark")
+
+
+# How often to look for what other runs have finished.
+LOOK_SECONDS = 0.5
 
 
 class InstanceRequests(Iterable[Request]):
@@ -128,6 +135,8 @@ def generate(
     context: int | None = None,
     max_failed: int = 0,
     known: Set[tuple[str, int]] | None = None,
+    marks: Sequence[Mark] = KNOWN,
+    opened: bool = False,
     loaded: Callable[[], None] = lambda: None,
 ) -> pa.Table:
     """The model's answers, one row a request (schema GENERATIONS), by instance_id and sample.
@@ -136,18 +145,24 @@ def generate(
     takes that in the order of `requests`, as fast as it can, and each answer goes into the journal as
     soon as the backend gives it. `requests` is iterated twice, first for the keys and then for the
     missing prompts, so it must not be an iterator. Requests with the same key are asked once. `known`
-    are the (instance_id, sample) of the whole benchmark, where `requests` are a shard of it. `loaded`
-    is called once the backend is loaded, before anything is asked.
+    are the (instance_id, sample) of the whole benchmark, where `requests` are a shard of it. Thoughts
+    are parted from answers by `marks`; `opened` is whether the model always thinks (`thoughts.part`).
+    `loaded` is called once the backend is loaded, before anything is asked.
 
     A prompt of more than `context` tokens (None: no limit), or of more than the backend takes with
     its chat template, is `skipped`. A request that fails is `error` in the table. Both stay out of
     the journal, so the next run asks them again.
 
+    Runs that share the journal end with the same answers (`Journal.settled`), and what another run has
+    finished when its turn comes is not asked.
+
     Raises UserError where more than `max_failed` requests failed, after all the others are done,
     and where the backend refuses the requests.
     """
-    identity = backend.identity()
+    identity, former = backend.identity(), backend.former_identity()
     rows: list[tuple[str, int, str]] = []
+    # What older records have for a key.
+    renamed: dict[str, str] = {}
     outcomes: dict[str, Record] = {}
     for request in progress(requests, desc="keys", unit="prompt"):
         key = request_key(
@@ -158,6 +173,14 @@ def generate(
             backend.depends_on(request),
         )
         rows.append((request.instance_id, request.sample, key))
+        if former is not None:
+            renamed[key] = request_key(
+                former,
+                request.prompt,
+                request.sample,
+                request.max_new_tokens,
+                backend.depends_on(request),
+            )
         if context is not None and request.n_tokens > context:
             outcomes[key] = _skipped(request.n_tokens, context)
     if known is None:
@@ -167,15 +190,28 @@ def generate(
 
     keys = [key for _, _, key in rows]
     wanted = dict.fromkeys(key for key in keys if key not in outcomes)
-    outcomes |= journal.load(wanted, backend.holds)
+
+    def holds(record: Record) -> bool:
+        return _is_answer(record) and backend.holds(record)
+
+    if former is not None:
+        older = journal.settled({renamed[key] for key in wanted}, holds)
+        outcomes |= {key: older[renamed[key]] for key in wanted if renamed[key] in older}
+        wanted = {key: None for key in wanted if key not in outcomes}
+    outcomes |= journal.settled(wanted, holds)
     missing = wanted.keys() - outcomes.keys()
     if missing:
-        outcomes |= _ask(requests, keys, missing, backend, journal, loaded)
+        outcomes |= _ask(requests, keys, missing, backend, journal, holds, loaded)
+        # Another run may have answered some of it too, and have ended with its own answers.
+        outcomes |= journal.settled(wanted, holds)
     # Rows, as in all shards together: two of them may be of one request.
     _refuse_failures([outcomes[key] for key in keys], max_failed)
     return pa.Table.from_pylist(
         [
-            {"request_key": key, "instance_id": instance, "sample": sample, **outcomes[key]}
+            {
+                **answer_row(outcomes[key], marks, opened),
+                **{"request_key": key, "instance_id": instance, "sample": sample},
+            }
             for instance, sample, key in sorted(rows)
         ],
         schema=GENERATIONS,
@@ -188,19 +224,24 @@ def _ask(
     missing: Set[str],
     backend: Backend,
     journal: Journal,
+    holds: Callable[[Record], bool],
     loaded: Callable[[], None],
 ) -> dict[str, Record]:
     """The outcomes of the requests whose keys are `missing`; finished ones are in the journal."""
     outcomes: dict[str, Record] = {}
+    others = _Others(journal, missing, holds)
+    start = _start(keys, missing, journal.begin())
     writer = _Writer(journal)
     try:
         backend.load()
         loaded()
-        answers = _answers(requests, keys, missing, backend)
+        left = _missing(requests, keys, missing, start, others.answer)
+        answers = _answers(left, backend)
         for key, answer in progress(answers, desc="answers", total=len(missing), unit="prompt"):
             outcomes[key] = _outcome(answer)
             if answer.error is None:
                 writer.put({"key": key, **outcomes[key]})
+        outcomes |= others.used
         if len(outcomes) != len(missing):
             raise ValueError(f"{len(outcomes)} answers to {len(missing)} requests")
     finally:
@@ -251,17 +292,55 @@ class _Writer:
             self._failure = error
 
 
+class _Others:
+    """What other runs, which share the journal, finish of the missing requests meanwhile."""
+
+    def __init__(
+        self, journal: Journal, missing: Set[str], holds: Callable[[Record], bool]
+    ) -> None:
+        self._journal, self._missing, self._holds = journal, missing, holds
+        self._found: dict[str, Record] = {}
+        # What this run therefore does not ask.
+        self.used: dict[str, Record] = {}
+        self._next_look = 0.0
+
+    def answer(self, key: str) -> bool:
+        """Whether another run has answered the request, which is then `used`."""
+        start = time.monotonic()
+        if start >= self._next_look:
+            for record in self._journal.news():
+                if record["key"] in self._missing and self._holds(record):
+                    self._found.setdefault(record["key"], record)
+            # A journal of many files on a slow disk is looked at less often.
+            end = time.monotonic()
+            self._next_look = end + max(LOOK_SECONDS, 20 * (end - start))
+        if key in self._found:
+            self.used[key] = self._found[key]
+        return key in self._found
+
+
+def _start(keys: Sequence[str], missing: Set[str], others: int) -> int:
+    """The place in `keys` at which to begin, where so many other runs are at work.
+
+    The first begins at the beginning, the second in the middle of what is missing, the next ones in
+    the middle of what is left between: runs that started together then meet as late as can be.
+    """
+    places = [place for place, key in enumerate(keys) if key in missing]
+    fraction, half = 0.0, 0.5
+    while others:
+        fraction += half * (others % 2)
+        others, half = others // 2, half / 2
+    return places[int(fraction * len(places))] if fraction else 0
+
+
 def _answers(
-    requests: Iterable[Request],
-    keys: Sequence[str],
-    missing: Set[str],
-    backend: Backend,
+    requests: Iterable[tuple[str, Request]], backend: Backend
 ) -> Iterator[tuple[str, Answer]]:
-    """The backend's answers by key, as they come; the same key is asked once."""
+    """The backend's answers by key, as they come."""
     under_way: dict[int, str] = {}
 
     def asked() -> Iterator[Request]:
-        for place, (key, request) in enumerate(_missing(requests, keys, missing)):
+        for place, (key, request) in enumerate(requests):
             under_way[place] = key
             yield request
 
@@ -270,14 +349,37 @@ def _answers(
 
 
 def _missing(
-    requests: Iterable[Request], keys: Sequence[str], missing: Set[str]
+    requests: Iterable[Request],
+    keys: Sequence[str],
+    missing: Set[str],
+    start: int,
+    finished: Callable[[str], bool],
 ) -> Iterator[tuple[str, Request]]:
-    """The missing requests with their keys, each key once."""
+    """The missing requests with their keys, each key once, from a place on and then those before it.
+
+    What is `finished` when its turn comes is left out.
+    """
     left = set(missing)
-    for request, key in zip(requests, keys, strict=True):
-        if key in left:
-            left.remove(key)
-            yield key, request
+    for first, last in ((start, len(keys)), (0, start)):
+        if first == last:
+            continue
+        for place, (request, key) in enumerate(zip(requests, keys, strict=True)):
+            if first <= place < last and key in left:
+                left.remove(key)
+                if not finished(key):
+                    yield key, request
+
+
+def _is_answer(record: Record) -> bool:
+    """Whether a record of the journal has the form of an answer; a damaged one may not."""
+    counts = [record.get(name) for name in COUNTS]
+    return (
+        isinstance(record.get("text"), str)
+        and isinstance(record.get("whole", ""), str)
+        and all(isinstance(token, str) for token in record.get("special", ()))
+        and record.get("finish_reason") in ("stop", "length")
+        and all(count is None or type(count) is int for count in counts)
+    )
 
 
 def _outcome(answer: Answer) -> Record:
@@ -286,6 +388,8 @@ def _outcome(answer: Answer) -> Record:
         reason = "skipped" if answer.finish_reason == "skipped" else "error"
         return {"text": "", "finish_reason": reason, "error": _well_formed(answer.error)}
     told = {name: getattr(answer, name) for name in TOLD}
+    if answer.whole is not None:
+        told["whole"] = _well_formed(answer.whole)
     return {
         "text": _well_formed(answer.text),
         "finish_reason": answer.finish_reason,

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -25,16 +26,58 @@ POLL_SECONDS = 1.0
 PARENT_POLL_SECONDS = 0.5
 
 
+# Where a job finds its Snakemake: "<process id> <start time>".
+PARENT = "NEEDLEWORK_SNAKEMAKE"
+
+
+def announce() -> None:
+    """Name this process, a Snakemake, to the jobs that it starts, in their environment.
+
+    A job that asked the kernel for its parent could be too late: its parent may have been killed while
+    the job was still importing, and another process have taken its place.
+    """
+    os.environ[PARENT] = f"{os.getpid()} {start_time(os.getpid())}"
+
+
 def end_with_parent() -> None:
-    """Have this process killed, as a SIGKILL does it, soon after the one that started it has ended."""
-    parent = os.getppid()
+    """Have this process killed, as a SIGKILL does it, soon after its Snakemake has ended.
+
+    If that has ended already, this process ends here. Without a Snakemake that has announced itself,
+    the process that started this one stands for it.
+    """
+    pid, _, start = os.environ.get(PARENT, "").partition(" ")
+    parent = int(pid) if start else os.getppid()
+    start = start or start_time(parent)
+
+    def check() -> None:
+        # Process ids are used again: the start time tells another process apart.
+        if not start or start_time(parent) != start:
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def watch() -> None:
-        while os.getppid() == parent:
+        while True:
             time.sleep(PARENT_POLL_SECONDS)
-        os.kill(os.getpid(), signal.SIGKILL)
+            check()
 
+    check()
     Thread(target=watch, name="parent-watch", daemon=True).start()
+
+
+def start_time(pid: int) -> str:
+    """When a process started, in the system's own form; "" where it has ended."""
+    try:
+        # The name, in parentheses, may hold anything; field 3 is the state, field 22 the start.
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        return "" if fields[0] in "ZX" else fields[19]
+    except (OSError, LookupError):
+        if Path("/proc/self/stat").exists():
+            return ""
+    # Systems without /proc, such as macOS.
+    asked = subprocess.run(
+        ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True
+    )
+    state, _, started = asked.stdout.strip().partition(" ")
+    return "" if state.startswith("Z") else started.strip()
 
 
 def start_guard() -> subprocess.Popen[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from needlework.affects import not_affecting
 from needlework.endpoints import shown_url
 
 # The variables that libraries look for by themselves.
@@ -18,7 +19,7 @@ def in_use(config: Mapping[str, Any]) -> dict[str, Any]:
     mirrors and journals are, prices and throughputs.
     """
     run = config["run"]
-    models = {name: _plain_entry(config["models"][name]) for name in run["models"]}
+    models = {name: _plain_entry("models", config["models"][name]) for name in run["models"]}
     tokenizers = {entry["tokenizer"] for entry in models.values()} | set(run.get("tokenizers", []))
     embedder, translator = config["retrieval"]["embedder"], config["translation"]["translator"]
     return {
@@ -29,14 +30,13 @@ def in_use(config: Mapping[str, Any]) -> dict[str, Any]:
         "tokenizers": {name: config["tokenizers"][name] for name in sorted(tokenizers)},
         "models": models,
         "translation": config["translation"],
-        "translators": {translator: _plain_entry(config["translators"][translator])},
+        "translators": {translator: _plain_entry("translators", config["translators"][translator])},
         "benchmarks": {name: config["benchmarks"][name] for name in run["benchmarks"]},
     }
 
 
-def _plain_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
-    unsaid = {"key_env", "price", "throughput"}
-    plain = {key: value for key, value in entry.items() if key not in unsaid}
+def _plain_entry(section: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    plain = not_affecting(section, entry, "nothing")
     if "base_url" in plain:
         plain["base_url"] = shown_url(plain["base_url"])
     return plain

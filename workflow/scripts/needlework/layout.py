@@ -3,84 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
-from needlework.benchmarks.contract import Result, Search
+from needlework.affects import affecting, not_affecting
+from needlework.benchmarks.benchmark import Benchmark, load_benchmark
+from needlework.benchmarks.contract import Search
+from needlework.codedigest import code_digest
 from needlework.config import lengths_of
 from needlework.corpora.languages import folder_languages
+from needlework.corpora.registry import CORPORA, Corpus, sources
+from needlework.decoding import decoding
 from needlework.engine_arguments import answer_arguments, gpus
-from needlework.registry import Source, load_registry
+from needlework.hooks import hook_file
+from needlework.results.describe import description, hooks_of
+from needlework.results.result import Needs, Result
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-class Corpus(NamedTuple):
-    """Where a corpus comes from: the module that reads it, and the source and its part.
-
-    `files` are the patterns of its files, with the language for `{lang}`: of a corpus without a source
-    in resources/sample, of one that has languages of the user's own in the folder that
-    `sources.<source>.folder` names. A package holds the languages of `packaged`. `resources` are files of
-    resources/ that its reader needs first. Where `benchmark` is given, its plan says what else the corpus
-    depends on, and may name the files.
-    """
-
-    reader: str
-    source: str | None = None
-    part: str | None = None
-    files: tuple[str, ...] = ()
-    packaged: tuple[str, ...] = ()
-    resources: tuple[str, ...] = ()
-    benchmark: str | None = None
-
-
-# What ONERULER has of a language, in the embedded sample and in a user's folder.
-_BOOKS = ("{lang}/book.txt", "{lang}/sentences.json")
-_NOUNS = ("nouns.tsv",)
-_WORDS = ("{lang}/words.csv",)
-_PROMPTS = ("{lang}/niah.json", "{lang}/cwe.txt")
-
-
-def _in_sample(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"oneruler/{pattern}" for pattern in patterns)
-
-
-# The wording around what a row of M4LE holds.
-_FRAMES = ("m4le/frames.yaml",)
-
-_CORPORA = {
-    "m4le_2024": Corpus("m4le", "m4le", "2024", resources=_FRAMES, benchmark="m4le"),
-    "m4le_2023": Corpus("m4le", "m4le", "2023", resources=_FRAMES, benchmark="m4le"),
-    "m4le_constructed": Corpus("m4le", resources=_FRAMES, benchmark="m4le"),
-    "m4le_sample": Corpus("m4le", files=("m4le/*.yaml",), resources=_FRAMES, benchmark="m4le"),
-    "mlqa": Corpus("mlqa", "mlqa"),
-    "mlqa_passages": Corpus("titled", "mlqa"),
-    "xquad": Corpus("xquad", "xquad"),
-    "xquad_passages": Corpus("titled", "xquad"),
-    "mmarco": Corpus("mmarco", "mmarco"),
-    "sample_questions": Corpus("sample", files=("*.json",)),
-    "sample_passages": Corpus("sample", files=("*.json",)),
-    "nq_open": Corpus("nq_open", "lost-in-the-middle", "oracle"),
-    "nq_open_released": Corpus("nq_open", "lost-in-the-middle", "documents"),
-    "nq_open_released_passages": Corpus("nq_open", "lost-in-the-middle", "documents"),
-    "nq_open_retrieved": Corpus("nq_open", "lost-in-the-middle", "retrieval"),
-    "nq_open_retrieved_passages": Corpus("nq_open", "lost-in-the-middle", "retrieval"),
-    "wikipedia": Corpus("wikipedia", "wikipedia"),
-    "key_value_75": Corpus("key_value", "lost-in-the-middle", "key_value_75"),
-    "key_value_140": Corpus("key_value", "lost-in-the-middle", "key_value_140"),
-    "key_value_300": Corpus("key_value", "lost-in-the-middle", "key_value_300"),
-    "oneruler_books": Corpus("oneruler", "oneruler", "books", _BOOKS),
-    "oneruler_nouns": Corpus("oneruler", "oneruler", "nouns", _NOUNS),
-    "oneruler_words": Corpus("oneruler", "oneruler", "words", _WORDS, packaged=("en",)),
-    "oneruler_prompts": Corpus("oneruler", "oneruler", "prompts", _PROMPTS),
-    "sample_books": Corpus("oneruler", files=_in_sample(_BOOKS)),
-    "sample_nouns": Corpus("oneruler", files=_in_sample(_NOUNS)),
-    "sample_words": Corpus("oneruler", files=_in_sample(_WORDS)),
-    "sample_prompts": Corpus("oneruler", files=_in_sample(_PROMPTS)),
-}
 
 
 def resource(path: str) -> str:
@@ -94,6 +33,8 @@ def resource(path: str) -> str:
 
 # What runs a neural network here: on a GPU where there is one, unless its `device` is the CPU.
 _NEURAL = {"vllm", "transformers", "sentence-transformers", "nllb"}
+# Backends that answer with the references or not at all: in no mean over models.
+CONTROLS = ("oracle", "empty")
 # CPU cores of a network without a GPU; more help a CPU little. Snakemake lowers it to `--cores`.
 CPU_THREADS = 16
 
@@ -124,14 +65,9 @@ class Layout:
     def __init__(self, config: Mapping[str, Any]) -> None:
         self.config = config
 
-    @cached_property
-    def sources(self) -> dict[str, Source]:
-        """The registry of published files."""
-        return load_registry(resource("sources.yaml"))
-
-    def plan(self, benchmark: str) -> ModuleType:
-        """The module that knows a benchmark's slices and what each depends on."""
-        return import_module(f"needlework.benchmarks.{benchmark}.plan")
+    def benchmark(self, name: str) -> Benchmark:
+        """What a benchmark is."""
+        return load_benchmark(name)
 
     def settings(self, benchmark: str) -> dict[str, Any]:
         """A benchmark's block of the configuration."""
@@ -141,7 +77,7 @@ class Layout:
 
     def source_entry(self, file_id: str) -> dict[str, Any]:
         """What the registry says of a file, for the rule that fetches it."""
-        source = self.sources[file_id.split("/")[0]]
+        source = sources()[file_id.split("/")[0]]
         return next(vars(file) for file in source.files if file.id == file_id)
 
     def corpus(self, corpus: str, lang: str) -> str:
@@ -154,23 +90,22 @@ class Layout:
 
     def corpus_sources(self, corpus: str, lang: str) -> list[str]:
         """The files that a corpus table is read from."""
-        own = _CORPORA[corpus]
+        own = CORPORA[corpus]
         needed = [resource(path) for path in own.resources]
         return needed + self._corpus_files(own, corpus, lang)
 
     def _corpus_files(self, own: Corpus, corpus: str, lang: str) -> list[str]:
-        if own.benchmark is not None:
-            settings = self.settings(own.benchmark)
-            named = self.plan(own.benchmark).corpus_files(settings, corpus, lang)
-            if named is not None:
-                return named
+        if own.benchmark and (named := self.benchmark(own.benchmark).corpus_files):
+            files = named(self.settings(own.benchmark), corpus, lang)
+            if files is not None:
+                return files
         folder = resource("sample") if own.source is None else self._folder(own.source)
         if own.source is None or lang in folder_languages(folder):
             patterns = [pattern.format(lang=lang) for pattern in own.files]
             return [str(file) for each in patterns for file in sorted(Path(folder).glob(each))]
         if lang in own.packaged:
             return []
-        files = self.sources[own.source].of(lang, own.part)
+        files = sources()[own.source].of(lang, own.part)
         return [f"results/sources/{file.id}" for file in files]
 
     def _folder(self, source: str) -> str | None:
@@ -179,15 +114,15 @@ class Layout:
 
     def corpus_settings(self, corpus: str) -> dict[str, Any]:
         """What a corpus table depends on besides its files; how much was fetched is not part of it."""
-        benchmark = _CORPORA[corpus].benchmark
-        if benchmark is not None:
-            return self.plan(benchmark).corpus_settings(self.settings(benchmark))
-        own = self.config["sources"].get(_CORPORA[corpus].source, {})
-        return {key: value for key, value in own.items() if key not in ("prefix_mb", "folder")}
+        source, benchmark = CORPORA[corpus].source, CORPORA[corpus].benchmark
+        if benchmark and (settings := self.benchmark(benchmark).corpus_settings):
+            return settings(self.settings(benchmark))
+        own = self.config["sources"].get(source, {})
+        return not_affecting(f"sources.{source}", own, "files")
 
     def corpus_reader(self, corpus: str) -> str:
         """The name of the module in needlework/corpora that reads a corpus."""
-        return _CORPORA[corpus].reader
+        return CORPORA[corpus].reader
 
     # Retrieval
 
@@ -204,7 +139,9 @@ class Layout:
 
     def search(self, benchmark: str, lang: str) -> Search:
         """How a benchmark finds its distractors in a language."""
-        return self.plan(benchmark).search(self.settings(benchmark), lang)
+        search = self.benchmark(benchmark).search
+        assert search is not None, f"{benchmark} has no distractors"
+        return search(self.settings(benchmark), lang)
 
     def search_inputs(
         self, benchmark: str, retrieval: str, lang: str, shard: str
@@ -235,6 +172,10 @@ class Layout:
             ],
         }
 
+    def embedder_settings(self, embedder: str) -> dict[str, Any]:
+        """What vectors depend on."""
+        return not_affecting("embedders", self.config["embedders"][embedder], "speed")
+
     def embedding_gpus(self, embedder: str) -> int:
         """How many GPUs an embedding job takes."""
         return job_gpus(self.config["embedders"][embedder])
@@ -254,7 +195,7 @@ class Layout:
         return self._slices("documents", benchmark, tokenizer)
 
     def _slices(self, kind: str, benchmark: str, tokenizer: str) -> list[str]:
-        slices = self.plan(benchmark).slices(self.settings(benchmark))
+        slices = self.benchmark(benchmark).slices(self.settings(benchmark))
         return [f"results/{kind}/{benchmark}/{tokenizer}/{name}.parquet" for name in slices]
 
     @property
@@ -270,7 +211,8 @@ class Layout:
     def baselines(self, benchmark: str) -> list[str]:
         """The smallest instance files that name every question that is asked."""
         tokenizer = self.tokenizer(self.config["run"]["models"][0])
-        names = self.plan(benchmark).baseline_slices(self.settings(benchmark))
+        baselines = self.benchmark(benchmark).baselines
+        names = baselines(self.settings(benchmark)) if baselines else []
         return [f"results/instances/{benchmark}/{tokenizer}/{name}.parquet" for name in names]
 
     def slice_settings(self, benchmark: str, tokenizer: str, name: str) -> dict[str, Any]:
@@ -284,17 +226,15 @@ class Layout:
         }
         if tokenizer in self.config["run"]["tokenizers"]:
             lengths |= set(self.settings(benchmark).get("lengths", []))
-        return self.plan(benchmark).settings(self.settings(benchmark), name, sorted(lengths))
+        return self.benchmark(benchmark).settings(self.settings(benchmark), name, sorted(lengths))
 
     def slice_inputs(self, benchmark: str, tokenizer: str, name: str) -> dict[str, list[str]]:
         """The files of a slice."""
-        plan = self.plan(benchmark)
+        own = self.benchmark(benchmark)
         chosen = self.slice_settings(benchmark, tokenizer, name)
-        found = [
-            f"results/distractors/{benchmark}/{lang}.parquet" for lang in plan.searches(chosen)
-        ]
+        found = [f"results/distractors/{benchmark}/{lang}.parquet" for lang in own.searches(chosen)]
         return {
-            **{kind: self.corpora(tables) for kind, tables in plan.corpora(chosen).items()},
+            **{kind: self.corpora(tables) for kind, tables in own.reads(chosen).items()},
             "distractors": found,
             "templates": self.templates(benchmark),
         }
@@ -312,28 +252,9 @@ class Layout:
     # Models
 
     def model_settings(self, model: str) -> dict[str, Any]:
-        """What a model's answers depend on: its entry, without what only chooses, names or speeds."""
+        """What a model's answers depend on."""
         entry = self.config["models"][model]
-        naming = {
-            "tokenizer",
-            "lengths",
-            "published",
-            "base_url",
-            "key_env",
-            "gated",
-            "throughput",
-            "price",
-        }
-        speed = {
-            "concurrency",
-            "timeout",
-            "batch_size",
-            "device",
-            "batch",
-            "batch_limits",
-            "shards",
-        }
-        settings = {key: value for key, value in entry.items() if key not in naming | speed}
+        settings = affecting("models", entry, "answers")
         return settings | {"engine": answer_arguments(entry["engine"])}
 
     def generation_gpus(self, model: str) -> int:
@@ -361,9 +282,9 @@ class Layout:
 
     def document_inputs(self, benchmark: str, tokenizer: str) -> dict[str, list[str]]:
         """The files of all documents that a benchmark's prompts refer to."""
-        plan = self.plan(benchmark)
+        quoted = self.benchmark(benchmark).quotes(self.settings(benchmark))
         return {
-            "corpora": self.corpora(plan.documents(self.settings(benchmark))),
+            "corpora": self.corpora(quoted),
             "documents": self.documents(benchmark, tokenizer),
         }
 
@@ -380,13 +301,26 @@ class Layout:
             "instances": self.instances(benchmark, self.tokenizer(model)),
             "generations": f"results/generations/{model}/{benchmark}.parquet",
         }
-        if self.plan(benchmark).TRANSLATED:
+        if self.benchmark(benchmark).translated:
             needed["translations"] = f"results/translations/{model}/{benchmark}.parquet"
+        return needed | self.scoring_more(benchmark)
+
+    def scoring_more(self, benchmark: str) -> dict[str, str | list[str]]:
+        """What else a benchmark's scores are made of, by the scorer's arguments."""
+        own = self.benchmark(benchmark)
+        needed = {name: [resource(path)] for name, path in own.scoring_files.items()}
+        if own.scores_read:
+            needed[own.scores_read] = self.corpora(own.quotes(self.settings(benchmark)))
         return needed
+
+    def scored_by(self, benchmark: str) -> list[str]:
+        """The columns of instances that scores are made of and keep, or are made of alone."""
+        own = self.benchmark(benchmark)
+        return [*own.columns, *own.scored_by]
 
     def scoring_settings(self, benchmark: str) -> dict[str, Any]:
         """What a benchmark's scores depend on besides prompts and answers."""
-        return self.plan(benchmark).scoring_settings(self.settings(benchmark))
+        return affecting(f"benchmarks.{benchmark}", self.settings(benchmark), "scores")
 
     @property
     def translator(self) -> dict[str, Any]:
@@ -395,9 +329,8 @@ class Layout:
 
     @property
     def translator_settings(self) -> dict[str, Any]:
-        """What translations depend on: the translator's entry, without where it is and how fast."""
-        unsaid = {"base_url", "key_env", "batch_size", "device"}
-        return {key: value for key, value in self.translator.items() if key not in unsaid}
+        """What translations depend on."""
+        return not_affecting("translators", self.translator, "place", "nothing", "speed")
 
     @property
     def translation_gpus(self) -> int:
@@ -417,8 +350,8 @@ class Layout:
             f"results/scores/{model}/{benchmark}.parquet" for model in self.config["run"]["models"]
         ]
 
-    def result_rows(self, benchmark: str, needs: str) -> list[str]:
-        """What tables and figures are made of, by what they need (`Result.needs`)."""
+    def result_rows(self, benchmark: str, needs: Needs) -> list[str]:
+        """What results are made of, by what they need."""
         if needs == "ceilings":
             return [f"results/translation_ceilings/{benchmark}.parquet"]
         if needs == "instances":
@@ -427,13 +360,43 @@ class Layout:
             return [f"results/token_counts/{benchmark}/{name}.parquet" for name in self.tokenizers]
         return self.scores(benchmark)
 
-    def result_settings(self, benchmark: str, needs: str) -> dict[str, Any]:
-        """What tables and figures of such rows need to know of the run; of ceilings, nothing."""
-        return {} if needs == "ceilings" else self.plan(benchmark).result_settings(self.config)
+    def run_settings(self, benchmark: str, needs: Needs) -> dict[str, Any]:
+        """What results of such rows need to know of the run; of ceilings, nothing.
 
-    def published(self, benchmark: str) -> str:
-        """The paper's numbers."""
-        return resource(f"published/{benchmark}.csv")
+        How models decode matters to their scores alone.
+        """
+        if needs == "ceilings":
+            return {}
+        models, own = self.config["run"]["models"], self.benchmark(benchmark)
+        entries = {model: self.config["models"][model] for model in models}
+        settings: dict[str, Any] = {
+            "models": models,
+            "published": {m: e["published"] for m, e in entries.items() if e["published"]},
+            "setup": {name: self._value(place) for name, place in own.setup.items()},
+            **own.run(self.config),
+        }
+        if needs == "scores":
+            settings["decoding"] = {m: decoding(e) for m, e in entries.items()}
+            settings["controls"] = [m for m, e in entries.items() if e["backend"] in CONTROLS]
+        return settings
+
+    def _value(self, place: str) -> Any:
+        """The value at a place of the configuration, lists sorted. `embedder` and `translator` are the
+        names or kinds of those that this run uses."""
+        if place == "embedder":
+            embedder = self.config["embedders"][self.config["retrieval"]["embedder"]]
+            return embedder.get("name", embedder["kind"])
+        if place == "translator":
+            return self.translator["kind"]
+        value: Any = self.config
+        for key in place.split("."):
+            value = value[key]
+        return sorted(value) if isinstance(value, list) else value
+
+    def published(self, benchmark: str) -> list[str]:
+        """The file of the paper's numbers, if the benchmark has any."""
+        path = resource(f"published/{benchmark}.csv")
+        return [path] if Path(path).is_file() else []
 
     @property
     def text_tokenizer(self) -> str:
@@ -441,54 +404,49 @@ class Layout:
         run = self.config["run"]
         return run["tokenizers"][0] if run["tokenizers"] else self.tokenizer(run["models"][0])
 
-    def results(self, benchmark: str, kind: Literal["tables", "figures"]) -> dict[str, Result]:
-        """The tables or figures that this configuration fills: one tokenizer is not compared."""
-        found = getattr(self.plan(benchmark), kind)(self.settings(benchmark))
+    def results(self, benchmark: str) -> list[Result]:
+        """The results that this configuration fills: one tokenizer is not compared."""
+        found = self.benchmark(benchmark).filled(self.settings(benchmark))
         several = len(self.tokenizers) > 1
-        return {name: r for name, r in found.items() if several or r.needs != "token_counts"}
+        return [result for result in found if several or result.needs != "token_counts"]
+
+    def results_by_needs(self, benchmark: str) -> dict[Needs, list[Result]]:
+        """The results that this configuration fills, by what they are made of."""
+        found: dict[Needs, list[Result]] = {}
+        for result in self.results(benchmark):
+            found.setdefault(result.needs, []).append(result)
+        return found
 
     def unfilled(self) -> dict[str, str]:
-        """The tables and figures, as targets, that this configuration leaves empty, and what fills them."""
+        """The results, as targets, that this configuration leaves empty, and what fills them."""
         found, run = {}, self.config["run"]["benchmarks"]
         for benchmark in self.config["benchmarks"]:
-            plan, where = self.plan(benchmark), f"benchmarks.{benchmark}"
-            for kind in ("tables", "figures"):
-                filled = self.results(benchmark, kind) if benchmark in run else {}
-                for name, result in getattr(plan, kind.upper()).items():
-                    if name in filled:
-                        continue
-                    if benchmark not in run:
-                        remedy = f"add {benchmark} to run.benchmarks"
-                    elif result.needs == "token_counts":
-                        remedy = "it compares tokenizers, so name a second one in run.tokenizers"
-                    else:
-                        remedy = f"{where} asks for none of its prompts (docs/configuration.md)"
-                    found[f"{benchmark}_{name}"] = f"{result.title}: {remedy}."
+            filled = self.results(benchmark) if benchmark in run else []
+            for result in self.benchmark(benchmark).results:
+                if result in filled:
+                    continue
+                if benchmark not in run:
+                    remedy = f"add {benchmark} to run.benchmarks"
+                elif result.needs == "token_counts":
+                    remedy = "it compares tokenizers, so name a second one in run.tokenizers"
+                else:
+                    remedy = f"benchmarks.{benchmark} asks for none of its prompts (docs/configuration.md)"
+                found[f"{benchmark}_{result.name}"] = f"{result.label}: {remedy}."
         return found
 
-    def results_by_needs(
-        self, benchmark: str, kind: Literal["tables", "figures"]
-    ) -> dict[str, dict[str, Result]]:
-        """The tables or figures that this configuration fills, by what they need."""
-        found: dict[str, dict[str, Result]] = {}
-        for name, result in self.results(benchmark, kind).items():
-            found.setdefault(result.needs, {})[name] = result
-        return found
+    def numbers_digest(self, results: list[Result]) -> dict[str, str]:
+        """What the numbers of these results depend on: descriptions, and the code of their hooks."""
+        return _digests({result.name: result.numbers for result in results}, "make_numbers.py")
 
-    def tables(self, benchmark: str) -> list[str]:
-        """Every table of a benchmark, and what its prompts are like."""
-        names = self.results(benchmark, "tables")
-        return [
-            *[f"results/tables/{benchmark}/{n}.{x}" for n in names for x in ("csv", "tex")],
-            *[f"results/tables/{benchmark}/prompts-{t}.csv" for t in self.tokenizers],
-        ]
+    def shown_digest(self, benchmark: str, results: list[Result]) -> dict[str, str]:
+        """What tables and figures of these numbers depend on: titles, layouts, drawings, names."""
+        shown = {result.name: (result.title, result.shown) for result in results}
+        factors = {"called": self.benchmark(benchmark).called}
+        return _digests({**shown, **factors}, "show_results.py", presentation=True)
 
-    def figures(self, benchmark: str) -> list[str]:
-        """Every figure of a benchmark."""
-        names = self.results(benchmark, "figures")
-        return [
-            f"results/figures/{benchmark}/{n}.{x}" for n in names for x in ("svg", "pdf", "png")
-        ]
+    def result_files(self, benchmark: str, result: Result, *endings: str) -> list[str]:
+        """The files of a result with these endings."""
+        return [f"results/{result.kind}/{benchmark}/{result.name}.{ending}" for ending in endings]
 
     @property
     def final(self) -> list[str]:
@@ -496,5 +454,20 @@ class Layout:
         return [
             file
             for benchmark in self.config["run"]["benchmarks"]
-            for file in [*self.tables(benchmark), *self.figures(benchmark)]
+            for file in [
+                *(
+                    file
+                    for result in self.results(benchmark)
+                    for file in self.result_files(benchmark, result, "csv", *result.endings)
+                ),
+                *(f"results/tables/{benchmark}/prompts-{t}.csv" for t in self.tokenizers),
+            ]
         ]
+
+
+def _digests(
+    described: Mapping[str, Any], script: str, *, presentation: bool = False
+) -> dict[str, str]:
+    hooks = sorted({hook_file(hook) for value in described.values() for hook in hooks_of(value)})
+    made = {name: description(value, presentation) for name, value in described.items()}
+    return {**made, "code": code_digest(script, *hooks)}

@@ -11,6 +11,9 @@ from typing import Any
 
 from needlework.backends.base import Answer, Request
 from needlework.errors import UserError, reason
+from needlework.thoughts import marks, part
+
+USUAL_END = "</think>"
 
 logger = logging.getLogger("needlework")
 
@@ -53,27 +56,60 @@ def new_tokens(config: Mapping[str, Any], request: Request) -> int:
     return request.max_new_tokens + (thoughts["max_tokens"] if thoughts else 0)
 
 
-def without_thoughts(
-    tokenizer: Any, tokens: Sequence[int], answer: Answer, reasoning: Mapping[str, Any]
+def with_thoughts(
+    tokenizer: Any, tokens: Sequence[int], answer: Answer, config: Mapping[str, Any]
 ) -> Answer:
-    """The answer in `tokens` without the model's thoughts, which are counted with the mark behind them.
+    """The answer in `tokens` with all that parting it from the model's thoughts takes.
 
-    Without the mark there were no thoughts, if the model has stopped by itself; otherwise it was cut
-    within them, and has said nothing.
+    Marks around thoughts may be tokens that a text is shown without, so `whole` has them. Of a model
+    with `reasoning`, `text` is without the thoughts as they are marked now, and they are counted, with
+    the mark behind them.
     """
-    mark = reasoning["end"]
+    whole = tokenizer.decode(tokens, skip_special_tokens=False)
+    special = tuple(sorted(_special(tokenizer, tokens))) if whole != answer.text else ()
+    reasoning = config["reasoning"]
+    if not reasoning:
+        return replace(answer, whole=whole, special=special) if special else answer
+    cut = answer.finish_reason == "length"
+    found = part(whole, marks(config), cut=cut, opened=True)
+    answer = replace(answer, whole=whole, special=special)
+    if found is None:
+        return replace(answer, reasoning_tokens=0)
+    if found.mark is None:
+        return replace(answer, text="", reasoning_tokens=len(tokens))
+    mark = found.mark
+    count = bisect_left(
+        range(len(tokens)),
+        True,
+        key=lambda n: mark in tokenizer.decode(tokens[:n], skip_special_tokens=False),
+    )
+    text = tokenizer.decode(tokens[count:], skip_special_tokens=True).lstrip()
+    return replace(answer, text=text, reasoning_tokens=count, mark=mark)
 
-    def thought(count: int) -> bool:
-        # The mark may be a token that answers are shown without.
-        return mark in tokenizer.decode(tokens[:count], skip_special_tokens=False)
 
-    text, count = answer.text, 0
-    if thought(len(tokens)):
-        count = bisect_left(range(len(tokens)), True, key=thought)
-        text = tokenizer.decode(tokens[count:], skip_special_tokens=True).lstrip()
-    elif answer.finish_reason == "length":
-        text, count = "", len(tokens)
-    return replace(answer, text=text, reasoning_tokens=count)
+def _special(tokenizer: Any, tokens: Sequence[int]) -> set[str]:
+    """The special tokens among `tokens`, as texts."""
+    shown = {
+        token: tokenizer.decode([token], skip_special_tokens=False)
+        for token in set(tokens)
+        if not tokenizer.decode([token], skip_special_tokens=True)
+    }
+    return {text for text in shown.values() if text}
+
+
+def reasoning_identity(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What answers depend on of a model's thoughts: how long they may be, whatever marks their end."""
+    if not config["reasoning"]:
+        return {}
+    # The mark was part of it once: with the usual one, records stay what they are.
+    return {"reasoning": {**config["reasoning"], "end": USUAL_END}}
+
+
+def former_identity(config: Mapping[str, Any], identity: Mapping[str, Any]) -> dict | None:
+    """The identity of older records, in which the thoughts' end had a part; None where it is the same."""
+    if not config["reasoning"] or config["reasoning"]["end"] == USUAL_END:
+        return None
+    return {**identity, "reasoning": config["reasoning"]}
 
 
 def warn_if_unpinned(where: str, name: str, revision: str | None) -> None:

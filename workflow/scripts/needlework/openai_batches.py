@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from needlework.backends.base import Answer
+from needlework.bounded_replies import REPLY_BYTES
 from needlework.endpoints import LONGEST_PAUSE_S as LONGEST_ASKED_S
 from needlework.endpoints import Passing, excerpt, may_pass, retry_after
 from needlework.errors import UserError
@@ -28,6 +29,7 @@ from needlework.openai_protocol import (
     MALFORMED,
     NO_MONEY,
     TOO_LONG,
+    connection_trouble,
     message_of,
     read_completion,
 )
@@ -48,6 +50,9 @@ TRANSFER_S = 3600.0
 SETTLE_S = 60.0
 
 _ENDED = {"completed", "failed", "expired", "cancelled"}
+_UNDER_WAY = {"validating", "in_progress", "finalizing", "cancelling"}
+# A batch of a status that nobody knows is looked at for so long.
+UNKNOWN_S = 3600.0
 
 _WHY_REFUSED = (
     "check the key, `base_url`, `name` and `batch_limits`, and whether the endpoint has a batch API "
@@ -98,6 +103,8 @@ class _Batch:
     beside: float = math.inf
     # The endpoint's file of its requests, where this run knows it.
     file: str | None = None
+    # Since when its status is none that is known.
+    unknown_since: float | None = None
 
 
 class Endpoint:
@@ -168,22 +175,30 @@ class Endpoint:
 
         return self._call(look())
 
-    def results(self, said: Mapping[str, Any]) -> dict[str, Answer]:
+    def results(self, said: Mapping[str, Any]) -> tuple[dict[str, Answer], str]:
         """The answers in the files of a batch of which the endpoint says `said`, by their keys.
 
-        A request without an answer is paid for again, so files that lack some are passing trouble.
+        And what seems to be missing there, in words, or "". Of several lines with one key the first
+        that succeeded counts, or else the first.
         """
-        right, wrong = (self._read(said.get(file)) for file in ("output_file_id", "error_file_id"))
-        done = _count(said, "completed")
+        right, torn = self._read(said.get("output_file_id"))
+        wrong, also_torn = self._read(said.get("error_file_id"))
+        found: dict[str, Answer] = {}
+        for key, answer in (*right, *wrong):
+            if key not in found or (found[key].error is not None and answer.error is None):
+                found[key] = answer
+        done, n_right, n_all = _count(said, "completed"), len(dict(right)), len(found)
         # Endpoints differ in what they count as completed, and whether failures are in a file.
-        if len(right) < done and len(right) + len(wrong) < _done(said):
-            raise Passing(f"the files of {said.get('id')} hold {len(right)} of {done} results")
-        return right | wrong
+        if n_right < done and n_all < _done(said):
+            return found, f"the files of {said.get('id')} hold {n_right} of {done} results"
+        if torn + also_torn:
+            return found, f"{torn + also_torn} line(s) of {said.get('id')} cannot be read"
+        return found, ""
 
-    def _read(self, file: Any) -> dict[str, Answer]:
-        """The answers in a file of results; none where there is no file."""
+    def _read(self, file: Any) -> tuple[list[tuple[str, Answer]], int]:
+        """The answers in a file of results, and how many lines are none; no file has neither."""
         if not isinstance(file, str):
-            return {}
+            return [], 0
 
         async def read() -> list[tuple[str, Answer] | None]:
             content = self._client.files.with_streaming_response.content
@@ -192,9 +207,7 @@ class Endpoint:
                 return [self._answer(line) async for line in lines if line.strip()]
 
         found = self._call(read(), TRANSFER_S)
-        if None in found:
-            raise Passing(f"{found.count(None)} line(s) of the file {file} cannot be read")
-        return dict(found)
+        return [line for line in found if line is not None], found.count(None)
 
     def _answer(self, line: bytes) -> tuple[str, Answer] | None:
         """A result's key and answer; None of a line that is no result."""
@@ -236,7 +249,7 @@ class Endpoint:
         except TimeoutError:
             raise Passing(f"no response within {seconds:g} s") from None
         except openai.APIConnectionError as error:
-            raise Passing(f"the connection failed ({type(error.__cause__).__name__})") from None
+            raise Passing(connection_trouble(error.__cause__)) from None
         except openai.APIStatusError as error:
             content = self._clean(error.response.text)
             said = f"status {error.status_code}: {excerpt(message_of(content), '')}"
@@ -245,7 +258,7 @@ class Endpoint:
             raise Refused(said) from None
         except httpx2.HTTPError as error:
             # While the lines of a file are read, the client hands on its library's own.
-            raise Passing(f"the connection failed ({type(error).__name__})") from None
+            raise Passing(connection_trouble(error)) from None
 
 
 class Batches:
@@ -327,8 +340,12 @@ class Batches:
     def _read_journal(self) -> None:
         """Take in the batches that are not known yet: at first all, then those of other jobs."""
         known = {name for name, batch in self._batches.items() if batch.id or batch.ended}
-        records = [record for record in self._journal.records() if record["key"] not in known]
-        # Of writers that started in the same second, any may come first.
+        records = [
+            record
+            for record in self._journal.records()
+            if record["key"] not in known and _is_event(record)
+        ]
+        # Of writers that started at the same time, any may come first.
         for record in sorted(records, key=lambda record: record["event"] != "planned"):
             name = record["key"]
             match record["event"]:
@@ -564,6 +581,7 @@ class Batches:
                 said = self._of(batch, partial(self._endpoint.retrieve, batch.id))
                 batch.done = _done(said)
                 if said.get("status") not in _ENDED:
+                    self._check_status(batch, said.get("status"))
                     return False
                 self._collect(batch, said)
             except UserError as error:
@@ -579,6 +597,19 @@ class Batches:
         except UserError:
             batch.ended = True
         return batch.ended
+
+    def _check_status(self, batch: _Batch, status: Any) -> None:
+        """Raise UserError where a batch has had a status for long of which nothing is known."""
+        if status in _UNDER_WAY:
+            batch.unknown_since = None
+            return
+        batch.unknown_since = batch.unknown_since or time.time()
+        if time.time() - batch.unknown_since >= UNKNOWN_S:
+            raise UserError(
+                f"{self._where}: {self._address} calls the status of the batch {batch.id} "
+                f"{excerpt(repr(status), '')}, which says neither that it goes on nor that it has "
+                f"ended: look there; {self._last_resort(batch)}."
+            )
 
     def _under_way(self, batch: _Batch) -> bool:
         """Whether the endpoint still works on it, as far as is known."""
@@ -597,9 +628,9 @@ class Batches:
         if _came_too_early(said) and batch.beside:
             self._hold_back(batch, said["input_file_id"])
             return
-        results = self._of(batch, partial(self._endpoint.results, said))
+        results, missing = self._results(batch, said)
         found = {key: answer for key, answer in results.items() if key in batch.owes}
-        why = _reason(said)
+        why = missing or _reason(said)
         for key in batch.owes - found.keys():
             found[key] = Answer("", error=why)
         failed = [key for key, answer in found.items() if answer.error is not None]
@@ -615,6 +646,40 @@ class Batches:
         batch.over, batch.done = True, len(found)
         if not batch.ended or failed:
             self._end(batch, failed)
+
+    def _results(self, batch: _Batch, said: Mapping[str, Any]) -> tuple[dict[str, Answer], str]:
+        """The answers that a batch's files hold, and what is missing there, in words, or "".
+
+        Files that lack some are read again for a while; what they hold then is taken. Raises UserError
+        where they cannot be had, or nothing in them can be read.
+        """
+        found: dict[str, Answer] = {}
+        missing = ""
+
+        def read() -> None:
+            nonlocal missing
+            missing = ""
+            results, lacking = self._endpoint.results(said)
+            for key, answer in results.items():
+                if key not in found or found[key].error is not None:
+                    found[key] = answer
+            if lacking and not batch.owes <= found.keys():
+                missing = lacking
+                raise Passing(lacking)
+
+        try:
+            self._of(batch, read)
+        except UserError:
+            if not (missing and batch.owes & found.keys()):
+                raise
+            self._failing = False
+            logger.error(
+                "%s: %s; the %d answers that are there are taken, the others are asked again.",
+                self._where,
+                missing,
+                len(batch.owes & found.keys()),
+            )
+        return found, missing
 
     def _hold_back(self, batch: _Batch, file: str) -> None:
         """Have a batch that was too much beside others submitted again once some of them have ended."""
@@ -665,6 +730,23 @@ class Batches:
                 self._failing = False
                 return found
         raise AssertionError
+
+
+def _is_event(record: Mapping[str, Any]) -> bool:
+    """Whether a record of the journal tells of a batch; a damaged one is left out, with a warning."""
+    fields = {
+        "planned": {"address": str, "tokens": int, "time": (int, float), "requests": list},
+        "submitted": {"id": str},
+        "ended": {"released": list},
+    }
+    event = record.get("event")
+    wanted = fields.get(event) if isinstance(event, str) else None
+    sound = wanted is not None and all(
+        isinstance(record.get(name), kind) for name, kind in wanted.items()
+    )
+    if not sound:
+        logger.warning("A record of the batch %s in the journal cannot be read.", record["key"])
+    return sound
 
 
 def _done(said: Mapping[str, Any]) -> int:
@@ -731,5 +813,7 @@ async def _split(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         *whole, rest = (rest + chunk).split(b"\n")
         for line in whole:
             yield line
+        if len(rest) > REPLY_BYTES:
+            raise Passing("a line of the file of results is too long")
     if rest:
         yield rest

@@ -69,6 +69,13 @@ def _count(counts: Any, name: str) -> int | None:
     return found if type(found) is int and 0 <= found < 2**31 else None
 
 
+def connection_trouble(error: BaseException | None) -> str:
+    """What broke a connection, in words; the library's own text may hold an address with a secret."""
+    if isinstance(error, Exception) and type(error).__name__ == "DecodingError":
+        return f"the response cannot be read: {excerpt(str(error), '')}"
+    return f"the connection failed ({type(error).__name__})"
+
+
 def message_of(content: str) -> str:
     """What an endpoint says in an error's body, which is JSON of one of several shapes, or is not."""
     try:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-from needlework.endpoints import api_key
+from needlework.endpoints import api_key, shown_url
 from needlework.engine_arguments import gpus
 from needlework.errors import UserError
 from needlework.tokenizers import PACKAGES, load_tokenizer
 from needlework.translators.base import check_translator
+
+CONNECT_S = 5.0
 
 
 def check(
@@ -20,20 +25,33 @@ def check(
     models: Iterable[str],
     tokenizers: Iterable[str],
     translating: bool,
-) -> None:
+    *,
+    local: bool = True,
+) -> list[str]:
     """Raise UserError where one of `models` or the translator lacks its key, or a tokenizer is none.
 
-    A gated model lacks its key where there is no token of the hub's.
+    Or where a folder of weights does not exist. A gated model lacks its key where there is no token of
+    the hub's. Where jobs are `local`, gives a sentence for each endpoint that cannot be reached from
+    here: the journal may hold all of its answers.
 
     All three are what the jobs of this run use. A tokenizer whose package is not installed here is left
     to the job's own environment.
     """
     if translating:
         check_translator(config["translators"][config["translation"]["translator"]])
+    silent = []
     for name in sorted(models):
         model = config["models"][name]
         if model["backend"] == "openai" and model["key_env"]:
             api_key(model["key_env"], f"the model models.{name}")
+        if model["backend"] == "openai" and local and (trouble := _unreachable(model["base_url"])):
+            silent.append(
+                f"models.{name}: {shown_url(model['base_url'])} cannot be reached ({trouble}): what is "
+                "not in the journal cannot be asked; start the server, or correct `base_url`."
+            )
+        for key in ("name", "lora"):
+            if model["backend"] in ("vllm", "transformers") and model[key] and local:
+                _check_folder(f"models.{name}.{key}", model[key])
         if model["gated"] and not Path(model["name"]).is_dir() and not _hub_is_open():
             raise UserError(
                 f"models.{name} is gated, and there is no token: accept the licence on the page of "
@@ -44,6 +62,31 @@ def check(
         tokenizer = config["tokenizers"][name]
         if all(map(find_spec, PACKAGES[tokenizer["kind"]])):
             load_tokenizer(name, tokenizer)
+    return silent
+
+
+def _check_folder(where: str, name: str) -> None:
+    """Raise UserError where a name is that of a folder, and not of a model on the hub, and there is none."""
+    folder = Path(name).expanduser()
+    if (name.startswith(("/", ".", "~")) or name.count("/") > 1) and not folder.is_dir():
+        raise UserError(
+            f"{where} is the folder {folder.absolute()}, which does not exist: correct the path, which is "
+            "relative to the folder in which the workflow runs."
+        )
+
+
+def _unreachable(url: str) -> str:
+    """Why nothing listens at a URL, or at the proxy that leads there; "" where something does."""
+    parts = urlsplit(url)
+    proxy = None if proxy_bypass(parts.hostname) else getproxies().get(parts.scheme)
+    if proxy:
+        parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname, port), timeout=CONNECT_S).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def _hub_is_open() -> bool:

@@ -20,10 +20,11 @@ SOURCES = ("paper", "repository")
 
 @dataclass(frozen=True)
 class Number:
-    """A published number, and the number of answers behind it where that can be derived."""
+    """A published number, the number of answers behind it where that can be derived, and whose it is."""
 
     value: float
     n: int | None
+    source: str = "paper"
 
 
 def load(path: str | Path) -> pd.DataFrame:
@@ -73,6 +74,13 @@ def load(path: str | Path) -> pd.DataFrame:
     return frame.astype({"value": "float64", "n": "Int64"})
 
 
+def none() -> pd.DataFrame:
+    """The published numbers of a benchmark without any."""
+    import pandas as pd
+
+    return pd.DataFrame(columns=list(COLUMNS))
+
+
 def _parse(path: Path, line: int, fields: dict[str, str]) -> dict[str, object]:
     def wrong(column: str, expected: str) -> UserError:
         return UserError(
@@ -94,6 +102,18 @@ def _parse(path: Path, line: int, fields: dict[str, str]) -> dict[str, object]:
     if n and not (n.isascii() and n.isdigit() and int(n) > 0):
         raise wrong("n", "empty or a whole number above 0")
     return {**fields, "value": value, "n": int(n) if n else None}
+
+
+def index(published: pd.DataFrame) -> dict[tuple[str, str, str, str], Number]:
+    """The numbers by (table, row, column, source)."""
+    import pandas as pd
+
+    return {
+        (line.table, line.row, line.column, line.source): Number(
+            float(line.value), None if pd.isna(line.n) else int(line.n), line.source
+        )
+        for line in published.itertuples()
+    }
 
 
 def lookup(

@@ -68,6 +68,8 @@ GENERATIONS = pa.schema(
         ("completion_tokens", pa.int32()),
         ("reasoning_tokens", pa.int32()),
         ("error", pa.string()),
+        # All that the model wrote, where thoughts were parted from it.
+        ("raw_text", pa.string()),
     ]
 )
 
@@ -82,13 +84,17 @@ TRANSLATIONS = pa.schema(
 
 
 def _columns(factors: Mapping[str, str]) -> list[tuple[str, pa.DataType]]:
-    return [(name, pa.type_for_alias(kind)) for name, kind in factors.items()]
+    lists = pa.list_(pa.string())
+    return [
+        (name, lists if kind == "strings" else pa.type_for_alias(kind))
+        for name, kind in factors.items()
+    ]
 
 
 def instances_schema(factors: Mapping[str, str]) -> pa.Schema:
     """The schema of a benchmark's instances: one row a prompt, one column a factor.
 
-    `factors` maps their names to those of Arrow types ("string", "int32", "double", "bool").
+    `factors` maps their names to those of Arrow types ("string", "int32", "double", "bool"), or "strings".
     """
     return pa.schema(
         [
@@ -221,6 +227,8 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> pa.Tab
     # Not pq.read_table: it imports pandas and more, which in a short job costs more than all else.
     with _reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         table = file.read(columns)
+        # Otherwise text that is no UTF-8 fails where it is used, far from the file's name.
+        table.validate(full=True)
     return table if columns is None else table.select(list(columns))
 
 

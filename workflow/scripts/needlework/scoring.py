@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from array import array
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,7 +23,14 @@ _NOT_FACTORS = {
     *("accepted", "metric", "max_new_tokens", "n_tokens"),
 }
 _OF_ANSWERS = ("finish_reason", "completion_tokens", "reasoning_tokens")
+# What scores are made of.
+ANSWER_COLUMNS = ("instance_id", "sample", "text", "raw_text", *_OF_ANSWERS)
+TRANSLATION_COLUMNS = ("instance_id", "sample", "text")
 
+# So many answers are held as Python's values at once.
+_BATCH = 1 << 15
+
+Places = npt.NDArray[np.int64]
 # One (value in [0, 1], verdict, metric) for each metric under which an answer is scored.
 Rating = list[tuple[float, str, str]]
 Rate = Callable[[Mapping[str, Any], str, str | None], Rating]
@@ -37,86 +48,175 @@ def score_rows(
 
     `instances` needs instance_id, task, example_id, references and the factors (not the prompt).
     `rate(row, text, translated)` gives an answer's value, verdict and metric, or several of them: a
-    row of scores each. Its `row` has the instance's columns, and finish_reason, completion_tokens and
-    reasoning_tokens of the answer; `translated` is None where the text is no other in English. A
-    skipped or failed request has the value 0.0, and the finish reason as its verdict.
+    row of scores each. Its `row` has the instance's columns, finish_reason, completion_tokens and
+    reasoning_tokens of the answer, and raw_text, all that the model wrote; `translated` is None where
+    the text is no other in English. A skipped or failed request has the value 0.0, and the finish
+    reason as its verdict.
 
     Raises UserError where an instance or an answer comes twice, an answer belongs to no instance, an
     instance has no answer, or an answer has no translation.
     """
-    answers = _keys(generations)
-    _refuse_doubled("instances", instances["instance_id"].to_pylist())
-    _refuse_doubled("generations", answers)
-    places = pc.index_in(generations["instance_id"], instances["instance_id"])
-    if places.null_count:
-        orphan = answers[places.is_null().to_pylist().index(True)]
-        raise _inconsistent(f"the generations answer {_shown(orphan)}, which no instance file has")
-    if unanswered := set(instances["instance_id"].to_pylist()).difference(
-        key for key, _ in answers
-    ):
-        raise _inconsistent(
-            f"{len(unanswered)} instance(s) have no answer, such as {min(unanswered)}"
-        )
-    english = None if translations is None else _translated(translations)
-    joined = instances.take(places)
-    for name in _OF_ANSWERS:
-        joined = joined.append_column(name, generations[name])
+    places = _places(instances, generations)
+    english = None
+    if translations is not None:
+        english = _translated(instances, generations, places, translations)
 
-    ratings: Rating = []
-    rows: list[int] = []
-    texts = generations["text"].to_pylist()
-    for i, row in enumerate(_each(joined)):
-        translated = None
-        if english is not None and row["finish_reason"] not in FAILED:
-            if answers[i] not in english:
-                raise _inconsistent(f"the answer {_shown(answers[i])} has no translation")
-            translated = english[answers[i]] if english[answers[i]] != texts[i] else None
-        if row["finish_reason"] in FAILED:
-            # Rated all the same, for the names of the metrics.
-            rated = [(0.0, row["finish_reason"], metric) for *_, metric in rate(row, "", None)]
-        else:
-            rated = rate(row, texts[i], translated)
-        ratings += rated
-        rows += [i] * len(rated)
-
+    names = [*_OF_ANSWERS, *(n for n in instances.column_names if n not in _OF_ANSWERS)]
+    counts: list[int] = []
+    values = array("d")
+    verdicts: list[str] = []
+    metrics: list[str] = []
+    for start in range(0, generations.num_rows, _BATCH):
+        own = generations.slice(start, _BATCH)
+        joined = instances.take(pa.array(places[start : start + _BATCH]))
+        rows = _Rows({name: (own if name in _OF_ANSWERS else joined)[name] for name in names})
+        texts, reasons = own["text"].to_pylist(), rows.column("finish_reason")
+        rows.add("raw_text", pc.coalesce(own["raw_text"], own["text"]))
+        others = None
+        if english is not None:
+            others = (
+                translations["text"].take(pa.array(english[start : start + _BATCH])).to_pylist()
+            )
+        for i, (text, reason) in enumerate(zip(texts, reasons, strict=True)):
+            row = _Row(rows, i)
+            if reason in FAILED:
+                # Rated all the same, for the names of the metrics.
+                rated = [(0.0, reason, metric) for *_, metric in rate(row, "", None)]
+            else:
+                other = others[i] if others is not None and others[i] != text else None
+                rated = rate(row, text, other)
+            counts.append(len(rated))
+            for value, verdict, metric in rated:
+                values.append(value)
+                # A few verdicts and metrics, millions of times.
+                verdicts.append(sys.intern(verdict))
+                metrics.append(sys.intern(metric))
     factors = {f.name: str(f.type) for f in instances.schema if f.name not in _NOT_FACTORS}
-    schema, places = scores_schema(factors), pa.array(rows, pa.int64())
-    columns = {
-        **{name: joined[name].take(places) for name in ("example_id", "task", *_OF_ANSWERS)},
-        **{name: joined[name].take(places) for name in factors},
-        **{name: generations[name].take(places) for name in ("instance_id", "sample")},
-        "model": [model] * len(rows),
-        "value": [value for value, _, _ in ratings],
-        "verdict": [verdict for _, verdict, _ in ratings],
-        "metric": [metric for *_, metric in ratings],
+    schema = scores_schema(factors)
+    of_instances = {"example_id", "task", *factors}
+    answer = np.repeat(np.arange(len(counts)), counts)
+    of_answer, of_instance = pa.array(answer), pa.array(places[answer])
+    columns: dict[str, Any] = {
+        "model": pa.repeat(pa.scalar(model, pa.string()), len(verdicts)),
+        "value": pa.array(np.frombuffer(values, np.float64)),
+        "verdict": pa.array(verdicts, pa.string()),
+        "metric": pa.array(metrics, pa.string()),
     }
+    for name in schema.names:
+        if name not in columns:
+            table, rows_of = (
+                (instances, of_instance) if name in of_instances else (generations, of_answer)
+            )
+            columns[name] = table[name].take(rows_of)
     return pa.table({name: columns[name] for name in schema.names}, schema=schema)
 
 
-def _each(table: pa.Table) -> Iterator[dict[str, Any]]:
-    for batch in table.to_batches(max_chunksize=4096):
-        yield from batch.to_pylist()
+class _Rows:
+    """Columns of some rows, each turned into Python's values when it is first asked for."""
+
+    def __init__(self, columns: dict[str, pa.ChunkedArray]) -> None:
+        self.columns = columns
+        self._values: dict[str, list[Any]] = {}
+
+    def add(self, name: str, column: pa.ChunkedArray) -> None:
+        """Add a column."""
+        self.columns = {**self.columns, name: column}
+
+    def column(self, name: str) -> list[Any]:
+        """The values of a column."""
+        found = self._values.get(name)
+        if found is None:
+            found = self._values[name] = self.columns[name].to_pylist()
+        return found
 
 
-def _keys(table: pa.Table) -> list[tuple[str, int]]:
-    return list(zip(table["instance_id"].to_pylist(), table["sample"].to_pylist(), strict=True))
+class _Row(Mapping[str, Any]):
+    """One of the rows: most metrics read two or three of its fields."""
+
+    __slots__ = ("_index", "_rows")
+
+    def __init__(self, rows: _Rows, index: int) -> None:
+        self._rows, self._index = rows, index
+
+    def __getitem__(self, name: str) -> Any:
+        return self._rows.column(name)[self._index]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows.columns)
+
+    def __len__(self) -> int:
+        return len(self._rows.columns)
 
 
-def _translated(translations: pa.Table) -> dict[tuple[str, int], str]:
-    keys = _keys(translations)
-    _refuse_doubled("translations", keys)
-    return dict(zip(keys, translations["text"].to_pylist(), strict=True))
+def _places(instances: pa.Table, generations: pa.Table) -> Places:
+    """The row of each answer's instance. UserError where they do not fit each other."""
+    ids = instances["instance_id"]
+    _refuse_doubled("instances", pc.index_in(ids, ids.unique()).to_numpy(), ids, None)
+    found = pc.index_in(generations["instance_id"], ids)
+    if found.null_count:
+        orphan = found.is_null().index(True).as_py()
+        shown = _shown(
+            generations["instance_id"][orphan].as_py(), generations["sample"][orphan].as_py()
+        )
+        raise _inconsistent(f"the generations answer {shown}, which no instance file has")
+    places = found.to_numpy().astype(np.int64)
+    keys = _keys(places, generations)
+    _refuse_doubled("generations", keys, generations["instance_id"], generations["sample"])
+    answered = np.zeros(instances.num_rows, dtype=bool)
+    answered[places] = True
+    if not answered.all():
+        unanswered = ids.filter(pa.array(~answered))
+        raise _inconsistent(
+            f"{len(unanswered)} instance(s) have no answer, such as {pc.min(unanswered).as_py()}"
+        )
+    return places
 
 
-def _refuse_doubled(what: str, keys: list) -> None:
-    if len(set(keys)) < len(keys):
-        seen: set = set()
-        doubled = next(key for key in keys if key in seen or seen.add(key))
-        raise _inconsistent(f"the {what} hold {_shown(doubled)} twice")
+def _translated(
+    instances: pa.Table, generations: pa.Table, places: Places, translations: pa.Table
+) -> Places:
+    """The row of each answer's translation; 0 where it needs none and has none."""
+    found = pc.index_in(translations["instance_id"], instances["instance_id"])
+    known = found.is_valid()
+    rows = np.flatnonzero(known.to_numpy())
+    keys = _keys(found.filter(known).to_numpy().astype(np.int64), translations.filter(known))
+    ids, samples = translations["instance_id"], translations["sample"]
+    _refuse_doubled("translations", keys, ids.filter(known), samples.filter(known))
+    order = np.argsort(keys)
+    wanted = _keys(places, generations)
+    at = np.searchsorted(keys[order], wanted)
+    at[at == len(keys)] = 0
+    has = keys[order][at] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
+    failed = pc.is_in(generations["finish_reason"], value_set=pa.array(FAILED)).to_numpy()
+    lacking = np.flatnonzero(~has & ~failed)
+    if len(lacking):
+        first = int(lacking[0])
+        shown = _shown(
+            generations["instance_id"][first].as_py(), generations["sample"][first].as_py()
+        )
+        raise _inconsistent(f"the answer {shown} has no translation")
+    return np.where(has, rows[order][at] if len(keys) else 0, 0)
 
 
-def _shown(key: str | tuple[str, int]) -> str:
-    return key if isinstance(key, str) else f"{key[0]} sample {key[1]}"
+def _keys(places: Places, table: pa.Table) -> Places:
+    """A number for each instance and sample."""
+    return places << 32 | table["sample"].to_numpy().astype(np.int64)
+
+
+def _refuse_doubled(
+    what: str, keys: Places, ids: pa.ChunkedArray, samples: pa.ChunkedArray | None
+) -> None:
+    seen, first = np.unique(keys, return_index=True)
+    if len(seen) < len(keys):
+        # The first to come a second time.
+        later = np.setdiff1d(np.arange(len(keys)), first)
+        i = int(later[0])
+        shown = _shown(ids[i].as_py(), None if samples is None else samples[i].as_py())
+        raise _inconsistent(f"the {what} hold {shown} twice")
+
+
+def _shown(name: str, sample: int | None) -> str:
+    return name if sample is None else f"{name} sample {sample}"
 
 
 def _inconsistent(what: str) -> UserError:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from needlework.errors import UserError, not_installed, reason
+
+if TYPE_CHECKING:
+    from needlework.proofs import Proof
+
+logger = logging.getLogger(__name__)
 
 # A word is a run without white space, or one character of a script that is written without spaces.
 _WORD = re.compile(
@@ -16,12 +23,40 @@ _WORD = re.compile(
 )
 
 
+VERIFY = ("none", "sample", "all")
+# Of so many prompts, one is counted whole to verify its sum.
+_SAMPLE = 100
+
+
 @dataclass(frozen=True)
 class Tokenizer:
-    """Counts tokens. `name` is the tokenizer's key in the configuration."""
+    """Counts tokens. `name` is the tokenizer's key in the configuration.
+
+    `proof` says where it splits text, if that follows from its files; then prompts are counted from
+    their pieces (`needlework.sums`), of which `verify` of VERIFY counts none, a hundredth or all whole.
+    `sums` is the folder that keeps what is known of documents.
+    """
 
     name: str
     count: Callable[[str], int]
+    proof: Proof | None = None
+    sums: Path | None = None
+    verify: str = "sample"
+
+    def check(self, instance_id: str, text: str, n_tokens: int) -> None:
+        """Verify the tokens of a prompt that were summed. Raises UserError where they are others."""
+        if self.proof is None or self.verify == "none":
+            return
+        # Instances are named by a digest: a sample of the names is one of the prompts.
+        if self.verify == "sample" and int(instance_id[:8], 16) % _SAMPLE:
+            return
+        counted = self.count(text)
+        if counted != n_tokens:
+            raise UserError(
+                f"the prompt {instance_id} has {counted} tokens of tokenizers.{self.name}, but its pieces add "
+                f"up to {n_tokens}: delete {self.sums or 'the folder counting.sums'} and run again; if that does "
+                "not help, set `counting.from_pieces: false` and report it, with the tokenizer."
+            )
 
 
 def word_starts(text: str) -> list[int]:
@@ -29,15 +64,19 @@ def word_starts(text: str) -> list[int]:
     return [match.start() for match in _WORD.finditer(text)]
 
 
-def load_tokenizer(name: str, config: Mapping[str, str]) -> Tokenizer:
+def load_tokenizer(
+    name: str, config: Mapping[str, str], counting: Mapping[str, Any] | None = None
+) -> Tokenizer:
     """The tokenizer that the configuration calls `name`.
 
     `config["kind"]` is one of words, characters, tiktoken (`encoding`), mistral-common (`version`)
-    and huggingface (`name`, a hub name or a local folder, and `revision`). Raises UserError where
-    it cannot be loaded.
+    and huggingface (`name`, a hub name or a local folder, and `revision`). `counting` is the
+    configuration's; without it nothing is kept on disk. Raises UserError where it cannot be loaded.
     """
+    counting = {"from_pieces": True, "verify": "sample", "sums": None, **(counting or {})}
     try:
-        count = _KINDS[config["kind"]](config)
+        count, prove = _KINDS[config["kind"]](config)
+        proof = _proved(name, prove) if counting["from_pieces"] else None
     except ImportError as error:
         raise not_installed(f"tokenizers.{name}", error) from None
     except Exception as error:  # each library has its own; none of them is the user's to know
@@ -45,38 +84,77 @@ def load_tokenizer(name: str, config: Mapping[str, str]) -> Tokenizer:
             f"tokenizers.{name} ({_describe(config)}) cannot be loaded: {reason(error)}. "
             f"{_REMEDIES[config['kind']]}"
         ) from None
-    return Tokenizer(name, count)
+    sums = counting["sums"]
+    return Tokenizer(name, count, proof, Path(sums) if sums else None, counting["verify"])
 
 
-def _words(config: Mapping[str, str]) -> Callable[[str], int]:
-    return lambda text: sum(1 for _ in _WORD.finditer(text))
+def _proved(name: str, prove: Callable[[], Proof]) -> Proof | None:
+    from needlework.patterns import Unproven
+
+    try:
+        return prove()
+    except Unproven as why:
+        logger.info("The tokenizer %s has %s: prompts are counted whole.", name, why)
+        return None
 
 
-def _characters(config: Mapping[str, str]) -> Callable[[str], int]:
-    return len
+Loaded = tuple[Callable[[str], int], Callable[[], "Proof"]]
 
 
-def _tiktoken(config: Mapping[str, str]) -> Callable[[str], int]:
+def _words(config: Mapping[str, str]) -> Loaded:
+    def prove() -> Proof:
+        from needlework import proofs
+
+        return proofs.of_words(_WORD.pattern, word_starts)
+
+    return lambda text: sum(1 for _ in _WORD.finditer(text)), prove
+
+
+def _characters(config: Mapping[str, str]) -> Loaded:
+    def prove() -> Proof:
+        from needlework import proofs
+
+        return proofs.of_characters()
+
+    return len, prove
+
+
+def _tiktoken(config: Mapping[str, str]) -> Loaded:
     import tiktoken
 
+    from needlework import proofs
+
+    encoding = tiktoken.get_encoding(config["encoding"])
     # `encode_ordinary` reads special tokens in the text as plain text: the text is untrusted.
-    encode = tiktoken.get_encoding(config["encoding"]).encode_ordinary
-    return lambda text: len(encode(text))
+    encode = encoding.encode_ordinary
+    return lambda text: len(encode(text)), lambda: proofs.of_tiktoken(encoding, encode)
 
 
-def _mistral_common(config: Mapping[str, str]) -> Callable[[str], int]:
+def _mistral_common(config: Mapping[str, str]) -> Loaded:
     from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
+
+    from needlework import proofs
 
     if config["version"] == "tekken":
         loaded = MistralTokenizer.v3(is_tekken=True)
     else:
         loaded = getattr(MistralTokenizer, config["version"])()
-    encode = loaded.instruct_tokenizer.tokenizer.encode
-    return lambda text: len(encode(text, bos=False, eos=False))
+    tokenizer = loaded.instruct_tokenizer.tokenizer
+
+    def prove() -> Proof:
+        model = tokenizer._model
+        if hasattr(model, "serialized_model_proto"):
+            return proofs.of_sentencepiece(model)
+        return proofs.of_tiktoken(model, model.encode)
+
+    return lambda text: len(tokenizer.encode(text, bos=False, eos=False)), prove
 
 
-def _huggingface(config: Mapping[str, str]) -> Callable[[str], int]:
+def _huggingface(config: Mapping[str, str]) -> Loaded:
     from transformers import AutoTokenizer
+
+    from needlework import proofs
+    from needlework.patterns import Unproven
 
     revision = None if Path(config["name"]).is_dir() else config.get("revision")
     loaded = AutoTokenizer.from_pretrained(
@@ -84,10 +162,16 @@ def _huggingface(config: Mapping[str, str]) -> Callable[[str], int]:
     )
     # Longer texts than the model's context are wanted here; the warning is not.
     loaded.model_max_length = int(1e30)
-    return lambda text: len(loaded.encode(text, add_special_tokens=False))
+
+    def prove() -> Proof:
+        if not getattr(loaded, "is_fast", False):
+            raise Unproven("code of its own")
+        return proofs.of_huggingface(loaded.backend_tokenizer.to_str())
+
+    return lambda text: len(loaded.encode(text, add_special_tokens=False)), prove
 
 
-_KINDS: dict[str, Callable[[Mapping[str, str]], Callable[[str], int]]] = {
+_KINDS: dict[str, Callable[[Mapping[str, str]], Loaded]] = {
     "words": _words,
     "characters": _characters,
     "tiktoken": _tiktoken,

@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 BLOCK_BYTES = 1 << 20
+# A mirror's list of checksums has a hundred bytes a file.
+LISTING_BYTES = 16 << 20
 SET_MIRROR = "set `mirror:` to a directory or URL that has the file"
 
 
@@ -226,7 +228,16 @@ class WebFile:
             if response.status_code == 404:
                 return None
             self._require_usable(response, 200)
-            return response.read().decode("utf-8", errors="replace")
+            content = bytearray()
+            for chunk in response.iter_raw():
+                content += chunk
+                if len(content) > LISTING_BYTES:
+                    raise TransferError(
+                        f"the list of checksums is longer than {LISTING_BYTES:,} bytes",
+                        self.shown,
+                        "it is none: correct `mirror:`",
+                    )
+            return content.decode("utf-8", errors="replace")
 
     def _continue(self, part: Part, size: int | None, prefix: int | None) -> bool:
         """One attempt of `copy_into`, from where the last one ended if the file is still the same."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from needlework.errors import UserError
-from needlework.journal import Journal
+from needlework.journal import Journal, Record
 from needlework.progress import progress
 from needlework.records import TRANSLATIONS
 from needlework.translators.base import Translator
@@ -79,7 +79,7 @@ def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -
     identity = translator.identity()
     keys = {} if identity is None else {t: _key(identity, languages[t], t) for t in foreign}
     with Journal(cache) as journal:
-        known = journal.load(set(keys.values())) if keys else {}
+        known = journal.settled(set(keys.values()), _holds) if keys else {}
         english |= {text: known[key]["text"] for text, key in keys.items() if key in known}
         pending = [text for text in foreign if keys.get(text) not in known]
         size = translator.batch_size
@@ -90,7 +90,16 @@ def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -
             done = dict(zip(batch, map(_well_formed, results), strict=True))
             journal.append({"key": keys[t], "text": done[t]} for t in batch if t in keys)
             english |= done
+        if pending and keys:
+            # Another run may have translated the same meanwhile, and have ended with that.
+            known = journal.settled(set(keys.values()), _holds)
+            english |= {text: known[key]["text"] for text, key in keys.items()}
     return [Translation(languages[text], english[text]) for text in texts]
+
+
+def _holds(record: Record) -> bool:
+    """Whether a record of the journal is a translation; a damaged one may not be."""
+    return isinstance(record.get("text"), str)
 
 
 def _well_formed(text: str) -> str:

@@ -2,24 +2,63 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import platform
+import re
 import secrets
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+# What another machine began, or an older version, is left alone for so long.
+STALE_S = 86400.0
 
 
 @contextmanager
 def whole(path: str | Path) -> Iterator[Path]:
     """Where to write a file, which is then moved to `path`; its folder is made.
 
-    What a block that raises has written is removed. The name is of this writer alone: a job that its
-    scheduler takes for dead may still write the same file.
+    What a block that raises has written is removed, and so is what a killed job has left of this file.
+    The name is of this writer alone: a job that its scheduler takes for dead may still write the same
+    file.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    _remove_left_overs(path)
+    part = path.with_name(f"{path.name}.{_host()}-{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
         yield part
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _remove_left_overs(path: Path) -> None:
+    """Remove what killed jobs have written of a file."""
+    name = re.compile(rf"{re.escape(path.name)}\.(?:([0-9a-f]{{8}})-(\d+)-)?[0-9a-f]{{8}}\.part")
+    for part in path.parent.iterdir():
+        found = name.fullmatch(part.name)
+        if found is None:
+            continue
+        # Another writer may remove it first.
+        with suppress(OSError):
+            ended = found[1] == _host() and not _runs(int(found[2]))
+            if ended or part.stat().st_mtime < time.time() - STALE_S:
+                part.unlink()
+
+
+def _host() -> str:
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process of this machine is there."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

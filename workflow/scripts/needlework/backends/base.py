@@ -51,6 +51,10 @@ class Answer:
     its context. Token counts are the model's own, None where the backend does not count. `cut_at` is
     the limit in the configuration that cut the answer, where one did that is no part of the journal's
     key (`Backend.holds`).
+
+    `text` may hold thoughts: they are parted from it later (`thoughts`). Where special tokens are among
+    what the model wrote, `whole` is all of it with them, and `special` are those tokens. A backend that
+    counts `reasoning_tokens` itself says by which `mark` it found the thoughts' end.
     """
 
     text: str
@@ -60,6 +64,9 @@ class Answer:
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
     cut_at: int | str | None = None
+    whole: str | None = None
+    special: tuple[str, ...] | None = None
+    mark: str | None = None
     error: str | None = None
 
 
@@ -75,6 +82,10 @@ class Backend(ABC):
     @abstractmethod
     def identity(self) -> Mapping[str, Any]:
         """What every answer of this model depends on: JSON values, no secret, no path."""
+
+    def former_identity(self) -> Mapping[str, Any] | None:
+        """What `identity` was in older records, where that was another; they stay valid."""
+        return None
 
     def depends_on(self, request: Request) -> Any:
         """What the answer depends on beyond the prompt's text, sample number and token limit.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.backends.base import Answer, Backend, Request, in_order, sample_seed
+from needlework.bounded_replies import FILE_BYTES, REPLY_BYTES, bounded_async
 from needlework.endpoints import (
     ATTEMPTS,
     FIRST_PAUSE_S,
@@ -21,6 +22,7 @@ from needlework.endpoints import (
     excerpt,
     may_pass,
     retry_after,
+    secrets_in,
     shown_url,
     without,
 )
@@ -32,6 +34,7 @@ from needlework.openai_protocol import (
     MALFORMED,
     NO_MONEY,
     TOO_LONG,
+    connection_trouble,
     message_of,
     read_completion,
 )
@@ -51,6 +54,11 @@ FAILURES_IN_A_ROW = 20
 
 # Statuses that say nothing of one request: the key, the money or the model's name is wrong.
 _HOPELESS = {401, 402, 404}
+
+
+def _longest(response: Any) -> int:
+    """How many bytes a response may have: files of a batch's results are larger than others."""
+    return FILE_BYTES if response.url.path.endswith("/content") else REPLY_BYTES
 
 
 class _RateLimit(Passing):
@@ -73,6 +81,7 @@ class OpenAI(Backend):
         self._where = f"models.{config['model']}"
         self._address = shown_url(config["base_url"])
         self._secret = ""
+        self._url_secrets = secrets_in(config["base_url"])
         self._client: Any = None
         self._runner = asyncio.Runner()
         self._not_before = 0.0
@@ -90,6 +99,7 @@ class OpenAI(Backend):
     def load(self) -> None:
         """Make the client; nothing is sent. Raises UserError where the key is missing."""
         try:
+            import httpx2
             import openai
         except ImportError as error:
             raise not_installed(self._where, error) from None
@@ -111,6 +121,9 @@ class OpenAI(Backend):
             base_url=config["base_url"],
             timeout=None,
             max_retries=0,
+            http_client=openai.DefaultAsyncHttpxClient(
+                event_hooks={"response": [bounded_async(httpx2, _longest)]}
+            ),
         )
         loop = self._runner.get_loop()
         self._slots = asyncio.Semaphore(config["concurrency"])
@@ -287,7 +300,7 @@ class OpenAI(Backend):
         except TimeoutError:
             raise Passing(f"no answer within {self.config['timeout']} s") from None
         except openai.APIConnectionError as error:
-            raise Passing(f"the connection failed ({type(error.__cause__).__name__})") from None
+            raise Passing(connection_trouble(error.__cause__)) from None
         except openai.APIStatusError as error:
             status, headers, content = (
                 error.status_code,
@@ -308,7 +321,9 @@ class OpenAI(Backend):
 
     def _clean(self, content: str) -> str:
         """What a server wrote, without the key: it may say that back, even in an answer."""
-        return without(content, self._secret)
+        for secret in (self._secret, *self._url_secrets):
+            content = without(content, secret)
+        return content
 
     def _limited_for(self) -> float:
         """For how many seconds the endpoint has said nothing but that it is asked too much."""

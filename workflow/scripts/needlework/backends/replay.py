@@ -109,6 +109,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Any]]:
 
     try:
         table = pq.read_table(path)
+        table.validate(full=True)
     except (pa.ArrowInvalid, OSError) as error:
         raise UserError(f"{path} cannot be read as Parquet ({error}): write it again.") from None
     rows = (row for batch in table.to_batches(max_chunksize=1024) for row in batch.to_pylist())

@@ -13,11 +13,13 @@ from needlework.errors import UserError, not_installed, reason
 from needlework.local_models import (
     encode,
     form,
+    former_identity,
     new_tokens,
     read_chat_template,
+    reasoning_identity,
     unfilled_template,
     warn_if_unpinned,
-    without_thoughts,
+    with_thoughts,
 )
 from needlework.model_files import weights_identity
 
@@ -60,14 +62,19 @@ class Transformers(Backend):
         """The weights, the chat template, sampling, numbers, positions, changed settings and thoughts."""
         own = ("chat", "sampling", "dtype", "rope_scaling")
         # These are later than others: what never had them is what has none of them.
-        later = ("config", "reasoning")
+        later = ("config",)
         return {
             "backend": "transformers",
             "weights": weights_identity(self.config["name"], self.config["revision"]),
             "chat_template": self._template,
             **{key: self.config[key] for key in own},
             **{key: self.config[key] for key in later if self.config[key]},
+            **reasoning_identity(self.config),
         }
+
+    def former_identity(self) -> Mapping[str, Any] | None:
+        """The identity in which the end of the thoughts had a part."""
+        return former_identity(self.config, self.identity())
 
     def load(self) -> None:
         """Read the model's configuration and tokenizer; the weights come with the first prompt.
@@ -220,9 +227,9 @@ class Transformers(Backend):
             prompt_tokens=len(prompt.tokens),
             completion_tokens=len(new),
         )
-        if reasoning := self.config["reasoning"]:
-            return without_thoughts(self._tokenizer, new, answer, reasoning)
-        return answer
+        # The token that ends an answer is none of its text.
+        written = new if end is None else new[:-1]
+        return with_thoughts(self._tokenizer, written, answer, self.config)
 
     def _choice(self, seeds: Sequence[int]) -> list[Any]:
         """What makes of the likeliest next token a sampled one. Nothing at temperature 0."""

@@ -23,11 +23,13 @@ from needlework.guard import descendants, end, start_guard
 from needlework.local_models import (
     encode,
     form,
+    former_identity,
     new_tokens,
     read_chat_template,
+    reasoning_identity,
     unfilled_template,
     warn_if_unpinned,
-    without_thoughts,
+    with_thoughts,
 )
 from needlework.model_files import weights_identity
 
@@ -77,8 +79,12 @@ class Vllm(Backend):
             "chat_template": self._template,
             "sampling": config["sampling"],
             "engine": engine,
-            **({"reasoning": config["reasoning"]} if config["reasoning"] else {}),
+            **reasoning_identity(config),
         }
+
+    def former_identity(self) -> Mapping[str, Any] | None:
+        """The identity in which the end of the thoughts had a part."""
+        return former_identity(self.config, self.identity())
 
     def holds(self, record: Mapping[str, Any]) -> bool:
         """Whether the engine's `max_model_len` leaves the answer as it is.
@@ -230,11 +236,9 @@ class Vllm(Backend):
             completion_tokens=new,
             cut_at=limit if cut else None,
         )
-        if reasoning := self.config["reasoning"]:
-            # The token that ends an answer is none of its text.
-            tokens = list(completion.token_ids)[: -1 if ended == "stop" else None]
-            return without_thoughts(self._tokenizer, tokens, answer, reasoning)
-        return answer
+        # The token that ends an answer is none of its text.
+        tokens = list(completion.token_ids)[: -1 if ended == "stop" else None]
+        return with_thoughts(self._tokenizer, tokens, answer, self.config)
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
         """The prompt in the chat template, with the special tokens that the model sees."""

@@ -1,23 +1,22 @@
-"""What the stages ask of a benchmark, in types; docs/adding-a-benchmark.md says it in words."""
+"""What construction and planning of all benchmarks share, in types.
+
+Apart from `benchmark`, so that prompts do not depend on how results are described.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-class Result(NamedTuple):
-    """A table or a figure.
-
-    `needs` says what it is made of: "scores" of all models, "ceilings" (what the translator did to
-    gold answers), "instances" (the prompts' factors and lengths in tokens, for every tokenizer), or
-    "token_counts" (the same prompts counted in every tokenizer).
-    """
-
-    title: str
-    needs: str = "scores"
+# A benchmark's block of the configuration, the whole of it, and what the prompts of a slice depend on.
+Own: TypeAlias = Mapping[str, Any]
+Config: TypeAlias = Mapping[str, Any]
+Chosen: TypeAlias = Mapping[str, Any]
+# (corpus, language) of a table.
+CorpusTable: TypeAlias = tuple[str, str]
 
 
 class Search(NamedTuple):

@@ -1,1 +1,1 @@
-"""What the figures of all benchmarks share: style and saving."""
+"""The style of all figures, and saving them."""

@@ -1,4 +1,4 @@
-"""BLEU of a set of answers, from statistics of each, with a bootstrap over answers (M4LE: per bucket).
+"""BLEU of a set of answers, from statistics of each (M4LE: per bucket).
 
 Corpus BLEU as M4LE computes it: 4-grams, no smoothing, case kept, sacrebleu's tokenizer 13a for
 English and zh for Chinese, as a fraction.
@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-from needlework import seeding
 
 if TYPE_CHECKING:
     from sacrebleu.metrics import BLEU
@@ -63,24 +61,11 @@ def _brevity(length: float, reference: float) -> float:
 def corpus(rows: npt.ArrayLike) -> float:
     """The BLEU, in [0, 1], of answers whose `Statistics.flat` are the rows; 0 of none or of empty ones."""
     table = np.asarray(rows, dtype=np.int64).reshape(-1, 2 * ORDER + 2)
-    return float(_of_sums(table.sum(axis=0, keepdims=True))[0])
+    return float(of_sums(table.sum(axis=0, keepdims=True))[0])
 
 
-def interval(
-    rows: npt.ArrayLike, *, seed: tuple[object, ...], draws: int = 2000
-) -> tuple[float, float]:
-    """The 95% percentile interval of `corpus` when answers are drawn anew; (NaN, NaN) of none."""
-    table = np.asarray(rows, dtype=np.int64).reshape(-1, 2 * ORDER + 2)
-    if not len(table):
-        return float("nan"), float("nan")
-    rng = seeding.rng("bleu", *seed)
-    times = rng.multinomial(len(table), np.full(len(table), 1 / len(table)), size=draws)
-    low, high = np.quantile(_of_sums(times @ table), (0.025, 0.975))
-    return float(low), float(high)
-
-
-def _of_sums(sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """BLEU of each row of summed statistics."""
+def of_sums(sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """The BLEU, in [0, 1], of each row of summed statistics (`results.measures.of_sums`)."""
     found, total = sums[:, :ORDER], sums[:, ORDER : 2 * ORDER]
     length, reference = sums[:, -2].astype(float), sums[:, -1].astype(float)
     there = (found > 0).all(axis=1)

@@ -20,9 +20,10 @@ _SAME_AS = {
 _OPTIONAL = frozenset("\u0640\u0670") | {chr(code) for code in range(0x064B, 0x0653)}
 
 _JOINERS = "'.,-"
-_WITHIN_NUMBER = re.compile(r"(?<=[0-9])['.,](?=[0-9])")
-_WITHIN_WORD = re.compile(rf"(?<=[^\s{_JOINERS}])['.-](?=[^\s{_JOINERS}])")
-_BETWEEN_DIGITS = re.compile(r"(?<=[0-9])-(?=[0-9])")
+# They look back only once a joiner is found: the search for one is many times faster so.
+_WITHIN_NUMBER = re.compile(r"['.,](?<=[0-9].)(?=[0-9])")
+_WITHIN_WORD = re.compile(rf"['.-](?<=[^\s{_JOINERS}].)(?=[^\s{_JOINERS}])")
+_BETWEEN_DIGITS = re.compile(r"-(?<=[0-9].)(?=[0-9])")
 _OTHER_JOINERS = re.compile(rf"[{_JOINERS}]")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from needlework.metrics.oneruler_wording import Wording
@@ -33,18 +33,30 @@ _FEW_WORDS = r"(?:[^ ,]+ ){0,6}?"
 _FEW_CHARACTERS = "[^,]{0,16}?"
 
 
-def says_none(text: str, none_words: Iterable[str | Wording]) -> bool:
+def says_none(
+    text: str,
+    none_words: Iterable[str | Wording],
+    quotes: Callable[[str], bool] = lambda text: False,
+) -> bool:
     """Whether `text` says that there is no number, in one of the wordings or of the plain phrases.
 
     A plain phrase (a language's configured words, a prompt's own word) counts wherever it stands as
     words of their own, except where a wording has it among those that count by themselves only. A
     Korean word may have an ending. In scripts without spaces a phrase may stand within others, but a
     single character ("无") stands alone: in "无法" it is part of another word.
+
+    A text that `quotes` what the model has read says nothing, unless all of it is a plain phrase, or one
+    that stands by itself.
     """
     given = list(none_words)
     patterns = [_patterns(wording) for wording in given if isinstance(wording, Wording)]
     plain = [words_of(phrase) for phrase in given if isinstance(phrase, str)]
     pieces, sentences = _pieces(text), _sentences(text)
+    whole = words_of(text)
+    if not (
+        whole in plain or any(alone.fullmatch(" ".join(whole)) for alone, _ in patterns)
+    ) and quotes(text):
+        return False
     for alone, said in patterns:
         if any(map(alone.fullmatch, pieces)) or any(map(said.search, sentences)):
             return True

@@ -13,6 +13,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from needlework.metrics.oneruler_words import number_of
+
 # What the released program looks for, by the language of the instructions.
 NONE_WORDS: dict[str, tuple[str, ...]] = {
     "cs": ("žádné", "žádná"),
@@ -61,7 +63,8 @@ def score_numbers(
     text = unicodedata.normalize("NFKC", text)
     if any(word in text or _squeezed(word) in text for word in none_words):
         return 0.0, "none_word"
-    found = [int(digits) for digits in dict.fromkeys(re.findall(r"\d+", text)) if len(digits) > 1]
+    digits = dict.fromkeys(re.findall(r"\d+", text))
+    found = [number_of(number) for number in digits if len(number) > 1]
     if not found:
         return 0.0, "no_number"
     # As many numbers as expected ones, before those that differ in leading zeros become one.

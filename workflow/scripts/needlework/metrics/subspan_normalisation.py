@@ -14,7 +14,8 @@ _DROP = str.maketrans("", "", string.punctuation)
 # A combining accent belongs to its letter, as in the released code's `regex`: "a" in a decomposed "à" is
 # no article. Python's `re` alone would part the two.
 _IN_WORD = r"[\w\u0300-\u036f]"
-_ARTICLE = re.compile(rf"(?<!{_IN_WORD})(?:a|an|the)(?!{_IN_WORD})")
+# It looks back only behind a first letter: the search for one is many times faster so.
+_ARTICLE = re.compile(rf"(?:a(?<!{_IN_WORD}a)n?|t(?<!{_IN_WORD}t)he)(?!{_IN_WORD})")
 
 
 def normalise(text: str) -> str:

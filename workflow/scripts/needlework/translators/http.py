@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from needlework.bounded_replies import bounded
 from needlework.endpoints import (
     ATTEMPTS,
     FIRST_PAUSE_S,
@@ -16,6 +17,7 @@ from needlework.endpoints import (
     excerpt,
     may_pass,
     retry_after,
+    secrets_in,
     shown_url,
     without,
 )
@@ -39,9 +41,11 @@ class Endpoint:
 
         # httpx logs whole URLs, which may hold a password.
         logging.getLogger("httpx").setLevel(logging.WARNING)
-        self._url, self._translator, self._secret = url, translator, secret
+        self._url, self._translator = url, translator
+        self._secrets = [*filter(None, [secret]), *secrets_in(url)]
         headers = {header: f"{scheme}{secret}"} if secret else {}
-        self._client = httpx.Client(timeout=TIMEOUT_S, headers=headers)
+        hooks = {"response": [bounded(httpx)]}
+        self._client = httpx.Client(timeout=TIMEOUT_S, headers=headers, event_hooks=hooks)
 
     def post(self, payload: Mapping[str, Any], read: Callable[[Any], T]) -> T:
         """What `read` makes of the response to `payload`.
@@ -78,13 +82,19 @@ class Endpoint:
             raise Passing(f"status {status}", retry_after(response.headers))
         if status != 200:
             raise self._trouble(
-                f"status {status}: {excerpt(response.text, self._secret)}",
+                f"status {status}: {excerpt(self._clean(response.text), '')}",
                 "check the key, the model's name and the URL",
             )
         try:
-            return read(json.loads(without(response.content.decode(), self._secret)))
+            return read(json.loads(self._clean(response.content.decode())))
         except (LookupError, TypeError, ValueError, RecursionError):
             raise Passing("the response is not a translation") from None
+
+    def _clean(self, content: str) -> str:
+        """What a server wrote, without secrets: it may say them back."""
+        for secret in self._secrets:
+            content = without(content, secret)
+        return content
 
     def _trouble(self, what: str, remedy: str) -> UserError:
         where = shown_url(self._url)

@@ -340,7 +340,7 @@ class _Builder:
         elif orders:
             name = "documents_random_order"
         self.template = read_template(templates[name], _TEMPLATES[name])
-        self.rows = Rows(chosen)
+        self.rows = Rows(chosen, tokenizer)
         self.titles = chosen["needles"] not in UNTITLED
         # A text without a title is parted from its label by a space.
         stub, self.joint = ("(Title: a) a", "") if self.titles else (" a", " ")
@@ -359,7 +359,7 @@ class _Builder:
                 self._add(item, Prompt(numbers, text, 0), self.tokenizer.count(text), {})
             return
         self._check_numbers(items)
-        count = counter(self.tokenizer, items, self._prompts)
+        count = counter(self.tokenizer, self.rows.pieces, items, self._prompts)
         for item in progress(items, desc="prompts", unit="question"):
             for factors, prompt in self._prompts(item):
                 self._add(item, prompt, count(prompt), factors)
@@ -389,11 +389,13 @@ class _Builder:
     def _prompts(self, item: Item) -> Iterator[tuple[dict[str, Any], Prompt]]:
         """The prompts of a question, each with its factors."""
         head, tail = self._frame(item)
-        frame = self.sums.frame(self.rows.pieces.text(head), self.rows.pieces.text(tail))
+        pieces = self.rows.pieces
+        summed = pieces.exact is None
+        frame = self.sums.frame(pieces.text(head), pieces.text(tail)) if summed else 0
         for factors, lines in self._arrangements(item):
             numbers = [*head, *(number for line, _ in lines for number in line), *tail]
-            predicted = frame + self.sums.lines([text for _, text in lines])
-            yield factors, Prompt(numbers, self.rows.pieces.text(numbers), predicted)
+            predicted = frame + self.sums.lines([text for _, text in lines]) if summed else 0
+            yield factors, Prompt(numbers, pieces.text(numbers), predicted)
 
     def _arrangements(self, item: Item) -> Iterator[tuple[dict[str, Any], list[Line]]]:
         """The documents of each prompt of a question: the numbers of their spans, and their lines' texts."""

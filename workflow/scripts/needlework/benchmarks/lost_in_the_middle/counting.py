@@ -1,6 +1,7 @@
 """The exact lengths of prompts that are made of the same lines again and again.
 
-A line is tokenized once, between neighbours that begin and end as its own do, and a prompt's length is a
+Where the tokenizer's splits are proved, a prompt is counted from its spans (`needlework.sums`). Elsewhere a
+line is tokenized once, between neighbours that begin and end as its own do, and a prompt's length is a
 sum. It is exact for tokenizers in which nothing crosses a line's end into the beginning of the next line,
 which is the same for all lines of a task. Prompts of some of the questions are tokenized as a whole to
 see that this is so; where it is not, all are.
@@ -12,6 +13,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from needlework.benchmarks.lost_in_the_middle.rows import Pieces
 from needlework.budget import LineCosts
 from needlework.tokenizers import Tokenizer
 
@@ -22,7 +24,10 @@ EVERY = 50
 
 
 class Prompt(NamedTuple):
-    """A prompt: the numbers of its spans, its text, and its length by the sum of its lines."""
+    """A prompt: the numbers of its spans, its text, and its length by the sum of its lines.
+
+    The last is 0 where lengths are counted from spans.
+    """
 
     numbers: list[int]
     text: str
@@ -60,10 +65,16 @@ Item = TypeVar("Item")
 
 def counter(
     tokenizer: Tokenizer,
+    pieces: Pieces,
     items: Sequence[Item],
     prompts: Callable[[Item], Iterable[tuple[Any, Prompt]]],
 ) -> Callable[[Prompt], int]:
-    """A function that gives a prompt's exact length: the sum, where the sums of a sample are right."""
+    """A function that gives a prompt's exact length.
+
+    It is counted from the spans, where that is proved; else the sum, where the sums of a sample are right.
+    """
+    if pieces.exact is not None:
+        return lambda prompt: pieces.tokens(prompt.numbers)
     for item in items[::EVERY]:
         for _, prompt in prompts(item):
             if tokenizer.count(prompt.text) != prompt.predicted:

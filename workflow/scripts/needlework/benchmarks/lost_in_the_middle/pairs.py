@@ -174,13 +174,13 @@ class _Builder:
         else:
             path, places = templates["pairs"], ["pairs", "key"]
         self.template = read_template(path, places)
-        self.rows = Rows(chosen)
+        self.rows = Rows(chosen, tokenizer)
         self.sums = Sums(tokenizer, lambda index, text: text, _STUB, self.template[-2])
 
     def add(self, objects: Objects) -> None:
         """Add the prompts of all objects."""
         asked = [(n, found) for n, rows in objects.items() for found in rows]
-        count = counter(self.tokenizer, asked, self._prompts)
+        count = counter(self.tokenizer, self.rows.pieces, asked, self._prompts)
         for n, found in progress(asked, desc="prompts", unit="example"):
             for index, prompt in self._prompts((n, found)):
                 self.rows.add(
@@ -211,13 +211,14 @@ class _Builder:
             pieces.literal("question", key),
             pieces.literal("answer_format", end),
         ]
-        frame = self.sums.frame(pieces.text(head[:-1]), pieces.text(tail[1:]))
-        others = _Others(found, self.sums)
+        others = None if pieces.exact is not None else _Others(found, self.sums)
+        frame = self.sums.frame(pieces.text(head[:-1]), pieces.text(tail[1:])) if others else 0
         ((_, indices),) = [place for place in self.chosen["places"] if place[0] == n]
         for index in indices:
             numbers = [*head, *self._object(found, needle, index), *tail]
             text = pieces.text(numbers)
-            yield index, Prompt(numbers, text, frame + others.cost(needle, index))
+            predicted = frame + others.cost(needle, index) if others else 0
+            yield index, Prompt(numbers, text, predicted)
 
     def _object(self, found: Mapping[str, Any], needle: str, index: int) -> list[int]:
         """The spans of the object, without its braces."""

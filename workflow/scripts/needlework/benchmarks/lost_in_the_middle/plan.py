@@ -6,61 +6,14 @@ retrieval), 5.2 (the query before and after the data), 6 (open-domain case study
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from needlework.benchmarks.contract import Result, Search
-from needlework.config import check_named
-from needlework.corpora.languages import CORPUS_LANGUAGES
-from needlework.decoding import decoding
+from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own, Search
 from needlework.errors import UserError
 
 NAME = "lost_in_the_middle"
-TITLE = "Lost in the Middle"
-# Answers are scored in the language in which they come.
-TRANSLATED = False
-
-# Factor columns and their Arrow types, by name: planning needs no Arrow.
-FACTORS: dict[str, str] = {
-    "lang": "string",
-    "n_documents": "int32",
-    "gold_index": "int32",
-    "distractors": "string",
-    "order": "string",
-    "query_aware": "bool",
-    "answer_present": "bool",
-    "unambiguous": "bool",
-    "keys": "string",
-    "length": "int32",
-}
-
-TABLES = {
-    "table1": Result("Table 1: closed-book and oracle accuracy"),
-    "table2": Result("Table 2: tokens, closed-book and oracle", "instances"),
-    "table3": Result("Table 3: tokens, multi-document question answering", "instances"),
-    "table4": Result("Table 4: tokens, key-value retrieval", "instances"),
-    "table5": Result("Table 5: accuracy with 10 documents"),
-    "table6": Result("Table 6: accuracy with 20 documents"),
-    "table7": Result("Table 7: accuracy with 30 documents"),
-    "accuracy": Result("Accuracy of every cell"),
-}
-FIGURES = {
-    "figure1": Result("Figure 1: the U-shaped curve"),
-    "figure5": Result("Figure 5: position of the answer's document"),
-    "figure6": Result("Figure 6: number of documents"),
-    "figure10": Result("Figure 10: key-value retrieval"),
-    "figure11": Result("Figure 11: encoder-decoder models"),
-    "figure12": Result("Figure 12: query-aware contextualization"),
-    "figure13": Result("Figure 13: instruction tuning"),
-    "figure14": Result("Figure 14: open-domain question answering"),
-    "figure15": Result("Figure 15: unambiguous questions"),
-    "figure16": Result("Figure 16: random distractors"),
-    "figure17": Result("Figure 17: distractors in random order"),
-    "figure18": Result("Figure 18: GPT-4"),
-    "languages": Result("Multi-document question answering by language"),
-    "key_value_words": Result("Key-value retrieval with words"),
-}
 
 # The questions of the paper, and where distractors of other questions come from.
 NQ_OPEN = "nq_open"
@@ -203,7 +156,7 @@ def read_list(path: str | Path) -> list[str]:
     return questions
 
 
-def corpora(chosen: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+def reads(chosen: Chosen) -> dict[str, list[CorpusTable]]:
     """The tables that a slice reads, by input name.
 
     `questions`; `passages`, of which the distractors are; `words`; and `pairs_<n>`, the released
@@ -254,182 +207,66 @@ def search(own: Mapping[str, Any], lang: str) -> Search:
     return Search(own["needles"], lang, haystack, lang, [lang], ["semantic"], "subspan_screen")
 
 
-def documents(own: Mapping[str, Any]) -> list[tuple[str, str]]:
+def quotes(own: Own) -> list[CorpusTable]:
     """Every table that a prompt of this configuration can refer to."""
     found = []
     for name in slices(own):
         chosen = settings(own, name, [])
-        for kind, tables in corpora(chosen).items():
+        for kind, tables in reads(chosen).items():
             if kind != "words":
                 found += tables
     return list(dict.fromkeys(found))
 
 
-def tables(own: Mapping[str, Any]) -> dict[str, Result]:
-    """The tables that a configuration of this benchmark fills."""
-    tasks = own["tasks"]
-    numbers = [entry["n"] for entry in own["n_documents"]]
-    qa = "multi_document_qa" in tasks
-    filled = {
-        **dict.fromkeys(("table1", "table2"), "closed_book" in tasks or "oracle" in tasks),
-        "table3": qa,
-        "table4": "key_value" in tasks,
-        **{f"table{k}": qa and n in numbers for k, n in ((5, 10), (6, 20), (7, 30))},
-        "accuracy": True,
-    }
-    return {name: TABLES[name] for name in TABLES if filled[name]}
-
-
-def figures(own: Mapping[str, Any]) -> dict[str, Result]:
-    """The figures that a configuration of this benchmark fills."""
+def conditions(own: Own) -> dict[str, bool]:
+    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
     tasks, comparisons, languages = own["tasks"], own["comparisons"], own["languages"]
-    # The paper's figures are of English questions, and of UUIDs.
-    qa = "multi_document_qa" in tasks and _ENGLISH in languages
-    uuids = "key_value" in tasks and "uuid" in own["keys"]
     variants = _document_numbers(own)
-    filled = {
-        **dict.fromkeys(("figure1", "figure5", "figure6", "figure18"), qa),
-        "figure10": uuids,
-        "figure11": qa and bool(comparisons["encoder_decoder"]),
-        "figure12": (qa and "query-aware" in variants)
-        or (uuids and "query-aware" in _pair_numbers(own)),
-        "figure13": qa and bool(comparisons["instruction_tuning"]),
-        "figure14": "open_domain" in tasks and _ENGLISH in languages,
-        "figure15": qa and own["unambiguous"] is not None,
-        "figure16": qa and "random-distractors" in variants,
-        "figure17": qa and "random-order" in variants,
-        "languages": "multi_document_qa" in tasks and set(languages) != {_ENGLISH},
-        "key_value_words": "key_value" in tasks and "words" in own["keys"],
-    }
-    return {name: FIGURES[name] for name in FIGURES if filled[name]}
-
-
-def scoring_settings(own: Mapping[str, Any]) -> dict[str, Any]:
-    """Nothing: each task has one metric, which its instances name."""
-    return {}
-
-
-def result_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What the tables and figures need to know of a run."""
-    own, run = config["benchmarks"][NAME], config["run"]
-    entries = {model: config["models"][model] for model in run["models"]}
-    tokenizers = [entry["tokenizer"] for entry in entries.values()] + run["tokenizers"]
+    questions = "multi_document_qa" in tasks
+    # The paper's figures are of English questions, and of UUIDs.
+    english = questions and _ENGLISH in languages
+    uuids = "key_value" in tasks and "uuid" in own["keys"]
     return {
-        "models": run["models"],
-        "published": {m: e["published"] for m, e in entries.items() if e["published"]},
-        "decoding": {m: decoding(e) for m, e in entries.items()},
+        "levels": "closed_book" in tasks or "oracle" in tasks,
+        "questions": questions,
+        **{f"{entry}_documents": questions and entry in _sizes(own) for entry in (10, 20, 30)},
+        "english": english,
+        "pairs": "key_value" in tasks,
+        "uuids": uuids,
+        "words": "key_value" in tasks and "words" in own["keys"],
+        "encoder_decoder": english and bool(comparisons["encoder_decoder"]),
+        "instruction_tuning": english and bool(comparisons["instruction_tuning"]),
+        "query_aware": (english and "query-aware" in variants)
+        or (uuids and "query-aware" in _pair_numbers(own)),
+        "open_domain": "open_domain" in tasks and _ENGLISH in languages,
+        "unambiguous": english and own["unambiguous"] is not None,
+        "random_distractors": english and "random-distractors" in variants,
+        "random_order": english and "random-order" in variants,
+        "other_languages": questions and set(languages) != {_ENGLISH},
+    }
+
+
+def _sizes(own: Own) -> list[int]:
+    return [entry["n"] for entry in own["n_documents"]]
+
+
+def run_settings(config: Config) -> dict[str, Any]:
+    """What the results need to know of a run beside what all need.
+
+    instruction_tuning: pairs [base, instruction-tuned]. encoder_decoder: models of that architecture.
+    tokenizers: all tokenizers, in the order of rows. published_tokenizers: tokenizer to its row in the
+    paper's Tables 2 to 4.
+    """
+    own, run = config["benchmarks"][NAME], config["run"]
+    used = [config["models"][model]["tokenizer"] for model in run["models"]]
+    tokenizers = list(dict.fromkeys([*used, *run["tokenizers"]]))
+    return {
         **own["comparisons"],
-        "tokenizers": list(dict.fromkeys(tokenizers)),
+        "tokenizers": tokenizers,
         # The paper's token counts of GPT-3.5-Turbo are those of its encoding (appendix F).
         "published_tokenizers": {
             name: "GPT-3.5-Turbo"
-            for name in dict.fromkeys(tokenizers)
+            for name in tokenizers
             if config["tokenizers"][name].get("encoding") == "cl100k_base"
         },
-        "setup": {
-            "corpus": own["needles"],
-            **{key: own[key] for key in ("source", "gold_without_answer", "max_new_tokens")},
-        },
     }
-
-
-def check(config: Mapping[str, Any]) -> None:
-    """Raise UserError where the benchmark's configuration cannot be built.
-
-    Nothing is said of keys that no task of the run reads.
-    """
-    own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
-    _check_corpora(own, where)
-    for task, known, numbers, ablations in (
-        (
-            "multi_document_qa",
-            "n_documents",
-            "gold_indices",
-            ("query_aware", "random_order", "random_distractors"),
-        ),
-        ("key_value", "n_pairs", "indices", ("query_aware_pairs",)),
-    ):
-        if task not in own["tasks"]:
-            continue
-        _check_places(own[known], f"{where}.{known}", numbers)
-        for key in ablations:
-            for n in own[key]:
-                if n not in (entry["n"] for entry in own[known]):
-                    raise UserError(
-                        f"{where}.{key} has {n}, which is not among the numbers of {where}.{known}: add "
-                        "it there, with the indices that it is to be asked at."
-                    )
-    if own["unambiguous"] is not None:
-        read_list(own["unambiguous"])
-    comparisons = own["comparisons"]
-    for kind, names in (
-        (
-            "instruction_tuning",
-            [name for pair in comparisons["instruction_tuning"] for name in pair],
-        ),
-        ("encoder_decoder", comparisons["encoder_decoder"]),
-    ):
-        check_named(f"{where}.comparisons.{kind}", names, config["models"], "models")
-
-
-def _check_corpora(own: Mapping[str, Any], where: str) -> None:
-    """Raise UserError where languages, source and tasks do not fit the corpora."""
-    needles, tasks, source = own["needles"], own["tasks"], own["source"]
-    qa, pairs = "multi_document_qa" in tasks, "key_value" in tasks
-    for key, corpus, read in (
-        ("languages", needles, set(tasks) != {"key_value"}),
-        ("key_languages", own["words"], pairs and "words" in own["keys"]),
-    ):
-        known = CORPUS_LANGUAGES[corpus]
-        for lang in own[key] if read else ():
-            if lang not in known:
-                raise UserError(
-                    f"{where}.{key} has the unknown language {lang!r}: the corpus {corpus} has "
-                    f"{', '.join(known)}."
-                )
-    if needles != NQ_OPEN:
-        for key, value in (("source", "released"), ("random_from", "wikipedia")):
-            if qa and own[key] == value and (key == "source" or own["random_distractors"]):
-                other = {"source": "constructed", "random_from": "other_questions"}[key]
-                raise UserError(
-                    f"{where}.{key} is {value!r}, which there is for `needles: {NQ_OPEN}` only: set "
-                    f"`{key}: {other}`."
-                )
-        if "open_domain" in tasks:
-            raise UserError(
-                f"{where}.tasks has 'open_domain', which needs the released retrieval results: leave it "
-                f"out, or set `needles: {NQ_OPEN}`."
-            )
-    if qa and source == "released":
-        for n in (entry["n"] for entry in own["n_documents"]):
-            if n > RELEASED_DOCUMENTS:
-                raise UserError(
-                    f"{where}.n_documents has {n}, but the released files have {RELEASED_DOCUMENTS} "
-                    "documents at most: choose a smaller number, or set `source: constructed`."
-                )
-    if pairs and "uuid" in own["keys"] and source == "released":
-        for n in (entry["n"] for entry in own["n_pairs"]):
-            if n not in RELEASED_PAIRS:
-                raise UserError(
-                    f"{where}.n_pairs has {n}, but the released files have "
-                    f"{', '.join(map(str, RELEASED_PAIRS))} pairs: choose among them, or set `source: "
-                    "constructed`."
-                )
-
-
-def _check_places(entries: list[dict[str, Any]], where: str, key: str) -> None:
-    """Raise UserError where a number comes twice, or an index is beyond it."""
-    seen = set()
-    for entry in entries:
-        n = entry["n"]
-        if n in seen:
-            raise UserError(f"{where} has the number {n} twice: join their `{key}`.")
-        seen.add(n)
-        for index in _beyond(entry[key], n):
-            raise UserError(
-                f"{where} has the index {index} for {n}: indices count from 0, so the last is {n - 1}."
-            )
-
-
-def _beyond(indices: list[int], n: int) -> Iterator[int]:
-    return (index for index in indices if index >= n)

@@ -1,47 +1,55 @@
-"""The instances of a slice, collected as columns: a prompt is a list of numbers of spans.
-
-Most spans are in many prompts (a document, a label, an instruction), so each is held once.
-"""
+"""The pieces of which Lost in the Middle's prompts are made, and its rows of instances."""
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Mapping
-from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from needlework.benchmarks.lost_in_the_middle.plan import FACTORS, NAME
+from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
+from needlework.benchmarks.lost_in_the_middle.plan import NAME
+from needlework.instances import Instances, Spans
 from needlework.prompt import Span
-from needlework.records import SPAN, instance_id, instances_schema
+from needlework.sums import Counter, Document, Part, counter
+from needlework.tokenizers import Tokenizer
 
-SCHEMA = instances_schema(FACTORS)
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
-class Pieces:
-    """Spans by number, each once, with their texts."""
+class Pieces(Spans):
+    """Spans by number, with their texts; and, if that is proved, what they count."""
 
-    def __init__(self) -> None:
-        self._numbers: dict[Span, int] = {}
+    def __init__(self, exact: Counter | None) -> None:
+        super().__init__()
         self.texts: list[str] = []
+        self.exact = exact
+        self._parts: dict[int, Part] = {}
+        self._summed: tuple[str, Document] | None = None
 
     def literal(self, role: str, text: str) -> int:
         """The number of a span that holds its own text."""
-        return self._number(Span(role, text=text), text)
+        return self._named(Span(role, text=text), text)
 
     def slice(self, role: str, source: str, document: str, start: int, end: int) -> int:
         """The number of the span [start, end) of a document."""
-        span = Span(role, source, start, end)
-        number = self._numbers.get(span)
-        return self._number(span, document[start:end]) if number is None else number
+        known = len(self.texts)
+        number = self._named(Span(role, source, start, end), document[start:end])
+        if number == known and self.exact is not None:
+            self._parts[number] = self._document(self.exact, document).part(start, end)
+        return number
+
+    def _document(self, exact: Counter, text: str) -> Document:
+        """A text with its sums; that of the last one asked for is at hand."""
+        if self._summed is None or self._summed[0] is not text:
+            self._summed = (text, exact.document(text))
+        return self._summed[1]
 
     def whole(self, role: str, source: str, document: str) -> int:
         """The number of the span of a whole document."""
-        return self._number(Span(role, source, 0, len(document)), document)
+        return self._named(Span(role, source, 0, len(document)), document)
 
-    def _number(self, span: Span, text: str) -> int:
-        number = self._numbers.setdefault(span, len(self.texts))
+    def _named(self, span: Span, text: str) -> int:
+        number = self.number(span)
         if number == len(self.texts):
             self.texts.append(text)
         return number
@@ -50,28 +58,25 @@ class Pieces:
         """The spans' texts, one after the other."""
         return "".join(map(self.texts.__getitem__, numbers))
 
-    def array(self, numbers: array) -> pa.Array:
-        """The spans of these numbers, as a struct array."""
-        # An array of each field: the spans in their order of first use are the keys of the dictionary.
-        fields = zip(*self._numbers, strict=True) if self._numbers else [()] * len(Span._fields)
-        columns = [
-            pa.array(column, field.type).take(pa.array(numbers, pa.int32()))
-            for column, field in zip(fields, SPAN, strict=True)
-        ]
-        return pa.StructArray.from_arrays(columns, fields=list(SPAN))
+    def tokens(self, numbers: Iterable[int]) -> int:
+        """The tokens of a prompt of these spans. Only where that is proved."""
+        assert self.exact is not None
+        parts = []
+        for number in numbers:
+            part = self._parts.get(number)
+            if part is None:
+                part = self._parts[number] = self.exact.cut(self.texts[number])
+            parts.append(part)
+        return self.exact.tokens(parts)
 
 
 class Rows:
-    """The instances of a slice."""
+    """The instances of a slice: what their rows have in common."""
 
-    def __init__(self, chosen: Mapping[str, Any]) -> None:
-        self.pieces = Pieces()
+    def __init__(self, chosen: Mapping[str, Any], tokenizer: Tokenizer) -> None:
+        self.pieces = Pieces(counter(tokenizer))
         self._chosen = chosen
-        self._columns: dict[str, list[Any]] = {
-            name: [] for name in SCHEMA.names if name != "prompt"
-        }
-        self._numbers = array("i")
-        self._counts: list[int] = []
+        self._instances = Instances(NAME, COLUMNS, tokenizer, self.pieces)
 
     def add(
         self,
@@ -100,29 +105,22 @@ class Rows:
             "length": 0,
             **factors,
         }
-        row = {
-            **factors,
+        self._instances.add(
+            numbers,
+            text,
             # Two questions of one wording are two prompts.
-            "instance_id": instance_id(NAME, task, {**factors, "example": example_id}, text),
-            "benchmark": NAME,
-            "task": task,
-            "example_id": example_id,
-            "references": references,
-            "metric": "key_value" if task == "key_value" else "best_subspan_em",
-            "max_new_tokens": self._chosen["max_new_tokens"],
-            "n_tokens": n_tokens,
-        }
-        for name, column in self._columns.items():
-            column.append(row[name])
-        self._numbers.extend(numbers)
-        self._counts.append(len(numbers))
+            named={**factors, "example": example_id},
+            n_tokens=n_tokens,
+            task=task,
+            example_id=example_id,
+            references=references,
+            metric="key_value" if task == "key_value" else "best_subspan_em",
+            max_new_tokens=self._chosen["max_new_tokens"],
+            **factors,
+        )
 
     def table(self) -> pa.Table:
-        """The rows so far."""
-        columns = {
-            name: pa.array(values, SCHEMA.field(name).type)
-            for name, values in self._columns.items()
-        }
-        offsets = pa.array(accumulate(self._counts, initial=0), pa.int32())
-        columns["prompt"] = pa.ListArray.from_arrays(offsets, self.pieces.array(self._numbers))
-        return pa.table([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+        """The rows so far; what was learned of their texts is kept."""
+        if self.pieces.exact is not None:
+            self.pieces.exact.save()
+        return self._instances.table()

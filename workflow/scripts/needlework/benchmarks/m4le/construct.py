@@ -9,16 +9,14 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from needlework.benchmarks.contract import Built
-from needlework.benchmarks.m4le.plan import FACTORS, NAME
-from needlework.corpora.m4le_data.tasks import TASKS, Task
+from needlework.benchmarks.m4le.factors import COLUMNS
+from needlework.benchmarks.m4le.plan import NAME
+from needlework.corpora.m4le_data.tasks import TASKS
+from needlework.instances import Instances, Spans
 from needlework.prompt import Span
-from needlework.records import instance_id, instances_schema
 from needlework.tokenizers import Tokenizer
 
 Tables: TypeAlias = Mapping[str, Mapping[str, pa.Table]]
-
-# `references` holds the first accepted answer, which the oracle gives; `accepted` holds all of them.
-SCHEMA = instances_schema(FACTORS).append(pa.field("accepted", pa.list_(pa.string())))
 
 
 def build(
@@ -26,10 +24,11 @@ def build(
 ) -> Built:
     """One prompt of each row whose bucket is among the slice's lengths; `templates` are not used.
 
-    `chosen` is `plan.settings`. The prompts are spans of the rows' own texts.
+    `chosen` is `plan.settings`. The prompts are spans of the rows' own texts. `references` holds the
+    first accepted answer, which the oracle gives; `accepted` holds all of them.
     """
     rows = tables["rows"][chosen["slice"]]
-    columns: dict[str, list] = {name: [] for name in SCHEMA.names}
+    made = Instances(NAME, {**COLUMNS, "accepted": "strings"}, tokenizer, Spans())
     skipped = 0
     for batch in rows.to_batches(max_chunksize=64):
         for row in batch.to_pylist():
@@ -37,18 +36,15 @@ def build(
             if row["bucket"] and row["bucket"] not in chosen["lengths"]:
                 skipped += 1
                 continue
-            for name, value in _instance(TASKS[row["task"]], chosen, row, tokenizer).items():
-                columns[name].append(value)
-    arrays = [pa.array(columns[field.name], field.type) for field in SCHEMA]
-    return Built(pa.table(arrays, schema=SCHEMA), {"rows of other lengths": skipped})
+            _add(made, chosen, row, tokenizer)
+    return Built(made.table(), {"rows of other lengths": skipped})
 
 
-def _instance(
-    task: Task, chosen: Mapping[str, Any], row: Mapping[str, Any], tokenizer: Tokenizer
-) -> dict[str, Any]:
-    """The instance of a row."""
-    source = f"{chosen['data']}/{chosen['slice']}/{row['passage_id']}"
-    spans = [Span(piece["role"], source, piece["start"], piece["end"]) for piece in row["pieces"]]
+def _add(
+    made: Instances, chosen: Mapping[str, Any], row: Mapping[str, Any], tokenizer: Tokenizer
+) -> None:
+    """Add the instance of a row."""
+    task, source = TASKS[row["task"]], f"{chosen['data']}/{chosen['slice']}/{row['passage_id']}"
     factors = {
         "ability": task.ability,
         "task_type": task.task_type,
@@ -59,19 +55,23 @@ def _instance(
         "candidates": row["n_items"],
         "source": chosen["source"],
     }
-    return {
+    made.add(
+        (
+            made.spans.number(Span(piece["role"], source, piece["start"], piece["end"]))
+            for piece in row["pieces"]
+        ),
+        row["text"],
+        named=factors,
+        n_tokens=tokenizer.count(row["text"]),
         **factors,
-        "instance_id": instance_id(NAME, task.name, factors, row["text"]),
-        "benchmark": NAME,
-        "task": task.name,
-        "example_id": row["passage_id"],
-        "prompt": [span._asdict() for span in spans],
-        "references": row["answers"][:1],
-        "accepted": row["answers"],
-        "metric": task.metric,
-        "max_new_tokens": chosen["max_new_tokens"][task.name] or row["bucket"] or row["length"],
-        "n_tokens": tokenizer.count(row["text"]),
-    }
+        units=row["length"],
+        task=task.name,
+        example_id=row["passage_id"],
+        references=row["answers"][:1],
+        accepted=row["answers"],
+        metric=task.metric,
+        max_new_tokens=chosen["max_new_tokens"][task.name] or row["bucket"] or row["length"],
+    )
 
 
 def position(gold: Sequence[int], n_items: int) -> float | None:

@@ -50,24 +50,50 @@ def normalised(score: Score, reference: Score, covariance: float = 0.0) -> Norma
     return Normalised(value, se, low, high)
 
 
-def mean(scores: list[Normalised]) -> Normalised:
-    """The mean of the normalised scores of different tasks; those that are missing are left out."""
-    there = [score for score in scores if not math.isnan(score.value)]
-    if not there:
-        return NOTHING
-    value = sum(score.value for score in there) / len(there)
-    se = math.sqrt(sum(score.se**2 for score in there)) / len(there)
-    return Normalised(value, se, max(0.0, value - Z * se), min(1.0, value + Z * se))
+class Weighed(NamedTuple):
+    """A score of a task and its reference, with the weight of their normalised score in a sum."""
+
+    task: str
+    score: Score
+    reference: Score
+    covariance: float
+    weight: float
 
 
-def slope(values: Sequence[float]) -> float:
-    """The least-squares slope of values over the places of their buckets, 0, 1, ... (Figure 3, right).
+def combined(cells: Sequence[Weighed]) -> Normalised:
+    """The weighed sum of normalised scores, such as a mean over tasks or a slope over lengths.
 
-    The places, not the lengths: so the printed slopes follow from Table 3. NaN of fewer than two.
+    The error is the delta method's. Scores of different cells are independent, but the cells of a task
+    share its reference. The interval is normal; NaN without any cell.
     """
-    n = len(values)
-    if n < 2:
-        return math.nan
-    middle = (n - 1) / 2
-    spread = sum((place - middle) ** 2 for place in range(n))
-    return sum((place - middle) * value for place, value in enumerate(values)) / spread
+    if not cells:
+        return NOTHING
+    value, variance = 0.0, 0.0
+    by_reference: dict[str, float] = {}
+    for cell in cells:
+        r, g = cell.score.value, cell.reference.value
+        value += cell.weight * r / (g + r)
+        by_reference.setdefault(cell.task, 0.0)
+        by_reference[cell.task] -= cell.weight * r / (g + r) ** 2
+    for cell in cells:
+        r, g = cell.score.value, cell.reference.value
+        slope_of_score = cell.weight * g / (g + r) ** 2
+        variance += (slope_of_score * cell.score.se) ** 2
+        variance += 2 * slope_of_score * by_reference[cell.task] * cell.covariance
+    errors = {cell.task: cell.reference.se for cell in cells}
+    variance += sum((by_reference[task] * se) ** 2 for task, se in errors.items())
+    se = math.sqrt(max(0.0, variance))
+    return Normalised(value, se, value - Z * se, value + Z * se)
+
+
+def slope_weights(places: Sequence[int]) -> list[float]:
+    """What each value counts in the least-squares slope over the places 0, 1, ... of its bucket.
+
+    The places, not the lengths: so the printed slopes follow from Table 3 (Figure 3, right). Without two
+    values there is no slope: an empty list.
+    """
+    if len(places) < 2:
+        return []
+    middle = sum(places) / len(places)
+    spread = sum((place - middle) ** 2 for place in places)
+    return [(place - middle) / spread for place in places]

@@ -6,7 +6,7 @@ Paper sections 2.1, 2.2 and appendices A to C; the templates are its Tables 5 an
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework.benchmarks.contract import Built
+from needlework.benchmarks.mlneedle.factors import COLUMNS
 from needlework.benchmarks.mlneedle.plan import (
-    FACTORS,
     NAME,
     NO_HAYSTACK,
     Position,
@@ -25,14 +25,15 @@ from needlework.benchmarks.mlneedle.plan import (
 )
 from needlework.budget import Candidates, Filling, Frame, LineCosts, fill, line
 from needlework.errors import UserError
+from needlework.instances import Instances, Spans
 from needlework.metrics.normalisation import normalise
 from needlework.progress import progress
-from needlework.prompt import literal, read_template
-from needlework.records import SPAN, instance_id, instances_schema
+from needlework.prompt import Span, literal, read_template
 from needlework.seeding import rank_key
 from needlework.tokenizers import Tokenizer
 
-SCHEMA = instances_schema({**FACTORS, "n_distractors": "int32", "exhausted": "bool"})
+# The factors, and what the table of prompts counts.
+ALL_COLUMNS = {**COLUMNS, "n_distractors": "int32", "exhausted": "bool"}
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ def build(
             builder.without_haystack(item)
         else:
             builder.with_haystack(item)
-    return Built(builder.table(), counts | {"needle_too_long": builder.too_long})
+    builder.costs.save()
+    return Built(builder.instances.table(), counts | {"needle_too_long": builder.too_long})
 
 
 def _items(chosen: Mapping[str, Any], tables: Tables) -> tuple[list[Item], dict[str, int]]:
@@ -172,8 +174,9 @@ class _Builder:
             for task in chosen["tasks"]
         }
         self.costs = LineCosts(tokenizer)
-        self.columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names if name != "prompt"}
-        self.spans = _Spans()
+        self.spans = Spans()
+        self.instances = Instances(NAME, ALL_COLUMNS, tokenizer, self.spans)
+        self._labels: list[int] = []
         self.too_long = 0
 
     def without_haystack(self, item: Item) -> None:
@@ -229,6 +232,7 @@ class _Builder:
             length - self.chosen["answer_buffer"],
             truncate_last=self.chosen["truncate_last"],
             render=lambda whole, cut: _text(frame.head, arrange(whole, cut), frame.tail),
+            last=lambda whole, cut: arrange(whole, cut)[-1].text,
         )
         if filling is None:
             self.too_long += 1
@@ -271,82 +275,44 @@ class _Builder:
         head = frame[0] if len(frame) == 2 else ""
         prompt = _text(head, passages, tail)
         existence = task == "existence"
-        row = {
+        self.instances.add(
+            self._numbers(head, passages, needle, (frame[-1], item.question, end)),
+            prompt,
+            named=factors,
+            n_tokens=filling.n_tokens if filling else self.tokenizer.count(prompt),
+            task=task,
+            n_distractors=len(passages) - (needle is not None),
+            exhausted=filling is not None and filling.exhausted,
+            example_id=item.example_id,
+            references=[("No", "Yes")[needle is not None]] if existence else item.references,
+            metric="existence" if existence else "exact",
+            max_new_tokens=self.chosen["max_new_tokens"],
             **factors,
-            "instance_id": instance_id(NAME, task, factors, prompt),
-            "benchmark": NAME,
-            "task": task,
-            "n_distractors": len(passages) - (needle is not None),
-            "exhausted": filling is not None and filling.exhausted,
-            "example_id": item.example_id,
-            "references": [("No", "Yes")[needle is not None]] if existence else item.references,
-            "metric": "existence" if existence else "exact",
-            "max_new_tokens": self.chosen["max_new_tokens"],
-            "n_tokens": filling.n_tokens if filling else self.tokenizer.count(prompt),
-        }
-        for name, column in self.columns.items():
-            column.append(row[name])
-        self.spans.add(head, passages, needle, (frame[-1], item.question, end))
+        )
 
-    def table(self) -> pa.Table:
-        """The rows so far."""
-        arrays = {
-            name: pa.array(values, SCHEMA.field(name).type) for name, values in self.columns.items()
-        }
-        arrays["prompt"] = self.spans.array()
-        return pa.table([arrays[name] for name in SCHEMA.names], schema=SCHEMA)
-
-
-def _text(head: str, passages: Sequence[Passage], tail: str) -> str:
-    body = "\n".join(line(i, passage.text) for i, passage in enumerate(passages))
-    return f"{head}{body}{tail}"
-
-
-class _Spans:
-    """The prompts' spans as columns: a prompt of 300 passages is 600 spans, too many for objects."""
-
-    def __init__(self) -> None:
-        self.columns: dict[str, list[Any]] = {f.name: [] for f in SPAN}
-        self.offsets = [0]
-
-    def add(
+    def _numbers(
         self,
         head: str,
         passages: Sequence[Passage],
         needle: Passage | None,
         tail: tuple[str, str, str],
-    ) -> None:
-        """Add a prompt: instruction, numbered passages, then the question between its two literals."""
-        n = len(passages)
-        nothing = [None] * n
-        labels = [line(i, "") if i == 0 else "\n" + line(i, "") for i in range(n)]
-        roles = ["needle" if passage is needle else "distractor" for passage in passages]
-        body = {
-            "role": _alternate(["haystack"] * n, roles),
-            "source": _alternate(nothing, [passage.source for passage in passages]),
-            "start": _alternate(nothing, [0] * n),
-            "end": _alternate(nothing, [len(passage.text) for passage in passages]),
-            "text": _alternate(labels, nothing),
-        }
-        before = [literal("instruction", head)] if head else []
-        after = [
-            literal(role, text)
-            for role, text in zip(("instruction", "question", "answer_format"), tail, strict=True)
-        ]
-        for name, column in self.columns.items():
-            column += [getattr(span, name) for span in before]
-            column += body[name]
-            column += [getattr(span, name) for span in after]
-        self.offsets.append(len(self.columns["role"]))
-
-    def array(self) -> pa.Array:
-        """A list of spans a prompt."""
-        columns = [pa.array(self.columns[f.name], f.type) for f in SPAN]
-        spans = pa.StructArray.from_arrays(columns, fields=list(SPAN))
-        return pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), spans)
+    ) -> Iterator[int]:
+        """The spans: instruction, numbered passages, then the question between its two literals."""
+        number = self.spans.number
+        while len(self._labels) < len(passages):
+            label = line(len(self._labels), "")
+            text = f"\n{label}" if self._labels else label
+            self._labels.append(number(literal("haystack", text)))
+        if head:
+            yield number(literal("instruction", head))
+        for label, passage in zip(self._labels, passages, strict=False):
+            yield label
+            role = "needle" if passage is needle else "distractor"
+            yield number(Span(role, passage.source, 0, len(passage.text)))
+        for role, text in zip(("instruction", "question", "answer_format"), tail, strict=True):
+            yield number(literal(role, text))
 
 
-def _alternate(first: list[Any], second: list[Any]) -> list[Any]:
-    merged: list[Any] = [None] * (2 * len(first))
-    merged[::2], merged[1::2] = first, second
-    return merged
+def _text(head: str, passages: Sequence[Passage], tail: str) -> str:
+    body = "\n".join(line(i, passage.text) for i, passage in enumerate(passages))
+    return f"{head}{body}{tail}"

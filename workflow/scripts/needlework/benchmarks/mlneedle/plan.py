@@ -5,49 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from needlework.benchmarks.contract import Result, Search
-from needlework.config import check_named
-from needlework.corpora.languages import CORPUS_LANGUAGES
-from needlework.decoding import decoding
-from needlework.errors import UserError
+from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own, Search
+from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
 
 NAME = "mlneedle"
-TITLE = "MLNeedle"
-# Answers are scored in English.
-TRANSLATED = True
-
-# Factor columns and their Arrow types, by name: planning needs no Arrow.
-FACTORS: dict[str, str] = {
-    "needle_lang": "string",
-    "haystack_lang": "string",
-    "question_lang": "string",
-    "position": "string",
-    "depth": "double",
-    "length": "int32",
-    "retrieval": "string",
-    "needle_present": "bool",
-}
-
-# Names and titles of what is made of the scores.
-TABLES = {
-    "table1": Result("Table 1: accuracy by context length"),
-    "table2": Result("Table 2: needle and haystack language"),
-    "table3": Result("Table 3: instruction tuning"),
-    "table4": Result("Table 4: decoding"),
-    "existence": Result("Existence accuracy, with and without the needle"),
-    "closed_book": Result("Accuracy without passages"),
-    "translation_ceiling": Result("Gold answers that survive translation", "ceilings"),
-}
-FIGURES = {
-    "figure1": Result("Figure 1: monolingual accuracy"),
-    "figure3": Result("Figure 3: needle language"),
-    "figure4": Result("Figure 4: needle position"),
-    "figure5": Result("Figure 5: sample size"),
-    "figure6": Result("Figure 6: exact and existence accuracy"),
-    "figure7": Result("Figure 7: haystack language"),
-    "figure8": Result("Figure 8: decoding"),
-}
-MULTILINGUAL = "multilingual"
 NO_HAYSTACK = "none"
 
 
@@ -130,17 +91,7 @@ def settings(config: Mapping[str, Any], name: str, lengths: list[int]) -> dict[s
     return chosen
 
 
-def tables(config: Mapping[str, Any]) -> dict[str, Result]:
-    """The tables that a configuration of this benchmark fills."""
-    return TABLES
-
-
-def figures(config: Mapping[str, Any]) -> dict[str, Result]:
-    """The figures that a configuration of this benchmark fills."""
-    return FIGURES
-
-
-def corpora(chosen: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+def reads(chosen: Chosen) -> dict[str, list[CorpusTable]]:
     """The tables that a slice reads: questions for needle, question and references; passages."""
     asked = {chosen["needle_lang"], chosen["question_lang"], *chosen["answer_languages"]}
     return {
@@ -174,77 +125,31 @@ def haystack_languages(chosen: Mapping[str, Any]) -> list[str]:
     return sorted(chosen["multilingual"]) if haystack == MULTILINGUAL else [haystack]
 
 
-def documents(config: Mapping[str, Any]) -> list[tuple[str, str]]:
+def quotes(own: Own) -> list[CorpusTable]:
     """The tables of all needles and passages that the benchmark's prompts can hold."""
-    languages = set(config["haystack_languages"])
+    languages = set(own["haystack_languages"])
     if MULTILINGUAL in languages:
-        languages = languages - {MULTILINGUAL} | set(config["multilingual"])
+        languages = languages - {MULTILINGUAL} | set(own["multilingual"])
     return [
-        *((config["needles"], lang) for lang in config["needle_languages"]),
-        *((config["haystack"], lang) for lang in sorted(languages)),
+        *((own["needles"], lang) for lang in own["needle_languages"]),
+        *((own["haystack"], lang) for lang in sorted(languages)),
     ]
 
 
-def scoring_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What the scores depend on besides prompts and answers."""
-    return {"metric": config["metric"]}
+def run_settings(config: Config) -> dict[str, Any]:
+    """What the results need to know of a run beside what all need.
 
-
-def result_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What the tables and figures need to know of a run (`cells.Settings`)."""
-    own, models = config["benchmarks"][NAME], config["run"]["models"]
-    entries = {model: config["models"][model] for model in models}
-    embedder = config["embedders"][config["retrieval"]["embedder"]]
+    claimed_length: model to the context length that its makers claim, in tokens. instruction_tuning:
+    pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling]. unit_of_length: what
+    the models' tokenizers count.
+    """
+    own, run = config["benchmarks"][NAME], config["run"]
+    comparisons = own["comparisons"]
+    kinds = {config["tokenizers"][config["models"][m]["tokenizer"]]["kind"] for m in run["models"]}
     return {
-        "models": models,
-        "published": {m: e["published"] for m, e in entries.items() if e["published"]},
-        "decoding": {m: decoding(e) for m, e in entries.items()},
-        "claimed_length": {m: e["context"] for m, e in entries.items()},
-        "instruction_tuning": own["comparisons"]["instruction_tuning"],
-        "greedy_or_sampling": own["comparisons"]["decoding"],
-        "setup": {
-            **{key: own[key] for key in ("needles", "haystack", "aligned", "truncate_last")},
-            **{"metric": own["metric"], "answer_languages": sorted(own["answer_languages"])},
-            "mlqa_split": config["sources"]["mlqa"]["split"],
-            "passages": config["sources"]["mmarco"]["passages"],
-            "embedder": embedder.get("name", embedder["kind"]),
-            "translator": config["translators"][config["translation"]["translator"]]["kind"],
-        },
+        "needle_languages": own["needle_languages"],
+        "unit_of_length": "words" if kinds == {"words"} else "tokens",
+        "claimed_length": {m: config["models"][m]["context"] for m in run["models"]},
+        "instruction_tuning": comparisons["instruction_tuning"],
+        "greedy_or_sampling": comparisons["decoding"],
     }
-
-
-def check(config: Mapping[str, Any]) -> None:
-    """Raise UserError where the benchmark's configuration cannot be built."""
-    own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
-    needles, haystack = CORPUS_LANGUAGES[own["needles"]], CORPUS_LANGUAGES[own["haystack"]]
-    for key, known in (
-        ("needle_languages", needles),
-        ("answer_languages", needles),
-        ("question_lang", needles),
-        ("haystack_languages", [*haystack, MULTILINGUAL]),
-        ("multilingual", haystack),
-    ):
-        for lang in _listed(own[key]):
-            if lang not in known:
-                raise UserError(
-                    f"{where}.{key} has the unknown language {lang!r}: the corpus has {', '.join(known)}."
-                )
-    for key in ("needle_languages", "question_lang"):
-        for lang in _listed(own[key]):
-            if lang not in own["answer_languages"]:
-                raise UserError(
-                    f"{where}.{key} has {lang!r}, which is not in {where}.answer_languages: add it there, so "
-                    "that answers in that language are accepted and kept out of the haystack."
-                )
-    if min(own["lengths"]) <= own["answer_buffer"]:
-        raise UserError(
-            f"{where}.lengths has {min(own['lengths'])}, of which {where}.answer_buffer "
-            f"({own['answer_buffer']}) leaves nothing: raise the one or lower the other."
-        )
-    for kind, pairs in own["comparisons"].items():
-        names = [name for pair in pairs for name in pair]
-        check_named(f"{where}.comparisons.{kind}", names, config["models"], "models")
-
-
-def _listed(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value

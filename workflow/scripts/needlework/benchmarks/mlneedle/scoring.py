@@ -31,7 +31,9 @@ def score(
     def rate(row: Mapping[str, Any], text: str, translated: str | None) -> Rating:
         existing = row["task"] == "existence"
         function = existence.score if existing else METRICS[metric]
-        value, verdict = function(text, translated, row["references"])
+        # The released code knows no thoughts.
+        read = row["raw_text"] if function is released_mlneedle.score else text
+        value, verdict = function(read, translated, row["references"])
         return [(value, verdict, "existence" if existing else metric)]
 
     return score_rows(instances, generations, rate, model=model, translations=translations)

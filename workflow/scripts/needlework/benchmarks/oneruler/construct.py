@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.oneruler.cwe import WordTasks
+from needlework.benchmarks.oneruler.factors import COLUMNS
 from needlework.benchmarks.oneruler.haystack import Haystack
 from needlework.benchmarks.oneruler.niah import NeedleTasks, nouns
-from needlework.benchmarks.oneruler.plan import FACTORS, NAME, NEEDLES, needles, variants
+from needlework.benchmarks.oneruler.plan import NAME, NEEDLES, needles, variants
 from needlework.benchmarks.oneruler.templates import Example, NeedlePrompt, WordPrompt, texts_of
 from needlework.errors import UserError
+from needlework.instances import Instances, Spans
 from needlework.progress import progress
-from needlework.records import instance_id, instances_schema
+from needlework.sums import counter
 from needlework.tokenizers import Tokenizer
 
 logger = logging.getLogger(__name__)
 
-SCHEMA = instances_schema(FACTORS)
+# A prompt, and the columns of its row.
+Made: TypeAlias = tuple[Example, dict[str, Any]]
 
 Tables = Mapping[str, Mapping[str, pa.Table]]
 
@@ -38,12 +41,10 @@ def build(
     """
     builder = _Builder(chosen, tables, tokenizer)
     n = len(variants(chosen)) * len(chosen["lengths"]) * chosen["examples"]
-    columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
-    for row in progress(builder.rows(), desc="prompts", unit="prompt", total=n):
-        for name, column in columns.items():
-            column.append(row[name])
-    arrays = [pa.array(columns[field.name], field.type) for field in SCHEMA]
-    return Built(pa.table(arrays, schema=SCHEMA), builder.counts, builder.documents())
+    instances = Instances(NAME, COLUMNS, tokenizer, Spans())
+    for made, row in progress(builder.rows(), desc="prompts", unit="prompt", total=n):
+        instances.add(map(instances.spans.number, made.spans), made.text, **row)
+    return Built(instances.table(), builder.counts, builder.documents())
 
 
 class _Builder:
@@ -51,6 +52,7 @@ class _Builder:
 
     def __init__(self, chosen: Mapping[str, Any], tables: Tables, tokenizer: Tokenizer) -> None:
         self._chosen = chosen
+        exact = counter(tokenizer)
         instruction, context = chosen["instruction_lang"], chosen["context_lang"]
         prompts = {lang: texts_of(table) for lang, table in tables["prompts"].items()}
         self._niah: NeedleTasks | None = None
@@ -60,20 +62,20 @@ class _Builder:
         if tasks & set(NEEDLES):
             book = tables["books"][context]
             most = max(chosen["lengths"])
-            haystack = Haystack(f"{chosen['data']}_books", context, book, tokenizer, most)
+            haystack = Haystack(f"{chosen['data']}_books", context, book, tokenizer, most, exact)
             prompt = NeedlePrompt(
                 prompts[instruction], prompts[context], haystack.joint, chosen["full_stop"]
             )
             keys = nouns(tables["nouns"], instruction, context)
-            self._niah = NeedleTasks(chosen, prompt, haystack, keys, tokenizer)
+            self._niah = NeedleTasks(chosen, prompt, haystack, keys, tokenizer, exact)
             self.counts["ambiguous_nouns"] = len(keys.left_out)
             if keys.left_out:
                 logger.info("nouns that are no keys, rows from 0: %s", "; ".join(keys.left_out))
         if tasks - set(NEEDLES):
             words = tables["words"][context]["word"].to_pylist()
-            self._cwe = WordTasks(chosen, WordPrompt(prompts[instruction]), words, tokenizer)
+            self._cwe = WordTasks(chosen, WordPrompt(prompts[instruction]), words, tokenizer, exact)
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[Made]:
         """A row of every prompt: each task, length and example."""
         for task, none_option in variants(self._chosen):
             if task in NEEDLES:
@@ -85,7 +87,7 @@ class _Builder:
         """The lists of words, once all prompts are made."""
         return self._cwe.documents() if self._cwe else None
 
-    def _with_needles(self, task: str, none_option: bool) -> Iterator[dict[str, Any]]:
+    def _with_needles(self, task: str, none_option: bool) -> Iterator[Made]:
         assert self._niah is not None
         own = needles(self._chosen, task)
         draws = list(self._niah.draws(task, own))
@@ -103,7 +105,7 @@ class _Builder:
                 metric = "numbers" if own.present else "none"
                 yield self._row(task, index, made, factors, metric, room)
 
-    def _with_words(self, task: str) -> Iterator[dict[str, Any]]:
+    def _with_words(self, task: str) -> Iterator[Made]:
         assert self._cwe is not None
         room = self._chosen["max_new_tokens"]["cwe"] or self._cwe.room()
         for length in self._chosen["lengths"]:
@@ -122,16 +124,14 @@ class _Builder:
         factors: Mapping[str, Any],
         metric: str,
         room: int,
-    ) -> dict[str, Any]:
+    ) -> Made:
         languages = {key: self._chosen[key] for key in ("instruction_lang", "context_lang")}
         factors = {**languages, **factors, "exhausted": made.exhausted}
-        return {
+        return made, {
             **factors,
-            "instance_id": instance_id(NAME, task, factors, made.text),
-            "benchmark": NAME,
+            "named": factors,
             "task": task,
             "example_id": f"{task}-{index:03}",
-            "prompt": [span._asdict() for span in made.spans],
             "references": made.references,
             "metric": metric,
             "max_new_tokens": room,

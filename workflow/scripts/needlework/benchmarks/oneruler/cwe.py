@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,12 +16,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from needlework.benchmarks.oneruler.fitting import fit
+from needlework.benchmarks.oneruler.numbered import NumberedSums
 from needlework.benchmarks.oneruler.plan import COMMON_WORDS, NAME, Frequencies, frequencies
 from needlework.benchmarks.oneruler.templates import SPARE_TOKENS, Example, WordPrompt, corpus_file
 from needlework.errors import UserError
 from needlework.prompt import Span, literal
 from needlework.records import DOCUMENTS
 from needlework.seeding import rng
+from needlework.sums import Counter
 from needlework.tokenizers import Tokenizer
 
 Array = npt.NDArray[np.int64]
@@ -45,6 +49,7 @@ class WordTasks:
         prompt: WordPrompt,
         words: Iterable[str],
         tokenizer: Tokenizer,
+        counter: Counter | None = None,
     ) -> None:
         self._chosen, self._count = chosen, tokenizer.count
         self._words = vocabulary(words)
@@ -58,10 +63,15 @@ class WordTasks:
         self._lists = len(self._pieces) - 1
         # In a list each word and each number is tokenized once, between neighbours as they are there.
         self._shortest = self._count("1. a")
-        follower = self._count("1. a 2. a") - self._shortest
-        self._word_costs = np.array(
-            [self._count(f"1. {word} 2. a") - self._shortest - follower for word in self._words]
-        )
+        self._counter = counter
+        self._exact = None if counter is None else NumberedSums.of(counter, self._words)
+        if self._exact is not None:
+            self._word_costs = self._exact.words - self._exact.shortest
+        else:
+            follower = self._count("1. a 2. a") - self._shortest
+            self._word_costs = np.array(
+                [self._count(f"1. {word} 2. a") - self._shortest - follower for word in self._words]
+            )
         self._labels: list[str] = []
         self._label_costs = np.zeros(1, dtype=np.int64)
         self._frame = self._count(self._around("1. a")) - self._lists * self._shortest
@@ -83,14 +93,26 @@ class WordTasks:
         drawn = rng(*names, "words").permutation(len(self._words))
         counts = frequencies(self._chosen, task, length)
         word_costs = self._total_costs(drawn, counts)
-        finished: dict[int, tuple[Array, str]] = {}
+        texts: dict[int, str] = {}
 
-        def make(n: int) -> tuple[Array, str]:
-            if n not in finished:
-                each = np.repeat(drawn[:n], _repeats(n, counts))
-                order = rng(*names, "order", length).permutation(len(each))
-                finished[n] = each[order], self._list(each[order])
-            return finished[n]
+        @cache
+        def order(n: int) -> Array:
+            each = np.repeat(drawn[:n], _repeats(n, counts))
+            return each[rng(*names, "order", length).permutation(len(each))]
+
+        def text(n: int) -> str:
+            if n not in texts:
+                texts[n] = self._list(order(n))
+            return texts[n]
+
+        def count(n: int) -> int:
+            if self._counter is None or self._exact is None:
+                return self._count(self._around(text(n)))
+            listed, part = self._exact.part(order(n)), self._counter.part
+            first, *others = self._pieces
+            return self._counter.tokens(
+                [part(first), *chain(*((listed, part(piece)) for piece in others))]
+            )
 
         def predict(n: int) -> int:
             listed = _entries(n, counts)
@@ -98,7 +120,7 @@ class WordTasks:
 
         fitted = fit(
             predict=predict,
-            count=lambda n: self._count(self._around(make(n)[1])),
+            count=count,
             guess=lambda tokens: self._guess(tokens, word_costs, counts),
             budget=budget,
             least=COMMON_WORDS + 1,
@@ -107,10 +129,9 @@ class WordTasks:
         if fitted is None:
             return None
         n, n_tokens = fitted
-        ids, text = make(n)
         return Example(
-            self._spans(f"{task}-{length}-{index:03}", ids, text),
-            self._around(text),
+            self._spans(f"{task}-{length}-{index:03}", order(n), text(n)),
+            self._around(text(n)),
             n_tokens,
             [self._words[k] for k in drawn[:COMMON_WORDS]],
             exhausted=n == len(drawn),
@@ -134,9 +155,10 @@ class WordTasks:
 
     def _list(self, ids: Array) -> str:
         self._label_total(len(ids))
-        words = self._words
-        labelled = zip(self._labels, ids.tolist(), strict=False)
-        return " ".join([label + words[k] for label, k in labelled])
+        texts = [""] * (2 * len(ids))
+        texts[::2] = self._labels[: len(ids)]
+        texts[1::2] = map(self._words.__getitem__, ids.tolist())
+        return "".join(texts)[1:]
 
     def _total_costs(self, drawn: Array, counts: Frequencies) -> Array:
         """Entry n: what the words of a list of n different ones cost, without their numbers."""
@@ -150,10 +172,15 @@ class WordTasks:
             size = 2 * len(self._labels) + 1024
             start = len(self._labels)
             labels = [f"{i}. " for i in range(start + 1, size + 1)]
-            costs = [self._count(f"1. a {label}a") - self._shortest for label in labels]
+            if self._exact is not None:
+                costs = self._exact.numbers(size)[start + 1 : size + 1] + self._exact.shortest
+            else:
+                costs = np.array(
+                    [self._count(f"1. a {label}a") - self._shortest for label in labels]
+                )
             if not start:
                 costs[0] = self._shortest
-            self._labels += labels
+            self._labels += [f" {label}" for label in labels]
             total = self._label_costs[-1] + np.cumsum(costs)
             self._label_costs = np.concatenate([self._label_costs, total])
         return int(self._label_costs[n])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -10,7 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from needlework.prompt import Span, literal
+from needlework.sums import Counter, Document, Part
 from needlework.tokenizers import Tokenizer
+
+# More characters than a token has in running text.
+_CHARACTERS = 8
 
 
 class Text(NamedTuple):
@@ -31,14 +35,22 @@ class Haystack:
     """The sentences of a language's books (rows of BOOKS, two at the least), from the first again after
     the last.
 
-    The sum of a run's costs is exact where a sentence changes the tokens of no other than its
-    neighbours. `most_tokens` is as far as sentences are ever wanted.
+    With a `counter`, runs are counted from the books' running sums. Without, from their sentences' costs;
+    that is exact where a sentence changes the tokens of no other than its neighbours. `most_tokens` is as
+    far as sentences are ever wanted.
     """
 
     def __init__(
-        self, corpus: str, lang: str, table: pa.Table, tokenizer: Tokenizer, most_tokens: int
+        self,
+        corpus: str,
+        lang: str,
+        table: pa.Table,
+        tokenizer: Tokenizer,
+        most_tokens: int,
+        counter: Counter | None = None,
     ) -> None:
         self._count, self._most_tokens = tokenizer.count, most_tokens
+        self._counter = counter
         self._texts: list[str] = table["text"].to_pylist()
         self._names = [f"{corpus}/{lang}/{book}" for book in table["passage_id"].to_pylist()]
         # (book, first character, one after the last) of each sentence.
@@ -78,6 +90,34 @@ class Haystack:
             own, gains = own * (repeats + 1), gains + again * repeats
         return np.array(own), np.concatenate([[0], np.cumsum(gains)])
 
+    @cached_property
+    def _sums(self) -> list[Document]:
+        """The books with their running sums, as far as sentences are ever wanted."""
+        return [self._summed(text) for text in self._texts]
+
+    def _summed(self, text: str) -> Document:
+        assert self._counter is not None
+        beginning = self._counter.document(text[: _CHARACTERS * self._most_tokens])
+        if len(beginning.text) == len(text) or beginning.tokens > self._most_tokens:
+            return beginning
+        return self._counter.document(text)
+
+    @cached_property
+    def _totals(self) -> np.ndarray:
+        """The tokens of all sentences before each one (one entry more); with a counter, about."""
+        if self._counter is None:
+            return self._costs[1]
+        own = np.array(
+            [
+                sums.before(end) - sums.before(start)
+                for book, start, end in self._places
+                for sums in [self._sums[book]]
+            ]
+        )
+        own = np.maximum(own, 1)
+        repeats = self._most_tokens // int(own.sum()) + 1
+        return np.concatenate([[0], np.cumsum(np.tile(own, repeats + 1))])
+
     def _gain(self, index: int, before: int) -> int:
         """The tokens that a sentence adds to the one before it, which has `before`."""
         pair = self.sentence(index - 1) + self.joint + self.sentence(index)
@@ -85,12 +125,21 @@ class Haystack:
 
     def most(self, tokens: int) -> int:
         """How many sentences from the first have at most so many tokens."""
-        return int(np.searchsorted(self._costs[1], tokens, side="right")) - 1
+        return int(np.searchsorted(self._totals, tokens, side="right")) - 1
 
     @property
     def longest(self) -> int:
         """How many sentences there are costs of."""
-        return len(self._costs[0])
+        return len(self._totals) - 1
+
+    def parts(self, run: Run) -> Iterator[Part]:
+        """A run as pieces for the counter."""
+        assert self._counter is not None
+        for i, (first, last) in enumerate(self._stretches(run)):
+            if i and self.joint:
+                yield self._counter.part(self.joint)
+            book, start, _ = self._places[first]
+            yield self._sums[book].part(start, self._places[last][2])
 
     def edge(self, index: int) -> Text:
         """A sentence and its tokens."""

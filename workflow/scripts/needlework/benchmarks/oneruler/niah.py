@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -25,6 +25,7 @@ from needlework.benchmarks.oneruler.templates import (
 from needlework.errors import UserError
 from needlework.prompt import Span, literal, render
 from needlework.seeding import rank_key, rng
+from needlework.sums import Counter, Part
 from needlework.tokenizers import Tokenizer
 
 # 40 equally spaced depths of 0 to 100%, rounded (released code).
@@ -143,8 +144,10 @@ class NeedleTasks:
         haystack: Haystack,
         nouns: Nouns,
         tokenizer: Tokenizer,
+        counter: Counter | None = None,
     ) -> None:
         self._chosen, self._prompt, self._haystack = chosen, prompt, haystack
+        self._counter = counter
         self._nouns, self._count = nouns, tokenizer.count
         self._head = self._measured(prompt.head)
         self._documents = haystack.documents
@@ -200,9 +203,16 @@ class NeedleTasks:
                 ]
             return finished[n]
 
+        if self._counter is not None:
+            predict = count = cache(
+                lambda n: self._sum(self._pieces(n, drawn.depths, needles), tail)
+            )
+        else:
+            predict = lambda n: self._predict(self._pieces(n, drawn.depths, needles), tail)  # noqa: E731
+            count = lambda n: self._count(render(spans(n), self._documents))  # noqa: E731
         fitted = fit(
-            predict=lambda n: self._predict(self._pieces(n, drawn.depths, needles), tail),
-            count=lambda n: self._count(render(spans(n), self._documents)),
+            predict=predict,
+            count=count,
             guess=lambda tokens: self._haystack.most(tokens - fixed),
             budget=budget,
             least=LEAST,
@@ -231,6 +241,21 @@ class NeedleTasks:
             start = place
         if start < n:
             yield Run(start, n)
+
+    def _sum(self, pieces: Iterator[Run | Text], tail: Text) -> int:
+        """The tokens of a prompt, from those of its pieces."""
+        counter, joint = self._counter, self._haystack.joint
+        assert counter is not None
+        parts = [counter.part(self._head.text)]
+        between: list[Part] = []
+        for piece in pieces:
+            parts += between
+            between = [counter.part(joint)] if joint else []
+            if isinstance(piece, Run):
+                parts += self._haystack.parts(piece)
+            else:
+                parts.append(counter.part(piece.text))
+        return counter.tokens([*parts, counter.part(tail.text)])
 
     def _predict(self, pieces: Iterator[Run | Text], tail: Text) -> int:
         """The tokens of a prompt, if no piece changes those of any but its neighbours."""

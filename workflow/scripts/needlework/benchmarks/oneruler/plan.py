@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from needlework.benchmarks.contract import Result
-from needlework.benchmarks.oneruler import none_words
-from needlework.config import check_named
-from needlework.corpora.languages import CORPUS_LANGUAGES, folder_languages
-from needlework.decoding import decoding
-from needlework.errors import UserError
+from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own
+from needlework.benchmarks.factor import Factor
+from needlework.benchmarks.oneruler.factors import LONG
 
 NAME = "oneruler"
-TITLE = "ONERULER"
-TRANSLATED = False
-
-# Factor columns and their Arrow types, by name: planning needs no Arrow.
-FACTORS: dict[str, str] = {
-    "instruction_lang": "string",
-    "context_lang": "string",
-    "length": "int32",
-    "none_option": "bool",
-    "n_needles": "int32",
-    "exhausted": "bool",
-}
+LENGTH_CALLED = Factor("length", format="1000")
 
 
 class Needles(NamedTuple):
@@ -77,72 +62,32 @@ FOLDER_FILES = {
 # The longest answers of the released code, in tokens.
 RELEASED_MAX_NEW_TOKENS = {"niah": 30, "cwe": 50}
 
-TABLES = {
-    "accuracy": Result("Accuracy of every cell, by both metrics"),
-    "languages": Result("Accuracy by language"),
-    "lengths_tau": Result("Rank agreement of equal tokens and equal text"),
-    "errors": Result("Errors where the answer is in the text"),
-}
-FIGURES = {
-    "figure1a": Result("Figure 1a: languages with large and small Wikipedias"),
-    "figure1b": Result("Figure 1b: with and without the option to answer none"),
-    "figure3": Result("Figure 3: accuracy by language and length"),
-    "figure4a": Result("Figure 4a: long contexts by model"),
-    "figure4b": Result("Figure 4b: long contexts by language"),
-    "figure5": Result("Figure 5: accuracy by task"),
-    "figure6a": Result("Figure 6a: cross-lingual accuracy"),
-    "figure6b": Result("Figure 6b: errors with a single needle"),
-    "figure17": Result("Figure 17: accuracy by model and length"),
-    "figure18": Result("Figure 18: errors in long contexts, models behind endpoints"),
-    "figure19": Result("Figure 19: errors in long contexts, open models"),
-    "figure20": Result("Figure 20: reasoning tokens of right and wrong answers"),
-    "figure21": Result("Figure 21: answers cut by the output limit"),
-    "figure22": Result("Figure 22: common words by length"),
-    "figure23": Result("Figure 23: right words in wrong answers"),
-    "figure24": Result("Figure 24: one text in several tokenizers", "token_counts"),
-    "figure25": Result("Figure 25: equal text by language and length"),
-}
 
-
-def tables(own: Mapping[str, Any]) -> dict[str, Result]:
-    """The tables that a configuration of this benchmark fills."""
-    left_out = set()
-    if not own["comparisons"]["equal_text"] or not _needle_tasks(own):
-        left_out.add("lengths_tau")
-    if not set(_needle_tasks(own)) - {"niah_none"}:
-        left_out.add("errors")
-    return {name: table for name, table in TABLES.items() if name not in left_out}
-
-
-def figures(own: Mapping[str, Any]) -> dict[str, Result]:
-    """The figures that a configuration of this benchmark fills."""
+def conditions(own: Own) -> dict[str, bool]:
+    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
     single = "niah_single" in own["tasks"]
-    needles = bool(_needle_tasks(own))
-    words = bool(_word_tasks(own))
-    ablated = single and "niah_single" in own["without_none_tasks"]
-    both = any(len(_none_options(own, lang, lang)) == 2 for lang in own["languages"])
-    crossed = any(_needle_tasks({"tasks": _tasks(own, *pair)}) for pair in own["cross_lingual"])
-    equal_text, reasoning = (own["comparisons"][key] for key in ("equal_text", "reasoning"))
-    with_none = single and True in own["none_option"]
-    fills = {
-        "figure1a": with_none,
-        "figure1b": ablated and both,
-        **dict.fromkeys(("figure3", "figure4a", "figure4b", "figure17"), needles),
-        "figure6a": crossed,
-        **dict.fromkeys(("figure6b", "figure18", "figure19"), with_none),
-        "figure20": needles and bool(reasoning),
-        "figure21": words and bool(reasoning),
-        **dict.fromkeys(("figure22", "figure23"), words),
-        "figure25": needles and bool(equal_text),
+    comparisons = own["comparisons"]
+    return {
+        "needles": bool(needle_tasks(own)),
+        "present": bool(set(needle_tasks(own)) - {"niah_none"}),
+        "words": bool(word_tasks(own)),
+        "single": single and True in own["none_option"],
+        "without_none": single
+        and "niah_single" in own["without_none_tasks"]
+        and any(len(_none_options(own, lang, lang)) == 2 for lang in own["languages"]),
+        "crossed": any(needle_tasks({"tasks": slice_tasks(own, *p)}) for p in own["cross_lingual"]),
+        "equal_text": bool(needle_tasks(own)) and bool(comparisons["equal_text"]),
+        "reasoning": bool(comparisons["reasoning"]),
     }
-    return {name: figure for name, figure in FIGURES.items() if fills.get(name, True)}
 
 
-def _needle_tasks(own: Mapping[str, Any]) -> list[str]:
+def needle_tasks(own: Mapping[str, Any]) -> list[str]:
+    """The tasks with needles among `tasks`."""
     return [task for task in own["tasks"] if task in NEEDLES]
 
 
-def _word_tasks(own: Mapping[str, Any]) -> list[str]:
+def word_tasks(own: Mapping[str, Any]) -> list[str]:
+    """The tasks of common words among `tasks`."""
     return [task for task in own["tasks"] if task in FREQUENCIES]
 
 
@@ -164,7 +109,7 @@ def settings(own: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str,
     `lengths` are the token budgets wanted by the models that use the tokenizer.
     """
     instruction, context = slice_languages(name)
-    tasks = _tasks(own, instruction, context)
+    tasks = slice_tasks(own, instruction, context)
     chosen: dict[str, Any] = {
         "slice": name,
         "instruction_lang": instruction,
@@ -174,19 +119,19 @@ def settings(own: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str,
         **{key: own[key] for key in ("data", "examples", "seed")},
         "max_new_tokens": _max_new_tokens(own["max_new_tokens"], {instruction, context}),
     }
-    if _needle_tasks(chosen):
+    if needle_tasks(chosen):
         chosen["none_option"] = _none_options(own, instruction, context)
         chosen["full_stop"] = {**FULL_STOPS, **own["full_stops"]}.get(context, ".")
         if False in chosen["none_option"]:
             chosen["without_none_tasks"] = [t for t in tasks if t in own["without_none_tasks"]]
     if "niah_multiquery" in tasks:
         chosen["multiquery_needles"] = own["multiquery_needles"]
-    if _word_tasks(chosen):
+    if word_tasks(chosen):
         chosen["cwe_frequencies"] = own["cwe_frequencies"]
     return chosen
 
 
-def _tasks(own: Mapping[str, Any], instruction: str, context: str) -> list[str]:
+def slice_tasks(own: Mapping[str, Any], instruction: str, context: str) -> list[str]:
     """The tasks of a slice: in whatever order they were written, the prompts are the same."""
     crossed = own["cross_lingual_tasks"] if instruction != context else None
     return [task for task in TASKS if task in own["tasks"] and (crossed is None or task in crossed)]
@@ -225,11 +170,11 @@ def variants(chosen: Mapping[str, Any]) -> list[tuple[str, bool]]:
     without = chosen.get("without_none_tasks", [])
     options = [
         (task, option)
-        for task in _needle_tasks(chosen)
+        for task in needle_tasks(chosen)
         for option in chosen["none_option"]
         if option or task in without
     ]
-    return options + [(task, False) for task in _word_tasks(chosen)]
+    return options + [(task, False) for task in word_tasks(chosen)]
 
 
 def needles(chosen: Mapping[str, Any], task: str) -> Needles:
@@ -244,15 +189,15 @@ def frequencies(chosen: Mapping[str, Any], task: str, length: int) -> Frequencie
     return (SHORT_FREQUENCIES if short else FREQUENCIES)[task]
 
 
-def corpora(chosen: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+def reads(chosen: Chosen) -> dict[str, list[CorpusTable]]:
     """The tables that a slice reads: the context's book and words, both languages' nouns and prompts."""
     context = chosen["context_lang"]
     both = sorted({chosen["instruction_lang"], context})
-    with_needles = bool(_needle_tasks(chosen))
+    with_needles = bool(needle_tasks(chosen))
     languages = {
         "books": [context] if with_needles else [],
         "nouns": both if with_needles else [],
-        "words": [context] if _word_tasks(chosen) else [],
+        "words": [context] if word_tasks(chosen) else [],
         "prompts": both if with_needles else [chosen["instruction_lang"]],
     }
     return {
@@ -261,32 +206,28 @@ def corpora(chosen: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
     }
 
 
-def searches(chosen: Mapping[str, Any]) -> list[str]:
-    """The languages in which a slice needs distractors: none."""
-    return []
-
-
-def documents(own: Mapping[str, Any]) -> list[tuple[str, str]]:
+def quotes(own: Own) -> list[CorpusTable]:
     """The books that the benchmark's prompts are cut from; lists of words are made, not read."""
     pairs = map(slice_languages, slices(own))
-    contexts = {pair[1] for pair in pairs if _needle_tasks({"tasks": _tasks(own, *pair)})}
+    contexts = {pair[1] for pair in pairs if needle_tasks({"tasks": slice_tasks(own, *pair)})}
     return [(f"{own['data']}_books", lang) for lang in sorted(contexts)]
 
 
-def scoring_settings(own: Mapping[str, Any]) -> dict[str, Any]:
-    """What the scores depend on besides prompts and answers."""
-    return {key: own[key] for key in ("none_words", "answer_tags")}
+def run_settings(config: Config) -> dict[str, Any]:
+    """What the results need to know of a run beside what all need.
 
-
-def result_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What the tables and figures need to know of a run (`factors.Settings`)."""
+    metric: "strict" or "released", whose values the figures draw. equal_text: pairs of models, one
+    with prompts measured in its own tokenizer, the other the same with prompts measured in a common
+    one. backends: how each model is run. reasoning: models that reason. text_tokenizer: the tokenizer
+    in which the texts that all tokenizers count are measured. encodings: tokenizer to its encoding,
+    for those of OpenAI. wikipedia_articles: by language, beside those of Table 2.
+    """
     own, run = config["benchmarks"][NAME], config["run"]
     entries = {model: config["models"][model] for model in run["models"]}
     tokenizers = [*run["tokenizers"], *(entry["tokenizer"] for entry in entries.values())]
+    long = [n for n in sorted(own["lengths"]) if n in LONG] or sorted(own["lengths"])[-2:]
     return {
-        "models": run["models"],
-        "published": {m: e["published"] for m, e in entries.items() if e["published"]},
-        "decoding": {m: decoding(e) for m, e in entries.items()},
+        "long_contexts": f"contexts of {' and '.join(map(LENGTH_CALLED.called, long))}",
         "backends": {m: e["backend"] for m, e in entries.items()},
         "metric": own["metric"],
         "wikipedia_articles": own["wikipedia_articles"],
@@ -298,93 +239,4 @@ def result_settings(config: Mapping[str, Any]) -> dict[str, Any]:
             for name in dict.fromkeys(tokenizers)
             if config["tokenizers"][name]["kind"] == "tiktoken"
         },
-        "setup": {key: own[key] for key in ("data", "multiquery_needles", "cwe_frequencies")},
     }
-
-
-def check(config: Mapping[str, Any]) -> None:
-    """Raise UserError where the benchmark's configuration cannot be built."""
-    own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
-    if not slices(own):
-        raise UserError(f"{where}.languages is empty, and so is {where}.cross_lingual: name one.")
-    known = list(CORPUS_LANGUAGES[f"{own['data']}_prompts"])
-    folder = config["sources"].get(NAME, {}).get("folder") if own["data"] == NAME else None
-    known += folder_languages(folder)
-    for key, languages in (
-        ("languages", own["languages"]),
-        ("cross_lingual", [lang for pair in own["cross_lingual"] for lang in pair]),
-        ("without_none_languages", own["without_none_languages"] or []),
-        ("max_new_tokens.languages", own["max_new_tokens"]["languages"]),
-        ("full_stops", own["full_stops"]),
-        ("none_words", own["none_words"]),
-        ("wikipedia_articles", own["wikipedia_articles"]),
-    ):
-        for lang in languages:
-            if lang not in known:
-                raise UserError(
-                    f"{where}.{key} has the unknown language {lang!r}: `data: {own['data']}` has "
-                    f"{', '.join(known)}."
-                )
-    none_words.check(sorted({slice_languages(name)[0] for name in slices(own)}), own["none_words"])
-    _check_variants(own, where)
-    _check_room(own, where)
-    if folder is not None:
-        _check_folder(own, folder)
-    comparisons = own["comparisons"]
-    paired = [name for pair in comparisons["equal_text"] for name in pair]
-    for key, names in (("equal_text", paired), ("reasoning", comparisons["reasoning"])):
-        check_named(f"{where}.comparisons.{key}", names, config["models"], "models")
-    for first, second in comparisons["equal_text"]:
-        if config["models"][first]["tokenizer"] == config["models"][second]["tokenizer"]:
-            raise UserError(
-                f"{where}.comparisons.equal_text pairs {first!r} with {second!r}, which are measured in the "
-                "same tokenizer: give the second one a common tokenizer, such as cl100k_base."
-            )
-
-
-def _check_folder(own: Mapping[str, Any], folder: str) -> None:
-    """Raise UserError where a user's folder lacks a file that the prompts are made of."""
-    theirs = folder_languages(folder)
-    for name in slices(own):
-        for kind, read in corpora(settings(own, name, own["lengths"])).items():
-            # English words are those of a package.
-            langs = [lang for _, lang in read if (kind, lang) != ("words", "en")]
-            for lang, file in ((lang, file) for lang in langs for file in FOLDER_FILES[kind]):
-                path = Path(folder) / file.format(lang=lang)
-                if lang in theirs and not path.is_file():
-                    raise UserError(
-                        f"sources.oneruler.folder: {path} is missing, which the prompts of {name!r} are made "
-                        "of: add it (see docs/adding-a-language.md)."
-                    )
-
-
-def _check_variants(own: Mapping[str, Any], where: str) -> None:
-    """Raise UserError where keys leave each other nothing to ask."""
-    if own["without_none_languages"] is not None and set(own["none_option"]) != {True, False}:
-        raise UserError(
-            f"{where}.without_none_languages chooses among languages that are asked with the sentence too: "
-            f"make {where}.none_option [true, false], or leave without_none_languages out."
-        )
-    if not any(variants(settings(own, name, own["lengths"])) for name in slices(own)):
-        raise UserError(
-            f"{where}.none_option is [false], but none of {where}.tasks is in {where}.without_none_tasks: "
-            "add one there, or add true."
-        )
-    for pair in own["cross_lingual"]:
-        if not _tasks(own, *pair):
-            raise UserError(
-                f"{where}.cross_lingual_tasks has none of {where}.tasks: add one there, or leave "
-                "cross_lingual empty."
-            )
-
-
-def _check_room(own: Mapping[str, Any], where: str) -> None:
-    """Raise UserError where the answer leaves no room for a prompt."""
-    for name in slices(own):
-        limits = settings(own, name, own["lengths"])["max_new_tokens"]
-        for kind, limit in limits.items():
-            if limit is not None and min(own["lengths"]) <= limit:
-                raise UserError(
-                    f"{where}.lengths has {min(own['lengths'])}, of which {where}.max_new_tokens ({kind}: "
-                    f"{limit}) leaves nothing: raise the one or lower the other."
-                )

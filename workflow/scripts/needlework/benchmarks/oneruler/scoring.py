@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, NONE_WORDS, check
+from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, PHRASES, check
+from needlework.benchmarks.oneruler.none_words import phrases as read_phrases
 from needlework.metrics import oneruler_strict as strict
 from needlework.metrics import released_oneruler as released
+from needlework.records import read_table
 from needlework.scoring import Rating, score_rows
 
 METRICS = ("strict", "released")
@@ -22,38 +25,67 @@ def score(
     *,
     model: str,
     settings: Mapping[str, Any],
+    phrases: Sequence[str | Path] = (PHRASES,),
+    books: Sequence[str | Path] = (),
 ) -> pa.Table:
     """Two rows of scores (metric "strict" and "released") for each row of `generations`.
 
-    `settings` may have none_words (language to words for "none", beside ours) and answer_tags (names
-    of tags, beside ours). An answer without text has the verdict "length" where the output limit
-    cut it off (a model that did not end its reasoning), else "no_answer".
+    `phrases` is the file of the languages' words for "none", `books` are the corpora of the contexts: an
+    answer that quotes one says nothing (`Books`). `settings` may have none_words (language to words for
+    "none", beside ours) and answer_tags (names of tags, beside ours). An answer without text has the
+    verdict "length" where the output limit cut it off (a model that did not end its reasoning), else
+    "no_answer". The released rules see the model's thoughts too, as the released code does.
 
     Raises UserError as `score_rows` does, and where the language of an instruction has no words for
     "none".
     """
     more: Mapping[str, Sequence[str]] = settings.get("none_words", {})
     check(sorted(set(instances["instruction_lang"].to_pylist())), more)
+    wordings, shelf = read_phrases(phrases[0]), Books(books)
     tags = (*ANSWER_TAGS, *settings.get("answer_tags", ()))
 
     def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
-        spoken = strict.spoken(text or "")
-        if not spoken.strip():
-            verdict = "length" if row["finish_reason"] == "length" else "no_answer"
-            return [(0.0, verdict, metric) for metric in METRICS]
-        read, text = strict.answer(spoken, tags), released.answer(text or "", model)
+        nothing = 0.0, "length" if row["finish_reason"] == "length" else "no_answer"
+        read, raw = strict.answer(text or "", tags), row["raw_text"] or ""
+        text, whole = released.answer(raw, model), text or ""
         lang, expected = row["instruction_lang"], row["references"]
         own = more.get(lang, ())
-        words = (*NONE_WORDS.get(lang, ()), *own)
+        words = (*wordings.get(lang, ()), *own)
+
+        def quotes(said: str) -> bool:
+            return shelf.hold(row["context_lang"], said)
+
         theirs = released.NONE_WORDS.get(lang, tuple(own))
         if row["task"].startswith("cwe"):
             pair = strict.score_words(read, expected), released.score_words(text, expected)
         elif row["task"] == "niah_none":
-            none = strict.score_none(read, (*words, *expected))
+            none = strict.score_none(read, (*words, *expected), quotes)
             pair = none, released.score_none(text, theirs)
         else:
-            number = strict.score_numbers(read, expected, words)
+            number = strict.score_numbers(read, expected, words, quotes)
             pair = number, released.score_numbers(text, expected, theirs)
+        pair = tuple(
+            rated if said.strip() else nothing
+            for rated, said in zip(pair, (whole, raw), strict=True)
+        )
         return [(*rated, metric) for rated, metric in zip(pair, METRICS, strict=True)]
 
     return score_rows(instances, generations, rate, model=model)
+
+
+class Books:
+    """The contexts' texts by language, read when an answer is first looked for in one."""
+
+    def __init__(self, files: Sequence[str | Path]) -> None:
+        self._files = {Path(file).stem: file for file in files}
+        self._texts: dict[str, str] = {}
+
+    def hold(self, lang: str, answer: str) -> bool:
+        """Whether an answer stands in a language's book word for word, as a sentence of it."""
+        if lang not in self._files:
+            return False
+        if lang not in self._texts:
+            texts = read_table(self._files[lang], ["text"])["text"].to_pylist()
+            self._texts[lang] = " ".join(" ".join(texts).split())
+        said = " ".join(answer.split()).strip("\"'«»“”„‘’「」")
+        return bool(said) and said in self._texts[lang]

@@ -1,0 +1,204 @@
+"""Every prompt's `n_tokens` is what its text has as a whole, for each tokenizer and benchmark."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import lost_in_the_middle_data
+import oneruler_data
+import prompt_sets
+import pyarrow as pa
+import pytest
+import yaml
+from tokenizers_made import NAMES
+
+from needlework.benchmarks.contract import Built
+from needlework.benchmarks.lost_in_the_middle import construct as lost_in_the_middle
+from needlework.benchmarks.lost_in_the_middle import plan as lost_in_the_middle_plan
+from needlework.benchmarks.oneruler import construct as oneruler
+from needlework.benchmarks.oneruler import plan as oneruler_plan
+from needlework.config import validated
+from needlework.corpora import key_value, nq_open, sample
+from needlework.corpora import oneruler as oneruler_corpora
+from needlework.prompt import Documents, numbered, render
+from needlework.tokenizers import Tokenizer
+
+ROOT = Path(__file__).resolve().parents[2]
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+Build = Callable[[Tokenizer], Iterator[tuple[pa.Table, Mapping[str, str]]]]
+
+
+def documents_of(
+    tables: Mapping[str, Mapping[str, pa.Table]],
+    corpora: Mapping[str, Any],
+    built: Built,
+    name: str,
+) -> dict[str, str]:
+    """What the prompts of a slice refer to."""
+    documents = Documents()
+    for kind, wanted in corpora.items():
+        for corpus, lang in wanted:
+            columns = tables[kind][lang].column_names
+            if "passage_id" in columns or "context" in columns:
+                documents.add(f"{corpus}/{lang}", tables[kind][lang])
+    found = dict(documents)
+    if built.documents is not None:
+        for row in built.documents.to_pylist():
+            text = row["text"] if row["words"] is None else numbered(row["words"])
+            found[f"{name}/{row['passage_id']}"] = text
+    return found
+
+
+def configured(benchmark: str, **own: Any) -> dict[str, Any]:
+    config = copy.deepcopy(DEFAULT)
+    config["run"]["benchmarks"] = [benchmark]
+    config["benchmarks"][benchmark] |= own
+    return validated(config)["benchmarks"][benchmark]
+
+
+def of_oneruler(config: dict, lengths: list[int], read: Callable[[Any], Any]) -> Build:
+    def build(tokenizer: Tokenizer) -> Iterator[tuple[pa.Table, Mapping[str, str]]]:
+        for name in oneruler_plan.slices(config):
+            chosen = oneruler_plan.settings(config, name, lengths)
+            corpora = oneruler_plan.corpora(chosen)
+            tables = read(corpora)
+            built = oneruler.build(chosen, tables, [], tokenizer)
+            yield built.instances, documents_of(tables, corpora, built, f"oneruler/{name}")
+
+    return build
+
+
+def sample_of_oneruler(corpora: Mapping[str, Any]) -> dict[str, dict[str, pa.Table]]:
+    folder = ROOT / "resources/sample/oneruler"
+
+    def files(corpus: str, lang: str) -> list[str]:
+        own = {"books": ["book.txt"], "words": ["words.csv"], "prompts": ["cwe.txt", "niah.json"]}
+        kind = corpus.removeprefix("sample_")
+        paths = [folder / lang / name for name in own.get(kind, [])] or [folder / "nouns.tsv"]
+        return [str(path) for path in paths]
+
+    return {
+        kind: {
+            lang: oneruler_corpora.table(corpus, lang, files(corpus, lang), {})
+            for corpus, lang in wanted
+        }
+        for kind, wanted in corpora.items()
+    }
+
+
+def of_lost_in_the_middle(config: dict, corpora: Mapping[str, pa.Table]) -> Build:
+    plan = lost_in_the_middle_plan
+    templates = sorted(map(str, (ROOT / "resources/prompts/lost_in_the_middle").glob("*.txt")))
+
+    def build(tokenizer: Tokenizer) -> Iterator[tuple[pa.Table, Mapping[str, str]]]:
+        for name in plan.slices(config):
+            chosen = plan.settings(config, name, [])
+            wanted = plan.corpora(chosen)
+            tables = {
+                kind: {lang: corpora[f"{corpus}/{lang}"] for corpus, lang in found}
+                for kind, found in wanted.items()
+            }
+            if config["source"] == "constructed":
+                tables["distractors"] = {lang: corpora[f"found/{lang}"] for lang in ("en", "zh")}
+            built = lost_in_the_middle.build(chosen, tables, templates, tokenizer)
+            yield (
+                built.instances,
+                documents_of(tables, wanted, built, f"lost_in_the_middle/{name}"),
+            )
+
+    return build
+
+
+def sample_of_lost_in_the_middle() -> Build:
+    files = sorted(str(path) for path in (ROOT / "resources/sample").glob("*.json"))
+    corpora = {
+        f"{corpus}/{lang}": sample.table(corpus, lang, files, {})
+        for corpus in ("sample_questions", "sample_passages")
+        for lang in ("en", "zh")
+    }
+    for lang in ("en", "zh"):
+        tables = (corpora[f"sample_{kind}/{lang}"] for kind in ("questions", "passages"))
+        corpora[f"found/{lang}"] = prompt_sets.ranking(lang, *tables)
+    words = ROOT / "resources/sample/oneruler/en/words.csv"
+    corpora["sample_words/en"] = oneruler_corpora.table("sample_words", "en", [str(words)], {})
+    config = configured("lost_in_the_middle", examples=2, query_aware=[10], query_aware_pairs=[75])
+    return of_lost_in_the_middle(config, corpora)
+
+
+def mirror_of_lost_in_the_middle(mirror: Path, folder: Path) -> Build:
+    data = lost_in_the_middle_data
+    made = data.stand_ins(mirror, folder, 10, distinct=True)
+    corpora = {"nq_open/en": nq_open.read_questions("nq_open", made / data.ORACLE)}
+    for kind, file in (
+        ("nq_open_released", data.documents_path(30, 0)),
+        ("nq_open_retrieved", data.RETRIEVAL),
+    ):
+        corpora[f"{kind}/en"] = nq_open.read_questions(kind, made / file)
+        corpora[f"{kind}_passages/en"] = nq_open.read_passages(kind, made / file)
+    for n in lost_in_the_middle_plan.RELEASED_PAIRS:
+        corpora[f"key_value_{n}/en"] = key_value.read(made / data.pairs_path(n), n)
+    config = copy.deepcopy(DEFAULT)
+    config["run"]["benchmarks"] = ["lost_in_the_middle"]
+    own = {"random_from": "other_questions", "examples": 2, "questions": 4}
+    config["benchmarks"]["lost_in_the_middle"] = own
+    return of_lost_in_the_middle(validated(config)["benchmarks"]["lost_in_the_middle"], corpora)
+
+
+def of_mlneedle(build: Callable[..., prompt_sets.PromptSet], *arguments: Any) -> Build:
+    def built(tokenizer: Tokenizer) -> Iterator[tuple[pa.Table, Mapping[str, str]]]:
+        made = build(*arguments, [1200], 3, tokenizer)
+        for table in made.tables:
+            yield table, made.documents
+
+    return built
+
+
+@pytest.fixture(scope="module")
+def builders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Any], Build]:
+    """What builds the prompts of a set, which is made once."""
+    known: dict[str, Build] = {}
+
+    def make(name: str, request: pytest.FixtureRequest) -> Build:
+        if name in known:
+            return known[name]
+        if name == "mlneedle, sample":
+            found = of_mlneedle(prompt_sets.sample_set)
+        elif name == "mlneedle, mirror":
+            found = of_mlneedle(prompt_sets.mirror_set, request.getfixturevalue("mirror"))
+        elif name == "lost_in_the_middle, sample":
+            found = sample_of_lost_in_the_middle()
+        elif name == "lost_in_the_middle, mirror":
+            folder = tmp_path_factory.mktemp("lost_in_the_middle")
+            found = mirror_of_lost_in_the_middle(request.getfixturevalue("mirror"), folder)
+        elif name == "oneruler, sample":
+            config = configured("oneruler", examples=1)
+            found = of_oneruler(config, [6000], sample_of_oneruler)
+        else:
+            mirror = request.getfixturevalue("mirror")
+            languages = {"languages": ["ja", "pl", "hi"], "cross_lingual": [["hi", "vi"]]}
+            config = configured("oneruler", data="oneruler", examples=1, **languages)
+            found = of_oneruler(
+                config, [12_000], lambda corpora: oneruler_data.tables(mirror, corpora)
+            )
+        return known.setdefault(name, found)
+
+    return make
+
+
+@pytest.mark.parametrize("data", ["sample", "mirror"])
+@pytest.mark.parametrize("benchmark", ["mlneedle", "lost_in_the_middle", "oneruler"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_prompt_has_the_tokens_of_its_text(
+    name: str, benchmark: str, data: str, named_tokenizer, builders, request
+) -> None:
+    tokenizer = named_tokenizer(name)
+    assert tokenizer.proof is not None
+    n = 0
+    for table, documents in builders(f"{benchmark}, {data}", request)(tokenizer):
+        for row in table.select(["prompt", "n_tokens"]).to_pylist():
+            assert tokenizer.count(render(row["prompt"], documents)) == row["n_tokens"]
+            n += 1
+    assert n > 30

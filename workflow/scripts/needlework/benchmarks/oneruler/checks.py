@@ -1,0 +1,112 @@
+"""Whether ONERULER's configuration can be built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from needlework.benchmarks.contract import Config
+from needlework.benchmarks.oneruler import none_words
+from needlework.benchmarks.oneruler.plan import (
+    FOLDER_FILES,
+    NAME,
+    reads,
+    settings,
+    slice_languages,
+    slice_tasks,
+    slices,
+    variants,
+)
+from needlework.config import check_named
+from needlework.corpora.languages import folder_languages
+from needlework.corpora.registry import languages_of
+from needlework.errors import UserError
+
+
+def check(config: Config) -> None:
+    """Raise UserError where the benchmark's configuration cannot be built."""
+    own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
+    if not slices(own):
+        raise UserError(f"{where}.languages is empty, and so is {where}.cross_lingual: name one.")
+    known = list(languages_of(f"{own['data']}_prompts"))
+    folder = config["sources"].get(NAME, {}).get("folder") if own["data"] == NAME else None
+    known += folder_languages(folder)
+    for key, languages in (
+        ("languages", own["languages"]),
+        ("cross_lingual", [lang for pair in own["cross_lingual"] for lang in pair]),
+        ("without_none_languages", own["without_none_languages"] or []),
+        ("max_new_tokens.languages", own["max_new_tokens"]["languages"]),
+        ("full_stops", own["full_stops"]),
+        ("none_words", own["none_words"]),
+        ("wikipedia_articles", own["wikipedia_articles"]),
+    ):
+        for lang in languages:
+            if lang not in known:
+                raise UserError(
+                    f"{where}.{key} has the unknown language {lang!r}: `data: {own['data']}` has "
+                    f"{', '.join(known)}."
+                )
+    none_words.check(sorted({slice_languages(name)[0] for name in slices(own)}), own["none_words"])
+    _check_variants(own, where)
+    _check_room(own, where)
+    if folder is not None:
+        _check_folder(own, folder)
+    comparisons = own["comparisons"]
+    paired = [name for pair in comparisons["equal_text"] for name in pair]
+    for key, names in (("equal_text", paired), ("reasoning", comparisons["reasoning"])):
+        check_named(f"{where}.comparisons.{key}", names, config["models"], "models")
+    for first, second in comparisons["equal_text"]:
+        if config["models"][first]["tokenizer"] == config["models"][second]["tokenizer"]:
+            raise UserError(
+                f"{where}.comparisons.equal_text pairs {first!r} with {second!r}, which are measured in the "
+                "same tokenizer: give the second one a common tokenizer, such as cl100k_base."
+            )
+
+
+def _check_folder(own: Mapping[str, Any], folder: str) -> None:
+    """Raise UserError where a user's folder lacks a file that the prompts are made of."""
+    theirs = folder_languages(folder)
+    for name in slices(own):
+        for kind, read in reads(settings(own, name, own["lengths"])).items():
+            # English words are those of a package.
+            langs = [lang for _, lang in read if (kind, lang) != ("words", "en")]
+            for lang, file in ((lang, file) for lang in langs for file in FOLDER_FILES[kind]):
+                path = Path(folder) / file.format(lang=lang)
+                if lang in theirs and not path.is_file():
+                    raise UserError(
+                        f"sources.oneruler.folder: {path} is missing, which the prompts of {name!r} are made "
+                        "of: add it (see docs/adding-a-language.md)."
+                    )
+
+
+def _check_variants(own: Mapping[str, Any], where: str) -> None:
+    """Raise UserError where keys leave each other nothing to ask."""
+    if own["without_none_languages"] is not None and set(own["none_option"]) != {True, False}:
+        raise UserError(
+            f"{where}.without_none_languages chooses among languages that are asked with the sentence too: "
+            f"make {where}.none_option [true, false], or leave without_none_languages out."
+        )
+    if not any(variants(settings(own, name, own["lengths"])) for name in slices(own)):
+        raise UserError(
+            f"{where}.none_option is [false], but none of {where}.tasks is in {where}.without_none_tasks: "
+            "add one there, or add true."
+        )
+    for pair in own["cross_lingual"]:
+        if not slice_tasks(own, *pair):
+            raise UserError(
+                f"{where}.cross_lingual_tasks has none of {where}.tasks: add one there, or leave "
+                "cross_lingual empty."
+            )
+
+
+def _check_room(own: Mapping[str, Any], where: str) -> None:
+    """Raise UserError where the answer leaves no room for a prompt."""
+    for name in slices(own):
+        limits = settings(own, name, own["lengths"])["max_new_tokens"]
+        for kind, limit in limits.items():
+            if limit is not None and min(own["lengths"]) <= limit:
+                raise UserError(
+                    f"{where}.lengths has {min(own['lengths'])}, of which {where}.max_new_tokens ({kind}: "
+                    f"{limit}) leaves nothing: raise the one or lower the other."
+                )

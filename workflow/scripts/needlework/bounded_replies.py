@@ -1,0 +1,93 @@
+"""Replies of servers, read within limits: as long as they may be once decompressed, and as UTF-8.
+
+The hooks are for httpx, and for httpx2, which the openai client brings: both have the same classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+# An answer of a hundred thousand tokens is a hundredth of this.
+REPLY_BYTES = 64_000_000
+# Endpoints take 200 MB of requests in a batch, whose answers may be longer.
+FILE_BYTES = 4_000_000_000
+TOO_LARGE = "the reply is longer than {:,} MB"
+
+
+def bounded(
+    library: ModuleType, limit: Callable[[Any], int] = lambda response: REPLY_BYTES
+) -> Callable[[Any], None]:
+    """A hook for a client's responses; reading more than `limit` bytes of one raises DecodingError."""
+
+    def hook(response: Any) -> None:
+        stream, source = response.stream, _inner(library, response)
+        most = limit(response)
+
+        class Bounded(library.SyncByteStream):
+            def __iter__(self) -> Iterator[bytes]:
+                size = 0
+                for chunk in source.iter_bytes():
+                    size += _checked(library, len(chunk), size, most)
+                    yield chunk
+
+            def close(self) -> None:
+                stream.close()
+
+        _replace(response, Bounded())
+
+    return hook
+
+
+def bounded_async(
+    library: ModuleType, limit: Callable[[Any], int] = lambda response: REPLY_BYTES
+) -> Callable[[Any], Awaitable[None]]:
+    """The same for an asynchronous client."""
+
+    async def hook(response: Any) -> None:
+        stream, source = response.stream, _inner(library, response)
+        most = limit(response)
+
+        class Bounded(library.AsyncByteStream):
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                size = 0
+                async for chunk in source.aiter_bytes():
+                    size += _checked(library, len(chunk), size, most)
+                    yield chunk
+
+            async def aclose(self) -> None:
+                await stream.aclose()
+
+        _replace(response, Bounded())
+
+    return hook
+
+
+def _inner(library: ModuleType, response: Any) -> Any:
+    """The response as the server sent it, which decompresses piece by piece."""
+    return library.Response(
+        response.status_code,
+        headers=response.headers,
+        stream=response.stream,
+        request=response.request,
+    )
+
+
+def _checked(library: ModuleType, more: int, size: int, most: int) -> int:
+    if size + more > most:
+        raise library.DecodingError(TOO_LARGE.format(most // 1_000_000))
+    return more
+
+
+def _replace(response: Any, stream: Any) -> None:
+    """Have a response be read from `stream`, which is decompressed, as UTF-8.
+
+    A charset that the server names may be any codec of Python's, also one that is for no text.
+    """
+    for name in ("Content-Encoding", "Content-Length"):
+        response.headers.pop(name, None)
+    if "Content-Type" in response.headers:
+        kind = response.headers["Content-Type"].partition(";")[0]
+        response.headers["Content-Type"] = kind
+    response.stream = stream

@@ -1,0 +1,116 @@
+"""Which record of a journal counts where several have one key: the one that was published first.
+
+Before a run ends, it publishes what it has read of the journal: the lengths of all writers' files, as
+the next of a row of numbered publications. Files are only appended to, so a publication names records,
+and its number ranks them: what a run has read and published stays first, whatever is written later, by
+a run that started earlier or on another machine's clock. Several runs may want the same number; a
+rename onto a directory that holds something fails on every POSIX file system, NFS too, so one of them
+has it, and the others read what was published before they take the next.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import secrets
+import shutil
+import time
+import warnings
+from bisect import bisect_left
+from collections.abc import Mapping
+from pathlib import Path
+
+from needlework.errors import UserError
+
+LENGTHS = "lengths.json"
+# How long a network file system may hide a publication that exists.
+VISIBLE_S = 120.0
+# Without the right to write, a run can only read.
+READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+class Publications:
+    """What has been published of the journal in `directory`."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory / "published"
+        self._count = 0
+        # Of each writer's file: the lengths published, ascending, and the publications' numbers.
+        self._lengths: dict[str, list[int]] = {}
+        self._numbers: dict[str, list[int]] = {}
+        while (lengths := self._published(self._count + 1)) is not None:
+            self._count += 1
+            for name, length in lengths.items():
+                if length > self._length(name):
+                    self._lengths.setdefault(name, []).append(length)
+                    self._numbers.setdefault(name, []).append(self._count)
+
+    def rank(self, name: str, end: int) -> float:
+        """The number of the publication of the record that ends at a byte of a file; inf of none."""
+        lengths = self._lengths.get(name, [])
+        place = bisect_left(lengths, end)
+        return self._numbers[name][place] if place < len(lengths) else float("inf")
+
+    def add(self, lengths: Mapping[str, int]) -> bool:
+        """Publish files up to these lengths; False where another run was first, and is to be read.
+
+        Raises UserError where the disk is full or the number that is taken stays invisible.
+        """
+        new = {name: end for name, end in sorted(lengths.items()) if end > self._length(name)}
+        temporary = self._directory / f"{secrets.token_hex(8)}.part"
+        try:
+            temporary.mkdir(parents=True)
+            with (temporary / LENGTHS).open("w", encoding="utf-8") as file:
+                json.dump(new, file)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.rename(self._path(self._count + 1))
+        except OSError as error:
+            shutil.rmtree(temporary, ignore_errors=True)
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                self._await(self._count + 1)
+                return False
+            if error.errno in READ_ONLY:
+                warnings.warn(
+                    f"the journal in {self._directory.parent} cannot be written: what is read there is not "
+                    "published, so a later run may be given other answers to the same requests",
+                    stacklevel=3,
+                )
+                return True
+            raise UserError(
+                f"the journal in {self._directory.parent} cannot be written ({error.strerror}): free some "
+                "space or correct the permissions, then run again; finished work is kept"
+            ) from None
+        return True
+
+    def _length(self, name: str) -> int:
+        return self._lengths[name][-1] if name in self._lengths else 0
+
+    def _path(self, number: int) -> Path:
+        return self._directory / f"{number:06d}"
+
+    def _published(self, number: int) -> dict[str, int] | None:
+        """The lengths of a publication; None where there is none of this number."""
+        path = self._path(number) / LENGTHS
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            if all(isinstance(length, int) for length in found.values()):
+                return found
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError, AttributeError):
+            pass
+        warnings.warn(f"{path} is unreadable: what it published is ranked anew", stacklevel=4)
+        return {}
+
+    def _await(self, number: int) -> None:
+        """Return when a publication that exists can be read."""
+        end = time.monotonic() + VISIBLE_S
+        while self._published(number) is None:
+            if time.monotonic() > end:
+                raise UserError(
+                    f"{self._path(number)}, in the journal, holds no {LENGTHS}: move it away and run "
+                    "again."
+                )
+            time.sleep(0.1)

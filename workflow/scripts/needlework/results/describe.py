@@ -1,0 +1,45 @@
+"""A description as text: the parameter of the jobs that it describes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+# What only tables and figures show of a factor: no number depends on it.
+PRESENTATION = ("label", "format")
+HOOK = re.compile(r"needlework(\.\w+)+:\w+")
+
+
+def description(value: Any, presentation: bool = True) -> str:
+    """A digest of a description, without how factors are presented where `presentation` is false."""
+    return hashlib.sha256(_text(value, presentation).encode()).hexdigest()[:16]
+
+
+def _text(value: Any, presentation: bool) -> str:
+    if is_dataclass(value):
+        shown = [f for f in fields(value) if presentation or f.name not in PRESENTATION]
+        parts = (f"{f.name}={_text(getattr(value, f.name), presentation)}" for f in shown)
+        return f"{type(value).__name__}({','.join(parts)})"
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{k!r}:{_text(v, presentation)}' for k, v in value.items())}}}"
+    if isinstance(value, tuple | list):
+        return f"[{','.join(_text(item, presentation) for item in value)}]"
+    return ascii(value)
+
+
+def hooks_of(value: Any) -> Iterator[str]:
+    """The hooks that a description names."""
+    if isinstance(value, str):
+        if HOOK.match(value):
+            yield value
+        return
+    if is_dataclass(value):
+        value = [getattr(value, field.name) for field in fields(value)]
+    elif isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, tuple | list):
+        for item in value:
+            yield from hooks_of(item)

@@ -1,0 +1,53 @@
+"""Any drawing (`results.drawings`) as a figure: `draw`, then `figures.save.save_figure`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from needlework.benchmarks.factor import Factor
+from needlework.figures.style import COLUMN, style
+from needlework.results.drawing import blocks, lines
+from needlework.results.drawing.grid import figure_of, fitting
+from needlework.results.drawing.picture import NothingToDraw, Picture
+from needlework.results.drawings import Bars, Drawing, Heatmap, Lines, Polar
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+__all__ = ["NothingToDraw", "draw", "stated"]
+
+# A radar of fewer values is no shape.
+LEAST_AROUND = 5
+
+
+def draw(
+    drawing: Drawing, frame: pd.DataFrame, factors: Mapping[str, Factor], run: Mapping[str, Any]
+) -> Figure:
+    """The figure of a result's frame; NothingToDraw where it has no number of ours.
+
+    factors: of the benchmark, by column: order, label and words of its values. run: `models` (all, in
+    order), `published` (model to the paper's name for it), and whatever the drawing's words, queries and
+    hooks name.
+    """
+    picture = Picture.of(drawing, frame, factors, run)
+    if (
+        isinstance(drawing, Polar)
+        and len(picture.values(picture.across[0], picture.ours)) < LEAST_AROUND
+    ):
+        common = {field.name: getattr(drawing, field.name) for field in fields(Drawing)}
+        picture = replace(picture, spec=Bars(**common))
+    with style():
+        if isinstance(picture.spec, Heatmap):
+            return blocks.heat_map(picture)
+        return lines.draw(picture) if isinstance(picture.spec, Lines) else blocks.bars(picture)
+
+
+def stated(text: str) -> Figure:
+    """A figure that says this alone, for a file that must be there."""
+    with style():
+        figure = figure_of(COLUMN, 1.2)
+        figure.text(0.5, 0.5, fitting(text, COLUMN), ha="center", va="center")
+    return figure

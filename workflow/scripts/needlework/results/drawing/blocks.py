@@ -1,0 +1,167 @@
+"""What stands at named places: bars side by side or stacked, points in rows, cells of a heat map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from needlework.figures.style import COLUMN
+from needlework.results.drawing.grid import Size, empty, finished, fitting, laid_out, values_axis
+from needlework.results.drawing.lines import hollow, reach
+from needlework.results.drawing.picture import Line, Picture
+from needlework.results.drawings import Bars, Heatmap, Points, StackedBars
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# More bars than these lie, as no page has room for their names below them; languages have codes.
+MOST_STANDING, MOST_CODES = 7, 40
+# From 0 to 1; most accuracies are high, so half of the colours are for those above 0.75.
+HEAT = ("#fbfaf7", "#dfe6ee", "#a9c1d9", "#6a86b8", "#5a4a94", "#331a4f")
+INK, ORANGE = "#222222", "#D55E00"
+
+
+def bars(picture: Picture) -> Figure:
+    """A panel with the bars or points of each value of `Drawing.x`."""
+    spec, x = picture.spec, picture.across[0]
+    places = picture.values(x, picture.ours)
+    codes = max(len(picture.tick(x, place)) for place in places) <= 4
+    lying = len(places) > (MOST_CODES if codes else MOST_STANDING)
+    down = lying or isinstance(spec, Points) or (isinstance(spec, Bars) and spec.horizontal)
+    columns = [column for column in (x, *spec.row, spec.panel) if column]
+    beside = not isinstance(spec, StackedBars | Points) and picture.ours.duplicated(columns).any()
+    n = len(picture.looks) if beside else 1
+    each = max(0.165, 0.06 * n + 0.07) if down else max(0.12 if codes else 0.8, 0.1 * n)
+    long = each * len(places)
+    height = max(0.8, long) + 0.3 if down else 1.2 if isinstance(spec, StackedBars) else 1.8
+    size = Size(2.0, COLUMN * 1.2, height) if down else Size(long + 0.4, max(2.0, 2 * long), height)
+    figure, panels = laid_out(picture, size)
+    names = [picture.called(x, place) if down else picture.tick(x, place) for place in places]
+    for ax, row, data in panels:
+        if data[spec.value].isna().all():
+            empty(ax, "no answer" if len(data) else "not run")
+        if isinstance(spec, Points):
+            ends = data.groupby(x)[spec.value].agg(["min", "max"]).reindex(places)
+            ax.hlines(range(len(places)), ends["min"], ends["max"], color="#cccccc", zorder=1)
+        below = dict.fromkeys(places, 0.0)
+        for line in picture.lines(data[data[x].isin(places)], row.keys):
+            where = line.rows[x].map(places.index)
+            where = where + ((row.keys.index(line.key) + 0.5) / n - 0.5) * 0.8 * beside
+            _marks(ax, picture, line, where, below, down, 0.74 / n)
+        if down:
+            ax.set_yticks(range(len(places)), [fitting(name, 1.6) for name in names])
+            ax.set_ylim(len(places) - 0.4, -0.6)
+        else:
+            small = 7 if len(places) * 0.13 < COLUMN / spec.columns else 5.5
+            ax.set_xticks(range(len(places)), [fitting(name, 0.75) for name in names], size=small)
+            ax.set_xlim(-0.6, len(places) - 0.4)
+            ax.set_xlabel(picture.label(x) if row.last else "")
+        ax.grid(visible=False, axis="y" if down else "x")
+    values_axis(picture, panels, down=down)
+    finished(figure, picture, panels)
+    return figure
+
+
+def _marks(
+    ax: Axes,
+    picture: Picture,
+    line: Line,
+    where: Any,
+    below: dict[Any, float],
+    down: bool,
+    thick: float,
+) -> None:
+    """A line's bars with intervals or numbers, or its points; the paper's numbers are hollow."""
+    spec = picture.spec
+    rows = line.rows[line.rows["source"] == "ours"]
+    values, places, there = rows[spec.value].fillna(0.0), rows[picture.across[0]], where[rows.index]
+    colour, marker = line.look
+    # An error that nobody makes is in no legend.
+    nowhere = isinstance(spec, StackedBars) and not (
+        picture.ours.loc[picture.ours[spec.line] == line.key[1], spec.value].any()
+    )
+    look: dict[str, Any] = {"color": colour, "label": "_" if nowhere else line.label}
+    if isinstance(spec, Points):
+        ax.plot(values, there, marker, **look, zorder=3)
+    else:
+        if spec.intervals and not (isinstance(spec, Bars) and spec.numbers):
+            look |= {"xerr" if down else "yerr": reach(rows, spec.value), "ecolor": "#333333"}
+            look |= {"error_kw": {"elinewidth": 0.6, "capsize": 1.2}}
+        drawn = (ax.barh if down else ax.bar)(there, values, thick, places.map(below), **look)
+        if isinstance(spec, Bars) and spec.numbers:
+            ax.bar_label(drawn, [f"{value:,.0f}" for value in values], fontsize=5, padding=1)
+        for bar, exhausted in zip(drawn, rows.get("n_exhausted", values * 0), strict=True):
+            if exhausted and spec.intervals:
+                bar.set(hatch="////", edgecolor="white", linewidth=0)
+    if isinstance(spec, StackedBars):
+        below |= dict(zip(places, places.map(below) + values, strict=True))
+    if line.rows["printed"].notna().any():
+        xy = (line.rows["printed"], where) if down else (where, line.rows["printed"])
+        own = spec.line == "model" or isinstance(spec, Points)
+        shape = hollow(("#333333", marker if own else "D"))
+        label, over = (line.printed if own else "the paper's"), 2 if isinstance(spec, Points) else 5
+        ax.plot(*xy, **shape, linestyle="none", markersize=5.5, label=label, zorder=over)
+
+
+def heat_map(picture: Picture) -> Figure:
+    """A panel with a cell for each value of `Drawing.x` and `Heatmap.down`."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap, PowerNorm
+
+    spec = picture.spec
+    assert isinstance(spec, Heatmap)
+    x = picture.across[0]
+    columns, names = picture.values(x), picture.values(spec.down)
+    printed = bool(picture.data["printed"].notna().any())
+    # A little space parts the mean from what it is of.
+    after = names.index(spec.margin) if spec.margin in names else len(names)
+    y = {name: i + (0.35 if i > after else 0) for i, name in enumerate(names)}
+    tall = (len(names) + 0.35) * (0.27 if printed else 0.2) + 0.45
+    size = Size(len(columns) * 0.27 + 0.1, len(columns) * 0.52 + 0.1, tall, left=0.95)
+    figure, panels = laid_out(picture, size)
+    shade = ScalarMappable(PowerNorm(2.4, 0, 1), LinearSegmentedColormap.from_list("heat", HEAT))
+    tinted = set(picture.data.query(spec.tinted[0])[spec.down]) if spec.tinted else set()
+    for ax, _, data in panels:
+        for cell in data.to_dict("records"):
+            _cell(ax, cell, columns.index(cell[x]), y[cell[spec.down]], shade, spec.value, printed)
+        ax.set_title(ax.get_title(), pad=14, fontweight="bold")
+        ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(max(y.values()) + 0.5, -0.5))
+        ax.set_xticks(range(len(columns)), [picture.tick(x, value) for value in columns])
+        ax.xaxis.tick_top()
+        ax.tick_params(length=0, pad=1.5)
+        ax.grid(visible=False)
+        ax.spines[:].set_visible(False)
+        if ax.get_subplotspec().colspan.start == 0:
+            ax.set_yticks([*y.values()], [picture.called(spec.down, name) for name in names])
+            for label, name in zip(ax.get_yticklabels(), names, strict=True):
+                bold = "bold" if name == spec.margin else "normal"
+                label.set(color=ORANGE if name in tinted else INK, fontweight=bold)
+    shape = {"aspect": 60, "shrink": 0.5} if len(panels) > 2 else {"aspect": 35, "shrink": 0.9}
+    below = {"location": "bottom", "fraction": 0.02, "pad": 0.01}
+    bar = figure.colorbar(shade, ax=[ax for ax, *_ in panels], **below, **shape)
+    bar.set_ticks([0, 0.5, 0.75, 0.9, 1], labels=["0", "50", "75", "90", "100%"])
+    bar.outline.set_linewidth(0.4)
+    finished(figure, picture, panels)
+    return figure
+
+
+def _cell(
+    ax: Axes, cell: dict[str, Any], x: float, y: float, shade: Any, value: str, printed: bool
+) -> None:
+    """A cell with its number in percent, the paper's beneath; with a dot where its prompts are short."""
+    from matplotlib.patches import Rectangle
+
+    number, paper = cell[value], cell["printed"]
+    colour = shade.to_rgba(number) if number == number else (1, 1, 1, 1)
+    box = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.8}
+    ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, **box))
+    # Of the colour's luminance, as the eye weighs red, green and blue.
+    dark = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.58
+    look: dict[str, Any] = {"ha": "center", "va": "center", "color": "white" if dark else INK}
+    words = f"{100 * number:.0f}" if number == number else "\u2013"
+    ax.text(x, y - (0.16 if printed else 0.0), words, fontsize=6.5, **look)
+    if paper == paper:
+        small = {"fontsize": 4.6, "alpha": 0.8, "style": "italic"}
+        ax.text(x, y + 0.27, f"{100 * paper:.0f}", **small, **look)
+    if cell.get("n_exhausted"):
+        ax.plot(x + 0.38, y - 0.36, ".", color=look["color"], markersize=2.5)

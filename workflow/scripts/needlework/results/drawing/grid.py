@@ -1,0 +1,210 @@
+"""Panels in rows on a page: their sizes, titles, axes, legend and small print."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from needlework.figures.style import COLUMN, PAGE
+from needlework.results.drawing.notes import small_print
+from needlework.results.drawing.picture import PAPER, Picture, evenly
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# More panels than these stand in no row.
+MOST_COLUMNS = 6
+# Inches: of a legend beside a row, of a line of 6- or 7-point text, and about of a character.
+LEGEND, LINE, CHARACTER = 1.6, 0.135, 0.056
+
+
+@dataclass(frozen=True)
+class Size:
+    """Inches: the least and the wanted width of a panel, its height, and what stands left of all."""
+
+    least: float
+    wanted: float
+    height: float
+    left: float = 0.0
+
+
+@dataclass
+class Row:
+    """A row of panels: its column across, its title, its lines' keys, and the data of each panel.
+
+    first, last: whether titles stand above it, and the axis across is named below it.
+    """
+
+    x: str
+    title: str
+    keys: Sequence[tuple[str, Any]]
+    panels: Sequence[Any]
+    data: Sequence[pd.DataFrame]
+    first: bool = False
+    last: bool = False
+
+
+def rows_of(picture: Picture, ncols: int) -> list[Row]:
+    """The rows of panels with anything in them, `ncols` to a row; more panels get rows below."""
+    spec, segments = picture.spec, evenly(panels_of(picture), ncols)
+    values = list(product(*map(picture.values, spec.row)))
+    rows: list[Row] = []
+    for some in segments:
+        block: list[Row] = []
+        for x, value, keys in product(picture.across, values, picture.parts()):
+            data = [inside(picture, x, value, panel) for panel in some]
+            if any(any(picture.lines(part, keys)) for part in data):
+                named = spec.row and spec.row_title != ""
+                title = picture.title(spec.row, value, spec.row_title or "") if named else ""
+                block.append(Row(x, title, keys, some, data))
+        for i, row in enumerate(block):
+            row.first, row.last = i == 0, i + 1 == len(block) or block[i + 1].x != row.x
+        if rows and len(block) == 1 and len(rows[-1].panels) == len(some):
+            rows[-1].last = rows[-1].x != block[0].x
+        rows += block
+    return rows
+
+
+def panels_of(picture: Picture) -> list[Any]:
+    """The values that have a panel: those of ours, and of the paper's models where they are panels."""
+    panel = picture.spec.panel
+    if not panel:
+        return [None]
+    return picture.values(panel, picture.data if panel == "model" else picture.ours)
+
+
+def inside(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> pd.DataFrame:
+    """The rows of a panel; those without a value of its columns stand in all."""
+    data, spec = picture.data, picture.spec
+    wanted = dict(zip((*spec.row, spec.panel), (*values, panel), strict=True))
+    for column in filter(None, wanted):
+        data = data[(data[column] == wanted[column]) | data[column].isna()]
+    return data[data[x].notna()] if len(picture.across) > 1 else data
+
+
+def laid_out(
+    picture: Picture, size: Size, projection: str | None = None
+) -> tuple[Figure, list[Any]]:
+    """The figure, and (axes, row, rows of data) of each of its panels, titled."""
+    spec = picture.spec
+    aside = LEGEND if len(picture.parts()) > 1 else 0.0
+    fit = max(1, int((PAGE - size.left - aside) / size.least))
+    most = min(MOST_COLUMNS if spec.row else spec.columns, fit)
+    ncols = len(evenly(panels_of(picture), most)[0])
+    rows = rows_of(picture, ncols)
+    width = min(PAGE - aside, max(COLUMN, size.left + ncols * size.wanted))
+    figure = figure_of(width, len(rows) * size.height)
+    grid = figure.subplots(
+        len(rows), ncols, sharey=not projection, squeeze=False,
+        subplot_kw={"projection": projection} if projection else {},
+    )  # fmt: skip
+    found = []
+    for line, row in zip(grid, rows, strict=True):
+        for ax in line[len(row.panels) :]:
+            ax.remove()
+        for ax, panel, data in zip(line, row.panels, row.data, strict=False):
+            found.append((ax, row, data))
+            if spec.panel and row.first:
+                title = picture.title((spec.panel,), (panel,), spec.panel_title)
+                ax.set_title(fitting(title, (width - size.left) / ncols))
+        if row.title and not aside:
+            place = {"xy": (1.04, 0.5), "xycoords": "axes fraction", "ha": "left", "va": "center"}
+            line[len(row.panels) - 1].annotate(
+                fitting(row.title, size.height), **place, rotation=-90
+            )
+    return figure, found
+
+
+def finished(figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row, Any]]) -> None:
+    """Legends and small print, and the room that they take."""
+    width, height = map(float, figure.get_size_inches())
+    entries = [(row, *ax.get_legend_handles_labels()) for ax, row, _ in panels]
+    lines = 0
+    if len(picture.parts()) > 1:
+        # One legend to each row of panels: too many lines to be told apart by one above all.
+        for ax, row in {id(row): (ax, row) for ax, row, _ in panels}.values():
+            found = legend_of(entry for entry in entries if entry[0] is row)
+            corner = (1.3 if ax.name == "polar" else 1.0, 1.03)
+            look = {"loc": "upper left", "bbox_to_anchor": corner, "fontsize": 6}
+            names = [fitting(name, 1.5) for name in found]
+            ax.legend([*found.values()], names, title=row.title, title_fontsize=6.5, **look)
+        width += LEGEND + (1.2 if ax.name == "polar" else 0.0)
+    elif found := legend_of(entries):
+        # Inches: the line and the gaps, then the text.
+        each = 0.5 + CHARACTER * max(map(len, found))
+        ncols = max(1, min(len(found), int(width / each)))
+        lines = -(-len(found) // ncols)
+        look = {"loc": "outside upper center", "ncols": ncols, "columnspacing": 1.0}
+        figure.legend([*found.values()], [*found], **look)
+    # At least 21 characters of 6-point text fit into an inch.
+    text = textwrap.fill(small_print(picture), int(width * 21))
+    figure.supxlabel(text, x=0.01, ha="left", fontsize=6, color="#555555")
+    figure.set_size_inches(width, height + 0.35 + LINE * (lines + text.count("\n") + 1))
+
+
+def legend_of(entries: Any) -> dict[str, Any]:
+    """Handles by label, each once; a paper's line after all of ours."""
+    found: dict[str, Any] = {}
+    for _, handles, labels in entries:
+        for handle, label in zip(handles, labels, strict=True):
+            found.setdefault(label, handle)
+    return dict(sorted(found.items(), key=lambda item: item[0].endswith(PAPER)))
+
+
+def values_axis(picture: Picture, panels: Sequence[tuple[Axes, Row, Any]], *, down: bool) -> None:
+    """The axis of values (across where the marks lie): its limits, and its name at the outer panels."""
+    spec, data = picture.spec, picture.data
+    low, high = spec.limits or fitted(picture)
+    margin = 0.02 * (high - low)
+    below = (
+        0.16 * (high - low)
+        if getattr(spec, "written", "") in set(data.get(spec.line, ())) - {""}
+        else 0
+    )
+    for ax, row, _ in panels:
+        (ax.set_xlim if down else ax.set_ylim)(low - margin - below, high + margin)
+        axis = ax.xaxis if down else ax.yaxis
+        if (low, high) == (0.0, 1.0):
+            axis.set_ticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+        elif high > 100:
+            axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        name = picture.say(spec.y)
+        if down and row.last:
+            ax.set_xlabel(name)
+        elif not down and ax.get_subplotspec().colspan.start == 0:
+            ax.set_ylabel(name)
+
+
+def fitted(picture: Picture) -> tuple[float, float]:
+    """Limits around values, intervals and the paper's numbers; of counts from 0, of shares up to 1."""
+    ends = [picture.spec.value, "printed"]
+    ends += ["ci_low_clustered", "ci_high_clustered"] if picture.spec.intervals else []
+    shown = picture.data[[name for name in ends if name in picture.data]]
+    low, high = float(shown.min(axis=None)), float(shown.max(axis=None))
+    if high > 1 or getattr(picture.spec, "numbers", False):
+        return 0.0, max(1.0, 1.06 * high)
+    return max(0.0, low - 0.03), min(1.0, high + 0.03)
+
+
+def figure_of(width: float, height: float) -> Figure:
+    """An empty figure of that many inches, known to no global state."""
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+    return MatplotlibFigure(figsize=(width, height))
+
+
+def fitting(text: str, inches: float) -> str:
+    """A text, broken into lines that fit into so many inches."""
+    parts = text.split("\n")
+    return "\n".join(textwrap.fill(part, max(6, int(inches * 13))) for part in parts)
+
+
+def empty(ax: Axes, text: str) -> None:
+    """What an empty panel says."""
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", color="#777777")
+    ax.set_xticks([])

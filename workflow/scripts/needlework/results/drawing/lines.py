@@ -1,0 +1,250 @@
+"""Lines over an axis or around a centre: values with intervals, the paper's dashed, levels, differences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from needlework.figures.style import COLUMN
+from needlework.results.drawing.grid import Row, Size, empty, finished, laid_out, values_axis
+from needlework.results.drawing.picture import Line, Picture
+from needlework.results.drawings import Lines, Polar
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# How far sides stand from the other values, as a part of the axis.
+SIDES = 0.2
+DASHES = (0, (4, 2))
+
+
+@dataclass(frozen=True)
+class Across:
+    """Where the values of a panel stand, what each is called, and the axis' ends."""
+
+    at: dict[Any, float]
+    labels: dict[Any, str]
+    low: float
+    high: float
+    scaled: bool = False
+
+    def aside(self, i: int, n: int) -> float:
+        """How far line `i` of `n` is moved aside: all within half the way to the next value."""
+        places = sorted(self.at.values())
+        gaps = [b - a for a, b in pairwise(places)]
+        step = min(0.012 * (self.high - self.low), 0.5 * min(gaps, default=1.0) / max(1, n - 1))
+        return (i - (n - 1) / 2) * step
+
+
+def across(picture: Picture, spec: Lines, x: str, data: pd.DataFrame) -> Across:
+    """The axis of a panel: numbers to scale, or values at equal distances."""
+    sides = [name for name in spec.sides[1:] if (data[spec.sides[0]] == name).any()]
+    scaled = spec.scaled and picture.data[x].dtype.kind in "iuf"
+    values = picture.values(x, data if scaled else None)
+    at = {value: float(value) if scaled else float(i) for i, value in enumerate(values)}
+    labels = {value: picture.tick(x, value) for value in values}
+    low, high = (min(at.values()), max(at.values())) if at else (0.0, 1.0)
+    length = (high - low) or 1.0
+    for name in sides:
+        left = name == spec.sides[1]
+        at[name] = low - SIDES * length if left else high + SIDES * length
+        labels[name] = picture.called(spec.sides[0], name).replace(" ", "\n")
+    margin = length * (SIDES + 0.1 if sides else 0.06) if scaled else 0.4
+    return Across(at, labels, low - margin, high + margin, scaled)
+
+
+def draw(picture: Picture) -> Figure:
+    """A panel with a line for each value of `Drawing.line`."""
+    spec = picture.spec
+    assert isinstance(spec, Lines)
+    polar = isinstance(spec, Polar)
+    many = max(
+        0 if across(picture, spec, x, picture.data).scaled else len(picture.values(x))
+        for x in picture.across
+    )
+    alone = COLUMN * 1.5 if len(picture.looks) > 4 else COLUMN * 1.15
+    wide = COLUMN / 1.2 if spec.panel or spec.row else alone
+    several = spec.row or len(picture.parts()) > 1
+    height = 1.6 if several else 1.9 if spec.panel else 2.3
+    size = Size(max(1.12, 0.075 * many + 0.3), wide, height)
+    if polar:
+        size = Size(COLUMN, COLUMN, 3.0)
+    figure, panels = laid_out(picture, size, "polar" if polar else None)
+    for ax, row, data in panels:
+        axis = across(picture, spec, row.x, data)
+        if polar:
+            axis = around(ax, picture, row.x)
+        _panel(ax, picture, spec, row, data, axis)
+        here = (
+            data[data[spec.line].isin([key[1] for key in row.keys])] if spec.line in data else data
+        )
+        if here[[spec.value, "printed"]].isna().all(axis=None):
+            reasons = set(data[spec.why].dropna()) - {""} if spec.why else set()
+            said = "no answer" if len(here) else "not run" if row.keys[0][0] == "ours" else ""
+            empty(ax, reasons.pop() if len(reasons) == 1 else said)
+        elif not polar:
+            _named(ax, axis)
+            if row.last:
+                ax.set_xlabel(picture.label(row.x))
+    if not polar:
+        values_axis(picture, panels, down=False)
+    finished(figure, picture, panels)
+    return figure
+
+
+def _panel(
+    ax: Axes, picture: Picture, spec: Lines, row: Row, data: pd.DataFrame, axis: Across
+) -> None:
+    """The lines of a panel; beside each other where they would hide each other."""
+    if spec.sides:
+        # What stands at the sides, where the model has a line between them.
+        data = data[data["model"].isin(data.loc[data[row.x].notna(), "model"])]
+    n = sum(key[0] == "ours" for key in row.keys)
+    for line in picture.lines(data, row.keys):
+        if line.key[1] == spec.written != "":
+            _written(ax, line, axis, row.x, spec.value)
+            continue
+        names = line.rows[row.x].astype("object")
+        if spec.sides:
+            names = names.where(names.notna(), line.rows[spec.sides[0]])
+        place = row.keys.index(line.key)
+        x = names.map(axis.at).astype("float64")
+        x += axis.aside(place, n) if line.key[0] == "ours" else 0.0
+        level = x.isna()
+        inner = line.rows[row.x].notna() & ~level
+        for some, joined in ((inner, True), (~inner & ~level, False)):
+            _points(ax, spec, line, x[some], line.rows[some], row.x, joined=joined)
+        for one in line.rows[level].to_dict("records"):
+            _level(ax, spec, line, one)
+        if row.x in spec.levels:
+            for value in line.rows.loc[inner, "printed"].dropna().unique():
+                _level(ax, spec, line, {"source": "published", "printed": value})
+
+
+def _points(
+    ax: Axes,
+    spec: Lines,
+    line: Line,
+    x: pd.Series,
+    rows: pd.DataFrame,
+    across: str,
+    *,
+    joined: bool,
+) -> None:
+    """Values with intervals, and the paper's numbers, hollow and dashed; hollow too are short prompts."""
+    colour, marker = line.look
+    ours = rows[(rows["source"] == "ours") & rows[spec.value].notna()]
+    if isinstance(spec, Polar):
+        # Round once, to where the line began.
+        rows, ours = _closed(rows), _closed(ours)
+    look = {"color": colour, "linestyle": "-" if joined else "none", "label": line.label}
+    if spec.band and len(ours):
+        y = ours[spec.value]
+        ax.plot(x[ours.index], y, **look, marker="o" if len(ours) == 1 else "")
+        for low, high, alpha in (
+            (y - ours["se"], y + ours["se"], 0.35),
+            (ours["ci_low_clustered"], ours["ci_high_clustered"], 0.13),
+        ):
+            ax.fill_between(x[ours.index], low, high, color=colour, alpha=alpha, linewidth=0)
+    elif len(ours):
+        ax.errorbar(x[ours.index], ours[spec.value], yerr=reach(ours, spec.value), **look,
+                    marker=marker, elinewidth=0.7)  # fmt: skip
+    short = ours[ours["n_exhausted"] > 0] if "n_exhausted" in ours else ours.iloc[:0]
+    if len(short):
+        ax.plot(x[short.index], short[spec.value], **hollow(line.look), linestyle="none", zorder=4)
+    printed = rows["printed"]
+    if printed.notna().any() and not spec.levels:
+        ax.plot(x[rows.index], printed, **hollow(line.look), linewidth=0.8, label=line.printed,
+                linestyle=DASHES if joined else "none", zorder=1.5)  # fmt: skip
+
+
+def _closed(rows: pd.DataFrame) -> pd.DataFrame:
+    """These rows, the first once more at the end."""
+    return rows.loc[[*rows.index, *rows.index[:1]]]
+
+
+def hollow(look: tuple[str, str]) -> dict[str, Any]:
+    """How the paper's numbers and short prompts look."""
+    colour, marker = look
+    return {"color": colour, "marker": marker, "markerfacecolor": "white", "markeredgewidth": 0.8}
+
+
+def _level(ax: Axes, spec: Lines, line: Line, row: dict[str, Any]) -> None:
+    """A number that holds across a panel: ours dotted with its interval, the paper's dashed."""
+    colour = line.look[0]
+    if row["source"] == "ours" and row[spec.value] == row[spec.value]:
+        ax.axhline(row[spec.value], color=colour, linestyle=":", linewidth=1.2, label=line.label)
+        low, high = row["ci_low_clustered"], row["ci_high_clustered"]
+        ax.axhspan(low, high, color=colour, alpha=0.08, linewidth=0)
+    if row["printed"] == row["printed"]:
+        look = {"linestyle": DASHES, "linewidth": 0.8, "zorder": 1.5}
+        ax.axhline(row["printed"], color=colour, label=line.printed, **look)
+
+
+def _written(ax: Axes, line: Line, axis: Across, across: str, value: str) -> None:
+    """Differences in points below the lines, the paper's beneath."""
+    from matplotlib.transforms import blended_transform_factory as blended
+
+    place = blended(ax.transData, ax.transAxes)
+    for row in line.rows.to_dict("records"):
+        words = f"{line.label} {points(row[value])}"
+        words += f"\npaper {points(row['printed'])}" if row["printed"] == row["printed"] else ""
+        look = {"ha": "center", "va": "bottom", "fontsize": 5.5, "color": "#333333"}
+        ax.text(axis.at[row[across]], 0.015, words, transform=place, **look)
+
+
+def points(value: float) -> str:
+    """A difference of shares in percentage points."""
+    return f"{100 * value:.0f}".replace("-", "\u2212") if value == value else "\u2013"
+
+
+def reach(rows: pd.DataFrame, value: str) -> list[Any]:
+    """How far intervals over questions reach below and above the values."""
+    low, high = rows["ci_low_clustered"], rows["ci_high_clustered"]
+    return [(rows[value] - low).clip(lower=0), (high - rows[value]).clip(lower=0)]
+
+
+def around(ax: Any, picture: Picture, x: str) -> Across:
+    """The directions of the values, from the top clockwise, named around the circle."""
+    values = picture.values(x)
+    at = {value: 2 * math.pi * i / len(values) for i, value in enumerate(values)}
+    ax.set_theta_offset(math.pi / 2)
+    ax.set_theta_direction(-1)
+    ax.set_xticks([*at.values()], [picture.called(x, value) for value in values])
+    ax.tick_params(axis="x", pad=-1)
+    for label, angle in zip(ax.get_xticklabels(), at.values(), strict=True):
+        sideways = round(math.sin(angle), 6)
+        label.set_ha("left" if sideways > 0 else "right" if sideways < 0 else "center")
+    ax.set_ylim(0, 1)
+    ax.set_yticks([0.25, 0.5, 0.75, 1.0], ["0.25", "0.5", "0.75", "1"], color="#555555", size=6)
+    ax.set_rlabel_position(180 / len(values))
+    return Across(at, {}, 0.0, 3.0)
+
+
+def _named(ax: Axes, axis: Across) -> None:
+    """Names below the axis: turned where they are too many, of numbers to scale those that fit."""
+    width, _ = ax.get_figure().get_size_inches()
+    inches = float(width) / ax.get_subplotspec().get_gridspec().ncols - 0.35
+    ax.set_xlim(axis.low, axis.high)
+    if axis.scaled and len(axis.at) > 12:
+        ax.locator_params(axis="x", nbins=4)
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        return
+    ends = sorted((at, axis.labels[value]) for value, at in axis.at.items())
+    # A character of 7-point text is 0.07 inches wide; the last name always stands.
+    character = 0.07 * (axis.high - axis.low) / inches
+    longest = max(len(part) for _, name in ends for part in name.split("\n"))
+    turned = not axis.scaled and longest * character > 0.9
+    named: list[tuple[float, str]] = []
+    for at, name in reversed(ends):
+        wide = sum(max(map(len, text.split("\n"))) for _, text in [(at, name), *named[:1]]) + 1
+        if not named or not axis.scaled or named[0][0] - at >= wide / 2 * character or "\n" in name:
+            named.insert(0, (at, name))
+    shown = dict(named)
+    size = 7 if not turned else min(6, max(4.5, 65 * inches / len(ends)))
+    ax.set_xticks([at for at, _ in ends], [shown.get(at, "") for at, _ in ends], fontsize=size,
+                  rotation=90 if turned else 0)  # fmt: skip

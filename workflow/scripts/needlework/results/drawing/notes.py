@@ -1,0 +1,64 @@
+"""The small print of a figure, made from what is drawn in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from needlework.results.drawing.picture import Picture, hook
+from needlework.results.drawings import Lines
+
+
+def small_print(picture: Picture) -> str:
+    """How many prompts are behind a mark, which are missing, what bars, dashes and other looks mean."""
+    spec, data = picture.spec, picture.data
+    parts = [picture.say(spec.words), counted(picture), *intervals(picture)]
+    if data["printed"].notna().any():
+        where = hook(spec.paper)(picture.frame, picture.run) if ":" in spec.paper else spec.paper
+        parts.append(f"{spec.printed}: {where}.")
+    if (
+        "n_exhausted" in data
+        and (data["n_exhausted"] > 0).any()
+        and type(spec).__name__ != "StackedBars"
+    ):
+        parts.append(
+            f"{spec.short}: some prompts are shorter than the length, as the vocabulary ran out before it."
+        )
+    if (tinted := getattr(spec, "tinted", None)) and len(data.query(tinted[0])):
+        parts.append(f"Orange: {tinted[1]}.")
+    return " ".join(part for part in [*parts, picture.note] if part)
+
+
+def counted(picture: Picture) -> str:
+    """How many prompts are behind a mark, how many have no answer, and how many answers are none."""
+    spec, data = picture.spec, picture.ours
+    if spec.counted:
+        data = data.query(spec.counted, engine="python")
+    # What has no answer has no mark.
+    given = data[data[spec.n] > 0]
+    words = f"n\u00a0=\u00a0{spread(given[spec.n])} {spec.unit} a {spec.mark}"
+    if "n_questions" in given:
+        words += f" ({spread(given['n_questions'])} questions)"
+    words += "."
+    if missing := sum(int(data[name].sum()) for name in ("n_skipped", "n_error") if name in data):
+        words += f" {missing:,} answers skipped or failed."
+    if dropped := int(data["n_dropped"].sum()) if "n_dropped" in data else 0:
+        words += f" {dropped:,} answers that the limit cut before any text are left out."
+    return words
+
+
+def intervals(picture: Picture) -> list[str]:
+    """What shows how certain the numbers are, where anything does."""
+    spec, ours = picture.spec, picture.ours
+    if isinstance(spec, Lines) and spec.band:
+        dark = "Dark: one standard error of independent prompts, as in the paper."
+        return [f"{dark} Light: 95% interval over questions."]
+    drawn = spec.intervals and not getattr(spec, "numbers", False)
+    reach = drawn and (ours["ci_high_clustered"] > ours["ci_low_clustered"]).any()
+    return ["Error bars: 95% intervals over questions."] if reach else []
+
+
+def spread(counts: Iterable[float]) -> str:
+    """The smallest and largest of these counts, as one number where they are the same."""
+    found = sorted(set(counts)) or [0]
+    low, high = int(found[0]), int(found[-1])
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -1,0 +1,197 @@
+"""A drawing with its data: which rows, in which order, under which names and in which looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from needlework.benchmarks.factor import Factor
+from needlework.figures.style import PUBLISHED_COLOUR, looks, ordered_colours
+from needlework.results.drawings import Drawing, Look
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PAPER = " (paper)"
+# Of lines whose model has no line of ours.
+PUBLISHED_MARKERS = "<>*hp8d"
+# More lines than these in one panel are not told apart.
+MOST_MODELS, MOST_LINES = 6, 7
+
+
+class NothingToDraw(Exception):
+    """A drawing has no number to show; the message says why."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line, or the bars of one kind; `key` is its source and value."""
+
+    key: tuple[str, Any]
+    label: str
+    printed: str
+    look: Look
+    rows: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Picture:
+    """`frame`: the rows that the drawing is of. `data`: these, as its hook prepared them, and `printed`."""
+
+    spec: Drawing
+    frame: pd.DataFrame
+    data: pd.DataFrame
+    factors: Mapping[str, Factor]
+    run: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        spec: Drawing,
+        frame: pd.DataFrame,
+        factors: Mapping[str, Factor],
+        run: Mapping[str, Any],
+    ) -> Picture:
+        """The picture of these rows; NothingToDraw where they hold no number of ours."""
+        if spec.where:
+            frame = frame.query(spec.where.format_map(run), engine="python")
+        frame = frame.reset_index(drop=True)
+        data = frame if "source" in frame else frame.assign(source="ours")
+        if spec.prepare and len(data):
+            data = hook(spec.prepare)(data, run)
+        empty = data[spec.value] * float("nan")
+        printed = data["published"].astype("float64") if "published" in data else empty
+        # A model of the paper's that was not run has its number as `value`.
+        data = data.assign(printed=printed.where(data["source"] == "ours", data[spec.value]))
+        ours = data[data["source"] == "ours"]
+        if spec.panel not in ("", "model"):
+            # No panel is of the paper's numbers alone.
+            data = data[data[spec.panel].isin(ours[spec.panel]) | data[spec.panel].isna()]
+        picture = cls(spec, frame, data, factors, run)
+        if ours.empty or (spec.needs and ours.query(spec.needs, engine="python").empty):
+            raise NothingToDraw(spec.nothing)
+        if ours[spec.value].isna().all():
+            raise NothingToDraw(f"every answer was skipped or failed. {picture.note}".strip())
+        return picture
+
+    @property
+    def ours(self) -> pd.DataFrame:
+        """The rows of what was run."""
+        return self.data[self.data["source"] == "ours"]
+
+    @cached_property
+    def across(self) -> tuple[str, ...]:
+        """The columns across, each with rows of panels of its own."""
+        x = self.spec.x
+        return (x,) if isinstance(x, str) else x
+
+    @cached_property
+    def note(self) -> str:
+        """The end of the small print."""
+        return hook(self.spec.note)(self.frame, self.run) if self.spec.note else ""
+
+    def values(self, column: str, data: pd.DataFrame | None = None) -> list[Any]:
+        """The values of a column, each once, in order."""
+        found = (self.data if data is None else data)[column].dropna()
+        if column == "model" or column in self.spec.listed:
+            return list(dict.fromkeys(found))
+        if (factor := self.factors.get(column)) and (factor.order or factor.last):
+            return factor.sorted(found)
+        return sorted(set(found)) if found.dtype.kind in "iuf" else list(dict.fromkeys(found))
+
+    def called(self, column: str, value: Any) -> str:
+        """What a value is called."""
+        value = int(value) if isinstance(value, float) and value.is_integer() else value
+        if value in self.spec.called:
+            return self.spec.called[value]
+        return self.factors.get(column, Factor(column)).called(value)
+
+    def tick(self, column: str, value: Any) -> str:
+        """What an axis calls a value: languages by their codes."""
+        factor = self.factors.get(column, Factor(column))
+        code = factor.format == "language" and value not in factor.words
+        return str(value) if code else self.called(column, value)
+
+    def label(self, column: str) -> str:
+        """What an axis calls a column, if anything."""
+        return self.factors.get(column, Factor(column)).label
+
+    def title(self, columns: Sequence[str], values: Sequence[Any], template: str) -> str:
+        """The title of a panel, or of a row of panels; one value's own words are a title as they are."""
+        names = [self.called(*pair) for pair in zip(columns, values, strict=True)]
+        if template and not (len(values) == 1 and values[0] in self.spec.called):
+            return template.format_map({**self.run, **dict(zip(columns, names, strict=True))})
+        if columns == ("model",) and values[0] not in set(self.ours["model"]):
+            return names[0] + PAPER
+        return " ".join(names)
+
+    def say(self, words: str) -> str:
+        """Words with the run's settings in them."""
+        return words.format_map(self.run)
+
+    @cached_property
+    def looks(self) -> dict[tuple[str, Any], Look]:
+        """A look for every line, ours first; a model has the same in every figure of the run."""
+        column = self.spec.line
+        if column not in self.data:
+            return {("ours", ""): looks([""])[""]}
+        ours = self.values(column, self.ours)
+        if column == "model":
+            listed = list(self.run.get("models", ()))
+            every = looks([*listed, *sorted(set(ours).difference(listed))])
+        elif self.data[column].dtype.kind in "iuf":
+            every = dict(
+                zip(
+                    ours, zip(ordered_colours(len(ours)), "os^DvPX" * 9, strict=False), strict=False
+                )
+            )
+        else:
+            every = looks(ours)
+        found = {("ours", name): self.spec.looks.get(name, every[name]) for name in ours}
+        if column != "model" or self.spec.panel == "model":
+            return found
+        theirs = self.values(column, self.data[self.data["source"] == "published"])
+        grey = [(PUBLISHED_COLOUR, marker) for marker in PUBLISHED_MARKERS]
+        return found | dict(zip([("published", name) for name in theirs], grey, strict=False))
+
+    def parts(self) -> list[list[tuple[str, Any]]]:
+        """The lines' keys, in as many rows of panels as their number asks for, the paper's last."""
+        ours = [key for key in self.looks if key[0] == "ours"]
+        theirs = [key for key in self.looks if key[0] != "ours"]
+        most = MOST_MODELS if self.spec.line == "model" else MOST_LINES
+        if self.spec.mark != "point" or len(ours) <= most:
+            return [ours + theirs]
+        return [*evenly(ours, most), *([theirs] if theirs else [])]
+
+    def lines(self, data: pd.DataFrame, keys: Sequence[tuple[str, Any]]) -> Iterator[Line]:
+        """The lines of these keys that have rows in `data`."""
+        column, spec = self.spec.line, self.spec
+        for key in keys:
+            rows = data[data[column] == key[1]] if column in data else data
+            rows = rows[rows["source"] == key[0]] if column == "model" else rows
+            if rows.empty:
+                continue
+            name = self.title((column,), (key[1],), spec.line_title)
+            for more in {spec.suffix, spec.members} & set(rows):
+                words = [word for word in rows[more].dropna().unique() if word]
+                name += f" ({', '.join(' '.join(words).split())})" if words else ""
+            theirs = self.run.get("published", {}).get(key[1]) if column == "model" else None
+            printed = name if key[0] == "published" else (theirs or name) + PAPER
+            yield Line(key, name, printed, self.looks[key], rows)
+
+
+def hook(name: str) -> Callable[..., Any]:
+    """The function "package.module:function"."""
+    module, _, function = name.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), function)
+    return found
+
+
+def evenly(values: Sequence[Any], most: int) -> list[list[Any]]:
+    """The values in as few parts of at most `most` as will do, of nearly equal size."""
+    n = -(-len(values) // most)
+    size = -(-len(values) // n) if n else 1
+    return [list(values[i : i + size]) for i in range(0, len(values), size)]

@@ -1,0 +1,335 @@
+"""The numbers of a result, as its description says: a tidy frame, one cell a row."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from needlework import cells
+from needlework import published as publications
+from needlework.benchmarks.factor import Factor
+from needlework.hooks import load_hook
+from needlework.results import paper
+from needlework.results.parts import Part, Table
+from needlework.results.result import MODEL, By, Computed, Numbers, Pairs, View
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+
+# How many prompts both sides have an answer to, and McNemar's test.
+PAIRED = ("n_both", *cells.MCNEMAR)
+# Two answers are of one question where these agree.
+SAME_QUESTION = ("example_id", "sample")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What numbers are made with: the paper's, and what is to know of the run.
+
+    `run` has the run's models in order (`models`), their names in the paper (`published`), how they decode
+    (`decoding`), those that are no models but controls (`controls`), the values of settings that move the
+    paper's numbers (`setup`), and what else the benchmark says.
+    """
+
+    published: pd.DataFrame
+    run: Mapping[str, Any]
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, str, str, str], publications.Number]:
+        return publications.index(self.published)
+
+    def find(
+        self, table: str, row: str, column: str, sources: Sequence[str]
+    ) -> publications.Number | None:
+        """The number that the first of `sources` has of a cell of the paper's table; None without any."""
+        keys = ((table, row, column, source) for source in sources)
+        return next((self._numbers[key] for key in keys if key in self._numbers), None)
+
+    def paper_name(self, model: str) -> str:
+        """What the paper calls a model; "" where it has none."""
+        return self.run.get("published", {}).get(model, "")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell on its way: its labels, its rows, the rows of each of its labels, and what it is made with."""
+
+    labels: dict[str, Any]
+    part: Part
+    above: Mapping[str, Part]
+    context: Context
+    values: Mapping[str, Any]
+
+
+def frame(numbers: Numbers, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
+    """The tidy frame of these numbers."""
+    import pandas as pd
+
+    if isinstance(numbers, Computed):
+        return load_hook(numbers.hook)(rows, context, **numbers.arguments)
+    if isinstance(numbers, View):
+        return _view(numbers, rows, context)
+    if isinstance(numbers, Pairs):
+        return _pairs(numbers, rows, context)
+    parts = [frame(each, rows, context) for each in numbers.parts]
+    if numbers.led and not (parts[0]["source"] == "ours").any():
+        parts = [part.iloc[:0] for part in parts]
+    made = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+    made = _typed(made, numbers.orders)
+    return _sorted(made, numbers.sort, numbers.orders, context)
+
+
+def _view(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
+    import pandas as pd
+
+    asked = load_hook(view.prepare)(rows, context) if view.prepare else rows
+    asked = asked.query(view.where, engine="python") if view.where else asked
+    chosen = asked
+    for hook in view.select:
+        chosen = load_hook(hook)(chosen, context)
+    if all(by.factor.name != MODEL.name for by in view.by):
+        chosen = chosen[counted_models(chosen, context)]
+    others: dict[tuple[Any, ...], Part] | None = None
+    if view.beside:
+        table = Table(load_hook(view.beside)(rows, context))
+        others = {
+            tuple(labels.values()): part
+            for labels, part, _, _ in walk(view.by, table.all(), context)
+        }
+    made = []
+    for labels, part, above, contrast in walk(view.by, Table(chosen).all(), context):
+        values = _measured(view, part, contrast, labels, context)
+        row = {**view.const, "source": "ours", **labels, **values}
+        row |= {name: load_hook(hook)(part, labels, context) for name, hook in view.derive.items()}
+        if others is not None and (other := others.get(tuple(labels.values()))) is not None:
+            both = cells.paired(other.frame, part.frame, SAME_QUESTION)
+            row |= {"n_both": len(both), **cells.mcnemar(both)}
+        if view.paper:
+            row |= paper.compared(
+                view.paper, Cell({**view.const, **labels}, part, above, context, values)
+            )
+        made.append(row)
+    if view.paper:
+        made += paper.printed(view.paper, rows, chosen, context)
+    data = _typed(pd.DataFrame(made, columns=columns(view)), (*view.by, *view.orders))
+    if view.finish:
+        data = load_hook(view.finish)(data, view, context, asked)
+    return _sorted(data, view.sort, (*view.by, *view.orders), context)
+
+
+def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
+    import pandas as pd
+
+    chosen = rows.query(pairs.where, engine="python") if pairs.where else rows
+    made: list[dict[str, Any]] = []
+    lines: set[str] = set()
+    for first, second in context.run.get(pairs.setting, ()):
+        names = load_hook(pairs.names)(first, second, chosen, pairs.paper.places[0].table, context)
+        lines |= set(names.values())
+        both = Table(chosen[chosen["model"].isin([first, second])])
+        for outer, part, _, _ in walk(pairs.outer, both.all(), context):
+            models = part.split("model")
+            nobody = part.where(part.places < 0)
+            one, two = models.get(first, nobody), models.get(second, nobody)
+            shared = Table(cells.paired(one.frame, two.frame, pairs.same)).all()
+            own = {
+                role: {
+                    tuple(labels.values()): rows
+                    for labels, rows, _, _ in walk(pairs.by, side, context)
+                }
+                for role, side in (("both", part), ("first", one), ("second", two))
+            }
+            for role, model, side in (
+                ("first", first, one),
+                ("second", second, two),
+                ("delta", "delta", shared),
+            ):
+                for labels, among, above, _ in walk(pairs.by, side, context):
+                    key = tuple(labels.values())
+                    values = (
+                        among.measure(pairs.strata)
+                        if role != "delta"
+                        else cells.difference(
+                            own["first"][key].frame,
+                            own["second"][key].frame,
+                            among.frame,
+                            pairs.strata,
+                        )
+                    )
+                    row = {
+                        **outer,
+                        "pair": f"{first}|{second}",
+                        "role": role,
+                        "model": model,
+                        **labels,
+                    }
+                    judged = own["both"][key] if role == "delta" else among
+                    line = {"line": names.get(role, ""), "second_line": names.get("second", "")}
+                    cell = Cell({**row, **line}, judged, above, context, values)
+                    made.append(
+                        {**row, "source": "ours", **values, **paper.compared(pairs.paper, cell)}
+                    )
+    made += paper.printed_pair(pairs.paper, lines, context)
+    names = [*pairs.columns, *cells.MEASURES, *cells.MCNEMAR, *paper.columns(pairs.paper)]
+    return _typed(pd.DataFrame(made, columns=names))
+
+
+def columns(view: View) -> list[str]:
+    """The columns of a view's frame."""
+    measures = view.measure.columns or cells.MEASURES
+    compared = paper.columns(view.paper) if view.paper else ()
+    labels = view.columns or _labels(view)
+    return [*labels, *measures, *compared, *view.also, *(PAIRED if view.beside else ())]
+
+
+def _labels(view: View) -> list[str]:
+    """The labels in the order of the levels, `source` behind the model, then what is derived."""
+    levels = [by.factor.name for by in view.by]
+    if MODEL.name in levels:
+        levels.insert(levels.index(MODEL.name) + 1, "source")
+    more = [name for name in (*view.const, *view.derive) if name not in view.also]
+    return list(dict.fromkeys([*levels, *more]))
+
+
+def _measured(
+    view: View,
+    part: Part,
+    contrast: tuple[Part, Part] | None,
+    labels: dict[str, Any],
+    context: Context,
+) -> dict[str, Any]:
+    def measure(rows: Part) -> dict[str, Any]:
+        if view.measure.hook:
+            return load_hook(view.measure.hook)(rows, context, labels)
+        return rows.measure(view.strata)
+
+    if contrast is None:
+        return measure(part)
+    return cells.contrast(*map(measure, contrast))
+
+
+_Step = tuple[dict[str, Any], Part, Mapping[str, Part], "tuple[Part, Part] | None"]
+
+
+def walk(by: Sequence[By], part: Part, context: Context) -> Iterator[_Step]:
+    """Labels and rows of every cell, the rows of each level above it, and the two sides of a contrast."""
+    if len(part):
+        yield from _level(by, {}, {}, part, context)
+
+
+def _level(
+    levels: Sequence[By],
+    labels: dict[str, Any],
+    above: Mapping[str, Part],
+    rows: Part,
+    context: Context,
+) -> Iterator[_Step]:
+    if not levels:
+        yield labels, rows, above, None
+        return
+    by, *rest = levels
+    name, parts = by.factor.name, _split(by, rows, context)
+    if by.contrast and len(parts) < 2:
+        return
+    margin = by.margin and not (by.several and len(parts) < 2)
+    whole = [(by.margin, rows)] if margin else []
+    if whole and name == MODEL.name:
+        whole = [(by.margin, rows.where(counted_models(rows.frame, context)))]
+    cut = [] if by.only_margin else [(_label(by, value), part) for value, part in parts.items()]
+    for value, part in [*cut, *whole] if by.last else [*whole, *cut]:
+        yield from _level(rest, {**labels, name: value}, {**above, name: part}, part, context)
+    if by.contrast:
+        called, value, less = by.contrast
+        yield {**labels, name: called}, rows, above, (parts[less], parts[value])
+
+
+def _split(by: By, part: Part, context: Context) -> dict[Any, Part]:
+    """The part of each value, in order."""
+    if by.shares:
+        return dict.fromkeys(by.factor.order, part)
+    found = part.split(by.column or by.factor.name)
+    missing = found.pop(None, None)
+    shared = found.pop(by.factor.shared, None) if by.factor.shared is not None else None
+    order = _ordered(by, found, context)
+    parts = {value: found[value] for value in order if value in found}
+    if shared is not None:
+        for value, own in parts.items():
+            parts[value] = _joined(own, shared)
+        parts = parts or {by.factor.shared: shared}
+    if missing is not None and by.nullable:
+        parts[None] = missing
+    return parts
+
+
+def _joined(one: Part, two: Part) -> Part:
+    import numpy as np
+
+    return Part(one.table, np.sort(np.concatenate([one.places, two.places])))
+
+
+def _label(by: By, value: Any) -> Any:
+    if value is None:
+        return None
+    value = by.factor.words.get(value, value) if by.text else value
+    return str(value) if by.text else value
+
+
+def model_order(present: Collection[str], run: Mapping[str, Any]) -> list[str]:
+    """Models in the run's order, then any others by name."""
+    listed = [model for model in run.get("models", ()) if model in present]
+    return listed + sorted(set(present).difference(listed))
+
+
+def counted_models(rows: pd.DataFrame, context: Context) -> npt.NDArray[np.bool_]:
+    """Which rows are in a mean over models: not those of controls, unless there are no others."""
+    if "model" not in rows:
+        return np.ones(len(rows), dtype=bool)
+    control = rows["model"].isin(list(context.run.get("controls", ()))).to_numpy(dtype=bool)
+    return control if control.all() else ~control
+
+
+def _typed(data: pd.DataFrame, orders: Sequence[Factor | By] = ()) -> pd.DataFrame:
+    """Counts and whole-numbered factors are whole numbers, missing where there are none."""
+    whole = [n for n in data.columns if n == "n" or n.startswith("n_") or n.endswith("_n")]
+    for factor in (o.factor if isinstance(o, By) else o for o in orders):
+        if factor.name in data and factor.type.startswith("int"):
+            if all(not isinstance(value, str) for value in data[factor.name].dropna()):
+                whole.append(factor.name)
+    return data.astype(dict.fromkeys(whole, "Int64"))
+
+
+def _sorted(
+    data: pd.DataFrame, names: Sequence[str], orders: Sequence[Factor | By], context: Context
+) -> pd.DataFrame:
+    """Rows by these columns, each in its factor's order or else by value; as they are without any."""
+    if not names:
+        return data
+    known = {by.factor.name: by for by in (o if isinstance(o, By) else By(o) for o in orders)}
+    known.setdefault(MODEL.name, By(MODEL))
+
+    def rank(column: pd.Series) -> pd.Series:
+        by = known.get(str(column.name))
+        if by is None:
+            return column
+        order = _ordered(by, set(column.dropna()) - {by.margin}, context)
+        margin = [by.margin] if by.margin else []
+        order = [*order, *margin] if by.last else [*margin, *order]
+        return column.map({value: i for i, value in enumerate(order)}).astype("float64")
+
+    columns = [name.removeprefix("-") for name in names]
+    ascending = [not name.startswith("-") for name in names]
+    data = data.sort_values(columns, key=rank, ascending=ascending, kind="stable")
+    return data.reset_index(drop=True)
+
+
+def _ordered(by: By, present: Collection[Any], context: Context) -> list[Any]:
+    if by.values:
+        return load_hook(by.values)(list(present), context)
+    if by.factor.name == MODEL.name:
+        return model_order(present, context.run)
+    return by.factor.sorted(present)

@@ -1,0 +1,111 @@
+"""Rows of scores and parts of them as arrays: a table has thousands of cells, and slices of frames are slow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import asdict
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from needlework import cells, stats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Places = npt.NDArray[np.intp]
+
+
+class Table:
+    """The rows that the cells of a view are made of."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+        self._codes: dict[str, tuple[Places, list[Any]]] = {}
+        self._arrays: dict[str, npt.NDArray[Any]] = {}
+
+    def codes(self, column: str) -> tuple[Places, list[Any]]:
+        """Each row's value as a number (-1: none), and the values by number, sorted."""
+        import pandas as pd
+
+        if column not in self._codes:
+            # Plain Python values: a category or an extension type would sort and print otherwise.
+            series = self.frame[column].astype(object)
+            codes, values = pd.factorize(series.where(series.notna(), None), sort=True)
+            # Whole numbers of which some are missing come as floats.
+            if all(isinstance(value, float) and value.is_integer() for value in values):
+                values = [int(value) for value in values]
+            self._codes[column] = codes, list(values)
+        return self._codes[column]
+
+    def array(self, name: str, make: Callable[[pd.DataFrame], Any]) -> npt.NDArray[Any]:
+        """What `make` gives for the whole frame, made once for all parts."""
+        if name not in self._arrays:
+            self._arrays[name] = np.asarray(make(self.frame))
+        return self._arrays[name]
+
+    def all(self) -> Part:
+        """All rows as one part."""
+        return Part(self, np.arange(len(self.frame)))
+
+
+class Part:
+    """Some rows of a table, by their places."""
+
+    def __init__(self, table: Table, places: Places) -> None:
+        self.table, self.places = table, places
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """These rows as a frame."""
+        return self.table.frame.iloc[self.places]
+
+    def values(self, column: str) -> list[Any]:
+        """The values of a column, each once, sorted; rows without a value have none."""
+        codes, values = self.table.codes(column)
+        return [values[code] for code in np.unique(codes[self.places]) if code >= 0]
+
+    def array(self, name: str, make: Callable[[pd.DataFrame], Any]) -> npt.NDArray[Any]:
+        """`Table.array` of these rows."""
+        return self.table.array(name, make)[self.places]
+
+    def where(self, mask: npt.NDArray[np.bool_]) -> Part:
+        """The rows at which `mask`, one truth a row of this part, holds."""
+        return Part(self.table, self.places[mask])
+
+    def split(self, column: str) -> dict[Hashable, Part]:
+        """A part for each value of a column; rows without a value are at None."""
+        codes, values = self.table.codes(column)
+        own = codes[self.places]
+        return {
+            None if code < 0 else values[code]: self.where(own == code) for code in np.unique(own)
+        }
+
+    @cached_property
+    def given(self) -> Part:
+        """The rows that have an answer (`cells.judged`)."""
+        return self.where(self.array("given", cells.judged))
+
+    def measure(self, strata: str = "", counted: Part | None = None) -> dict[str, float | int]:
+        """`cells.MEASURES`; of the mean of a column's means with `strata`.
+
+        `counted` are the rows that are in the mean, where these are not all that have an answer.
+        """
+        counted = self.given if counted is None else counted
+        estimate = stats.estimate(
+            counted.array("value", lambda frame: frame["value"].astype(float)),
+            self.table.codes("example_id")[0][counted.places],
+            self.table.codes(strata)[0][counted.places] if strata else None,
+            seed=("estimate",),
+        )
+        return {**asdict(estimate), **self.lost()}
+
+    def lost(self) -> dict[str, int]:
+        """How many requests were skipped or failed, and how many answers cut at the token limit."""
+        reasons = self.array("finish_reason", lambda frame: frame["finish_reason"])
+        return {f"n_{kind}": int((reasons == why).sum()) for kind, why in cells.LOST.items()}

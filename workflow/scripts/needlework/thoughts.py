@@ -1,0 +1,122 @@
+"""What a model thinks before it answers, told from the answer by the marks around it.
+
+Answers are kept in the journal with their thoughts and parted when the file of answers is written, in
+one place for every backend and benchmark: another mark asks nothing again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+
+class Mark(NamedTuple):
+    """What stands before and behind thoughts. Without `begin`, the chat template has opened them."""
+
+    begin: str | None
+    end: str
+
+
+class Parted(NamedTuple):
+    """An answer without thoughts. `mark` is what ended the last of them, None where nothing did."""
+
+    text: str
+    mark: str | None
+
+
+# Qwen, DeepSeek and most others; Mistral's; the harmony format of gpt-oss, whose final channel is the
+# answer and whose others are none.
+KNOWN = (
+    Mark("<think>", "</think>"),
+    Mark("<thinking>", "</thinking>"),
+    Mark("[THINK]", "[/THINK]"),
+    Mark("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+    Mark("<|channel|>commentary", "<|channel|>final<|message|>"),
+)
+# The harmony format where an engine leaves special tokens out.
+_BARE_HARMONY = re.compile(r"\s*analysis.*?(assistantfinal)", re.DOTALL)
+
+
+def marks(model: Mapping[str, Any]) -> tuple[Mark, ...]:
+    """The marks of a model's block of the configuration: its `thoughts`, or else all known ones."""
+    if model.get("thoughts") is not None:
+        return tuple(Mark(own.get("begin"), own["end"]) for own in model["thoughts"])
+    reasoning = model.get("reasoning") or {}
+    own = reasoning.get("end")
+    known = {mark.end for mark in KNOWN}
+    return (Mark(None, own), *KNOWN) if own and own not in known else KNOWN
+
+
+def part(text: str, marks: Sequence[Mark], *, cut: bool, opened: bool = False) -> Parted | None:
+    """The answer in `text`; None where there are no thoughts in it.
+
+    What stands before an end without a beginning is thought: the chat template has opened it. What
+    stands behind a beginning without an end is thought too. `opened` says that the chat template opens
+    thoughts whenever the model is asked: then a text that was `cut` before any mark is all thought.
+    """
+    if marks == KNOWN and (bare := _BARE_HARMONY.match(text)):
+        return Parted(text[bare.end() :].lstrip(), bare[1])
+    parts: list[str] = []
+    position, begin, last, closed = 0, None, None, False
+    for found in _pattern(tuple(marks)).finditer(text):
+        which = found[0].casefold()
+        starts = any((mark.begin or "").casefold() == which for mark in marks)
+        if begin is None and starts:
+            parts.append(text[position : found.start()])
+            begin = which
+        elif begin is not None and any(
+            ((mark.begin or "").casefold(), mark.end.casefold()) == (begin, which) for mark in marks
+        ):
+            position, begin, last, closed = found.end(), None, found[0], True
+        elif begin is None and not starts and not closed:
+            parts.clear()
+            position, last, closed = found.end(), found[0], True
+    if begin is not None:
+        return Parted("".join(parts).lstrip(), None)
+    if last is None:
+        return Parted("", None) if cut and opened else None
+    return Parted(("".join(parts) + text[position:]).lstrip(), last)
+
+
+@lru_cache(maxsize=64)
+def _pattern(marks: tuple[Mark, ...]) -> re.Pattern[str]:
+    """Any mark; of no marks, what no text holds."""
+    names = {name for mark in marks for name in mark if name}
+    longest_first = sorted(names, key=lambda name: (-len(name), name))
+    return re.compile("|".join(map(re.escape, longest_first)) or "(?!)", re.IGNORECASE)
+
+
+def answer_row(record: Mapping[str, Any], marks: Sequence[Mark], opened: bool) -> dict[str, Any]:
+    """A record of the journal as a row of the file of answers: `text` without thoughts.
+
+    Where there are some, `raw_text` is all that the model wrote. Thoughts whose end is missing were
+    cut. `reasoning_tokens` stay where the record's own count is of thoughts that the same mark ends.
+    """
+    if "error" in record:
+        return dict(record)
+    whole, special = record.get("whole"), record.get("special", ())
+    cut = record["finish_reason"] == "length"
+    # Records without `whole` are from endpoints, or hold an answer that was parted when it came.
+    source = record["text"] if whole is None else whole
+    found = part(source, marks, cut=cut, opened=opened and whole is not None)
+    row = {**record, "raw_text": None}
+    if found is None:
+        row["text"] = _without(source, special)
+    else:
+        row["text"] = _without(found.text, special).lstrip()
+        row["raw_text"] = _without(source, special)
+        if found.mark is None:
+            row["finish_reason"] = "length"
+    mark = None if found is None else found.mark
+    if whole is not None and record.get("mark") != mark:
+        row["reasoning_tokens"] = None
+    return row
+
+
+def _without(text: str, special: Sequence[str]) -> str:
+    """A text without the special tokens that stand in it."""
+    for token in sorted(special, key=len, reverse=True):
+        text = text.replace(token, "")
+    return text
