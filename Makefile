@@ -4,7 +4,8 @@ PYTHON ?= python3.11
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: setup setup-demo setup-cluster setup-vllm demo test test-engines check lint clean
+.PHONY: setup setup-demo setup-cluster setup-vllm setup-explorer explorer-bundle demo test test-engines \
+	check lint clean
 
 # The demo needs no PyTorch.
 $(VENV)/.demo: requirements/demo.txt
@@ -36,6 +37,16 @@ setup-cluster: $(VENV)/.cluster
 
 setup-vllm: .venv-vllm/.done
 
+# What the explorer's page is bundled from, and what checks its accessibility. Users need no Node.
+explorer/node_modules/.done: explorer/package-lock.json
+	cd explorer && npm ci --ignore-scripts --no-audit --no-fund
+	touch $@
+
+setup-explorer: explorer/node_modules/.done
+
+explorer-bundle: setup-explorer
+	cd explorer && npm run build
+
 # The main job on the embedded sample: tables and figures in results/.
 demo: setup-demo
 	$(BIN)/snakemake --cores all
@@ -51,11 +62,12 @@ test-engines: setup setup-vllm
 check: setup
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-lint: setup
+lint: setup setup-explorer
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
+	cd explorer && npm run check
 
 clean:
 	rm -rf results logs benchmarks journal token_sums report.html .snakemake

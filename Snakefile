@@ -29,7 +29,11 @@ include: "workflow/rules/scoring.smk"
 include: "workflow/rules/results.smk"
 include: "workflow/rules/estimate.smk"
 include: "workflow/rules/export.smk"
+include: "workflow/rules/comparisons.smk"
+include: "workflow/rules/explorer.smk"
+include: "workflow/rules/overview.smk"
 include: "workflow/rules/provenance.smk"
+include: "workflow/rules/artifact.smk"
 
 
 report: "workflow/report/workflow.rst"
@@ -39,6 +43,8 @@ rule all:
     default_target: True
     input:
         files.final,
+        "results/explorer",
+        "results/index.html",
         "results/provenance.json",
 
 

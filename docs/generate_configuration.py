@@ -57,7 +57,10 @@ def page(schema: Node) -> str:
 
 
 def _is_group(node: Node) -> bool:
-    return "properties" in node or isinstance(node.get("additionalProperties"), Mapping)
+    entry = node.get("additionalProperties")
+    return "properties" in node or (
+        isinstance(entry, Mapping) and bool({"properties", "oneOf"} & entry.keys())
+    )
 
 
 def _tables(path: str, node: Node) -> Iterator[str]:

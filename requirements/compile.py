@@ -34,6 +34,8 @@ ENVIRONMENTS = (
     "scoring",
     "neural",
     "figures",
+    "artifact",
+    "overview",
 )
 # Installed without what it asks for.
 PLUGIN = "cluster"

@@ -12,6 +12,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
+# Lines of a dry run that are no job that a change is about.
+FOLLOWING = ("total", "all", "provenance", "explorer", "overview")
+
 
 @dataclass
 class Workflow:
@@ -37,7 +40,7 @@ class Workflow:
     def would_run(self, *arguments: str) -> dict[str, int]:
         """The rules that a run would execute, and how many jobs of each.
 
-        Without `provenance`, which follows every change.
+        Without `provenance`, `explorer` and `overview`, which follow every change.
         """
         text = self.run("--dry-run", *arguments).stdout
         table = re.search(r"^job +count\n[- ]+\n((?:\S+ +\d+\n)+)", text, re.MULTILINE)
@@ -45,9 +48,7 @@ class Workflow:
             assert "Nothing to be done" in text, text[-3000:]
             return {}
         jobs = dict(line.rsplit(maxsplit=1) for line in table[1].splitlines())
-        return {
-            rule: int(n) for rule, n in jobs.items() if rule not in ("total", "all", "provenance")
-        }
+        return {rule: int(n) for rule, n in jobs.items() if rule not in FOLLOWING}
 
     def result(self, path: str) -> Path:
         """A file below results/."""

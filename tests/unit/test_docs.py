@@ -76,7 +76,7 @@ def test_a_stale_configuration_page_is_noticed(generator, tmp_path, monkeypatch,
 def keys_of(node: Mapping, path: str) -> Iterator[tuple[str, str]]:
     """(the heading that a key must stand below, the key as it must stand there)."""
     entry = node.get("additionalProperties")
-    if isinstance(entry, Mapping):
+    if isinstance(entry, Mapping) and {"properties", "oneOf"} & entry.keys():
         for kind in entry.get("oneOf", [entry]):
             yield from ((f"{path}.<name>", key) for key in leaves(kind))
         return
@@ -180,7 +180,10 @@ for line in json.load(sys.stdin):
 """
 
 
-TARGET = r"(mlneedle|lost_in_the_middle|oneruler)_|results/|(estimate|export|provenance)$"
+TARGET = (
+    r"(mlneedle|lost_in_the_middle|oneruler)_|results/|"
+    r"(estimate|export|provenance|explorer|compare|artifact|verify)$"
+)
 
 
 def test_snakemake_takes_the_commands() -> None:

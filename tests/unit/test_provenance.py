@@ -254,6 +254,7 @@ def collected() -> dict[str, Any]:
         {"run": {}},
         generations={"m": {"b": "results/generations/m/b.parquet"}},
         scores=[],
+        results=[],
         registry=ROOT / "resources/sources.yaml",
         journal="journal",
         benchmarks="benchmarks",

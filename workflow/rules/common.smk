@@ -86,6 +86,55 @@ def caption_file(benchmark, result):
     return str(path)
 
 
+def explorer_files(benchmark):
+    """The files of a benchmark's prompts and answers, and its title."""
+    return {
+        "title": files.benchmark(benchmark).title,
+        "prompts": {
+            tokenizer: {
+                "instances": files.instances(benchmark, tokenizer),
+                **files.document_inputs(benchmark, tokenizer),
+            }
+            for tokenizer in dict.fromkeys(
+                map(files.tokenizer, config["run"]["models"])
+            )
+        },
+        "answers": {
+            model: {
+                "tokenizer": files.tokenizer(model),
+                "scores": f"results/scores/{model}/{benchmark}.parquet",
+                **{
+                    kind: path
+                    for kind, path in files.scoring_inputs(benchmark, model).items()
+                    if kind in ("generations", "translations")
+                },
+            }
+            for model in config["run"]["models"]
+        },
+    }
+
+
+def shown_results(benchmark, kind, ending):
+    """The tables or figures of a benchmark by name: file, title and caption."""
+    return {
+        result.name: {
+            "file": f"results/{kind}/{benchmark}/{result.name}.{ending}",
+            "title": result.label,
+            "caption": result.caption,
+        }
+        for result in files.results(benchmark)
+        if result.kind == kind
+    }
+
+
+def comparison(function, benchmark):
+    """What is compared; a wrong name is refused when the rule is asked for."""
+    try:
+        return function(config, benchmark)
+    except UserError as error:
+        raise WorkflowError(str(error))
+
+
 # Not in a dry run: that needs no keys and no packages but Snakemake's.
 onstart:
     jobs = [(job.rule.name, job.wildcards) for job in workflow.dag.needrun_jobs()]

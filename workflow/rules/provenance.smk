@@ -15,11 +15,18 @@ GENERATIONS = {
 
 rule provenance:
     input:
-        files.final,
+        results=files.final,
         scores=[
             path for name in config["run"]["benchmarks"] for path in files.scores(name)
         ],
         generations=[path for own in GENERATIONS.values() for path in own.values()],
+        translations=[
+            path
+            for model in config["run"]["models"]
+            for name in config["run"]["benchmarks"]
+            for kind, path in files.scoring_inputs(name, model).items()
+            if kind == "translations"
+        ],
         registry=resource("sources.yaml"),
     output:
         "results/provenance.json",

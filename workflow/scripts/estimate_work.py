@@ -8,6 +8,7 @@ from needlework.backends.base import load_backend
 from needlework.estimates import PromptSet, as_text, estimate, write_csv
 from needlework.job import running
 from needlework.journal import Journal
+from needlework.limits import n_questions, proposal
 from needlework.prompt import Documents
 
 # The job's own output goes to its log.
@@ -43,7 +44,15 @@ with running(snakemake) as logger:
                 )
             )
     write_csv(rows, params.table)
-    text = as_text(rows)
+    asked = {
+        benchmark: n_questions(
+            {path for files in tokenizers.values() for path in files["instances"]}
+        )
+        for benchmark, tokenizers in params.files.items()
+    }
+    limits = {name: most for name, most in config["run"]["limit"].items() if most is not None}
+    proposed = proposal(rows, limits, asked, config["benchmarks"])
+    text = "\n\n".join(filter(None, [as_text(rows), proposed]))
     logger.info("\n%s", text)
     # In one piece, however many jobs write beside it.
     terminal.write(f"\nLeft to do ({params.table} has more):\n\n{text}\n\n")

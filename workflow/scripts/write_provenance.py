@@ -11,6 +11,7 @@ with running(snakemake):
         snakemake.params.configuration,
         generations=snakemake.params.generations,
         scores=snakemake.input.scores,
+        results=[*snakemake.input.results, *snakemake.input.translations],
         registry=snakemake.input.registry,
         journal=snakemake.config["journal"],
         benchmarks="benchmarks",

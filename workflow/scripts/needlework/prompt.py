@@ -102,12 +102,20 @@ class Documents(Mapping[str, str]):
                 self._texts[f"{prefix}/{identifier}"] = text
 
     def __getitem__(self, source: str) -> str:
+        piece = self.piece(source)
+        return piece if isinstance(piece, str) else numbered(piece)
+
+    def piece(self, source: str) -> str | list[str]:
+        """A document as it is stored: its text, or the words of a numbered list.
+
+        Raises KeyError where there is none of that name.
+        """
         if source in self._texts:
             return self._texts[source]
         prefix, row = self._rows[source]
         if self._words is None or self._words[0] != prefix:
             self._words = (prefix, read_table(self._lists[prefix], ["words"])["words"])
-        return numbered(self._words[1][row].as_py())
+        return self._words[1][row].as_py()
 
     def __iter__(self) -> Iterator[str]:
         yield from self._texts

@@ -21,6 +21,7 @@ from needlework.job_records import software
 from needlework.journal import Journal
 from needlework.records import ROOT, read_notes, read_table
 from needlework.registry import load_registry
+from needlework.seal import seal
 from needlework.whole import whole
 
 # What of the workflow makes results: a change there is a modified workflow.
@@ -150,13 +151,15 @@ def collect(
     *,
     generations: Mapping[str, Mapping[str, str]],
     scores: Sequence[str],
+    results: Sequence[str],
     registry: str | Path,
     journal: str | Path,
     benchmarks: str | Path,
 ) -> dict[str, Any]:
-    """All of it. `generations` has the files of answers by model and benchmark, `benchmarks` the folder of
-    Snakemake's benchmark files."""
-    leaves = made_from([*scores, *(f for own in generations.values() for f in own.values())])
+    """All of it. `generations` has the files of answers by model and benchmark, `results` those of all
+    else that is sealed, `benchmarks` the folder of Snakemake's benchmark files."""
+    answered = [file for own in generations.values() for file in own.values()]
+    leaves = made_from([*scores, *answered])
     return {
         "workflow": workflow(),
         "configuration": configuration,
@@ -165,6 +168,7 @@ def collect(
         "sources": sources(leaves, registry),
         "models": {model: model_part(journal, model, own) for model, own in generations.items()},
         "jobs": times(benchmarks),
+        "seal": seal({*scores, *results, *answered}, generations, journal),
     }
 
 

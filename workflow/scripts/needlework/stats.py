@@ -140,8 +140,8 @@ def paired_difference(
 ) -> Estimate:
     """The mean of second - first over pairs, with normal intervals of the difference.
 
-    Where no pair differs the difference's variance is 0 and the normal interval empty; the interval
-    is then bounded by the share of differing pairs that Wilson's interval still allows.
+    Where all pairs differ alike (or none does) the difference's variance is 0 and the normal interval
+    empty; its half is then the share of other pairs that Wilson's interval still allows.
     """
     d = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
     n = len(d)
@@ -149,7 +149,7 @@ def paired_difference(
         return _NOTHING
     sums = _Sums(d, clusters, strata)
     value, se = sums.value, math.sqrt(sums.variance)
-    if d.any():
+    if (d != d[0]).any():
         half = Z * se
         half_clustered = max(half, Z * math.sqrt(sums.between)) if sums.questions > 1 else 1.0
     else:

@@ -1,0 +1,67 @@
+// What a reader chose, and the part of the address that says it.
+
+export interface State {
+  benchmark: string;
+  metric: string;
+  /** Labels by dimension; a dimension without an entry is not filtered. */
+  filters: Record<string, string[]>;
+  query: string;
+  /** The model that answers are held against, and whether only disagreements are shown. */
+  against: string;
+  differ: boolean;
+  rows: string;
+  columns: string;
+  /** A column's name, with "-" before it where the largest comes first. */
+  sort: string;
+  open: string;
+}
+
+export const EMPTY: State = {
+  benchmark: "",
+  metric: "",
+  filters: {},
+  query: "",
+  against: "",
+  differ: false,
+  rows: "",
+  columns: "",
+  sort: "value",
+  open: "",
+};
+
+const SHORT: [keyof State, string][] = [
+  ["benchmark", "b"],
+  ["metric", "m"],
+  ["query", "q"],
+  ["against", "vs"],
+  ["rows", "rows"],
+  ["columns", "cols"],
+  ["sort", "sort"],
+  ["open", "open"],
+];
+
+export function parse(hash: string): State {
+  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const state: State = { ...EMPTY, filters: {} };
+  for (const [key, short] of SHORT) {
+    const value = given.get(short);
+    if (value !== null) (state as unknown as Record<string, string>)[key] = value;
+  }
+  state.differ = given.has("differ");
+  for (const [key, value] of given) {
+    if (key.startsWith("f.")) (state.filters[key.slice(2)] ??= []).push(value);
+  }
+  return state;
+}
+
+export function format(state: State): string {
+  const said = new URLSearchParams();
+  for (const [key, short] of SHORT) {
+    if (state[key] !== EMPTY[key]) said.set(short, String(state[key]));
+  }
+  if (state.differ) said.set("differ", "1");
+  for (const [name, labels] of Object.entries(state.filters)) {
+    for (const label of labels) said.append(`f.${name}`, label);
+  }
+  return `#${said}`;
+}

@@ -1,0 +1,103 @@
+"""A real Chromium, and the explorer's pages in it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from explorer_run import Asked, explore
+from needlework.prompt import Span, literal
+
+
+@dataclass
+class Watched:
+    """A page, what it asked for, and what it complained of."""
+
+    page: object
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def open(self, url: str, wait: str = ".list .row") -> None:
+        """Go to an address and wait for an element."""
+        self.page.goto(url)
+        self.page.wait_for_selector(wait, timeout=20_000)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[object]:
+    """Debian's Chromium, headless."""
+    sync_api = pytest.importorskip(
+        "playwright.sync_api", reason="needs the package playwright: run `make setup`"
+    )
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def watched(chromium) -> Iterator[Watched]:
+    """A page in a context of its own; at the end, it has not complained."""
+    context = chromium.new_context(viewport={"width": 1440, "height": 900})
+    own = Watched(context.new_page())
+    own.page.on("request", lambda request: own.requests.append(request.url))
+    own.page.on(
+        "console",
+        lambda message: (
+            own.complaints.append(message.text) if message.type in ("error", "warning") else None
+        ),
+    )
+    own.page.on("pageerror", lambda error: own.complaints.append(str(error)))
+    yield own
+    context.close()
+    assert own.complaints == []
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory) -> Path:
+    """The page of a small run: three languages, two models, one file."""
+    return explore(tmp_path_factory.mktemp("small"), small_run(), PASSAGES)
+
+
+@pytest.fixture(scope="session")
+def beside(tmp_path_factory) -> Path:
+    """The same run, its shards beside the page."""
+    return explore(tmp_path_factory.mktemp("beside"), small_run(), PASSAGES, one_file=0)
+
+
+PASSAGES = {
+    "hay": "Charles Babbage drew engines. " * 200,
+    "needle": "The first program was written by Ada Lovelace, in notes.",
+}
+
+
+def small_run() -> list[Asked]:
+    """Twelve questions in three languages at three depths; the second model knows only English."""
+    spans = [
+        literal("instruction", "Answer from the text.\n\n"),
+        Span("distractor", "texts/en/hay", 0, 3000),
+        Span("needle", "texts/en/needle", 0, len(PASSAGES["needle"])),
+        Span("distractor", "texts/en/hay", 3000, 6000),
+        literal("question", "\n\nWho wrote the first program?"),
+    ]
+    return [
+        Asked(
+            spans,
+            {
+                "good": "Ada Lovelace",
+                "poor": "Ada Lovelace" if tongue == "en" else "Charles Babbage",
+            },
+            factors={"tongue": tongue, "place": place, "size": 1000},
+            example=f"example-{i}",
+        )
+        for tongue in ("en", "hi", "ar")
+        for place in (0.0, 0.5, 1.0)
+        for i in range(12)
+    ]

@@ -1,0 +1,38 @@
+# Which models differ: `snakemake compare`, or `<benchmark>_comparisons` for one benchmark.
+
+from needlework.compared_runs import pairs, sides
+
+for name in config["run"]["benchmarks"]:
+
+    rule:
+        name:
+            f"{name}_comparisons"
+        input:
+            lambda w, name=name: list(comparison(sides, name).values()),
+        output:
+            csv=f"results/comparisons/{name}.csv",
+            text=f"results/comparisons/{name}.txt",
+        log:
+            f"logs/{name}/comparisons.log",
+        benchmark:
+            f"benchmarks/{name}/comparisons.tsv"
+        conda:
+            "../../envs/figures.yaml"
+        resources:
+            mem_mb=lambda w, attempt: 4000 * attempt,
+            runtime=60,
+        params:
+            benchmark=name,
+            sides=lambda w, name=name: comparison(sides, name),
+            pairs=lambda w, name=name: comparison(pairs, name),
+            code=code_digest("compare_models.py"),
+        message:
+            f"Comparing models on {name}"
+        script:
+            "../scripts/compare_models.py"
+
+
+rule compare:
+    input:
+        [f"results/comparisons/{name}.csv" for name in config["run"]["benchmarks"]],
+    localrule: True

@@ -1,0 +1,26 @@
+"""Compare the results with their seal, and say what differs."""
+
+import json
+import os
+from pathlib import Path
+
+from needlework.errors import UserError
+from needlework.job import running
+from needlework.seal import differences
+
+# The job's own output goes to its log.
+terminal = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
+
+with running(snakemake) as logger:
+    path = Path(snakemake.params.provenance)
+    if not path.is_file():
+        raise UserError(f"{path} is missing: run `snakemake` first.")
+    provenance = json.loads(path.read_text(encoding="utf-8"))
+    found = differences(provenance, ".", snakemake.config["journal"])
+    if found:
+        logger.error("\n%s", "\n".join(found))
+        shown = "\n".join(found[:20]) + (f"\n... and {len(found) - 20} more" * (len(found) > 20))
+        raise UserError(f"{len(found)} difference(s) from the seal in {path}:\n{shown}")
+    files = len(provenance["seal"]["files"])
+    terminal.write(f"\n{files} files and the journal's answers are as {path} sealed them.\n\n")
+    terminal.flush()

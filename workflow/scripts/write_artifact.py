@@ -1,0 +1,13 @@
+"""Pack the run as a Workflow Run RO-Crate."""
+
+from needlework.artifact import RulePaths, write_artifact
+from needlework.job import running
+
+with running(snakemake) as logger:
+    counts = write_artifact(
+        snakemake.output[0],
+        snakemake.input.provenance,
+        [RulePaths(*own) for own in snakemake.params.rules],
+        journal=snakemake.config["journal"],
+    )
+    logger.info("%(files)d results of %(jobs)d jobs", counts)

@@ -1,0 +1,22 @@
+"""Write the explorer: every prompt, answer and verdict of the run, as static files."""
+
+from needlework.explorer.data import Answers, Prompts
+from needlework.explorer.page import write_explorer
+from needlework.job import running
+
+with running(snakemake) as logger:
+    benchmarks = {
+        name: (
+            own["title"],
+            {tokenizer: Prompts(**files) for tokenizer, files in own["prompts"].items()},
+            {model: Answers(**files) for model, files in own["answers"].items()},
+        )
+        for name, own in snakemake.params.files.items()
+    }
+    counts = write_explorer(
+        snakemake.output[0],
+        benchmarks,
+        program=snakemake.input.program,
+        style=snakemake.input.style,
+    )
+    logger.info("%(instances)d instances, %(answers)d answers, %(documents)d documents", counts)

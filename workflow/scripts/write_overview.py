@@ -1,0 +1,12 @@
+"""Write results/index.html: what the run found."""
+
+from needlework.job import running
+from needlework.overview_page import write_page
+
+with running(snakemake):
+    write_page(
+        snakemake.params.benchmarks,
+        snakemake.params.models,
+        template=snakemake.input.template,
+        target=snakemake.output[0],
+    )
