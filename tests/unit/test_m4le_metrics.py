@@ -12,7 +12,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from needlework.benchmarks.m4le.normalised import Normalised, Score, mean, normalised, slope
+from needlework.benchmarks.m4le.normalised import (
+    Normalised,
+    Score,
+    Weighed,
+    combined,
+    normalised,
+    slope_weights,
+)
 from needlework.metrics import m4le_bleu as bleu
 from needlework.metrics import m4le_match as match
 from needlework.metrics import m4le_rouge as ours
@@ -146,22 +153,12 @@ def test_bleu_of_nothing_is_zero() -> None:
     """The released scorer divides by zero where all answers are empty."""
     empty = bleu.statistics("", "A reference.", "en")
     assert bleu.corpus([empty.flat()]) == bleu.corpus([]) == bleu.sentence(empty) == 0.0
-    assert all(math.isnan(end) for end in bleu.interval([], seed=("x",)))
 
 
 def test_an_answer_as_its_reference_has_bleu_one() -> None:
     for text in ("Yes.", "是", "A longer reference of some words."):
         lang = "zh" if text == "是" else "en"
         assert bleu.sentence(bleu.statistics(text, text, lang)) == pytest.approx(1.0)
-
-
-def test_the_bootstrap_holds_the_value_and_narrows() -> None:
-    rows = [bleu.statistics(*pair, "en").flat() for pair in TEXTS[:2]]
-    few = bleu.interval(rows * 10, seed=("m4le",))
-    many = bleu.interval(rows * 1000, seed=("m4le",))
-    value = bleu.corpus(rows)
-    assert few[0] < many[0] < value < many[1] < few[1]
-    assert bleu.interval(rows * 10, seed=("m4le",)) == few
 
 
 # Matches
@@ -248,13 +245,37 @@ def test_the_interval_covers_as_often_as_it_says() -> None:
     assert 0.93 < covered / 2000 < 0.97
 
 
-def test_missing_scores_are_left_out_of_means() -> None:
-    missing = normalised(Score(0.0), Score(0.0))
-    assert math.isnan(missing.value)
-    assert mean([missing, normalised(Score(0.5), Score(0.5))]).value == 0.5
-    assert math.isnan(mean([missing]).value)
+def test_missing_scores_have_no_normalised_score() -> None:
+    assert math.isnan(normalised(Score(0.0), Score(0.0)).value)
+    assert math.isnan(combined([]).value)
+
+
+def test_one_cell_combines_to_its_normalised_score() -> None:
+    r, g = Score(0.4, 0.03), Score(0.6, 0.05)
+    one, alone = combined([Weighed("a", r, g, 0.0005, 1.0)]), normalised(r, g, 0.0005)
+    assert one.value == pytest.approx(alone.value) == pytest.approx(0.4)
+    assert one.se == pytest.approx(alone.se)
+
+
+def test_the_error_of_a_mean_is_that_of_simulated_scores() -> None:
+    """Two lengths of a task share its reference, another task has its own."""
+    rng = random.Random(3)
+    cells = (("a", 0.3, 0.6), ("a", 0.2, 0.6), ("b", 0.5, 0.4))
+    se = 0.02
+    weighed = [Weighed(t, Score(r, se), Score(g, se), 0.0, 1 / 3) for t, r, g in cells]
+    drawn = []
+    for _ in range(20_000):
+        moved = {task: rng.gauss(0, se) for task in "ab"}
+        scores = [(r + rng.gauss(0, se), g + moved[task]) for task, r, g in cells]
+        drawn.append(sum(r / (r + g) for r, g in scores) / 3)
+    middle = sum(drawn) / len(drawn)
+    error = math.sqrt(sum((value - middle) ** 2 for value in drawn) / len(drawn))
+    assert combined(weighed).value == pytest.approx(middle, abs=0.001)
+    assert combined(weighed).se == pytest.approx(error, rel=0.03)
 
 
 def test_slopes_are_over_the_place_of_the_bucket() -> None:
-    assert slope([0.5, 0.4, 0.3, 0.2, 0.1]) == pytest.approx(-0.1)
-    assert math.isnan(slope([1.0]))
+    values = [0.5, 0.4, 0.3, 0.2, 0.1]
+    weights = slope_weights(range(5))
+    assert sum(w * v for w, v in zip(weights, values, strict=True)) == pytest.approx(-0.1)
+    assert slope_weights([0]) == []

@@ -11,7 +11,7 @@ import yaml
 
 from needlework import published
 from needlework.benchmarks.m4le import plan
-from needlework.benchmarks.m4le.normalised import Score, normalised, slope
+from needlework.benchmarks.m4le.normalised import Score, normalised, slope_weights
 from needlework.config import validated
 from needlework.corpora.m4le_data.sampled import SAMPLED
 from needlework.corpora.m4le_data.tasks import ABILITIES, PAPER_BUCKETS, SLUGS, TASKS
@@ -88,9 +88,9 @@ def test_the_printed_slopes_follow_from_table_3(numbers) -> None:
     assert len(printed) == 11
     for row in printed.itertuples():
         cells = [published.lookup(numbers, "table3", row.row, str(b)) for b in PAPER_BUCKETS]
-        assert slope([cell.value for cell in cells if cell]) == pytest.approx(
-            row.value, abs=0.00051
-        )
+        values = [cell.value for cell in cells if cell]
+        slope = sum(w * v for w, v in zip(slope_weights(range(5)), values, strict=True))
+        assert slope == pytest.approx(row.value, abs=0.00051)
 
 
 def test_the_readmes_averages_follow_from_table_3(numbers) -> None:
@@ -137,7 +137,7 @@ def test_released_runs_have_a_slice_a_task() -> None:
     assert plan.corpus(own) == "m4le_2024"
     assert plan.corpus(block(release="2023")) == "m4le_2023"
     chosen = plan.settings(own, "c3", [2000, 1000])
-    assert plan.corpora(chosen) == {"rows": [("m4le_2024", "c3")]}
+    assert plan.reads(chosen) == {"rows": [("m4le_2024", "c3")]}
     assert chosen["lengths"] == [1000, 2000]
     assert chosen["max_new_tokens"] == {"c3": None}
 
@@ -183,7 +183,7 @@ def test_abilities_are_the_papers_five() -> None:
         ({"source": "constructed"}, "folder is missing"),
         ({"source": "constructed", "folder": "/nowhere"}, "is no folder"),
         ({"max_new_tokens": {"types": {"XX": 3}}}, "types has 'XX'"),
-        ({"reference": "gpt"}, "neither `published` nor a model"),
+        ({"reference": "gpt"}, "neither `published` nor one of"),
     ],
 )
 def test_a_wrong_configuration_is_one_sentence(own: dict[str, Any], message: str) -> None:
@@ -215,5 +215,5 @@ def test_frames_are_an_input_of_every_table() -> None:
     for source in ("released", "sample"):
         files = Layout(validated(configured(source=source)))
         own = files.settings("m4le")
-        for corpus, lang in plan.documents(own)[:3]:
+        for corpus, lang in plan.quotes(own)[:3]:
             assert files.corpus_sources(corpus, lang)[0].endswith("resources/m4le/frames.yaml")

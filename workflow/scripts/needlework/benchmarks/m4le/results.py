@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from needlework import cells
-from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.m4le.drawings import CANDIDATES, DRAWINGS, GROUP, PLACE, RANGE
 from needlework.benchmarks.m4le.factors import (
     ABILITY,
