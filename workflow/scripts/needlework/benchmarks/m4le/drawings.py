@@ -49,7 +49,7 @@ DRAWINGS: dict[str, Drawing] = {
         line="measure",
         horizontal=True,
         y="Slope over the buckets",
-        limits=None,
+        limits=(-0.15, 0.15),
         paper="the paper's Figure 3",
         nothing="no model answered prompts of two lengths",
     ),
@@ -82,7 +82,7 @@ DRAWINGS: dict[str, Drawing] = {
         scaled=True,
         panel="ability",
         y="Score",
-        words="Mean of the tasks, by fifths of the input.",
+        words="Mean of the tasks, by fifths of the texts.",
         nothing="no prompt asks for one of several texts",
     ),
     "candidates": Lines(

@@ -214,9 +214,10 @@ def _kind(task_type: str) -> str:
 
 
 def with_needle(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
-    """Rows that ask for one of several texts, with the fifth of the input that it stands in."""
+    """Rows of tasks that ask for one of several texts, with the fifth of these that it stands in."""
     rows = by_metric(rows, context)
-    rows = rows[(rows["length"] > 0) & rows["position"].notna()]
+    single = rows["ability"].isin(["explicit_single", "semantic_single"])
+    rows = rows[(rows["length"] > 0) & rows["position"].notna() & single]
     return rows.assign(place=(rows["position"] * 5).clip(upper=4.999).astype(int) / 4)
 
 

@@ -40,6 +40,6 @@ PROMPTS = PromptTable(
         ("tokens_max", "n_tokens", "max"),
         ("max_new_tokens", "max_new_tokens", "max"),
     ),
-    slice_names=("task",),
+    slice_names=("",),
     sorted=False,
 )

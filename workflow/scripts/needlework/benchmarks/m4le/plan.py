@@ -122,7 +122,8 @@ def conditions(own: Own) -> dict[str, bool]:
 def run_settings(config: Config) -> dict[str, Any]:
     """What the results need to know of a run beside what all need.
 
-    reference_name: the model that scores are normalised by. lengths: the buckets, in order. places: how many are studied. chat: the models whose prompts go through a chat template.
+    reference_name: the model that scores are normalised by. lengths: the buckets, in order. places: how
+    many are studied. chat: the models whose prompts go through a chat template.
     """
     own, run = config["benchmarks"][NAME], config["run"]
     entries = {model: config["models"][model] for model in run["models"]}

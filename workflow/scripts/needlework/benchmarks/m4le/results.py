@@ -254,7 +254,7 @@ RESULTS = (
         ),
         DRAWINGS["places"],
         (
-            "**Scores by place of the asked text**, in fifths of the input, of all tasks that ask for "
+            "**Scores by place of the asked text**, in fifths of the texts, of all tasks that ask for "
             "one of several texts: mean of the tasks' means, not normalised."
         ),
     ),
