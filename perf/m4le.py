@@ -25,7 +25,7 @@ import machine
 import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow" / "scripts"))
-from needlework.benchmarks.m4le.construct import SCHEMA
+from needlework.benchmarks.m4le.factors import COLUMNS
 from needlework.benchmarks.m4le.scoring import score
 from needlework.corpora.m4le_data.drawing import Recipe
 from needlework.corpora.m4le_data.families import construct
@@ -35,7 +35,7 @@ from needlework.corpora.m4le_data.records import Record
 from needlework.corpora.m4le_data.rows import rows_table
 from needlework.corpora.m4le_data.sources import source_records
 from needlework.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
-from needlework.records import GENERATIONS, write_table
+from needlework.records import GENERATIONS, instances_schema, write_table
 
 ROOT = Path(__file__).parents[1]
 ROWS = 200
@@ -108,7 +108,9 @@ def answers() -> tuple[pa.Table, pa.Table]:
         )
         answer = {"instance_id": str(number), "sample": 0, "text": space.join(text)}
         found.append({**answer, "finish_reason": "stop"})
-    instances = pa.Table.from_pylist(rows, schema=SCHEMA)
+    instances = pa.Table.from_pylist(
+        rows, schema=instances_schema({**COLUMNS, "accepted": "strings"})
+    )
     return instances.drop_columns("prompt"), pa.Table.from_pylist(found, schema=GENERATIONS)
 
 

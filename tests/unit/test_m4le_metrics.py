@@ -217,6 +217,18 @@ def test_rouge_lsum_is_the_packages_on_random_pairs() -> None:
             assert overlap.rouge_lsum(answer, gold) == pytest.approx(expected, abs=1e-12)
 
 
+def test_chrf_is_that_of_sacrebleu() -> None:
+    from sacrebleu.metrics import CHRF
+
+    package, rng = CHRF(), random.Random(2)
+    alphabets = ("ab", "abcdef ", "我们今天在 ，。", "abc 我们\n\t", "defghijklmnopqrstuvwxyz 😀é")
+    for _ in range(3000):
+        letters = rng.choice(alphabets)
+        answer, reference = ("".join(rng.choices(letters, k=rng.randint(0, 60))) for _ in range(2))
+        expected = package.sentence_score(answer, [reference]).score / 100
+        assert overlap.chrf(answer, reference) == pytest.approx(expected, abs=1e-12)
+
+
 # Normalised scores
 
 

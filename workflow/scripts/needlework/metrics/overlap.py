@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from needlework.metrics.m4le_rouge import Sentence, common
-
-if TYPE_CHECKING:
-    from sacrebleu.metrics import CHRF
 
 # Scripts without spaces between words: each character is a token. rouge-score's own tokenizer keeps
 # a to z and digits only.
@@ -31,13 +31,6 @@ class Tokenizer:
     def tokenize(self, text: str) -> list[str]:
         """The tokens of a text, as rouge-score asks for them."""
         return _TOKEN.findall(text.lower())
-
-
-@lru_cache(maxsize=1)
-def _chrf() -> CHRF:
-    from sacrebleu.metrics import CHRF
-
-    return CHRF()
 
 
 def sentences(text: str) -> list[str]:
@@ -68,5 +61,53 @@ def rouge_lsum(answer: str, reference: str) -> float:
 
 
 def chrf(answer: str, reference: str) -> float:
-    """chrF2 in [0, 1] (sacrebleu)."""
-    return _chrf().sentence_score(answer, [reference]).score / 100
+    """chrF2 in [0, 1], which is that of the package sacrebleu: of character n-grams, n = 1 to 6.
+
+    An n-gram of the answer can only be in the reference if the one before its last character is, so few
+    places of a long answer are looked at for every n.
+    """
+    found, gold = _characters(answer), _characters(reference)
+    precision = recall = 0.0
+    orders = min(_ORDER, len(found), len(gold))
+    for hits, n in zip(_hits(found, gold), range(orders), strict=True):
+        precision += hits / (len(found) - n)
+        recall += hits / (len(gold) - n)
+    if not precision + recall:
+        return 0.0
+    precision, recall = precision / orders, recall / orders
+    return 5 * precision * recall / (4 * precision + recall)
+
+
+_ORDER = 6
+_Codes = npt.NDArray[np.int64]
+
+
+@lru_cache(maxsize=1024)
+def _characters(text: str) -> _Codes:
+    """The characters of a text but white space."""
+    joined = "".join(text.split())
+    return np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
+
+
+def _hits(found: _Codes, gold: _Codes) -> Iterator[int]:
+    """How many n-grams both have in common, for n = 1 to _ORDER, as long as both have some."""
+    letters, gold = np.unique(gold, return_inverse=True)
+    # Where an n-gram of the answer that the reference has may begin; its number among these.
+    at = np.searchsorted(letters, found)
+    at[at == len(letters)] = 0
+    found = np.where(letters[at] == found, at, -1) if len(letters) else found * 0 - 1
+    starts = np.arange(len(found))
+    prefix, own = np.zeros(len(found), np.int64), np.zeros(len(gold), np.int64)
+    for n in range(min(_ORDER, len(found), len(gold))):
+        starts = starts[starts + n < len(found)]
+        prefix = prefix[: len(starts)]
+        follows = found[starts + n]
+        starts, prefix, follows = (part[follows >= 0] for part in (starts, prefix, follows))
+        keys = own[: len(gold) - n] * len(letters) + gold[n:]
+        known, own, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        wanted = prefix * len(letters) + follows
+        place = np.searchsorted(known, wanted)
+        place[place == len(known)] = 0
+        there = known[place] == wanted
+        starts, prefix = starts[there], place[there]
+        yield int(np.minimum(np.bincount(prefix, minlength=len(known)), counts).sum())
