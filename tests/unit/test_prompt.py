@@ -123,9 +123,7 @@ def test_line_ends_of_another_system_are_the_same_template(tmp_path: Path) -> No
 
 
 def test_whole_prompts_are_read_when_they_are_asked_for(tmp_path):
-    table = pa.table(
-        {"passage_id": ["a", "b"], "text": ["first", "second"], "pieces": [[1], [2]]}
-    )
+    table = pa.table({"passage_id": ["a", "b"], "text": ["first", "second"], "pieces": [[1], [2]]})
     other = table.set_column(1, "text", pa.array(["third", "fourth"]))
     files = {}
     for name, own in (("m4le_2024/c3", table), ("m4le_2024/wow", other)):
