@@ -15,8 +15,10 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 PAGE = ROOT / "docs/configuration.md"
+sys.path.insert(0, str(ROOT / "workflow/scripts"))
+
+from needlework.config import schema  # noqa: E402
 
 Node = Mapping[str, Any]
 
@@ -27,10 +29,10 @@ PREAMBLE = """\
 
 `config.yaml` holds the default run, on the embedded sample. A file given with `--configfile` is laid
 over it: mappings are merged key by key, lists and single values are replaced. Of several files the last
-decides, so give your own after a preset; a run warns where a later file replaces what `run` chose. So a file of your own
-needs only what differs; the models, tokenizers and translators of `config.yaml` stay known, and
-`run.models` and `run.benchmarks` choose what is run. The defaults below hold where neither file has the
-key: `config.yaml` itself sets some for the sample. A top-level value can be set on the command line
+decides, so give your own after a preset; a run warns where a later file replaces what `run` chose. So a
+file of your own needs only what differs; the models, tokenizers and translators of `config.yaml` stay
+known, and `run.models` and `run.benchmarks` choose what is run. The defaults below hold where neither file
+has the key: `config.yaml` itself sets some for the sample. A top-level value can be set on the command line
 (`--config mirror=/data/mirror`).
 
 Paths are relative to the folder in which the workflow runs (`--directory`, or else where Snakemake was
@@ -43,11 +45,11 @@ the key and, for a misspelt name, the nearest known one.
 """
 
 
-def page(schema: Node) -> str:
+def page(described: Node) -> str:
     """The page, in Markdown: a section for each top-level key, a table for each object or kind."""
-    required = schema.get("required", ())
-    parts = [PREAMBLE, "".join(f"- [`{key}`](#{key})\n" for key in schema["properties"])]
-    for key, node in schema["properties"].items():
+    required = described.get("required", ())
+    parts = [PREAMBLE, "".join(f"- [`{key}`](#{key})\n" for key in described["properties"])]
+    for key, node in described["properties"].items():
         parts.append(f"## `{key}`\n")
         if _is_group(node):
             parts += [f"{_description(node)}\n", *_tables(key, node)]
@@ -158,7 +160,7 @@ def main() -> None:
     """Write the page, or check it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail if out of date")
-    written = page(yaml.safe_load(SCHEMA.read_text(encoding="utf-8")))
+    written = page(schema())
     if not parser.parse_args().check:
         PAGE.write_text(written, encoding="utf-8")
     elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != written:

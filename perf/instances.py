@@ -1,17 +1,21 @@
 """Build the paper's full MLNeedle set for one model, and say how fast, in what memory, in how many bytes.
 
-    python perf/instances.py
+    python perf/instances.py [--mirror FOLDER] [--slices N]
 
 7 needle languages x (7 haystack languages and the mix of them) x 3 positions x 100 questions at each of
 4K, 8K, 16K and 32K tokens of Mistral's v1 tokenizer, and the baseline: 67,900 prompts, in two processes,
 one slice at a time, as the workflow does. Questions and 10,000 passages a language are stand-ins made of
-the sample's sentences. Beside it the naive way on a few prompts: tokenize the whole prompt again for every
-passage that is tried.
+the sample's sentences. In the same run: the former way, which tokenized every finished prompt, with the
+code of that commit; both ways with tiktoken's cl100k_base, if a mirror has it; and the naive way on a few
+prompts: tokenize the whole prompt again for every passage that is tried. --slices takes the first N and
+writes nothing.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import re
 import sys
 import tempfile
@@ -21,7 +25,11 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "perf")]
+sys.path.insert(0, str(ROOT / "perf"))
+
+import machine  # noqa: E402
+
+sys.path.insert(0, str(machine.code() / "workflow/scripts"))
 
 import pyarrow as pa  # noqa: E402
 from machine import describe, peak_memory_mib  # noqa: E402
@@ -37,6 +45,10 @@ LANGUAGES = ["en", "de", "es", "zh", "vi", "hi", "ar"]
 LENGTHS = [4096, 8192, 16384, 32768]
 N_PASSAGES, N_QUESTIONS, TOP = 10_000, 100, 300
 PROCESSES = 2
+TOKENIZERS = {
+    "mistral-v1": {"kind": "mistral-common", "version": "v1"},
+    "cl100k_base": {"kind": "tiktoken", "encoding": "cl100k_base"},
+}
 
 CONFIG = {
     "needles": "sample_questions",
@@ -113,18 +125,20 @@ def tables(chosen: dict) -> dict:
     """What a slice is made from."""
     hay = plan.haystack_languages(chosen)
     return {
-        "questions": {lang: questions(lang) for _, lang in plan.corpora(chosen)["questions"]},
+        "questions": {lang: questions(lang) for _, lang in plan.reads(chosen)["questions"]},
         "passages": {lang: passages(lang) for lang in hay},
         "distractors": {lang: distractors(lang) for lang in hay},
     }
 
 
-def build(name: str, folder: str) -> dict:
+def build(name: str, tokenizer_name: str, folder: str) -> dict:
     """Build and write a slice; what it took."""
     chosen = plan.settings(CONFIG, name, LENGTHS)
     made_from = tables(chosen)
     start = time.perf_counter()
-    tokenizer = load_tokenizer("mistral-v1", {"kind": "mistral-common", "version": "v1"})
+    tokenizer = load_tokenizer(
+        tokenizer_name, TOKENIZERS[tokenizer_name], *machine.counting(folder)
+    )
     table, left_out, _ = construct.build(chosen, made_from, TEMPLATES, tokenizer)
     path = Path(folder) / f"{name}.parquet"
     write_table(table, path, page_bytes=1 << 26)
@@ -135,6 +149,29 @@ def build(name: str, folder: str) -> dict:
         "bytes": path.stat().st_size,
         "left_out": sum(left_out.values()),
         "peak_mib": peak_memory_mib(),
+    }
+
+
+def full_set(tokenizer_name: str, slices: int | None) -> dict:
+    """Build all slices in two processes; what they took together."""
+    names = plan.slices(CONFIG)[:slices]
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        with ProcessPoolExecutor(PROCESSES) as pool:
+            n = len(names)
+            made = list(pool.map(build, names, [tokenizer_name] * n, [folder] * n))
+        seconds = time.perf_counter() - start
+    total = {key: sum(slice_[key] for slice_ in made) for key in made[0]}
+    return {
+        "seconds": round(seconds, 1),
+        "prompts": total["prompts"],
+        "left_out": total["left_out"],
+        "tokens": total["tokens"],
+        "tokens_per_second": round(total["tokens"] / seconds),
+        "tokens_per_second_a_process": round(total["tokens"] / total["seconds"]),
+        "peak_mib_a_process": round(max(slice_["peak_mib"] for slice_ in made)),
+        "megabytes": round(total["bytes"] / 1e6, 1),
+        "bytes_a_prompt": round(total["bytes"] / total["prompts"]),
     }
 
 
@@ -159,27 +196,40 @@ def naive(length: int, n: int = 3) -> dict:
 
 def main() -> None:
     """Measure, and write perf/instances.json."""
-    names = plan.slices(CONFIG)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--mirror", type=Path, default=ROOT.parent / "shared/mirror")
+    parser.add_argument("--slices", type=int)
+    parser.add_argument("--bare", metavar="TOKENIZER", help="the full set alone, by no other way")
+    args = parser.parse_args()
+    if args.bare:
+        print(json.dumps(full_set(args.bare, args.slices)))
+        return
+    chosen = [] if args.slices is None else ["--slices", str(args.slices)]
+    names = ["mistral-v1"]
     with tempfile.TemporaryDirectory() as folder:
-        start = time.perf_counter()
-        with ProcessPoolExecutor(PROCESSES) as pool:
-            made = list(pool.map(build, names, [folder] * len(names)))
-        seconds = time.perf_counter() - start
-    total = {key: sum(slice_[key] for slice_ in made) for key in made[0]}
-    speed = total["tokens"] / total["seconds"]
+        encoding = args.mirror / "tokenizers/cl100k_base.tiktoken"
+        if encoding.exists():
+            (Path(folder) / "9b5ad71b2ce5302211f9c61530b329a4922fc6a4").symlink_to(
+                encoding.resolve()
+            )
+            os.environ["TIKTOKEN_CACHE_DIR"] = folder
+            names.append("cl100k_base")
+        sets = {}
+        for name in names:
+            made = full_set(name, args.slices)
+            former = machine.former_way(__file__, name, *chosen)
+            assert all(made[key] == former[key] for key in ("prompts", "tokens", "megabytes"))
+            sets[name] = made | {
+                "former_way_seconds": former["seconds"],
+                "times_as_fast": round(former["seconds"] / made["seconds"], 1),
+                "former_way_peak_mib_a_process": former["peak_mib_a_process"],
+            }
+    speed = sets["mistral-v1"]["tokens_per_second_a_process"]
     result = {
-        "machine": describe(["pyarrow", "mistral-common", "sentencepiece"]),
+        "machine": describe(["pyarrow", "mistral-common", "sentencepiece", "tiktoken"]),
         "processes": PROCESSES,
-        "seconds": round(seconds, 1),
-        "prompts": total["prompts"],
-        "left_out": total["left_out"],
-        "tokens": total["tokens"],
-        "tokens_per_second": round(total["tokens"] / seconds),
-        "tokens_per_second_a_process": round(speed),
-        "peak_mib_a_process": round(max(slice_["peak_mib"] for slice_ in made)),
-        "megabytes": round(total["bytes"] / 1e6, 1),
-        "bytes_a_prompt": round(total["bytes"] / total["prompts"]),
-        "limits": {"seconds": 900, "gib": 4, "megabytes": 100},
+        **sets,
+        "limits": {"times_as_fast": 5, "gib": 4, "megabytes": 100},
         "naive": {
             str(length): {
                 "tokens_per_second": round(other["tokens_per_second"]),
@@ -191,7 +241,8 @@ def main() -> None:
         },
     }
     text = json.dumps(result, indent=1)
-    (ROOT / "perf/instances.json").write_text(text + "\n", encoding="utf-8")
+    if args.slices is None:
+        (ROOT / "perf/instances.json").write_text(text + "\n", encoding="utf-8")
     print(text)
 
 

@@ -8,7 +8,8 @@ with and without the key before them; random distractors are passages of other q
 processes, one slice at a time, as the workflow does. Questions are the released ones; documents and pairs
 are stand-ins of the released size, made of the oracle file (`tests/lost_in_the_middle_data.py`), which is
 taken from a mirror of the sources. Beside it, on some of the same prompts, what the naive way adds:
-tokenizing every prompt as a whole. `--small` takes a tenth, to try the script.
+tokenizing every prompt as a whole; and in the same run the former way, with the code of that commit.
+`--small` takes a tenth, to try the script.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / name) for name in ("workflow/scripts", "perf", "tests")]
+sys.path[:0] = [str(ROOT / name) for name in ("perf", "tests")]
+
+import machine  # noqa: E402
+
+sys.path.insert(0, str(machine.code() / "workflow/scripts"))
 
 import yaml  # noqa: E402
 from machine import describe, peak_memory_mib  # noqa: E402
@@ -53,9 +58,10 @@ def configuration(small: bool) -> dict:
     return validated(config)["benchmarks"]["lost_in_the_middle"]
 
 
-def tokenizer() -> Tokenizer:
-    """The paper's GPT-3.5-Turbo encoding."""
-    return load_tokenizer("cl100k", {"kind": "tiktoken", "encoding": "cl100k_base"})
+def tokenizer(folder: Path) -> Tokenizer:
+    """The paper's GPT-3.5-Turbo encoding; sums are kept in a folder."""
+    config = {"kind": "tiktoken", "encoding": "cl100k_base"}
+    return load_tokenizer("cl100k", config, *machine.counting(folder))
 
 
 def corpus(name: str, folder: Path) -> Path:
@@ -63,21 +69,20 @@ def corpus(name: str, folder: Path) -> Path:
     return folder / "corpora" / f"{name}.parquet"
 
 
-def read_corpora(folder: Path) -> None:
-    """Read the stand-ins into corpus tables, as the workflow does once."""
-    files = {
-        "nq_open": data.ORACLE,
-        "nq_open_released": data.documents_path(30, 0),
-        "nq_open_retrieved": data.RETRIEVAL,
-    }
-    for name, file in files.items():
-        write_table(nq_open.read_questions(name, folder / file), corpus(name, folder))
-        if name != "nq_open":
-            passages = nq_open.read_passages(name, folder / file)
-            write_table(passages, corpus(f"{name}_passages", folder))
-    for n in plan.RELEASED_PAIRS:
-        pairs = key_value.read(folder / data.pairs_path(n), n)
-        write_table(pairs, corpus(f"key_value_{n}", folder))
+CORPORA = {
+    "nq_open": data.ORACLE,
+    "nq_open_released": data.documents_path(30, 0),
+    "nq_open_retrieved": data.RETRIEVAL,
+    "nq_open_released_passages": data.documents_path(30, 0),
+    "nq_open_retrieved_passages": data.RETRIEVAL,
+    **{f"key_value_{n}": data.pairs_path(n) for n in plan.RELEASED_PAIRS},
+}
+
+
+def read_corpus(name: str, folder: Path) -> None:
+    """Read a stand-in into a corpus table, as a job of the workflow does once."""
+    module = key_value if name.startswith("key_value") else nq_open
+    write_table(module.table(name, "en", [folder / CORPORA[name]], {}), corpus(name, folder))
 
 
 def build(name: str, folder: Path, small: bool) -> dict:
@@ -86,9 +91,9 @@ def build(name: str, folder: Path, small: bool) -> dict:
     chosen = plan.settings(configuration(small), name, [])
     tables = {
         kind: {lang: read_table(corpus(table, folder)) for table, lang in wanted}
-        for kind, wanted in plan.corpora(chosen).items()
+        for kind, wanted in plan.reads(chosen).items()
     }
-    built = construct.build(chosen, tables, TEMPLATES, tokenizer())
+    built = construct.build(chosen, tables, TEMPLATES, tokenizer(folder))
     path = folder / "instances" / f"{name}.parquet"
     write_table(built.instances, path, page_bytes=1 << 26)
     n_tokens = built.instances["n_tokens"].to_pylist()
@@ -105,13 +110,13 @@ def naive(name: str, folder: Path, small: bool) -> dict:
     """Tokenize some prompts of a slice as a whole: seconds, tokens, and how many lengths differ."""
     chosen = plan.settings(configuration(small), name, [])
     documents = Documents()
-    for wanted in plan.corpora(chosen).values():
+    for wanted in plan.reads(chosen).values():
         for table, lang in wanted:
             documents.add(f"{table}/{lang}", read_table(corpus(table, folder)))
     rows = read_table(folder / "instances" / f"{name}.parquet", ["prompt", "n_tokens"])
     rows = rows.take(list(range(0, rows.num_rows, NAIVE_EVERY))).to_pylist()
     prompts = [render(row["prompt"], documents) for row in rows]
-    count = tokenizer().count
+    count = tokenizer(folder).count
     start = time.perf_counter()
     found = [count(prompt) for prompt in prompts]
     return {
@@ -144,47 +149,64 @@ def stand_ins(folder: Path, small: bool) -> None:
         data.write(folder / data.pairs_path(n), data.pairs(n, 50 if small else 500))
 
 
-def main() -> None:
-    """Measure, and write perf/lost_in_the_middle.json."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--small", action="store_true", help="a tenth; writes nothing")
-    small = parser.parse_args().small
+def full_set(folder: Path, small: bool) -> tuple[dict, dict[str, dict]]:
+    """Read the corpora and build all slices; what they took together, and each slice."""
     names = plan.slices(configuration(small))
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        stand_ins(folder, small)
-        start = time.perf_counter()
-        read_corpora(folder)
-        reading = time.perf_counter() - start
-        start = time.perf_counter()
-        slices = in_two_processes(build, names, folder, small)
-        seconds = time.perf_counter() - start
-        whole = in_two_processes(naive, names, folder, small)
+    start = time.perf_counter()
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        list(pool.map(read_corpus, CORPORA, [folder] * len(CORPORA)))
+    read = time.perf_counter()
+    slices = in_two_processes(build, names, folder, small)
+    seconds = time.perf_counter() - start
     total = {key: sum(made[key] for made in slices) for key in slices[0]}
-    tokens, taken = (sum(one[key] for one in whole) for key in ("tokens", "seconds"))
-    result = {
-        "machine": describe(["pyarrow", "tiktoken"]),
-        "processes": PROCESSES,
+    made = {
         "questions": 266 if small else 2655,
         "seconds": round(seconds, 1),
-        "seconds_reading_corpora_once": round(reading, 1),
+        "of_which_reading_corpora": round(read - start, 1),
         "prompts": total["prompts"],
         "tokens": total["tokens"],
         "tokens_per_second": round(total["tokens"] / seconds),
         "peak_mib_a_process": round(max(made["peak_mib"] for made in slices)),
         "megabytes": round(total["bytes"] / 1e6, 1),
         "bytes_a_prompt": round(total["bytes"] / total["prompts"]),
-        "limits": {"seconds": 300, "gib": 4, "megabytes": 100},
-        "slices": dict(zip(names, slices, strict=True)),
+    }
+    return made, dict(zip(names, slices, strict=True))
+
+
+def main() -> None:
+    """Measure, and write perf/lost_in_the_middle.json."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--small", action="store_true", help="a tenth; writes nothing")
+    parser.add_argument("--bare", action="store_true", help="the full set alone, by no other way")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        stand_ins(Path(folder), args.small)
+        made, slices = full_set(Path(folder), args.small)
+        if args.bare:
+            print(json.dumps(made))
+            return
+        whole = in_two_processes(naive, list(slices), Path(folder), args.small)
+    former = machine.former_way(__file__, *(["--small"] if args.small else []))
+    assert all(made[key] == former[key] for key in ("prompts", "tokens", "megabytes"))
+    tokens, taken = (sum(one[key] for one in whole) for key in ("tokens", "seconds"))
+    result = {
+        "machine": describe(["pyarrow", "tiktoken"]),
+        "processes": PROCESSES,
+        **made,
+        "former_way_seconds": former["seconds"],
+        "former_way_reading_corpora": former["of_which_reading_corpora"],
+        "times_as_fast": round(former["seconds"] / made["seconds"], 1),
+        "limits": {"times_as_fast": 2, "gib": 4, "megabytes": 100},
+        "slices": slices,
         "naive": {
             "prompts_measured": sum(one["prompts"] for one in whole),
             "lengths_that_differ": sum(one["wrong"] for one in whole),
             # Without reading, building and writing, which ours has.
-            "seconds_of_tokenizing_alone": round(taken / tokens * total["tokens"] / PROCESSES, 1),
+            "seconds_of_tokenizing_alone": round(taken / tokens * made["tokens"] / PROCESSES, 1),
         },
     }
     text = json.dumps(result, indent=1)
-    if not small:
+    if not args.small:
         (ROOT / "perf/lost_in_the_middle.json").write_text(text + "\n", encoding="utf-8")
     print(text)
 

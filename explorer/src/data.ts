@@ -71,6 +71,7 @@ export interface Detail {
 
 export const NEEDLE = "needle at";
 const TENTHS = 10;
+const DECODER = new TextDecoder();
 
 function label(value: Value): string {
   if (value === null) return "none";
@@ -237,7 +238,7 @@ export class Benchmark {
 
   private text(code: number): string {
     const { offsets, bytes } = this.texts!;
-    return new TextDecoder().decode(bytes.subarray(offsets[code], offsets[code + 1]));
+    return DECODER.decode(bytes.subarray(offsets[code], offsets[code + 1]));
   }
 
   /** Which texts hold `wanted`, whatever the case. */

@@ -37,7 +37,7 @@ function App({ about }: { about: About }): JSX.Element {
 
   const change = (some: Partial<State>) => setState((old) => ({ ...old, ...some }));
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const wanted = format(state);
     if (wanted !== location.hash && !(wanted === "#" && !location.hash)) history.replaceState(null, "", wanted);
   }, [state]);
@@ -83,6 +83,13 @@ function App({ about }: { about: About }): JSX.Element {
     if (opening || open) change({ open: ready.address(shown.rows[index]) });
   };
 
+  // Who closes an answer goes on in the list.
+  const wasOpen = useRef(false);
+  useEffect(() => {
+    if (wasOpen.current && !open) document.querySelector<HTMLElement>(".list")?.focus();
+    wasOpen.current = Boolean(open);
+  }, [open]);
+
   // Before the next key, so that keys typed fast act on what they see.
   useLayoutEffect(() => {
     const act = (event: KeyboardEvent) => {
@@ -90,7 +97,9 @@ function App({ about }: { about: About }): JSX.Element {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === "Escape") {
         if (target.matches("input")) target.blur();
-        else if (!help.current?.open && open) change({ open: "" });
+        else if (help.current?.open) return;
+        else if (narrow) setNarrow(false);
+        else if (open) change({ open: "" });
         return;
       }
       if (target.matches("input[type=search], select, textarea") || help.current?.open) return;

@@ -27,7 +27,7 @@ class Watched:
         self.page.wait_for_selector(wait, timeout=20_000)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[object]:
     """Debian's Chromium, headless."""
     sync_api = pytest.importorskip(

@@ -49,6 +49,11 @@ def shown(page) -> str:
     return page.inner_text(".summary p")
 
 
+def until_shown(page, beginning: str) -> None:
+    """Wait until that line begins so."""
+    until(page, f"document.querySelector('.summary p').innerText.startsWith('{beginning}')")
+
+
 def test_one_file_opens_without_any_request(watched, small) -> None:
     watched.open(small.as_uri())
     watched.page.keyboard.press("o")
@@ -84,8 +89,8 @@ def test_filters_change_list_heatmap_and_address(watched, small) -> None:
     watched.open(small.as_uri())
     watched.page.check("#f-tongue-1")
     watched.page.check("#f-model-1")
-    assert shown(watched.page).startswith("36 of 216 answers · mean 0 %")
-    assert "f.tongue=hi" in watched.page.url and "f.model=poor" in watched.page.url
+    until_shown(watched.page, "36 of 216 answers · mean 0 %")
+    until(watched.page, "location.hash === '#f.tongue=hi&f.model=poor'")
 
 
 def test_an_address_restores_the_view(watched, small) -> None:
@@ -101,8 +106,8 @@ def test_an_address_restores_the_view(watched, small) -> None:
 def test_a_heatmap_cell_filters_by_both_factors(watched, small) -> None:
     watched.open(f"{small.as_uri()}#rows=tongue&cols=place")
     watched.page.click("text='50' >> nth=0")
-    assert shown(watched.page).startswith("24 of 216 answers")
-    assert "f.tongue=hi" in watched.page.url and "f.place=0" in watched.page.url
+    until_shown(watched.page, "24 of 216 answers")
+    until(watched.page, "location.hash === '#rows=tongue&cols=place&f.tongue=hi&f.place=0'")
 
 
 def test_disagreements_of_two_models(watched, small) -> None:
@@ -134,6 +139,7 @@ def test_keys_move_open_unfold_and_close(watched, small) -> None:
     until(page, "document.querySelector('.where').innerText.startsWith('3 of')")
     page.keyboard.press("Escape")
     page.wait_for_selector(".detail", state="detached")
+    until(page, "document.activeElement.matches('.list')")
     page.keyboard.press("?")
     assert page.is_visible("dialog")
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from needlework.artifact import RulePaths, jobs_of, withheld
+from needlework.artifact import RulePaths, jobs_of, withheld, write_artifact
 from needlework.errors import UserError
 from needlework.journal import Journal
-from needlework.records import GENERATIONS, write_table
+from needlework.records import GENERATIONS, ROOT, file_digest, write_table
+from needlework.registry import load_registry
 from needlework.seal import differences, seal, used_records
+from rocrate_cache import errors
 
 GENERATED = "results/generations/m/b.parquet"
 
@@ -119,6 +122,54 @@ def test_files_are_given_to_the_jobs_that_wrote_them() -> None:
 def test_texts_go_along_only_under_plainly_free_licences(licence, free) -> None:
     provenance = {"sources": [{"id": "mlqa/data.zip", "licence": licence}]}
     assert withheld(provenance) == ([] if free else [f"mlqa ({licence})"])
+
+
+def test_sources_go_along_as_what_was_published_and_never_as_bytes(run, tmp_path) -> None:
+    """A mirror's address is private, and the licence may forbid the text."""
+    registry = ROOT / "resources/sources.yaml"
+    own = load_registry(registry)["mmarco"]
+    private = tmp_path / "mirror/collection.tsv"
+    private.parent.mkdir()
+    private.write_text("SECRET TEXT")
+    source = {
+        "id": own.files[0].id,
+        "url": str(private),
+        "sha256": file_digest(private),
+        "licence": own.licence,
+        "revision": own.revision,
+    }
+    provenance = {
+        "workflow": {"version": "0.1.0", "commit": None, "modified": None},
+        "configuration": {"run": {"models": ["m"], "benchmarks": ["b"]}},
+        "software": {"packages": {"snakemake": "9"}},
+        "sources": [source],
+        "models": {
+            "m": {
+                "identity": {"backend": "x"},
+                "benchmarks": {"b": {"first_prompt": {"sha256": "0", "text": "SECRET TEXT"}}},
+            }
+        },
+        **run,
+    }
+    with Journal("journal/jobs/m") as journal:
+        prompt = {"sha256": "0", "text": "SECRET TEXT"}
+        journal.append([{"key": "j", "identity": {"backend": "x"}, "first_prompt": prompt}])
+    corpus = Path("results/corpora/c/en.parquet")
+    corpus.parent.mkdir(parents=True)
+    corpus.write_text("SECRET TEXT")
+    Path("results/provenance.json").write_text(json.dumps(provenance))
+    write_artifact("a.zip", "results/provenance.json", RULES, registry=registry, journal="journal")
+    with zipfile.ZipFile("a.zip") as archive:
+        inside = {name: archive.read(name) for name in archive.namelist()}
+    assert "results/tables/a.csv" in inside and "journal/generations/m/artifact.jsonl" in inside
+    assert "journal/jobs/m/artifact.jsonl" in inside
+    assert not [name for name, content in inside.items() if b"SECRET TEXT" in content]
+    metadata = inside["ro-crate-metadata.json"].decode()
+    assert str(private) not in metadata
+    (entity,) = [e for e in json.loads(metadata)["@graph"] if e["@id"] == own.files[0].url]
+    assert entity["sha256"] == source["sha256"]
+    assert "mmarco (" in metadata and "left out" in metadata
+    assert errors(Path("a.zip"), tmp_path) == []
 
 
 def test_the_seal_is_json(run) -> None:

@@ -611,3 +611,40 @@ def test_a_model_that_is_not_there_is_named(tmp_path, monkeypatch) -> None:
 def test_only_a_job_on_a_gpu_asks_for_one(llama) -> None:
     assert Layout(configured(llama, device="cpu")).generation_gpus("tiny") == 0
     assert Layout(configured(llama, device="auto")).generation_gpus("tiny") == 1
+
+
+# Regimes
+
+
+def test_a_system_prompt_and_the_beginning_of_an_answer_are_sent(llama: Path) -> None:
+    plain, system, begun = (
+        backend(llama, chat=True, **own)
+        for own in ({}, {"system": "Be brief."}, {"answer_prefix": "It is"})
+    )
+    for each in (plain, system, begun):
+        each.load()
+    text = plain.as_sent("Who?")[1]
+    assert "Be brief." in system.as_sent("Who?")[1] and "Be brief." not in text
+    assert begun.as_sent("Who?")[1] == text + "It is"
+    assert begun.identity() == {**plain.identity(), "answer_prefix": "It is"}
+    assert system.overhead() > plain.overhead()
+
+
+def test_a_stop_string_ends_an_answer(llama: Path) -> None:
+    def ask(**own: Any) -> list[Answer]:
+        each = backend(llama, **own)
+        each.load()
+        return list(each.generate(requests(*PROMPTS)))
+
+    whole = ask()
+    long = max(whole, key=lambda answer: len(answer.text))
+    stop = long.text[len(long.text) // 2 :][:3]
+    for before, after in zip(whole, ask(stop=[stop]), strict=True):
+        assert after.text == before.text.partition(stop)[0]
+        if stop in before.text:
+            assert after.finish_reason == "stop"
+            assert after.completion_tokens <= before.completion_tokens
+
+
+def test_a_repeatable_model_answers_one_prompt_at_a_time(llama: Path) -> None:
+    assert backend(llama, repeatable=True)._batch_size == 1

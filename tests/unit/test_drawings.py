@@ -18,11 +18,13 @@ from matplotlib.artist import Artist
 from matplotlib.colors import to_hex
 
 from needlework import published
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.factor import Factor
 from needlework.figures.save import save_figure
 from needlework.figures.style import COLOURS, PAGE, style
 from needlework.results.drawing import NothingToDraw, draw
 from needlework.results.drawings import Bars, Heatmap, Lines, Points, Polar, StackedBars
+from needlework.results.numbers import Context, frame
 
 ROOT = Path(__file__).parents[2]
 SCORES = {
@@ -54,7 +56,7 @@ class Shipped:
 
     def __init__(self, benchmark):
         module, arguments = SCORES[benchmark]
-        self.figures = import_module(f"needlework.benchmarks.{benchmark}.figures")
+        self.benchmark = load_benchmark(benchmark)
         self.numbers = published.load(ROOT / f"resources/published/{benchmark}.csv")
         self.settings = module.SETTINGS
         self.run = {**OF_RUN, **module.SETTINGS}
@@ -75,11 +77,11 @@ class Shipped:
                 {**settings, "text_tokenizer": "cl100k_base"},
             )
         numbers = self.numbers if numbers is None else numbers
-        return self.figures.FIGURES[name].data(scores, numbers, settings)
+        return frame(self.benchmark.by_name[name].numbers, scores, Context(numbers, settings))
 
     def draw(self, name, frame=None):
         frame = self.frame(name) if frame is None else frame
-        return draw(self.figures.DRAWINGS[name], frame, self.figures.FACTORS, self.run)
+        return draw(self.benchmark.by_name[name].shown, frame, self.benchmark.called, self.run)
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +139,7 @@ def test_pictures_say_n_and_only_what_is_drawn(benchmark, name, shipped):
     it = shipped(benchmark)
     text = words(laid_out(it.draw(name))).replace("\n", " ")
     assert re.search(r"n\s=\s[\d,]+", text)
-    drawing = it.figures.DRAWINGS[name]
+    drawing = it.benchmark.by_name[name].shown
     bars = drawing.intervals and not getattr(drawing, "numbers", False)
     assert ("95% interval" in text) == bars
     assert f"prompts a {drawing.mark}" in text or name in ("figure21", "figure24")
@@ -146,7 +148,7 @@ def test_pictures_say_n_and_only_what_is_drawn(benchmark, name, shipped):
 @pytest.mark.parametrize("benchmark, name", ALL)
 def test_dashes_are_explained_where_the_paper_has_numbers(benchmark, name, shipped):
     it = shipped(benchmark)
-    drawing, frame = it.figures.DRAWINGS[name], it.frame(name)
+    drawing, frame = it.benchmark.by_name[name].shown, it.frame(name)
     rows = frame.query(drawing.where.format_map(it.run)) if drawing.where else frame
     printed = "published" in rows and rows["published"].notna().any()
     assert (f"{drawing.printed}: " in words(it.draw(name))) == bool(printed)
@@ -157,7 +159,7 @@ def test_dashes_are_explained_where_the_paper_has_numbers(benchmark, name, shipp
 @pytest.mark.parametrize("benchmark, name", ALL)
 def test_no_rows_are_no_picture_but_a_reason(benchmark, name, shipped):
     it = shipped(benchmark)
-    with pytest.raises(NothingToDraw, match=re.escape(it.figures.DRAWINGS[name].nothing)):
+    with pytest.raises(NothingToDraw, match=re.escape(it.benchmark.by_name[name].shown.nothing)):
         it.draw(name, it.frame(name).iloc[:0])
 
 
@@ -168,7 +170,7 @@ def test_a_run_of_one_model_is_drawn(benchmark, name, shipped):
     try:
         laid_out(it.draw(name, frame))
     except NothingToDraw as reason:
-        assert str(reason) == it.figures.DRAWINGS[name].nothing
+        assert str(reason) == it.benchmark.by_name[name].shown.nothing
 
 
 def test_published_lines_bear_the_papers_names(shipped):

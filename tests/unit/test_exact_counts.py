@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import lost_in_the_middle_data
-import oneruler_data
-import prompt_sets
 import pyarrow as pa
 import pytest
 import yaml
-from tokenizers_made import NAMES
 
+import lost_in_the_middle_data
+import oneruler_data
+import prompt_sets
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle import construct as lost_in_the_middle
 from needlework.benchmarks.lost_in_the_middle import plan as lost_in_the_middle_plan
@@ -25,6 +24,7 @@ from needlework.corpora import key_value, nq_open, sample
 from needlework.corpora import oneruler as oneruler_corpora
 from needlework.prompt import Documents, numbered, render
 from needlework.tokenizers import Tokenizer
+from tokenizers_made import NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))

@@ -22,7 +22,7 @@ from needlework.backends.lexical import Lexical
 from needlework.backends.oracle import Oracle
 from needlework.backends.replay import Replay
 from needlework.errors import UserError
-from needlework.generation import InstanceRequests, generate, merge, request_key
+from needlework.generation import InstanceRequests, check_room, generate, merge, request_key
 from needlework.journal import Journal
 from needlework.prompt import Span, literal
 from needlework.records import GENERATIONS, instances_schema, read_table, write_table
@@ -184,6 +184,14 @@ def test_lengths_choose_the_instances(requests: InstanceRequests) -> None:
     requests.lengths = InstanceRequests([], {}, lengths=[1024]).lengths
     expected = {r["instance_id"] for r in instances().to_pylist() if r["length"] in (0, 1024)}
     assert {r.instance_id for r in requests} == expected and len(expected) == 16
+
+
+def test_only_chooses_values_of_factors(requests: InstanceRequests) -> None:
+    requests.only = {"length": [512], "task": ["exact"], "a_factor_of_another_benchmark": ["x"]}
+    expected = {r["instance_id"] for r in instances().to_pylist() if r["length"] == 512}
+    assert {r.instance_id for r in requests} == expected and len(expected) == 8
+    requests = InstanceRequests(requests.files, requests.documents, only={"task": ["absent"]})
+    assert list(requests) == []
 
 
 def test_prompts_are_sent_so_that_neighbours_share_most(requests: InstanceRequests) -> None:
@@ -576,7 +584,7 @@ from pathlib import Path
 sys.path[:0] = [{tests!r}]
 from test_generation import documents
 from needlework.backends.lexical import Lexical
-from needlework.generation import InstanceRequests, generate
+from needlework.generation import InstanceRequests, check_room, generate
 from needlework.journal import Journal
 from needlework.records import write_table
 
@@ -703,7 +711,7 @@ def test_a_run_that_started_first_and_answers_last_changes_no_answer(
 def test_what_another_run_has_finished_is_not_asked(
     requests: InstanceRequests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("needlework.generation.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("needlework.other_runs.LOOK_SECONDS", 0.0)
     first, second = by_fives(Numbered()), by_fives(Numbered())
 
     def whole_second_run() -> None:
@@ -745,3 +753,27 @@ def test_a_record_that_is_no_answer_is_asked_again(
     backend = Watched()
     assert generate(requests, backend, Journal(tmp_path / "j")) == expected
     assert backend.asked.total() == 1
+
+
+# Room for the chat template
+
+
+@pytest.mark.parametrize(
+    ("longest", "overhead", "refused"),
+    [
+        (4096, 30, "reserve: 35"),
+        (4090, 30, "reserve: 29"),
+        (4066, 30, ""),
+        (4096, None, ""),
+        (5000, 30, ""),
+    ],
+)
+def test_prompts_that_only_the_template_makes_too_long_are_refused(
+    longest: int, overhead: int | None, refused: str
+) -> None:
+    entry = {"model": "m", "context": 4096, "tokenizer": "t"}
+    if not refused:
+        check_room(entry, longest, overhead, 5)
+        return
+    with pytest.raises(UserError, match=f"`{refused}` for tokenizers.t"):
+        check_room(entry, longest, overhead, 5)

@@ -156,6 +156,26 @@ def test_without_a_terminal_progress_is_in_the_log(tmp_path: Path) -> None:
     assert "prompts: 100%" in log(tmp_path) and "3/3" in log(tmp_path)
 
 
+def test_a_long_job_says_how_far_it_is_where_nobody_watches(tmp_path: Path) -> None:
+    body = """\
+import needlework.progress
+needlework.progress.HEARTBEAT_S = 0.2
+with progress(desc="answers", total=4, unit="prompt", told=True) as bar:
+    bar.update()
+    bar.set_postfix_str("1 failed")
+    # Between two answers too.
+    time.sleep(0.5)
+for _ in progress(range(2), desc="short"):
+    time.sleep(0.3)
+"""
+    said = run(tmp_path, body).stderr.splitlines()
+    assert len(said) == 2
+    assert (
+        said[0].startswith("read_corpus: answers 1 of 4 prompt, ") and " left, 1 failed" in said[0]
+    )
+    assert said[0].endswith("(log: logs/read_corpus/en.log)")
+
+
 def test_progress_is_seldom_in_the_log(tmp_path: Path) -> None:
     run(tmp_path, "for _ in progress(range(200), desc='prompts'):\n    time.sleep(0.005)")
     assert log(tmp_path).count("prompts:") <= 2

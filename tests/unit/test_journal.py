@@ -279,3 +279,21 @@ def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path, make: A
     make(tmp_path / "odd.jsonl")
     with pytest.raises(UserError, match=r"odd\.jsonl, in the journal, is not a regular file"):
         Journal(tmp_path).load()
+
+
+def test_a_file_where_publications_belong_is_refused(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append([record(1)])
+    (tmp_path / "published").write_text("")
+    with pytest.raises(UserError, match="published, in the journal, is not a directory"):
+        Journal(tmp_path).settled()
+
+
+def test_what_a_killed_run_began_to_publish_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "published/old.part").mkdir(parents=True)
+    os.utime(tmp_path / "published/old.part", (0, 0))
+    (tmp_path / "published/new.part").mkdir()
+    with Journal(tmp_path) as journal:
+        journal.append([record(1)])
+        journal.settled()
+    assert sorted(p.name for p in (tmp_path / "published").iterdir()) == ["000001", "new.part"]

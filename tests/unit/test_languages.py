@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from needlework.config import schema
-from needlework.corpora.languages import CORPUS_LANGUAGES, LANGUAGE, folder_languages
+from needlework.corpora.languages import LANGUAGE, folder_languages
+from needlework.corpora.registry import CORPORA, languages_of
 from needlework.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_schema_and_the_corpora_have_it() -> None:
     patterns = re.findall(r'"pattern": "([^"]*)"', json.dumps(schema()))
     assert set(patterns) == {f"^{LANGUAGE}$"}
-    assert all(re.fullmatch(LANGUAGE, lang) for own in CORPUS_LANGUAGES.values() for lang in own)
+    assert all(re.fullmatch(LANGUAGE, lang) for name in CORPORA for lang in languages_of(name))
 
 
 def test_a_folder_that_fits_it_is_a_language(tmp_path: Path) -> None:

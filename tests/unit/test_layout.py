@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from needlework import layout
-from needlework.config import validated
+from needlework.config import schema, validated
+from needlework.corpora.registry import CORPORA, languages_of
 from needlework.layout import CPU_THREADS, Layout, resource
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,26 +72,21 @@ def test_the_sample_is_read_from_the_resources(files: Layout) -> None:
     assert files.corpus_reader("sample_questions") == "sample"
 
 
-@pytest.mark.parametrize("corpus", layout._CORPORA)
+@pytest.mark.parametrize("corpus", CORPORA)
 def test_every_corpus_has_a_reader_and_its_languages(files: Layout, corpus: str) -> None:
     from importlib import import_module
 
-    from needlework.corpora.languages import CORPUS_LANGUAGES
-
     assert callable(import_module(f"needlework.corpora.{files.corpus_reader(corpus)}").table)
-    for lang in CORPUS_LANGUAGES[corpus]:
-        packaged = lang in layout._CORPORA[corpus].packaged
+    assert languages_of(corpus)
+    for lang in languages_of(corpus):
+        packaged = lang in CORPORA[corpus].packaged
         assert bool(files.corpus_sources(corpus, lang)) != packaged
 
 
 def test_the_corpora_of_the_schema_are_those_that_can_be_read() -> None:
-    from needlework.config import schema
-    from needlework.corpora.languages import CORPUS_LANGUAGES
-
     own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
-    known = {*own["needles"]["enum"], *own["haystack"]["enum"]}
-    assert known <= set(layout._CORPORA)
-    assert set(CORPUS_LANGUAGES) == set(layout._CORPORA)
+    assert own["needles"]["enum"] == ["mlqa", "xquad", "sample_questions"]
+    assert own["haystack"]["enum"] == ["mmarco", "sample_passages"]
 
 
 def test_how_much_was_fetched_changes_no_corpus(config: dict[str, Any]) -> None:
@@ -309,7 +304,8 @@ def test_the_final_files_are_the_tables_and_figures_of_the_paper(files: Layout) 
         for ending in ("svg", "pdf", "png"):
             assert f"results/figures/mlneedle/figure{n}.{ending}" in files.final
     assert len(set(files.final)) == len(files.final)
-    assert Path(files.published("mlneedle")).is_file()
+    assert all(Path(path).is_file() for path in files.published("mlneedle"))
+    assert files.published("mlneedle")
     for name in files.templates("mlneedle"):
         assert Path(name).is_file()
 
@@ -323,7 +319,7 @@ def test_a_phrase_for_none_is_an_input_of_scoring_alone() -> None:
     others = [layout.generation_inputs("oneruler", "lexical")]
     others += [
         layout.slice_inputs("oneruler", "words", name)
-        for name in layout.plan("oneruler").slices(layout.settings("oneruler"))
+        for name in layout.benchmark("oneruler").slices(layout.settings("oneruler"))
     ]
     assert not any("phrases" in str(inputs) for inputs in others)
     assert "phrases" not in layout.scoring_inputs("mlneedle", "lexical")

@@ -20,11 +20,13 @@ import pyarrow as pa
 import pytest
 
 from needlework import published
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.factor import Factor
 from needlework.records import write_table
 from needlework.results import latex
 from needlework.results.latex import escape, lay_out
 from needlework.results.layouts import PERCENT, Grid, Line, Mark, Number
+from needlework.results.numbers import Context, frame
 from needlework.results.prompts import PromptTable, describe
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +57,7 @@ def scores(benchmark):
 
 def numbers(benchmark, name, rows=None, **changes):
     """The tidy table of a result."""
-    table = import_module(f"needlework.benchmarks.{benchmark}.tables").TABLES[name]
+    table = load_benchmark(benchmark).by_name[name]
     if rows is None:
         rows = scores(benchmark)
         if benchmark == "lost_in_the_middle" and name in TOKENS:
@@ -63,7 +65,7 @@ def numbers(benchmark, name, rows=None, **changes):
         if name == "translation_ceiling":
             rows = CEILINGS
     paper = published.load(ROOT / "resources" / "published" / f"{benchmark}.csv")
-    return table.function(rows, paper, SCORES[benchmark].SETTINGS | changes)
+    return frame(table.numbers, rows, Context(paper, SCORES[benchmark].SETTINGS | changes))
 
 
 @cache

@@ -25,15 +25,15 @@ from invariants import check_documents
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle import plan
 from needlework.benchmarks.lost_in_the_middle.construct import build
+from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
 from needlework.benchmarks.lost_in_the_middle.layouts import PROMPTS
-from needlework.benchmarks.lost_in_the_middle.rows import SCHEMA
 from needlework.config import validated
 from needlework.corpora import key_value, nq_open, sample, titled, xquad
 from needlework.embedders import NgramEmbedder
 from needlework.errors import UserError
 from needlework.metrics import best_subspan_em, normalisation
 from needlework.prompt import ROLES, Documents, render
-from needlework.records import DISTRACTORS, write_table
+from needlework.records import DISTRACTORS, instances_schema, write_table
 from needlework.results.prompts import describe
 from needlework.retrieval import AnswerFree, distractors, search
 from needlework.tokenizers import Tokenizer, load_tokenizer
@@ -63,10 +63,10 @@ class Made:
 
     def __init__(self, chosen: Mapping[str, Any], tables: Tables, tokenizer: Tokenizer) -> None:
         self.built: Built = build(chosen, tables, TEMPLATES, tokenizer)
-        assert self.built.instances.schema == SCHEMA
+        assert self.built.instances.schema == instances_schema(COLUMNS)
         self.rows = self.built.instances.to_pylist()
         self.documents = Documents()
-        for kind, wanted in plan.corpora(chosen).items():
+        for kind, wanted in plan.reads(chosen).items():
             for corpus, lang in wanted:
                 if kind != "words":
                     self.documents.add(f"{corpus}/{lang}", tables[kind][lang])
@@ -124,7 +124,7 @@ def retrieved(stand_ins: Path) -> list[data.Row]:
 def made(corpora: dict[str, pa.Table]):
     def make(name: str, tokenizer: Tokenizer = WORDS, **own: Any) -> Made:
         chosen = settings(name, **own)
-        wanted = plan.corpora(chosen)
+        wanted = plan.reads(chosen)
         tables = {
             kind: {lang: corpora[corpus] for corpus, lang in found}
             for kind, found in wanted.items()
@@ -560,7 +560,7 @@ def test_lengths_are_exact(corpora, tokenizer: Tokenizer, name: str) -> None:
     chosen = settings(name, **SLICES[name])
     tables = {
         kind: {lang: odd[corpus] for corpus, lang in found}
-        for kind, found in plan.corpora(chosen).items()
+        for kind, found in plan.reads(chosen).items()
     }
     counted: list[str] = []
 

@@ -12,7 +12,7 @@ import pytest
 
 import lost_in_the_middle_data as data
 from needlework.corpora import json_lines, key_value, mlqa, nq_open, titled, wikipedia, xquad
-from needlework.corpora.languages import CORPUS_LANGUAGES
+from needlework.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.registry import load_registry
 
@@ -327,7 +327,7 @@ def test_one_file_of_documents_and_every_corpus_s_language_are_registered(root: 
     assert parts["oracle"].id == data.ORACLE and parts["retrieval"].id == data.RETRIEVAL
     assert parts["key_value_300"].id == data.pairs_path(300)
     for corpus in ("nq_open", "nq_open_released", "nq_open_retrieved_passages", "key_value_75"):
-        assert CORPUS_LANGUAGES[corpus] == ("en",)
+        assert languages_of(corpus) == ("en",)
     assert sources["wikipedia"].languages == ["en"]
 
 

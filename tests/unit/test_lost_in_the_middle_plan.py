@@ -12,11 +12,15 @@ from typing import Any
 import pytest
 import yaml
 
+from described import filled, results
 from needlework.benchmarks.lost_in_the_middle import plan
 from needlework.config import validated
-from needlework.corpora.languages import CORPUS_LANGUAGES
+from needlework.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.layout import Layout
+
+NAME = "lost_in_the_middle"
+TABLES, FIGURES = results(NAME, "tables"), results(NAME, "figures")
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -69,7 +73,7 @@ def test_the_paper_s_settings() -> None:
 
 def test_the_paper_s_slices_and_what_they_read() -> None:
     own = benchmark()
-    read = {name: plan.corpora(plan.settings(own, name, [])) for name in plan.slices(own)}
+    read = {name: plan.reads(plan.settings(own, name, [])) for name in plan.slices(own)}
     released = [("nq_open_released", "en")]
     passages = [("nq_open_released_passages", "en")]
     pairs = {f"pairs_{n}": [(f"key_value_{n}", "en")] for n in (75, 140, 300)}
@@ -114,9 +118,9 @@ def test_searches_compare_as_the_metric_does() -> None:
 
 def test_without_open_domain_nothing_of_the_retrieval_is_read() -> None:
     own = benchmark(tasks=["closed_book", "oracle", "multi_document_qa", "key_value"])
-    assert not any("retrieved" in corpus for corpus, _ in plan.documents(own))
+    assert not any("retrieved" in corpus for corpus, _ in plan.quotes(own))
     own = benchmark(source="constructed", tasks=["multi_document_qa"], random_distractors=[])
-    assert {corpus for corpus, _ in plan.documents(own)} == {
+    assert {corpus for corpus, _ in plan.quotes(own)} == {
         "nq_open_retrieved",
         "nq_open_retrieved_passages",
     }
@@ -180,7 +184,7 @@ def test_other_languages_are_searched_in_their_own() -> None:
         **{key: value for key, value in SAMPLE.items() if key in ("tasks", "random_from")},
     )
     chosen = plan.settings(own, "el-documents-plain", [])
-    assert plan.corpora(chosen) == {
+    assert plan.reads(chosen) == {
         "questions": [("xquad", "el")],
         "passages": [("xquad_passages", "el")],
     }
@@ -196,15 +200,15 @@ def test_words_are_in_their_own_languages() -> None:
     own = benchmark(tasks=["key_value"], keys=["uuid", "words"], key_languages=["sw", "ta"])
     names = [name for name in plan.slices(own) if name.endswith("plain")]
     assert names == ["en-pairs-uuid-plain", "sw-pairs-words-plain", "ta-pairs-words-plain"]
-    assert plan.corpora(plan.settings(own, names[1], [])) == {"words": [("oneruler_words", "sw")]}
+    assert plan.reads(plan.settings(own, names[1], [])) == {"words": [("oneruler_words", "sw")]}
     # Objects of words are made by the construction, so no corpus file holds what a prompt shows.
-    assert ("oneruler_words", "sw") not in plan.documents(own)
+    assert ("oneruler_words", "sw") not in plan.quotes(own)
 
 
 def test_every_corpus_has_its_languages() -> None:
     for own in (benchmark(), benchmark(**SAMPLE)):
-        for corpus, lang in plan.documents(own):
-            assert lang in CORPUS_LANGUAGES[corpus]
+        for corpus, lang in plan.quotes(own):
+            assert lang in languages_of(corpus)
 
 
 # Results
@@ -212,21 +216,21 @@ def test_every_corpus_has_its_languages() -> None:
 
 def test_results_follow_what_is_run() -> None:
     own = benchmark(comparisons={"instruction_tuning": [["empty", "lexical"]]})
-    assert set(plan.tables(own)) == set(plan.TABLES)
+    assert set(filled(NAME, "tables", own)) == set(TABLES)
     without = {"figure11", "figure15", "languages", "key_value_words"}
-    assert set(plan.figures(own)) == set(plan.FIGURES) - without
+    assert set(filled(NAME, "figures", own)) == set(FIGURES) - without
     own = benchmark(tasks=["key_value"], query_aware_pairs=[])
-    assert list(plan.tables(own)) == ["table4", "accuracy"]
-    assert list(plan.figures(own)) == ["figure10"]
+    assert filled(NAME, "tables", own) == ["accuracy", "table4"]
+    assert filled(NAME, "figures", own) == ["figure10"]
     own = benchmark(
         tasks=["multi_document_qa"],
         n_documents=[{"n": 10, "gold_indices": [0]}],
         **{key: [] for key in ("query_aware", "random_order", "random_distractors")},
     )
-    assert list(plan.tables(own)) == ["table3", "table5", "accuracy"]
-    assert list(plan.figures(own)) == ["figure1", "figure5", "figure6", "figure18"]
-    assert {name: plan.TABLES[name].needs for name in plan.TABLES} == {
-        **dict.fromkeys(plan.TABLES, "scores"),
+    assert filled(NAME, "tables", own) == ["table5", "accuracy", "table3"]
+    assert filled(NAME, "figures", own) == ["figure1", "figure5", "figure6", "figure18"]
+    assert {name: TABLES[name].needs for name in TABLES} == {
+        **dict.fromkeys(TABLES, "scores"),
         **dict.fromkeys(("table2", "table3", "table4"), "instances"),
     }
 
@@ -237,23 +241,25 @@ def test_a_run_without_english_has_its_languages_and_no_figure_of_english() -> N
         comparisons={"instruction_tuning": [["empty", "lexical"]], "encoder_decoder": ["oracle"]},
     )
     assert own["query_aware"] and own["random_order"] and own["random_distractors"]
-    assert list(plan.figures(own)) == ["figure10", "languages"]
+    assert filled(NAME, "figures", own) == ["figure10", "languages"]
     both = benchmark(**SAMPLE)
-    assert "languages" in plan.figures(both) and "figure5" in plan.figures(both)
+    assert "languages" in filled(NAME, "figures", both) and "figure5" in filled(
+        NAME, "figures", both
+    )
 
 
 def test_figures_of_uuids_need_uuids() -> None:
     own = benchmark(tasks=["key_value"], keys=["words"])
-    assert list(plan.figures(own)) == ["key_value_words"]
+    assert filled(NAME, "figures", own) == ["key_value_words"]
     own = benchmark(tasks=["key_value"], keys=["uuid", "words"])
-    assert list(plan.figures(own)) == ["figure10", "figure12", "key_value_words"]
+    assert filled(NAME, "figures", own) == ["figure10", "figure12", "key_value_words"]
 
 
 def test_results_know_the_tokenizer_of_the_paper_s_counts() -> None:
     found = config()
     found["tokenizers"]["cl100k"] = {"kind": "tiktoken", "encoding": "cl100k_base"}
     found["run"]["tokenizers"] = ["cl100k"]
-    settings = plan.result_settings(validated(found))
+    settings = Layout(validated(found)).run_settings(NAME, "scores")
     assert settings["tokenizers"] == ["words", "cl100k"]
     assert settings["published_tokenizers"] == {"cl100k": "GPT-3.5-Turbo"}
     assert settings["setup"]["corpus"] == "nq_open"
@@ -346,8 +352,8 @@ def test_a_list_of_unambiguous_questions(tmp_path: Path) -> None:
     own = benchmark(unambiguous=str(path))
     chosen = plan.settings(own, "en-documents-plain", [])
     assert chosen["unambiguous"] == ["when was it", "who was it"]
-    assert "figure15" in plan.figures(own)
-    assert "figure15" not in plan.figures(own | {"languages": ["de"]})
+    assert "figure15" in filled(NAME, "figures", own)
+    assert "figure15" not in filled(NAME, "figures", own | {"languages": ["de"]})
     path.write_text("\n")
     assert "holds no question" in complaint(unambiguous=str(path))
     path.write_bytes(b"\xff\xfe\xff")
@@ -394,14 +400,14 @@ def test_the_preset_has_the_paper_s_settings() -> None:
     wanted = benchmark()
     same = set(wanted) - {"comparisons", "words", "key_languages"}
     assert {key: own[key] for key in same} == {key: wanted[key] for key in same}
-    assert set(plan.figures(own)) == set(plan.FIGURES) - {
+    assert set(filled(NAME, "figures", own)) == set(FIGURES) - {
         "figure15",
         "languages",
         "key_value_words",
     }
     for model in full["run"]["models"]:
         assert full["models"][model]["sampling"]["temperature"] == 0, model
-    settings = plan.result_settings(full)
+    settings = Layout(full).run_settings(NAME, "scores")
     assert settings["published_tokenizers"] == {"cl100k_base": "GPT-3.5-Turbo"}
     assert settings["published"]["mpt-30b-instruct"] == "MPT-30B-Instruct"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from described import printed
 from needlework import published
 
 NUMBERS = published.load(
@@ -21,7 +22,7 @@ REPOSITORY = NUMBERS[NUMBERS["source"] == "repository"]
 
 
 def number(table, row, column):
-    return published.lookup(NUMBERS, table, row, column).value
+    return printed(NUMBERS, table, row, column, ("paper",)).value
 
 
 def test_every_table_is_complete():
@@ -78,7 +79,7 @@ def test_the_paper_prints_the_repositorys_shares_but_for_four():
     differ = {
         (line.row, line.column)
         for line in REPOSITORY.itertuples()
-        if (found := published.lookup(NUMBERS, line.table, line.row, line.column)) is not None
+        if (found := printed(NUMBERS, line.table, line.row, line.column, ("paper",))) is not None
         and round(line.value, 3) != found.value
     }
     assert differ == {

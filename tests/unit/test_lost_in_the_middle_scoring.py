@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from needlework.benchmarks.lost_in_the_middle import plan
+from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
 from needlework.benchmarks.lost_in_the_middle.scoring import score
 from needlework.records import GENERATIONS, scores_schema
 
@@ -18,7 +18,7 @@ def instances(*rows: tuple[str, str, list[str]]) -> pa.Table:
         [
             *(("instance_id", pa.string()), ("task", pa.string()), ("example_id", pa.string())),
             ("references", pa.list_(pa.string())),
-            *((name, pa.type_for_alias(kind)) for name, kind in plan.FACTORS.items()),
+            *((name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()),
         ]
     )
     return pa.Table.from_pylist(
@@ -53,7 +53,7 @@ def scored(asked, given):
 def test_questions_have_best_subspan_em(task):
     asked = instances(("a", task, ["Röntgen", "Wilhelm"]), ("b", task, ["Röntgen"]))
     made = scored(asked, answers(("b", "Curie\nRöntgen", "stop"), ("a", "It is Wilhelm.", "stop")))
-    assert made.schema.equals(scores_schema(plan.FACTORS))
+    assert made.schema.equals(scores_schema(COLUMNS))
     assert made["metric"].to_pylist() == ["best_subspan_em"] * 2
     assert made["value"].to_pylist() == [0.0, 1.0]
     assert made["verdict"].to_pylist() == ["no_match", "match:1"]

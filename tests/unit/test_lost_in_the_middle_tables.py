@@ -15,11 +15,15 @@ import pytest
 import yaml
 from lost_in_the_middle_scores import SETTINGS
 
+from described import numbers, printed, results
 from needlework import published
 from needlework.benchmarks.lost_in_the_middle import factors, plan
 from needlework.benchmarks.lost_in_the_middle.layouts import PROMPTS
-from needlework.benchmarks.lost_in_the_middle.tables import TABLES
+from needlework.benchmarks.lost_in_the_middle.results import ANSWERS, SETUP
 from needlework.config import validated
+from needlework.layout import Layout
+
+TABLES = results("lost_in_the_middle", "tables")
 
 ROOT = Path(__file__).parents[2]
 NUMBERS = published.load(ROOT / "resources" / "published" / "lost_in_the_middle.csv")
@@ -40,7 +44,7 @@ def prompts():
 
 
 def made(name, rows, settings=SETTINGS):
-    return TABLES[name].function(rows, NUMBERS, settings)
+    return numbers(TABLES[name], rows, NUMBERS, settings)
 
 
 def cell(table, **labels):
@@ -57,9 +61,8 @@ def of(rows, **factors):
     return rows
 
 
-def test_the_plan_names_these_tables_and_what_they_need():
-    assert set(TABLES) == set(plan.TABLES)
-    assert {name for name in TABLES if plan.TABLES[name].needs == "instances"} == set(TOKENS)
+def test_tables_of_token_counts_are_made_of_prompts():
+    assert {name for name in TABLES if TABLES[name].needs == "instances"} == set(TOKENS)
 
 
 # Accuracy
@@ -94,7 +97,7 @@ def test_accuracy_by_index_is_of_the_papers_setting(scores, name, n):
     for row in ours.itertuples():
         part = of(mine, gold_index=int(row.column))
         assert row.value == pytest.approx(part["value"].mean()) and row.n == len(part) == 12
-        number = published.lookup(NUMBERS, name, "MPT-30B-Instruct", row.column)
+        number = printed(NUMBERS, name, "MPT-30B-Instruct", row.column, ("paper",))
         assert row.published == number.value
 
 
@@ -164,13 +167,13 @@ def test_results_know_how_each_model_decodes():
     for entry in found["models"].values():
         entry |= {"tokenizer": "words", "context": 4096}
     found["run"] |= {"models": ["greedy", "sampling"], "benchmarks": ["lost_in_the_middle"]}
-    settings = plan.result_settings(validated(found))
+    settings = Layout(validated(found)).run_settings(plan.NAME, "scores")
     assert settings["decoding"] == {
         "greedy": "greedy",
         "sampling": "temperature 0.7, top-k 50, top-p 1",
     }
     # All that stands in `setup` is read.
-    assert set(settings["setup"]) == {*factors.PAPER_SETUP, *factors.PAPER_ANSWERS, "source"}
+    assert set(settings["setup"]) == {*SETUP.settings, *ANSWERS[0].settings, "source"}
     assert settings["setup"]["max_new_tokens"] == 100
 
 
@@ -266,7 +269,7 @@ def test_counts_are_over_examples_and_the_maximum_over_prompts(prompts):
     mine = of(prompts, task="multi_document_qa", tokenizer="words", n_documents=20)
     mine = of(mine, order="relevance", distractors="retrieved", query_aware=False)
     each = mine.groupby("example_id")["n_tokens"].mean()
-    row = cell(made("table3", prompts), tokenizer="words", column="20")
+    row = cell(made("table3", prompts), tokenizer="words", column=20)
     assert (row["n"], row["n_prompts"]) == (8, 40)
     assert row["mean"] == pytest.approx(sum(each) / 8)
     assert row["stdev"] == pytest.approx(np.sqrt(sum((each - each.mean()) ** 2) / 7))
@@ -275,7 +278,7 @@ def test_counts_are_over_examples_and_the_maximum_over_prompts(prompts):
 
 
 def test_counts_of_other_data_are_not_compared(prompts):
-    row = cell(made("table3", prompts), tokenizer="cl100k_base", column="10")
+    row = cell(made("table3", prompts), tokenizer="cl100k_base", column=10)
     assert row["comparison"] == "cannot tell: 8 examples, in the paper 2,655"
     assert row["published_mean"] == 1475.6
     other = made("table2", prompts, SETTINGS | {"setup": {"corpus": "xquad"}})
@@ -291,7 +294,7 @@ def test_counts_of_drawn_pairs_are_not_compared():
         ("released", "differs: mean, stdev, max"),
     ):
         settings = SETTINGS | {"setup": {"corpus": "mlqa", "source": source}}
-        row = cell(made("table4", rows, settings), tokenizer="cl100k_base", column="75")
+        row = cell(made("table4", rows, settings), tokenizer="cl100k_base", column=75)
         assert (row["n"], row["comparison"]) == (500, wanted)
 
 
@@ -363,7 +366,7 @@ def test_the_papers_counts_of_released_prompts_to_the_last_digit(mirror):
     # As for a run: several indices, the same counts.
     moved = of(counted, task="key_value").assign(gold_index=24.0)
     counted = pd.concat([counted, moved], ignore_index=True)
-    for name, columns in (("table2", ("closed_book", "oracle")), ("table4", ("75",))):
+    for name, columns in (("table2", ("closed_book", "oracle")), ("table4", (75,))):
         for column in columns:
             row = cell(made(name, counted), tokenizer="cl100k_base", column=column)
             assert row["comparison"] == "equals", row.to_dict()

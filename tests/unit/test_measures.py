@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from needlework import cells, published
+from needlework import published
+from needlework.results.columns import MEASURES
 from needlework.results.numbers import Context, frame
 from needlework.results.result import MODEL, By, Measure, View
 
@@ -33,7 +34,7 @@ def cell(rows: pd.DataFrame, measure: Measure) -> pd.Series:
 
 
 F1 = Measure(
-    cells.MEASURES, f"needlework.results.measures:of_sums?column=counts&function={HERE}:micro_f1"
+    MEASURES, f"needlework.results.measures:of_sums?column=counts&function={HERE}:micro_f1"
 )
 
 

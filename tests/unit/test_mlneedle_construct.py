@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,15 @@ import pytest
 import yaml
 
 from needlework.benchmarks.mlneedle import plan
-from needlework.benchmarks.mlneedle.construct import SCHEMA, build
+from needlework.benchmarks.mlneedle.construct import build
+from needlework.benchmarks.mlneedle.factors import COLUMNS
 from needlework.config import validated
 from needlework.corpora import mlqa, mmarco, sample
 from needlework.embedders import NgramEmbedder
 from needlework.errors import UserError
 from needlework.metrics.containment import contains, normalise
 from needlework.prompt import ROLES, Documents, render
-from needlework.records import DISTRACTORS, PASSAGES, QUESTIONS, write_table
+from needlework.records import DISTRACTORS, PASSAGES, QUESTIONS, instances_schema, write_table
 from needlework.retrieval import AnswerFree, distractors, draw, search
 from needlework.tokenizers import Tokenizer, load_tokenizer, word_starts
 
@@ -38,6 +40,8 @@ DEFAULT["run"]["benchmarks"] = ["mlneedle"]
 # All languages of the sample, where the demo asks some.
 for key in ("needle_languages", "multilingual"):
     del DEFAULT["benchmarks"]["mlneedle"][key]
+# What MLNeedle's instances say beside the factors.
+COUNTS = {"n_distractors": "int32", "exhausted": "bool"}
 TEMPLATES = sorted(map(str, (ROOT / "resources/prompts/mlneedle").glob("*.txt")))
 LANGUAGES = ["en", "de", "es", "zh", "vi", "hi", "ar"]
 
@@ -90,7 +94,7 @@ def instances(
 ) -> list[dict[str, Any]]:
     """The rows of a slice."""
     table, _, _ = build(settings(name, lengths, **own), tables, TEMPLATES, tokenizer(tokens))
-    assert table.schema.equals(SCHEMA)
+    assert table.schema.equals(instances_schema({**COLUMNS, **COUNTS}))
     return table.to_pylist()
 
 
@@ -355,6 +359,15 @@ def test_another_buffer_for_the_answer(tables, corpora) -> None:
     assert 512 in {row["n_tokens"] for row in rows} <= {511, 512}
 
 
+def test_a_reserve_is_left_to_the_chat_template(tables) -> None:
+    spare = replace(tokenizer("words"), reserve=40)
+    chosen = settings("en-hi", (512,), answer_buffer=0, tasks=["exact"])
+    rows = build(chosen, tables, TEMPLATES, spare)[0].to_pylist()
+    # The needle alone has no length.
+    full = {row["n_tokens"] for row in rows if row["length"]}
+    assert 472 in full <= {471, 472}
+
+
 def test_random_retrieval(tables, corpora) -> None:
     rows = instances(tables, "ar-zh", (512,), retrieval=["semantic", "random"], tasks=["exact"])
     assert check(rows, corpora) == 15 * 3 * 2
@@ -437,7 +450,7 @@ def test_no_two_prompts_have_the_same_id(tables) -> None:
 
 def test_an_id_is_the_digest_of_what_is_asked(tables, corpora) -> None:
     for row in instances(tables, "hi-zh", (512,), questions=2):
-        factors = {name: row[name] for name in plan.FACTORS}
+        factors = {name: row[name] for name in COLUMNS}
         digest = hashlib.sha256()
         for part in (
             "mlneedle",

@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 from mlneedle_scores import SETTINGS
 
+from described import numbers, results
 from needlework import published
-from needlework.benchmarks.mlneedle.figures import FIGURES
+
+FIGURES = results("mlneedle", "figures")
 
 NUMBERS = published.load(Path(__file__).parents[2] / "resources" / "published" / "mlneedle.csv")
 MODELS = ("mistral", "mistral-greedy", "llama3")
@@ -24,7 +26,7 @@ def scores():
 
 @pytest.fixture(scope="module")
 def data(scores):
-    return {name: plot.data(scores, NUMBERS, SETTINGS) for name, plot in FIGURES.items()}
+    return {name: numbers(plot, scores, NUMBERS, SETTINGS) for name, plot in FIGURES.items()}
 
 
 def of(scores, **factors):
@@ -82,10 +84,10 @@ def test_figure5_grows_to_all_prompts(scores, data):
 
 def test_figure5_draws_by_name_not_by_order(scores, data):
     shuffled = scores.sample(frac=1, random_state=3)
-    again = FIGURES["figure5"].data(shuffled, NUMBERS, SETTINGS)
+    again = numbers(FIGURES["figure5"], shuffled, NUMBERS, SETTINGS)
     assert again.to_csv() == data["figure5"].to_csv()
     more = mlneedle_scores.make(("mistral",), questions=9)
-    sizes = FIGURES["figure5"].data(more, NUMBERS, SETTINGS).query("length == 4096")["size"]
+    sizes = numbers(FIGURES["figure5"], more, NUMBERS, SETTINGS).query("length == 4096")["size"]
     assert list(sizes) == [100, 600, 1100, 9 * 7 * 8 * 3]
 
 
@@ -116,7 +118,7 @@ def test_figure8_has_both_decodings_at_the_papers_lengths(scores, data):
     mine = of(scores, task="exact", model="mistral-greedy", length=8192, position="start")
     assert row["value"].item() == pytest.approx(mine["value"].mean())
     assert row["published"].item() == 0.453
-    short = FIGURES["figure8"].data(scores[scores["length"] <= 4096], NUMBERS, SETTINGS)
+    short = numbers(FIGURES["figure8"], scores[scores["length"] <= 4096], NUMBERS, SETTINGS)
     assert set(short["length"]) == {4096}
 
 
@@ -132,25 +134,25 @@ def test_numbers_do_not_depend_on_the_order_of_rows(scores, data):
     parts = [part.reset_index(drop=True) for _, part in scores.groupby("model")]
     shuffled = pd.concat([part.sample(frac=1, random_state=1) for part in reversed(parts)])
     for name, plot in FIGURES.items():
-        assert plot.data(shuffled, NUMBERS, SETTINGS).to_csv() == data[name].to_csv(), name
+        assert numbers(plot, shuffled, NUMBERS, SETTINGS).to_csv() == data[name].to_csv(), name
 
 
 def test_the_papers_variant_is_drawn_where_there_are_several(scores, data):
     other = scores[scores["length"] > 0].assign(retrieval="random", value=1.0)
     both = pd.concat([other, scores])
     for name in ("figure1", "figure4", "figure6"):
-        drawn = FIGURES[name].data(both, NUMBERS, SETTINGS)
+        drawn = numbers(FIGURES[name], both, NUMBERS, SETTINGS)
         assert drawn["value"].to_list() == data[name]["value"].to_list()
 
 
 def test_more_than_three_positions_are_depths():
     positions = {"start": 0.0, "1/4": 0.25, "middle": 0.5, "3/4": 0.75, "end": 1.0}
     scores = mlneedle_scores.make(("llama2",), questions=1, positions=positions)
-    data = FIGURES["figure4"].data(scores, NUMBERS, SETTINGS)
+    data = numbers(FIGURES["figure4"], scores, NUMBERS, SETTINGS)
     assert sorted(set(data["depth"])) == [0, 0.25, 0.5, 0.75, 1]
 
 
 def test_other_languages_have_a_row_of_their_own_in_figure4(scores):
     greek = scores.assign(needle_lang=scores["needle_lang"].replace("hi", "el"))
-    data = FIGURES["figure4"].data(greek, NUMBERS, SETTINGS)
+    data = numbers(FIGURES["figure4"], greek, NUMBERS, SETTINGS)
     assert set(data["resources"]) == {"high and medium", "low", "other"}

@@ -11,6 +11,7 @@ import yaml
 
 from needlework.benchmarks.mlneedle import plan
 from needlework.config import schema, validated
+from needlework.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -155,7 +156,7 @@ def test_the_languages_that_a_slice_reads() -> None:
 
     def read(name: str) -> tuple[list[str], list[str]]:
         chosen = plan.settings(own, name, [512])
-        read = plan.corpora(chosen)
+        read = plan.reads(chosen)
         assert {corpus for corpus, _ in read["questions"]} == {own["needles"]}
         assert [lang for _, lang in read["passages"]] == plan.searches(chosen)
         return [lang for _, lang in read["questions"]], plan.searches(chosen)
@@ -170,14 +171,14 @@ def test_aligned_slices_read_all_the_languages_that_are_compared() -> None:
         needle_languages=["de", "hi"], answer_languages=["de", "hi", "en"], aligned=True
     )
     chosen = plan.settings(own, "de-none", [512])
-    questions = plan.corpora(chosen)["questions"]
+    questions = plan.reads(chosen)["questions"]
     assert {"de", "hi"} <= {lang for _, lang in questions}
 
 
 def test_the_languages_of_all_passages() -> None:
     def passages(**own: object) -> list[str]:
         config = benchmark(**own)
-        return [lang for corpus, lang in plan.documents(config) if corpus == config["haystack"]]
+        return [lang for corpus, lang in plan.quotes(config) if corpus == config["haystack"]]
 
     assert passages(haystack_languages=["zh", "de"]) == ["de", "zh"]
     own = {"haystack_languages": ["de", "multilingual"], "multilingual": ["hi", "de"]}
@@ -191,7 +192,7 @@ def test_what_tables_and_figures_know_of_a_run() -> None:
     config = copy.deepcopy(DEFAULT)
     config["models"]["lexical"] |= {"published": "Published-7B", "context": 4096}
     config["run"]["models"] = ["lexical", "oracle"]
-    found = plan.result_settings(validated(config))
+    found = Layout(validated(config)).run_settings("mlneedle", "scores")
     assert found["models"] == ["lexical", "oracle"]
     assert found["published"] == {"lexical": "Published-7B"}
     assert found["claimed_length"] == {"lexical": 4096, "oracle": 131072}

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
-from needlework.benchmarks.mlneedle.scoring import score
+from needlework.benchmarks.mlneedle.scoring import beside
+from needlework.benchmarks.mlneedle.scoring import score as all_scores
 from needlework.errors import UserError
-from needlework.records import GENERATIONS, TRANSLATIONS, scores_schema
+from needlework.records import GENERATIONS, TRANSLATIONS, scores_schema, write_table
+from needlework.results.rows import result_rows
+
+
+def score(*tables: pa.Table | None, **how: Any) -> pa.Table:
+    """The scores without those by the metric that stands beside."""
+    return all_scores(*tables, **how).filter(pc.field("metric") != "bounded")
+
 
 EXACT = {"metric": "containment"}
 FACTORS = {"needle_lang": "string", "depth": "double", "length": "int32"}
@@ -203,3 +213,23 @@ def test_a_hundred_thousand_answers_take_seconds():
     scores = score(given, answers, same(answers), model="m", settings=EXACT)
     assert scores.num_rows == count
     assert time.perf_counter() - started < 30
+
+
+@pytest.mark.parametrize("metric", ["containment", "released"])
+def test_the_bounded_metric_stands_beside_in_the_scores(metric):
+    answers = generations(
+        ("a", 0, "Gustave Eiffels", "stop"), ("b", 0, "No", "stop"), ("c", 0, "Rome", "stop")
+    )
+    found = all_scores(THREE, answers, None, model="m", settings={"metric": metric})
+    metrics = found["metric"].to_pylist()
+    assert metrics == [metric, "bounded", "existence", metric, "bounded"]
+    alone = all_scores(THREE, answers, None, model="m", settings={"metric": "bounded"})
+    assert alone["metric"].to_pylist() == ["bounded", "existence", "bounded"]
+
+
+def test_results_are_made_of_the_chosen_metric_alone(tmp_path):
+    answers = generations(*((name, 0, "Rome", "stop") for name in "abc"))
+    table = all_scores(THREE, answers, None, model="m", settings=EXACT)
+    write_table(table, tmp_path / "scores.parquet", notes={"beside": beside(EXACT)})
+    rows = result_rows("scores", [str(tmp_path / "scores.parquet")], {})
+    assert sorted(rows["metric"]) == ["containment", "containment", "existence"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ def make(mirror: Path, tmp_path: Path):
         pair: str, lengths: list[int], tokenizer: Tokenizer = WORDS, read: Any = None, **own: Any
     ) -> Made:
         chosen = settings(pair, lengths, **own)
-        read = read or tables(mirror, plan.corpora(chosen))
+        read = read or tables(mirror, plan.reads(chosen))
         return Made(chosen, read, construct.build(chosen, read, [], tokenizer), tmp_path)
 
     return made
@@ -314,6 +315,13 @@ def test_a_vocabulary_that_runs_out_is_said(make) -> None:
 
 def test_words_that_differ_in_case_alone_are_one() -> None:
     assert vocabulary(["b", "Ema", "ema", "b", "ｂ"]) == ["Ema", "b"]
+
+
+def test_a_reserve_is_left_to_the_chat_template(make) -> None:
+    made = make("en-en", [2500], replace(WORDS, reserve=300), tasks=["niah_single"], examples=1)
+    room = 2500 - 300
+    for row in made.rows:
+        assert 0.9 * room < row["n_tokens"] + row["max_new_tokens"] <= room
 
 
 def test_the_list_stands_wherever_the_template_has_it(make) -> None:

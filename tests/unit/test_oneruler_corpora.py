@@ -17,14 +17,15 @@ from needlework import sentences
 from needlework.benchmarks.oneruler import niah
 from needlework.config import validated
 from needlework.corpora import oneruler
-from needlework.corpora.languages import CORPUS_LANGUAGES, folder_languages
+from needlework.corpora.languages import folder_languages
+from needlework.corpora.registry import languages_of
 from needlework.errors import UserError
-from needlework.figures.style import LANGUAGE_NAMES
+from needlework.language_names import LANGUAGE_NAMES
 from needlework.layout import Layout
 from needlework.registry import Source, load_registry
 
-LANGUAGES = CORPUS_LANGUAGES["oneruler_books"]
-SAMPLE = CORPUS_LANGUAGES["sample_books"]
+LANGUAGES = languages_of("oneruler_books")
+SAMPLE = languages_of("sample_books")
 PARTS = ("books", "nouns", "words", "prompts")
 ROOT = Path(__file__).resolve().parents[2]
 

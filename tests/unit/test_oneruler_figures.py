@@ -9,9 +9,17 @@ import pandas as pd
 import pytest
 from oneruler_scores import SETTINGS
 
+from described import numbers, results
 from needlework import published
-from needlework.benchmarks.oneruler import factors, plan
-from needlework.benchmarks.oneruler.figures import FIGURES
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.oneruler import factors, hooks
+from needlework.benchmarks.oneruler.results import MEASURE, _requires
+from needlework.cells import contrast
+from needlework.results import paper
+from needlework.results.numbers import Cell, Context
+from needlework.results.parts import Table
+
+FIGURES = results("oneruler", "figures")
 
 NUMBERS = published.load(Path(__file__).parents[2] / "resources" / "published" / "oneruler.csv")
 MODELS = ("gemini", "o3", "qwen7b", "qwen7b-equal")
@@ -39,7 +47,7 @@ def made(name, scores, settings=SETTINGS, metric=None):
     """A figure's numbers; of those by both metrics the drawn one's, or those of `metric`."""
     if name == "figure24":
         scores, settings = token_counts(), COUNTED
-    found = FIGURES[name].data(scores, NUMBERS, settings)
+    found = numbers(FIGURES[name], scores, NUMBERS, settings)
     if "metric" not in found:
         return found
     return of(found, metric=metric or settings["metric"]).reset_index(drop=True)
@@ -69,10 +77,10 @@ def kept(rows):
     return rows[rows["verdict"] != "length"]
 
 
-def test_all_figures_of_the_plan_are_drawn_and_captioned(root):
-    assert list(FIGURES) == list(plan.FIGURES)
-    captions = {path.stem for path in (root / "workflow" / "report").glob("oneruler_figure*.rst")}
-    assert captions == {f"oneruler_{name}" for name in FIGURES}
+def obstacle(rows, settings, **wanted):
+    """Why the paper's mean is of something else than these rows."""
+    cell = Cell({}, Table(rows.reset_index(drop=True)).all(), {}, Context(NUMBERS, settings), {})
+    return paper.obstacle(_requires(**wanted), cell)
 
 
 # The numbers
@@ -101,14 +109,14 @@ def of_the_paper():
 
 @pytest.mark.parametrize("name", COMPARED)
 def test_a_run_that_draws_the_strict_metric_is_compared_by_the_released_one(of_the_paper, name):
-    found = FIGURES[name].data(of_the_paper, NUMBERS, SETTINGS)
+    found = numbers(FIGURES[name], of_the_paper, NUMBERS, SETTINGS)
     assert list(dict.fromkeys(found["metric"])) == ["strict", "released"]
     for metric, answers in (("strict", {"cannot tell: metric is strict, in the paper released"}),
                             ("released", {"covers", "below", "above"})):  # fmt: skip
         rows = of(found, metric=metric)
         beside = rows[rows["published"].notna()]
         assert len(beside) and set(beside["comparison"]) <= answers
-    released = FIGURES[name].data(of_the_paper, NUMBERS, {**SETTINGS, "metric": "released"})
+    released = numbers(FIGURES[name], of_the_paper, NUMBERS, {**SETTINGS, "metric": "released"})
     pd.testing.assert_frame_equal(of(found, metric="released").reset_index(drop=True), released)
 
 
@@ -143,9 +151,9 @@ def test_common_words_of_other_frequencies_are_not_compared(of_the_paper):
     # At other lengths, and where there are no lists, both are the same.
     rows = of(of_the_paper, metric="released", task="cwe_easy", length=32000)
     tasks = {"tasks": ["cwe_easy"]}
-    assert factors.obstacle(rows, own, **tasks) is None
+    assert obstacle(rows, own, **tasks) is None
     both = of(of_the_paper, metric="released", task="cwe_easy")
-    assert factors.obstacle(both, own, **tasks) == why
+    assert obstacle(both, own, **tasks) == why
     figure = made("figure3", of_the_paper, own, metric="released")
     assert set(of(figure, context_lang="en")["comparison"]) <= {"covers", "below", "above"}
 
@@ -203,8 +211,8 @@ def test_newcombe_s_interval():
     cells = []
     for right, n in ((48, 80), (56, 70)):
         found = estimate([1.0] * right + [0.0] * (n - right), range(n))
-        cells.append({**vars(found), **dict.fromkeys(factors.MEASURES[8:], 0)})
-    gap = factors.difference(*cells)
+        cells.append({**vars(found), **dict.fromkeys(MEASURE.columns[8:], 0)})
+    gap = contrast(*cells)
     assert gap["value"] == pytest.approx(0.2)
     assert (gap["ci_low"], gap["ci_high"]) == pytest.approx((0.0524, 0.3339), abs=5e-5)
 
@@ -365,7 +373,7 @@ def test_figure24_needs_no_model(data):
 def test_other_texts_have_no_paper_beside_them(own, reason):
     counts = token_counts()
     counts = counts if own else counts[counts["length"] == 8000]
-    data = FIGURES["figure24"].data(counts, NUMBERS, {**COUNTED, **own})
+    data = numbers(FIGURES["figure24"], counts, NUMBERS, {**COUNTED, **own})
     assert data["published"].isna().all()
     row = of(data, context_lang="ta", tokenizer="common")
     assert row["comparison"].item() == f"cannot tell: {reason}"
@@ -373,17 +381,18 @@ def test_other_texts_have_no_paper_beside_them(own, reason):
 
 def test_resources_of_languages_that_the_paper_lacks():
     own = {"wikipedia_articles": {"eu": 450_000, "zu": 11_000}}
-    assert [factors.resources(lang, own) for lang in ("en", "eu", "zu", "xx")] == [
+    context = Context(NUMBERS, own)
+    assert [hooks.resources(lang, context) for lang in ("en", "eu", "zu", "xx")] == [
         *("english", "high", "low", "unknown")
     ]
-    assert factors.languages(["zu", "xx", "de", "eu"], own) == ["de", "eu", "zu", "xx"]
+    assert hooks.by_articles(["zu", "xx", "de", "eu"], context) == ["de", "eu", "zu", "xx"]
 
 
 @pytest.mark.parametrize(
     "length, label", [(8000, "8K"), (128000, "128K"), (512, "512"), (1500, "1,500")]
 )
 def test_lengths_are_labelled_as_in_the_paper(length, label):
-    assert factors.length_label(length) == label
+    assert load_benchmark("oneruler").called["length"].called(length) == label
 
 
 def test_means_over_models_have_no_paper_beside_other_models(scores):
@@ -418,10 +427,10 @@ def test_numbers_of_other_decoding_are_not_compared(scores):
 def test_each_model_must_have_what_the_mean_is_over(scores):
     mine = main(scores, "released", task=NIAH, context_lang="en")
     wanted = {"lengths": (8000, 64000, 128000), "languages": ["en"]}
-    assert factors.obstacle(mine, SETTINGS, **wanted) is None
+    assert obstacle(mine, SETTINGS, **wanted) is None
     one = mine[(mine["model"] != "o3") | (mine["length"] == 8000)]
-    assert factors.obstacle(one, SETTINGS, **wanted) == "other lengths"
-    assert factors.obstacle(mine, SETTINGS, languages=["en", "ko"]) == "other languages"
+    assert obstacle(one, SETTINGS, **wanted) == "other lengths"
+    assert obstacle(mine, SETTINGS, languages=["en", "ko"]) == "other languages"
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -11,13 +11,18 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
+from described import filled, numbers, results
 from needlework import published
-from needlework.benchmarks.oneruler import factors, plan
-from needlework.benchmarks.oneruler.figures import FIGURES
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.oneruler import plan
+from needlework.benchmarks.oneruler.hooks import PAPER_TEXT
+from needlework.benchmarks.oneruler.results import MODELS
 from needlework.config import validated
 from needlework.errors import UserError
 from needlework.layout import Layout
 from oneruler_data import LANGUAGES
+
+TABLES, FIGURES = results("oneruler", "tables"), results("oneruler", "figures")
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -78,20 +83,22 @@ def test_the_preset_asks_what_the_paper_asks_and_no_more(preset) -> None:
 
 
 def test_the_preset_s_models_are_compared_as_the_paper_ran_them(preset) -> None:
-    settings = plan.result_settings(preset)
+    settings = Layout(preset).run_settings("oneruler", "scores")
     assert preset["models"]["deepseek-r1"]["sampling"]["temperature"] == 0.6
-    assert set(factors.PAPER_MODELS) - set(settings["published"].values()) == {"Gemini 1.5 Flash"}
+    assert set(MODELS) - set(settings["published"].values()) == {"Gemini 1.5 Flash"}
     for model, name in settings["published"].items():
-        assert settings["decoding"][model] == factors.PAPER_DECODING.get(name, "greedy")
+        assert settings["decoding"][model] == {"o3-mini-high": "the endpoint's own"}.get(
+            name, "greedy"
+        )
     # Figure 24 is of texts measured as in the paper's appendix D.
-    assert settings["encodings"][settings["text_tokenizer"]] == factors.PAPER_TEXT[0]
-    assert factors.PAPER_TEXT[1] in preset["benchmarks"]["oneruler"]["lengths"]
+    assert settings["encodings"][settings["text_tokenizer"]] == PAPER_TEXT["measuring tokenizer"]
+    assert PAPER_TEXT["length"] in preset["benchmarks"]["oneruler"]["lengths"]
     assert Layout(preset).text_tokenizer == settings["text_tokenizer"]
 
 
 def test_the_preset_s_numbers_are_compared_with_the_paper_s(preset) -> None:
     """Of single models all; of the means over all models none, as one of them is no longer served."""
-    settings = plan.result_settings(preset)
+    settings = Layout(preset).run_settings("oneruler", "scores")
     assert settings["metric"] == "strict" and settings["setup"]["cwe_frequencies"] == "released"
     ours = {name: model for model, name in settings["published"].items()}
     papers = oneruler_scores.SETTINGS["published"]
@@ -99,13 +106,13 @@ def test_the_preset_s_numbers_are_compared_with_the_paper_s(preset) -> None:
         tuple(model for model in oneruler_scores.MODELS if papers[model] in ours), examples=1
     )
     scores = scores.assign(model=scores["model"].map(lambda model: ours[papers[model]]))
-    numbers = published.load(ROOT / "resources/published/oneruler.csv")
+    printed = published.load(ROOT / "resources/published/oneruler.csv")
     for name in ("figure1b", "figure3", "figure22"):
-        data = FIGURES[name].data(scores, numbers, settings)
+        data = numbers(FIGURES[name], scores, printed, settings)
         beside = data[(data["metric"] == "released") & data["published"].notna()]
         assert len(beside) and set(beside["comparison"]) <= {"covers", "below", "above"}, name
     for name in ("figure1a", "figure4b", "figure5", "figure6a"):
-        data = FIGURES[name].data(scores, numbers, settings)
+        data = numbers(FIGURES[name], scores, printed, settings)
         beside = data[(data["metric"] == "released") & data["published"].notna()]
         assert set(beside["comparison"]) == {"cannot tell: other models"}, name
 
@@ -115,27 +122,27 @@ def test_pairs_of_languages_are_slices_of_their_own() -> None:
     assert plan.slices(own) == ["pl-pl", "en-ko", "ko-en"]
     chosen = plan.settings(own, "en-ko", [8000])
     assert (chosen["instruction_lang"], chosen["context_lang"]) == ("en", "ko")
-    assert plan.corpora(chosen) == {
+    assert plan.reads(chosen) == {
         "books": [("oneruler_books", "ko")],
         "nouns": [("oneruler_nouns", "en"), ("oneruler_nouns", "ko")],
         "words": [("oneruler_words", "ko")],
         "prompts": [("oneruler_prompts", "en"), ("oneruler_prompts", "ko")],
     }
-    assert plan.documents(own) == [("oneruler_books", lang) for lang in ("en", "ko", "pl")]
-    assert plan.searches(chosen) == []
+    assert plan.quotes(own) == [("oneruler_books", lang) for lang in ("en", "ko", "pl")]
+    assert load_benchmark("oneruler").searches(chosen) == []
 
 
 def test_a_slice_reads_only_what_its_tasks_need() -> None:
     own = block(tasks=["cwe_easy"])
-    found = plan.corpora(plan.settings(own, "hi-hi", [8000]))
+    found = plan.reads(plan.settings(own, "hi-hi", [8000]))
     assert found == {
         "books": [],
         "nouns": [],
         "words": [("oneruler_words", "hi")],
         "prompts": [("oneruler_prompts", "hi")],
     }
-    assert plan.documents(own) == []
-    assert plan.corpora(plan.settings(block(tasks=["niah_none"]), "hi-hi", [8]))["words"] == []
+    assert plan.quotes(own) == []
+    assert plan.reads(plan.settings(block(tasks=["niah_none"]), "hi-hi", [8]))["words"] == []
 
 
 def test_no_slice_depends_on_another_language_or_on_an_order() -> None:
@@ -199,8 +206,8 @@ def test_tasks_of_pairs_of_languages() -> None:
     assert tasks("en-en", cross_lingual_tasks=few) == list(plan.TASKS)
     assert tasks("en-hi", cross_lingual_tasks=few, tasks=["niah_none"]) == ["niah_none"]
     words = block(**pair, cross_lingual_tasks=["cwe_easy"])
-    assert plan.documents(words) == [("oneruler_books", "en")]
-    assert "figure6a" not in plan.figures(words)
+    assert plan.quotes(words) == [("oneruler_books", "en")]
+    assert "figure6a" not in filled("oneruler", "figures", words)
 
 
 def test_needles_and_frequencies() -> None:
@@ -262,7 +269,7 @@ def test_room_for_the_answer() -> None:
 
 def test_figures_that_a_configuration_cannot_fill_are_left_out() -> None:
     def missing(**own: Any) -> set[str]:
-        return set(plan.FIGURES) - set(plan.figures(block(**own)))
+        return set(FIGURES) - set(filled("oneruler", "figures", block(**own)))
 
     bare = {"figure1b", "figure6a", "figure20", "figure21", "figure25"}
     assert missing() == bare
@@ -274,21 +281,21 @@ def test_figures_that_a_configuration_cannot_fill_are_left_out() -> None:
     assert missing(comparisons={"reasoning": ["own"]}) == bare - {"figure20", "figure21"}
     assert missing(comparisons={"equal_text": [["own", "common"]]}) == bare - {"figure25"}
     assert missing(tasks=NEEDLE_TASKS) == bare | {"figure22", "figure23"}
-    assert set(plan.figures(block(tasks=["cwe_easy"]))) == {
+    assert set(filled("oneruler", "figures", block(tasks=["cwe_easy"]))) == {
         "figure5",
         "figure22",
         "figure23",
         "figure24",
     }
-    assert plan.FIGURES["figure24"].needs == "token_counts"
-    assert set(plan.TABLES) - set(plan.tables(block())) == {"lengths_tau"}
+    assert FIGURES["figure24"].needs == "token_counts"
+    assert set(TABLES) - set(filled("oneruler", "tables", block())) == {"lengths_tau"}
     pairs = {"equal_text": [["own", "common"]]}
-    assert set(plan.tables(block(comparisons=pairs))) == set(plan.TABLES)
+    assert set(filled("oneruler", "tables", block(comparisons=pairs))) == set(TABLES)
 
 
 def test_what_results_are_told() -> None:
     pairs = [["own", "common"]]
-    settings = plan.result_settings(config(comparisons={"equal_text": pairs}))
+    settings = Layout(config(comparisons={"equal_text": pairs})).run_settings("oneruler", "scores")
     assert settings["equal_text"] == pairs and settings["reasoning"] == []
     assert settings["backends"] == {"own": "oracle", "common": "oracle"}
     assert settings["metric"] == "strict" and settings["wikipedia_articles"] == {}
@@ -305,12 +312,12 @@ def test_what_results_are_told() -> None:
     )
     more = config()
     more["run"]["tokenizers"] = ["cl100k"]
-    assert plan.result_settings(more)["text_tokenizer"] == "cl100k"
+    assert Layout(more).run_settings("oneruler", "token_counts")["text_tokenizer"] == "cl100k"
 
 
 def test_scores_depend_on_words_that_scoring_reads_alone() -> None:
-    own = block(none_words={"en": ["nil"]}, metric="released")
-    assert plan.scoring_settings(own) == {"none_words": {"en": ["nil"]}, "answer_tags": []}
+    files = Layout(config(none_words={"en": ["nil"]}, metric="released"))
+    assert files.scoring_settings("oneruler") == {"none_words": {"en": ["nil"]}, "answer_tags": []}
 
 
 @pytest.mark.parametrize(

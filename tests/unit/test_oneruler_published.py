@@ -8,10 +8,15 @@ import oneruler_scores
 import pytest
 from oneruler_scores import SETTINGS
 
+from described import printed as number
+from described import results
 from needlework import published
-from needlework.benchmarks.oneruler import factors
-from needlework.benchmarks.oneruler.figures import FIGURES
-from needlework.benchmarks.oneruler.tables import TABLES
+from needlework.benchmarks.oneruler import factors, hooks
+from needlework.benchmarks.oneruler.results import MODELS
+from needlework.results.numbers import Context, frame
+
+TABLES = results("oneruler", "tables")
+FIGURES = results("oneruler", "figures")
 
 FILE = Path(__file__).parents[2] / "resources" / "published" / "oneruler.csv"
 
@@ -32,29 +37,30 @@ def heatmap(numbers):
 def test_every_number_stands_beside_one_of_ours(numbers, monkeypatch):
     """A number that no table or figure looks up compares nothing: it does not belong in the file."""
     found = set()
-    lookup = published.lookup
 
-    def seen(frame, table, row, column, source="paper"):
-        found.add((table, row, column, source))
-        return lookup(frame, table, row, column, source)
+    class Recording(dict):
+        def __contains__(self, key):
+            found.add(key)
+            return super().__contains__(key)
 
-    monkeypatch.setattr(published, "lookup", seen)
+    index = published.index
+    monkeypatch.setattr(published, "index", lambda frame: Recording(index(frame)))
     counted = {"text_tokenizer": "cl100k_base", "encodings": {"cl100k_base": "cl100k_base"}}
     counted["encodings"]["o200k_base"] = "o200k_base"
     scores = oneruler_scores.make(examples=1, metrics=("released",))
     settings = {**SETTINGS, **counted, "metric": "released"}
     for table in TABLES.values():
-        table.function(scores, numbers, settings)
+        frame(table.numbers, scores, Context(numbers, settings))
     for name, figure in FIGURES.items():
         rows = oneruler_scores.token_counts() if name == "figure24" else scores
-        figure.data(rows, numbers, settings)
+        frame(figure.numbers, rows, Context(numbers, settings))
     keys = zip(*(numbers[name] for name in ("table", "row", "column", "source")), strict=True)
     assert not [key for key in keys if key not in found]
 
 
 def test_figure_3_is_whole(heatmap):
     assert len(heatmap) == 6 * 26 * 4
-    assert set(heatmap["model"]) == set(factors.PAPER_MODELS)
+    assert set(heatmap["model"]) == set(MODELS)
     assert set(heatmap["lang"]) == set(factors.ARTICLES)
     assert set(heatmap["source"]) == {"repository"}
 
@@ -71,19 +77,20 @@ def test_figure_3_gives_the_means_and_ranks_of_the_text(numbers, heatmap):
     means = long.groupby("lang")["value"].mean().sort_values(ascending=False)
     # The text's means are of unrounded numbers, and o3-mini-high's have fewer answers.
     for lang, digits in (("pl", 0.006), ("en", 0.002), ("zh", 0.004)):
-        printed = factors.number(numbers, "figure4b", lang, "long").value
+        printed = number(numbers, "figure4b", lang, "long").value
         assert means[lang] == pytest.approx(printed, abs=digits)
-        rank = factors.number(numbers, "figure4b", lang, "rank").value
+        rank = number(numbers, "figure4b", lang, "rank").value
         assert list(means.index).index(lang) + 1 == rank
 
 
 def test_figure_3_has_the_numbers_that_the_text_repeats(numbers):
     for lang, value in (("en", 0.67), ("pl", 0.92), ("uk", 0.89)):
-        assert factors.number(numbers, "figure3", f"o3-mini-high/{lang}", "128000").value == value
+        assert number(numbers, "figure3", f"o3-mini-high/{lang}", "128000").value == value
 
 
 def test_low_resource_languages_are_four_by_table_2():
-    low = {lang for lang in factors.ARTICLES if factors.resources(lang, {}) == "low"}
+    context = Context(published.load(FILE), {})
+    low = {lang for lang in factors.ARTICLES if hooks.resources(lang, context) == "low"}
     assert low == {"hi", "st", "sw", "ta"}
 
 
@@ -98,5 +105,5 @@ def test_numbers_of_the_text(numbers):
         ("lengths_tau", "all", "tau", 0.82),
         ("figure24", "ta", "o200k_base", 33249),
     ):
-        assert factors.number(numbers, table, row, column).value == value
-    assert factors.number(numbers, "figure3", "GPT-5/en", "8000") is None
+        assert number(numbers, table, row, column).value == value
+    assert number(numbers, "figure3", "GPT-5/en", "8000") is None

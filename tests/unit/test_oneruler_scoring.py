@@ -167,7 +167,7 @@ def test_on_real_prompts_all_references_are_right_and_silence_is_wrong(mirror, p
     block = schema()["properties"]["benchmarks"]["properties"]["oneruler"]
     chosen = plan.settings(with_defaults({"examples": 3}, block), pair, [2500])
     words = load_tokenizer("words", {"kind": "words"})
-    built = construct.build(chosen, tables(mirror, plan.corpora(chosen)), [], words)
+    built = construct.build(chosen, tables(mirror, plan.reads(chosen)), [], words)
     asked = built.instances.drop_columns("prompt")
     references = dict(
         zip(asked["instance_id"].to_pylist(), asked["references"].to_pylist(), strict=True)

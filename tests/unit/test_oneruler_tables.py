@@ -10,9 +10,12 @@ import pandas as pd
 import pytest
 from oneruler_scores import SETTINGS
 
+from described import numbers, results
 from needlework import published
-from needlework.benchmarks.oneruler import factors, plan
-from needlework.benchmarks.oneruler.tables import TABLES
+from needlework.benchmarks.oneruler import factors
+from needlework.benchmarks.oneruler.results import LENGTHS
+
+TABLES = results("oneruler", "tables")
 
 NUMBERS = published.load(Path(__file__).parents[2] / "resources" / "published" / "oneruler.csv")
 MODELS = ("o3", "qwen7b", "qwen7b-equal")
@@ -27,7 +30,7 @@ def scores():
 
 @pytest.fixture(scope="module")
 def made(scores):
-    return {name: table.function(scores, NUMBERS, SETTINGS) for name, table in TABLES.items()}
+    return {name: numbers(table, scores, NUMBERS, SETTINGS) for name, table in TABLES.items()}
 
 
 def of(rows, **wanted):
@@ -38,12 +41,6 @@ def of(rows, **wanted):
 
 def no_text(rows):
     return rows["verdict"].isin(["length"])
-
-
-def test_all_tables_of_the_plan_are_made_and_captioned(root):
-    assert list(TABLES) == list(plan.TABLES)
-    for name in TABLES:
-        assert (root / "workflow" / "report" / f"oneruler_{name}.rst").is_file()
 
 
 @pytest.mark.parametrize("metric", ["strict", "released"])
@@ -75,7 +72,7 @@ def test_accuracy_counts_no_answer_to_common_words_as_wrong(scores, made):
 def test_an_answer_that_ended_without_text_is_wrong_and_counted(scores):
     some = scores[scores["model"] == "qwen7b"].copy()
     some[["value", "verdict", "finish_reason"]] = [0.0, "no_answer", "stop"]
-    table = TABLES["accuracy"].function(some, NUMBERS, SETTINGS)
+    table = numbers(TABLES["accuracy"], some, NUMBERS, SETTINGS)
     assert (table["value"] == 0).all() and (table["n"] == table["n_all"]).all()
     assert (table["n_dropped"] == 0).all()
 
@@ -108,7 +105,7 @@ def test_skipped_requests_are_wrong_among_all_prompts_only(scores):
     some = scores.copy()
     lost = (some["model"] == "qwen7b") & (some["example_id"].str.endswith("-0"))
     some.loc[lost, ["value", "verdict", "finish_reason"]] = [0.0, "skipped", "skipped"]
-    table = TABLES["accuracy"].function(some, NUMBERS, SETTINGS)
+    table = numbers(TABLES["accuracy"], some, NUMBERS, SETTINGS)
     row = of(table, model="qwen7b", metric="released", task="niah", context_lang="pl", length=8000)
     row = of(row, instruction_lang="pl")
     mine = of(scores, model="qwen7b", metric="released", task=NIAH, context_lang="pl", length=8000)
@@ -160,16 +157,19 @@ def pair(first, second):
 
 def test_tau_of_hand_made_ranks():
     settings = {"models": ["a", "b"], "metric": "strict", "equal_text": [["a", "b"]]}
-    tau = TABLES["lengths_tau"].function
-    row = tau(pair((9, 8, 7, 6, 5, 4), (9, 8, 7, 6, 5, 4)), NUMBERS, settings).iloc[0]
+
+    def tau(scores):
+        return numbers(TABLES["lengths_tau"], scores, NUMBERS, settings)
+
+    row = tau(pair((9, 8, 7, 6, 5, 4), (9, 8, 7, 6, 5, 4))).iloc[0]
     assert (row["value"], row["n"], row["p"]) == (pytest.approx(1.0), 6, pytest.approx(2 / 720))
     # One of 15 pairs is turned around: (14 - 1) / 15.
-    row = tau(pair((9, 8, 7, 6, 5, 4), (8, 9, 7, 6, 5, 4)), NUMBERS, settings).iloc[0]
+    row = tau(pair((9, 8, 7, 6, 5, 4), (8, 9, 7, 6, 5, 4))).iloc[0]
     assert row["value"] == pytest.approx(13 / 15)
     z, half = math.atanh(13 / 15), 1.959964 * math.sqrt(0.437 / 2)
     assert row["ci_low_clustered"] == pytest.approx(math.tanh(z - half))
     assert row["ci_high_clustered"] == pytest.approx(math.tanh(z + half))
-    row = tau(pair((5, 5, 5, 5, 5, 5), (8, 9, 7, 6, 5, 4)), NUMBERS, settings).iloc[0]
+    row = tau(pair((5, 5, 5, 5, 5, 5), (8, 9, 7, 6, 5, 4))).iloc[0]
     assert math.isnan(row["value"])
 
 
@@ -185,7 +185,7 @@ def test_tau_is_of_each_length_and_of_all_together(made):
     assert of(table, model="qwen7b", length="all")["published"].isna().all()
 
 
-def equal_texts(models, langs=factors.ARTICLES, lengths=factors.PAPER_LENGTHS):
+def equal_texts(models, langs=factors.ARTICLES, lengths=LENGTHS):
     """Scores of pairs of these models, the second of each with equal text, and their settings."""
     shape = {"examples": 1, "tasks": tuple(NIAH), "crossed": False, "ablated": False}
     metrics = ("released",)
@@ -200,7 +200,7 @@ def equal_texts(models, langs=factors.ARTICLES, lengths=factors.PAPER_LENGTHS):
 
 
 def whole_tau(scores, settings):
-    tau = TABLES["lengths_tau"].function(scores, NUMBERS, settings)
+    tau = numbers(TABLES["lengths_tau"], scores, NUMBERS, settings)
     return of(tau, model="all", length="all").iloc[0]
 
 
@@ -274,11 +274,11 @@ def test_every_cell_has_n_and_an_interval(name, made):
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_do_not_depend_on_the_order_of_rows(name, scores, made):
     shuffled = scores.sample(frac=1, random_state=3)
-    again = TABLES[name].function(shuffled, NUMBERS, SETTINGS)
+    again = numbers(TABLES[name], shuffled, NUMBERS, SETTINGS)
     pd.testing.assert_frame_equal(again, made[name])
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_run_without_scores_makes_an_empty_table(name, scores):
-    table = TABLES[name].function(scores.iloc[:0], NUMBERS, {})
+    table = numbers(TABLES[name], scores.iloc[:0], NUMBERS, {})
     assert table.empty or table["n"].eq(0).all()

@@ -12,7 +12,7 @@ import yaml
 
 from needlework.config import validated
 from needlework.errors import UserError
-from needlework.preflight import check
+from needlework.preflight import check, without_records
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -93,3 +93,13 @@ def test_an_endpoint_that_nothing_listens_at_is_told(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
     with socket.create_server(("127.0.0.1", port)):
         assert run(**endpoint, base_url="http://no.such.host.invalid/v1") == []
+
+
+def test_results_without_snakemake_s_records_are_told(tmp_path: Path) -> None:
+    assert without_records(tmp_path) == ""
+    (tmp_path / "results/tables").mkdir(parents=True)
+    assert f"{tmp_path / 'results'} is there without the records" in without_records(tmp_path)
+    (tmp_path / ".snakemake/metadata").mkdir(parents=True)
+    assert "--touch" in without_records(tmp_path)
+    (tmp_path / ".snakemake/metadata/one").write_text("")
+    assert without_records(tmp_path) == ""

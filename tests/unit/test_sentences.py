@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from needlework import abbreviations, sentences
-from needlework.corpora.languages import CORPUS_LANGUAGES
+from needlework.corpora.registry import languages_of
 
 # Written for this test. Each list is one text: joined, it must be cut into the same sentences again.
 BY_HAND = {
@@ -269,7 +269,7 @@ BY_HAND = {
 }
 
 
-LANGUAGES = CORPUS_LANGUAGES["oneruler_books"]
+LANGUAGES = languages_of("oneruler_books")
 
 
 def cut(text: str, lang: str, **own) -> list[str]:

@@ -22,9 +22,8 @@ import pytest
 
 from http_server import Fault, LoopbackServer
 from needlework.archives import Archive
-from needlework.corpora.languages import CORPUS_LANGUAGES
+from needlework.corpora.registry import CORPORA, languages_of
 from needlework.errors import UserError
-from needlework.layout import _CORPORA
 from needlework.registry import SourceFile, load_registry
 from needlework.sources import Record, fetch, record_path
 from needlework.transfer import Patience
@@ -654,11 +653,11 @@ def test_the_registry_names_every_file_and_how_it_is_verified(root):
 
 def test_the_registry_has_the_languages_that_the_configuration_accepts(root):
     registry = load_registry(root / "resources" / "sources.yaml")
-    for name, corpus in _CORPORA.items():
+    for name, corpus in CORPORA.items():
         if corpus.source is not None:
             files = [f for f in registry[corpus.source].files if f.part == corpus.part]
             held = {lang for file in files for lang in file.languages} | set(corpus.packaged)
-            assert held == set(CORPUS_LANGUAGES[name]), name
+            assert held == set(languages_of(name)), name
 
 
 def test_a_language_finds_its_file(root):

@@ -187,3 +187,11 @@ def test_paired_difference_of_means_of_strata():
 )
 def test_effective_length(means, baseline, expected):
     assert stats.effective_length(means, baseline) == expected
+
+
+def test_bounds_take_what_failed_as_wrong_and_as_right() -> None:
+    assert stats.bounds([1, 0, 1, 0.5], [False] * 4) == (0.625, 0.625)
+    # The value of what failed, which tables take for 0, says nothing.
+    assert stats.bounds([1, 0, 1, 0.5], [False, True, True, False]) == (0.375, 0.875)
+    assert stats.bounds([0, 0], [True, True]) == (0, 1)
+    assert all(map(math.isnan, stats.bounds([], [])))

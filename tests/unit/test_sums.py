@@ -10,19 +10,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tokenizers_made
-from tokenizers_made import NAMES, PACKAGED
 
+import tokenizers_made
 from needlework.benchmarks.oneruler.haystack import Haystack, Run
 from needlework.errors import UserError
 from needlework.patterns import Automaton, Unproven
 from needlework.prompt import literal
 from needlework.sums import Counter, counter
 from needlework.tokenizers import Tokenizer, load_tokenizer
+from tokenizers_made import NAMES, PACKAGED
 
 # What patterns and vocabularies tell apart, side by side in every order.
 ODD = [
-    *"ab Z9'\n.,\r\t(!-—é٣塔，한ᄒ\u1161\u11a8e\u0301हि\u200d😀\u00a0\u2009\u3000▁<s>|end_'sTLlſ\u0130\x85\x1c",
+    *"ab Z9'\n.,\r\t(!-—é٣塔，한ᄒ\u1161\u11a8e\u0301हि\u200d😀\u00a0\u2009\u3000",
+    *"▁<s>|end_'sTLlſ\u0130\x85\x1c",
     *("<|end|>", "'re", "  ", "\n\n", "12345", " the"),
 ]
 
@@ -124,6 +125,16 @@ def test_without_a_proof_there_is_no_counter(tmp_path) -> None:
     assert counter(loaded) is None
     whole = load_tokenizer("words", {"kind": "words"}, {"from_pieces": False})
     assert counter(whole) is None
+
+
+def test_a_long_document_is_summed_in_stretches(tokenizer, monkeypatch) -> None:
+    text = max(tokenizers_made.texts(), key=len)
+    document = exact(tokenizer).document(text)
+    monkeypatch.setattr("needlework.sums._STRETCH", 1000)
+    in_stretches = exact(tokenizer).document(text)
+    assert in_stretches.places == document.places
+    assert in_stretches.sums == document.sums
+    assert len(text) > 5000
 
 
 # Verification

@@ -163,9 +163,9 @@ def test_a_thought_is_no_answer_in_any_benchmark(tmp_path: Path) -> None:
         }
     )
     found = mlneedle(instances, answers, None, model="m", settings={"metric": "containment"})
-    assert found["value"].to_pylist() == [0.0]
+    assert found["value"].to_pylist() == [0.0, 0.0]
     # The released code reads all that a model wrote.
     found = mlneedle(instances, answers, None, model="m", settings={"metric": "released"})
-    assert found["value"].to_pylist() == [1.0]
+    assert found["value"].to_pylist() == [1.0, 0.0]
     found = lost(instances, answers, None, model="m", settings={})
     assert found["value"].to_pylist() == [0.0]

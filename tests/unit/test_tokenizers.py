@@ -55,3 +55,10 @@ def test_a_tokenizer_that_cannot_be_loaded_says_which_and_what_to_do(
         load_tokenizer("mine", config)
     assert "tokenizers.mine" in str(raised.value)
     assert said in str(raised.value)
+
+
+def test_a_reserve_is_read_and_changes_no_count() -> None:
+    plain = load_tokenizer("t", {"kind": "words"})
+    reserved = load_tokenizer("t", {"kind": "words", "reserve": 40})
+    assert (plain.reserve, reserved.reserve) == (0, 40)
+    assert plain.count("one two") == reserved.count("one two") == 2

@@ -99,10 +99,11 @@ def documents_of(real: Workflow, files: Layout, benchmark: str) -> Documents:
 
 @pytest.mark.parametrize("benchmark", ["lost_in_the_middle", "oneruler"])
 def test_every_table_and_figure_is_drawn(real, files, benchmark) -> None:
-    for name in files.results(benchmark, "tables"):
-        assert len(pd.read_csv(real.result(f"tables/{benchmark}/{name}.csv"))), name
-    for name in files.results(benchmark, "figures"):
-        assert real.result(f"figures/{benchmark}/{name}.png").stat().st_size > 10_000, name
+    for result in files.results(benchmark):
+        numbers = real.result(f"{result.kind}/{benchmark}/{result.name}.csv")
+        assert len(pd.read_csv(numbers)), result.name
+        if result.kind == "figures":
+            assert numbers.with_suffix(".png").stat().st_size > 10_000, result.name
 
 
 @pytest.mark.parametrize("benchmark", ["lost_in_the_middle", "oneruler"])
@@ -111,7 +112,7 @@ def test_oracle_and_empty(real, files, benchmark) -> None:
         pq.read_table(real.result(f"scores/{model}/{benchmark}.parquet")).to_pandas()
         for model in MODELS
     )
-    cell = ["model", "metric", "task", *files.plan(benchmark).FACTORS]
+    cell = ["model", "metric", "task", *files.benchmark(benchmark).columns]
     cells = scores.groupby(cell, dropna=False)["value"].mean()
     assert (cells["oracle"] == 1.0).all()
     assert (cells["empty"] == 0.0).all()

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from invariants import check_instances, corpora_of
-from needlework.benchmarks.mlneedle.plan import FIGURES, TABLES
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.tokenizers import load_tokenizer
 from runs import ROOT, Workflow
 
@@ -54,12 +54,13 @@ def real(mirror, tmp_path_factory) -> Workflow:
 
 
 def test_every_table_and_figure_is_drawn(real) -> None:
-    for name in TABLES:
+    for result in load_benchmark("mlneedle").results:
         # Nobody was asked about existence, or without passages.
-        unasked = name in ("existence", "closed_book")
-        assert (len(pd.read_csv(real.result(f"tables/mlneedle/{name}.csv"))) > 0) != unasked
-    for name in FIGURES:
-        assert real.result(f"figures/mlneedle/{name}.png").stat().st_size > 10_000
+        unasked = result.name in ("existence", "closed_book")
+        numbers = real.result(f"{result.kind}/mlneedle/{result.name}.csv")
+        assert (len(pd.read_csv(numbers)) > 0) != unasked, result.name
+        if result.kind == "figures":
+            assert numbers.with_suffix(".png").stat().st_size > 10_000, result.name
 
 
 def test_every_prompt_keeps_the_invariants(real) -> None:

@@ -24,11 +24,13 @@ CONFIG = {
 }
 LIBRARY = "workflow/scripts/needlework"
 
-FIGURE_RULES = {"mlneedle_figures_of_scores": 1}
-# Those that are made of the scores; the ceiling is made of the gold answers alone.
-FROM_SCORES = {"mlneedle_tables_of_scores": 1} | FIGURE_RULES
-CEILING = {"translate_references": 1, "mlneedle_tables_of_ceilings": 1}
-RESULTS = FROM_SCORES | {"mlneedle_tables_of_ceilings": 1}
+# The ceiling is made of the gold answers alone, all others of the scores.
+SHOWN = {"mlneedle_results_of_scores": 1, "mlneedle_results_of_ceilings": 1}
+FROM_SCORES = {"mlneedle_numbers_of_scores": 1, "mlneedle_results_of_scores": 1}
+FROM_CEILINGS = {"mlneedle_numbers_of_ceilings": 1, "mlneedle_results_of_ceilings": 1}
+CEILING = {"translate_references": 1} | FROM_CEILINGS
+RESULTS = FROM_SCORES | FROM_CEILINGS
+DESCRIBED = f"{LIBRARY}/benchmarks/mlneedle/results.py"
 
 
 def after_generation(models: int) -> dict[str, int]:
@@ -125,13 +127,31 @@ def test_a_scoring_function_touches_no_generation(edited, file) -> None:
     assert would == {"score_answers": 2} | FROM_SCORES | CEILING
 
 
-@pytest.mark.parametrize("file", ["benchmarks/mlneedle/figures.py", "figures/panels.py"])
-def test_a_plotting_function_redraws_the_figures(edited, file) -> None:
+@pytest.mark.parametrize(
+    "file", ["results/drawing/lines.py", "results/latex.py", "figures/style.py"]
+)
+def test_what_shows_numbers_makes_none_of_them(edited, file) -> None:
     would = edited(f"{LIBRARY}/{file}", appending("\n\nUNUSED = 1\n"))
-    assert would == FIGURE_RULES
+    assert would == SHOWN
 
 
-def test_a_module_that_tables_and_figures_import_rebuilds_both(edited) -> None:
+def test_a_caption_makes_nothing(edited) -> None:
+    assert (
+        edited(DESCRIBED, replacing("Exact accuracy over all", "The exact accuracy over all")) == {}
+    )
+
+
+def test_a_title_is_shown_anew_and_no_number_is_made(edited) -> None:
+    would = edited(DESCRIBED, replacing('"Accuracy by context length"', '"Accuracy by length"'))
+    assert would == {"mlneedle_results_of_scores": 1}
+
+
+def test_a_view_makes_the_numbers_of_its_rows(edited) -> None:
+    would = edited(DESCRIBED, replacing("where=\"task == 'exact'\"", "where=\"task == 'exact' \""))
+    assert would == FROM_SCORES
+
+
+def test_a_module_that_numbers_import_makes_all_results(edited) -> None:
     assert edited(f"{LIBRARY}/stats.py", appending("\n\nUNUSED = 1\n")) == RESULTS
 
 
@@ -180,6 +200,21 @@ def test_one_more_model_leaves_the_others(edited) -> None:
 
 def test_a_published_number_touches_tables_and_figures(edited) -> None:
     assert edited("resources/published/mlneedle.csv", replacing("0.335", "0.336")) == RESULTS
+
+
+def test_results_without_their_records_count_as_made_after_a_touch(built, tmp_path) -> None:
+    import shutil
+
+    restored = Workflow(copy_workflow(tmp_path / "restored"), tmp_path / "restored")
+    configure(restored, CONFIG)
+    # Without the files' times, as from an archive of a web page.
+    results = (built.root / "results", restored.root / "results")
+    shutil.copytree(*results, copy_function=shutil.copyfile)
+    said = restored.run("--dry-run", "--configfile", "mine.yaml")
+    assert "run once with --touch" in said.stdout + said.stderr
+    assert len(restored.would_run("--configfile", "mine.yaml")) > 5
+    restored.run("--touch", "--configfile", "mine.yaml")
+    assert restored.would_run("--configfile", "mine.yaml") == {}
 
 
 def test_another_clone_beside_the_results_has_nothing_to_do(built, tmp_path) -> None:

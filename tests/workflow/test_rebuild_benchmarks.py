@@ -25,7 +25,7 @@ CODE = "\n\ndef unused() -> int:\n    return 1\n"
 
 def results(benchmark: str) -> dict[str, int]:
     """The rules of a benchmark's tables and figures that are made of scores."""
-    return {f"{benchmark}_{kind}_of_scores": 1 for kind in ("tables", "figures")}
+    return {f"{benchmark}_{kind}_of_scores": 1 for kind in ("numbers", "results")}
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_another_place_of_the_gold_document_makes_one_slice(edited) -> None:  # 
 
     would = edited("mine.yaml", with_config(add))
     assert would["build_instances"] == 1
-    assert "oneruler_tables_of_scores" not in would
+    assert "oneruler_numbers_of_scores" not in would
 
 
 def test_a_prompt_of_the_sample_touches_its_language(edited) -> None:  # noqa: F811
@@ -84,4 +84,4 @@ def test_a_prompt_of_the_sample_touches_its_language(edited) -> None:  # noqa: F
     would = edited(file, replacing("{context}", "{context} "))
     assert would["read_corpus"] == 1
     assert would["build_instances"] == 1
-    assert "lost_in_the_middle_tables_of_scores" not in would
+    assert "lost_in_the_middle_numbers_of_scores" not in would

@@ -1,5 +1,7 @@
 # The run as one file for reviewers, `snakemake artifact`, and a check of a folder, `snakemake verify`.
 
+from needlework.layout import resource
+
 # Which rule writes which files: (rule, its outputs, its benchmark file). Rules that are included later
 # than this file are not known.
 WRITERS = [
@@ -18,6 +20,7 @@ rule artifact:
         files.final,
         explorer="results/explorer",
         provenance="results/provenance.json",
+        registry=resource("sources.yaml"),
     output:
         "results/artifact.crate.zip",
     log:

@@ -20,17 +20,22 @@ from needlework.errors import UserError
 from needlework.guard import announce
 from needlework.hooks import hook_file
 from needlework.layout import Layout
-from needlework.preflight import check, check_gpus
+from needlework.preflight import check, check_gpus, without_records
 from needlework.results.describe import description
+from needlework.selection import only_of
 from needlework.verbose import check_verbose
 from needlework.whole import whole
 
 try:
+    LEFT_OUT = [name for name in config["run"]["models"]]
     config = validated(config)
+    LEFT_OUT = [name for name in LEFT_OUT if name not in config["run"]["models"]]
 except UserError as error:
     raise WorkflowError(str(error))
 
 if workflow.is_main_process:
+    if sentence := without_records():
+        logger.warning(sentence)
     for sentence in replaced_choices(workflow.config_settings.configfiles):
         logger.warning(sentence)
 
@@ -79,10 +84,10 @@ announce()
 def caption_file(benchmark, result):
     """A result's caption, which the report reads from a file."""
     path = Path(".snakemake/captions").absolute() / f"{benchmark}_{result.name}.rst"
-    if not path.is_file() or path.read_text(encoding="utf-8") != result.caption:
+    if not path.is_file() or path.read_text(encoding="utf-8") != result.full_caption:
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole(path) as part:
-            part.write_text(result.caption, encoding="utf-8")
+            part.write_text(result.full_caption, encoding="utf-8")
     return str(path)
 
 
@@ -120,7 +125,7 @@ def shown_results(benchmark, kind, ending):
         result.name: {
             "file": f"results/{kind}/{benchmark}/{result.name}.{ending}",
             "title": result.label,
-            "caption": result.caption,
+            "caption": result.full_caption,
         }
         for result in files.results(benchmark)
         if result.kind == kind
@@ -137,11 +142,15 @@ def comparison(function, benchmark):
 
 # Not in a dry run: that needs no keys and no packages but Snakemake's.
 onstart:
+    for name in LEFT_OUT:
+        logger.warning(
+            f"{name} is left out: its weights are not installed (`make weights` installs them)."
+        )
     jobs = [(job.rule.name, job.wildcards) for job in workflow.dag.needrun_jobs()]
     asked = {
         w.model
         for rule, w in jobs
-        if rule in ("generate_answers", "generate_shard")
+        if rule in ("generate_answers", "generate_shard", "repeat_answers")
     }
     counting = {
         w.tokenizer

@@ -41,6 +41,16 @@ rule estimate:
             }
             for model in config["run"]["models"]
         },
+        only={
+            model: {
+                benchmark: only_of(config, model, benchmark) for benchmark in PROMPTS
+            }
+            for model in config["run"]["models"]
+        },
+        factors={
+            benchmark: ["task", "example_id", *files.benchmark(benchmark).columns]
+            for benchmark in PROMPTS
+        },
         gpus={model: files.generation_gpus(model) for model in config["run"]["models"]},
     message:
         "Estimating what is left to do"

@@ -24,6 +24,7 @@ rule generate_answers:
         lambda w: {
             "vllm": "../../envs/vllm.yaml",
             "transformers": "../../envs/neural.yaml",
+            "openvino": "../../envs/openvino.yaml",
         }.get(config["models"][w.model]["backend"], "../../envs/generation.yaml")
     threads: lambda w: files.generation_threads(w.model)
     resources:
@@ -39,6 +40,7 @@ rule generate_answers:
         # many GPUs and how much memory an engine takes.
         model=lambda w: files.model_settings(w.model),
         lengths=lambda w: lengths_of(config, w.model, w.benchmark),
+        only=lambda w: only_of(config, w.model, w.benchmark),
         code=lambda w: code_digest(
             "generate_answers.py",
             f"needlework/backends/{config['models'][w.model]['backend']}.py",
@@ -86,6 +88,7 @@ rule merge_answers:
     params:
         model=lambda w: files.model_settings(w.model),
         lengths=lambda w: lengths_of(config, w.model, w.benchmark),
+        only=lambda w: only_of(config, w.model, w.benchmark),
         code=code_digest("merge_answers.py"),
     message:
         "Merging what {wildcards.model} answered to {wildcards.benchmark}"

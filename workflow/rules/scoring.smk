@@ -41,7 +41,11 @@ rule translate_references:
     benchmark:
         "benchmarks/translate_references/{benchmark}.tsv"
     conda:
-        environment(files.translator["kind"])
+        lambda w: (
+            environment(files.translator["kind"])
+            if files.scoring_settings(w.benchmark).get("semantic_model") is None
+            else "../../envs/neural.yaml"
+        )
     threads: files.translation_threads
     resources:
         gpu=files.translation_gpus,
@@ -51,7 +55,7 @@ rule translate_references:
     params:
         translator=files.translator_settings,
         settings=lambda w: files.scoring_settings(w.benchmark),
-        metrics=lambda w: files.benchmark(w.benchmark).metrics,
+        metric=lambda w: files.benchmark(w.benchmark).metric,
         code=lambda w: code_digest(
             "translate_references.py",
             f"needlework/translators/{files.translator['kind']}.py",
@@ -73,16 +77,22 @@ rule score_answers:
     benchmark:
         "benchmarks/score_answers/{model}/{benchmark}.tsv"
     conda:
-        "../../envs/scoring.yaml"
+        lambda w: (
+            "../../envs/scoring.yaml"
+            if files.scoring_settings(w.benchmark).get("semantic_model") is None
+            else "../../envs/neural.yaml"
+        )
     resources:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=60,
     params:
         settings=lambda w: files.scoring_settings(w.benchmark),
         lengths=lambda w: lengths_of(config, w.model, w.benchmark),
+        only=lambda w: only_of(config, w.model, w.benchmark),
         score=lambda w: files.benchmark(w.benchmark).score,
         factors=lambda w: files.scored_by(w.benchmark),
         more=lambda w: list(files.scoring_more(w.benchmark)),
+        beside=lambda w: files.metrics_beside(w.benchmark),
         code=lambda w: code_digest(
             "score_answers.py", hook_file(files.benchmark(w.benchmark).score)
         ),

@@ -10,7 +10,8 @@ from needlework.tokenizers import load_tokenizer
 
 with running(snakemake):
     cell, asked = ["task", *snakemake.params.factors], snakemake.input
-    tokenizer = load_tokenizer(snakemake.wildcards.tokenizer, snakemake.params.tokenizer)
+    whole = {"from_pieces": False}
+    tokenizer = load_tokenizer(snakemake.wildcards.tokenizer, snakemake.params.tokenizer, whole)
     documents = Documents.of(snakemake.wildcards.benchmark, asked.corpora, asked.documents)
     counted = []
     for path in progress(asked.instances, desc="files", unit="file"):

@@ -21,7 +21,7 @@ with running(snakemake) as logger:
     def prompts(benchmark, tokenizer):
         files = params.files[benchmark][tokenizer]
         documents = Documents.of(benchmark, files["corpora"], files["documents"])
-        return PromptSet(files["instances"], documents)
+        return PromptSet(files["instances"], documents, params.factors[benchmark])
 
     rows = []
     for model, lengths in params.lengths.items():
@@ -41,6 +41,7 @@ with running(snakemake) as logger:
                     names=(model, benchmark),
                     gpus=params.gpus[model],
                     guess=config["estimate"],
+                    only=params.only[model][benchmark],
                 )
             )
     write_csv(rows, params.table)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from needlework.backends.base import load_backend
-from needlework.generation import InstanceRequests, generate
+from needlework.generation import InstanceRequests, check_room, generate
 from needlework.job import running
 from needlework.job_records import remember
 from needlework.journal import Journal
@@ -25,11 +25,14 @@ if __name__ == "__main__":
             Documents.of(benchmark, inputs.corpora, inputs.documents),
             samples=model["samples"],
             lengths=snakemake.params.lengths,
+            only=snakemake.params.only,
             shard=(int(shard), int(shards)),
         )
 
         def loaded() -> None:
-            """Write down on what the model runs, and what it is asked first."""
+            """See that prompts fit; write down on what the model runs, and what it is asked first."""
+            reserve = snakemake.config["tokenizers"][entry["tokenizer"]]["reserve"]
+            check_room(entry, requests.longest(model["context"]), backend.overhead(), reserve)
             remember(
                 folder / "jobs" / name,
                 benchmark,
@@ -55,6 +58,6 @@ if __name__ == "__main__":
             answers,
             snakemake.output[0],
             inputs=snakemake.input,
-            config=[model, snakemake.params.lengths],
-            notes={"identity": backend.identity()},
+            config=[model, snakemake.params.lengths, snakemake.params.only],
+            notes={"identity": backend.identity(), "only": snakemake.params.only},
         )

@@ -10,6 +10,6 @@ with running(snakemake):
         merge(snakemake.input.shards, params.model["max_failed"]),
         snakemake.output[0],
         inputs=snakemake.input.prompts,
-        config=[params.model, params.lengths],
-        notes={"identity": read_notes(snakemake.input.shards[0])["identity"]},
+        config=[params.model, params.lengths, params.only],
+        notes=read_notes(snakemake.input.shards[0]),
     )

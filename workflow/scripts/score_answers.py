@@ -7,6 +7,7 @@ from needlework.hooks import load_hook
 from needlework.job import running
 from needlework.records import read_table, write_table
 from needlework.scoring import ANSWER_COLUMNS, TRANSLATION_COLUMNS
+from needlework.selection import mask
 
 with running(snakemake) as logger:
     score = load_hook(snakemake.params.score)
@@ -15,6 +16,7 @@ with running(snakemake) as logger:
     # The model does not get every length that the instance files hold; 0 has no length.
     lengths = pa.array([0, *snakemake.params.lengths], pa.int32())
     instances = instances.filter(pc.is_in(instances["length"], value_set=lengths))
+    instances = instances.filter(mask(instances, snakemake.params.only))
     translations = snakemake.input.get("translations")
     more = {name: snakemake.input.get(name) for name in snakemake.params.more}
     scores = score(
@@ -26,6 +28,11 @@ with running(snakemake) as logger:
         **more,
     )
     logger.info("%d answers, mean %.3f", scores.num_rows, pc.mean(scores["value"]).as_py())
+    # Metrics of rows that no table is made of.
     write_table(
-        scores, snakemake.output[0], inputs=snakemake.input, config=snakemake.params.settings
+        scores,
+        snakemake.output[0],
+        inputs=snakemake.input,
+        config=snakemake.params.settings,
+        notes={"beside": snakemake.params.beside},
     )

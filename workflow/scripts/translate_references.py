@@ -14,7 +14,7 @@ with running(snakemake):
     config = snakemake.config
     # The address, the key and the device too, of which the parameter has none: they change no result.
     entry = config["translators"][config["translation"]["translator"]]
-    metrics = load_hook(snakemake.params.metrics)
+    metric = load_hook(snakemake.params.metric)
     questions = {Path(path).stem: read_table(path) for path in snakemake.input.questions}
     asked = {"en": questions["en"]}
     # Of the other languages, only what is asked: a translator costs time or money.
@@ -29,7 +29,7 @@ with running(snakemake):
             asked,
             load_translator(entry),
             Path(config["journal"]) / "translations",
-            metrics[snakemake.params.settings["metric"]],
+            metric(snakemake.params.settings),
         ),
         snakemake.output[0],
         inputs=[*snakemake.input.questions, *snakemake.input.instances],

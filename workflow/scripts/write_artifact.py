@@ -8,6 +8,7 @@ with running(snakemake) as logger:
         snakemake.output[0],
         snakemake.input.provenance,
         [RulePaths(*own) for own in snakemake.params.rules],
+        registry=snakemake.input.registry,
         journal=snakemake.config["journal"],
     )
     logger.info("%(files)d results of %(jobs)d jobs", counts)

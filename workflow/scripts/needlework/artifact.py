@@ -19,6 +19,7 @@ from typing import Any
 from needlework.journal import Journal
 from needlework.provenance import times
 from needlework.records import ROOT, file_digest, read_table
+from needlework.registry import load_registry
 from needlework.seal import used_records
 from needlework.whole import whole
 
@@ -107,6 +108,7 @@ def write_artifact(
     provenance_file: str | Path,
     rules: Sequence[RulePaths],
     *,
+    registry: str | Path,
     journal: str | Path,
     results: str | Path = "results",
     benchmarks: str | Path = "benchmarks",
@@ -131,16 +133,26 @@ def write_artifact(
         parameter["workExample"] = inputs[0]
         inputs[0]["exampleOfWork"] = parameter
         workflow["input"] = parameter
-        inputs += [_add_source(crate, source) for source in provenance["sources"]]
+        published = {
+            file.id: file.url for own in load_registry(registry).values() for file in own.files
+        }
+        inputs += [
+            _add_source(crate, source, published[source["id"]]) for source in provenance["sources"]
+        ]
         inputs += _add_models(crate, provenance)
         made = _add_results(crate, provenance, results, texts=not held_back)
+        shown = Path(folder) / "provenance.json"
+        shown.write_text(
+            json.dumps(_quoted(provenance, held_back), indent=2, ensure_ascii=False) + "\n",
+            encoding="utf-8",
+        )
         made[str(provenance_file)] = _add_file(
             crate,
-            provenance_file,
+            shown,
             str(provenance_file),
             "What the results were made from; the seal.",
         )
-        for path, file in _journal_files(provenance, journal, Path(folder)):
+        for path, file in _journal_files(provenance, journal, Path(folder), held_back):
             inputs.append(_add_file(crate, file, path, "Answers as they arrived."))
         jobs = jobs_of(made, rules)
         spent = times(benchmarks)
@@ -223,10 +235,10 @@ def _add_file(crate: Any, source: str | Path, path: str, description: str | None
     return crate.add_file(source, path, properties=properties)
 
 
-def _add_source(crate: Any, source: Mapping[str, Any]) -> Any:
-    """A downloaded input, as what it is on the web."""
+def _add_source(crate: Any, source: Mapping[str, Any], url: str) -> Any:
+    """A downloaded input as it was published, whatever mirror it came from; its bytes stay out."""
     return crate.add_file(
-        source["url"],
+        url,
         properties={
             "name": source["id"],
             "sha256": source["sha256"],
@@ -267,8 +279,18 @@ def _add_results(
     return {path: _add_file(crate, path, path) for path in paths}
 
 
+def _quoted(value: Any, held_back: Sequence[str]) -> Any:
+    """A record without the text of its first prompt, where texts are held back."""
+    if not held_back or not isinstance(value, Mapping):
+        return value
+    own = {key: _quoted(item, held_back) for key, item in value.items()}
+    if isinstance(own.get("first_prompt"), Mapping):
+        own["first_prompt"] = {**own["first_prompt"], "text": None}
+    return own
+
+
 def _journal_files(
-    provenance: Mapping[str, Any], journal: str | Path, folder: Path
+    provenance: Mapping[str, Any], journal: str | Path, folder: Path, held_back: Sequence[str]
 ) -> Iterator[tuple[str, Path]]:
     """The records that were used, written below `folder`: (path in the crate, file)."""
     journal = Path(journal)
@@ -278,23 +300,21 @@ def _journal_files(
         files = [name for name in sealed if name.startswith(f"results/generations/{model}/")]
         kinds[f"generations/{model}"] = used_records(journal / "generations" / model, files)
         kinds[f"jobs/{model}"] = (
-            record
+            _quoted(record, held_back)
             for record in Journal(journal / "jobs" / model).load().values()
             if record["identity"] == own.get("identity")
         )
+    # A translator's key is not kept with the text, so other languages' equal texts come along.
     translated = {
         text
         for name in sealed
-        if name.startswith(("results/translations/", "results/translation_ceilings/"))
-        for column in [read_table(name)]
-        if "text" in column.column_names
-        for text in column["text"].to_pylist()
+        if name.startswith("results/translations/")
+        for text in read_table(name, ["text"])["text"].to_pylist()
     }
-    # A translator's key is not kept with the text, so other languages' equal texts come along.
     kinds["translations"] = (
         record
         for record in Journal(journal / "translations").records()
-        if record["text"] in translated or "results/translation_ceilings" in str(sealed)
+        if record["text"] in translated
     )
     for name, records in kinds.items():
         file = folder / "journal" / name / "artifact.jsonl"

@@ -75,7 +75,7 @@ class LineCosts:
 
     @cached_property
     def _edges(self) -> Part:
-        """The first label's text before its first split and behind its last; none if the latter is its line's beginning."""
+        """The first label's text before its first split and behind its last, which must be in its line."""
         assert self._counter is not None
         label = self._label(0)
         part = self._counter.part(label)

@@ -6,7 +6,7 @@ What the tables and figures of all benchmarks share.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -15,29 +15,13 @@ import numpy.typing as npt
 
 from needlework import published as publications
 from needlework import stats
+from needlework.results.columns import MCNEMAR
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# What every cell of every table says beside its labels.
-MEASURES = (
-    "value",
-    "n",
-    "se",
-    "ci_low",
-    "ci_high",
-    "n_questions",
-    "ci_low_clustered",
-    "ci_high_clustered",
-    "n_skipped",
-    "n_error",
-    "n_cut",
-)
-COMPARISON = ("published", "published_n", "comparison")
 # Answers that are counted apart, by their finish reasons.
 LOST = {"skipped": "skipped", "error": "error", "cut": "length"}
-# What a paired comparison adds: how many prompts only one side has right, and McNemar's exact p.
-MCNEMAR = ("n_first_only", "n_second_only", "p_mcnemar")
 
 
 class Settings(TypedDict, total=False):
@@ -54,20 +38,6 @@ class Settings(TypedDict, total=False):
     setup: Mapping[str, object]
 
 
-def models(settings: Settings, scores: pd.DataFrame) -> list[str]:
-    """The models that have scores, in the run's order, then any others by name."""
-    present = set(scores["model"])
-    listed = [model for model in settings.get("models", ()) if model in present]
-    return listed + sorted(present.difference(listed))
-
-
-def length_label(length: int) -> str:
-    """4096 as "4K"; other lengths in full; 0 as "baseline"."""
-    if length == 0:
-        return "baseline"
-    return f"{length // 1024}K" if length % 1024 == 0 else f"{length:,}"
-
-
 def judged(scores: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Which answers were given: a skipped or failed request tells nothing of a model."""
     reasons = scores["finish_reason"].to_numpy(dtype=object)
@@ -79,32 +49,6 @@ def lost(scores: pd.DataFrame) -> dict[str, int]:
     """How many requests were skipped or failed, and how many answers cut at the token limit."""
     reasons = scores["finish_reason"].to_numpy(dtype=object)
     return {f"n_{kind}": int((reasons == why).sum()) for kind, why in LOST.items()}
-
-
-def measure(scores: pd.DataFrame, strata: str | None = None) -> dict[str, float | int]:
-    """MEASURES of these scores; the mean of the means of `strata` (a column) where one is named.
-
-    Answers that were never given are counted apart and are in no mean.
-    """
-    given = judged(scores)
-    estimate = stats.estimate(
-        scores["value"].to_numpy()[given],
-        scores["example_id"].to_numpy()[given],
-        None if strata is None else scores[strata].to_numpy()[given],
-        seed=("estimate",),
-    )
-    return {**asdict(estimate), **lost(scores)}
-
-
-def summarise(scores: pd.DataFrame, by: Sequence[str], strata: str | None = None) -> pd.DataFrame:
-    """One row a group of `by`, with MEASURES, in the order in which the groups come."""
-    import pandas as pd
-
-    rows = []
-    for key, group in scores.groupby(list(by), sort=False):
-        labels: tuple[Hashable, ...] = key if isinstance(key, tuple) else (key,)
-        rows.append({**dict(zip(by, labels, strict=True)), **measure(group, strata)})
-    return pd.DataFrame(rows, columns=[*by, *MEASURES])
 
 
 def paired(one: pd.DataFrame, two: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -203,30 +147,6 @@ def _plain(value: object) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def printed(published: pd.DataFrame, table: str, row: str) -> list[tuple[str, dict[str, object]]]:
-    """(column, cell) of a row of the paper's table, in its order, for tables of ours."""
-    found = published[
-        (published["table"] == table) & (published["row"] == row) & (published["source"] == "paper")
-    ]
-    return [
-        (
-            line.column,
-            {"source": "published", "value": line.value, "n": line.n}
-            | {"published": line.value, "published_n": line.n},
-        )
-        for line in found.itertuples()
-    ]
-
-
-def not_run(
-    published: pd.DataFrame, table: str, settings: Settings, scores: pd.DataFrame
-) -> list[str]:
-    """The rows `<model>` or `<model>/...` of the paper's table whose model has no scores of ours."""
-    run = {settings.get("published", {}).get(model, "") for model in set(scores["model"])}
-    lines = dict.fromkeys(published.loc[published["table"] == table, "row"])
-    return [line for line in lines if line.rsplit("/", 1)[0] not in run]
 
 
 def frame(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.DataFrame:

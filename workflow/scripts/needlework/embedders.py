@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from needlework.errors import UserError, not_installed, reason
+from needlework.packaged import is_packaged, local_name
 
 # Components are multiples of this. A product of two is a multiple of 2**-52, and so is every partial
 # sum, which for unit vectors stays below 2: all of them are float64 numbers.
@@ -39,11 +40,13 @@ def load_embedder(name: str, config: Mapping[str, Any], threads: int = 1) -> Emb
     """The embedder that the configuration calls `name`.
 
     `config["kind"]` is ngram (`dimensions`, `n`: shortest and longest) or sentence-transformers
-    (`name`, a hub name or a local folder, `revision`, `batch_size`, `device`, `max_tokens`); the
-    defaults are those of the classes. `threads` changes the speed, never the result. Raises
-    UserError where the model cannot be loaded.
+    (`name`, a hub name, a local folder or one of a package, `revision`, `batch_size`, `device`,
+    `max_tokens`); the defaults are those of the classes. `threads` changes the speed, never the
+    result. Raises UserError where the model cannot be loaded.
     """
     options = {key: value for key, value in config.items() if key != "kind"}
+    if is_packaged(options.get("name")):
+        options["name"] = local_name(options["name"], f"embedders.{name}.name")
     if config["kind"] == "ngram":
         return NgramEmbedder(**options)
     try:

@@ -1,4 +1,4 @@
-"""vLLM's engine arguments (a model's key `engine`): which change its answers, and which only speed."""
+"""Arguments of vLLM's and OpenVINO's engines (a model's key `engine`): which change its answers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ _SPEED = frozenset(
     download_dir safetensors_load_strategy use_tqdm_on_load
     max_loras max_cpu_loras max_lora_rank fully_sharded_loras
     disable_log_stats log_level
+
+    cache_size num_kv_blocks dynamic_split_fuse cache_interval_multiplier
+    INFERENCE_NUM_THREADS NUM_STREAMS PERFORMANCE_HINT SCHEDULING_CORE_TYPE ENABLE_HYPER_THREADING
+    ENABLE_CPU_PINNING CACHE_DIR
     """.split()
 )
 

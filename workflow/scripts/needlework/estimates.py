@@ -23,6 +23,7 @@ from needlework.backends.base import Backend, Request
 from needlework.generation import request_key
 from needlework.ordering import Prompts
 from needlework.records import read_table
+from needlework.selection import Selection, mask
 
 # A prefix is cached in whole blocks of so many tokens (vLLM's default).
 BLOCK = 16
@@ -41,11 +42,18 @@ class PromptSet:
         "length",
     )
 
-    def __init__(self, files: Iterable[str | Path], documents: Mapping[str, str]) -> None:
-        self.documents = documents
+    def __init__(
+        self,
+        files: Iterable[str | Path],
+        documents: Mapping[str, str],
+        factors: Sequence[str] = (),
+    ) -> None:
+        """`factors` are those by which `of_lengths` may select."""
+        columns = list(dict.fromkeys([*self.COLUMNS, *factors]))
+        self.documents, self._factors = documents, set(columns) - set(self.COLUMNS)
         self.spans, tables, sizes = Prompts(), [], []
         for file in files:
-            table = read_table(file, self.COLUMNS)
+            table = read_table(file, columns)
             self.spans.add(table["prompt"])
             sizes.append(_characters(table["prompt"]))
             tables.append(table.drop_columns("prompt"))
@@ -53,10 +61,11 @@ class PromptSet:
         self.tokens = self.table["n_tokens"].to_numpy().astype(np.int64)
         self.characters = np.concatenate(sizes)
 
-    def of_lengths(self, lengths: Collection[int]) -> np.ndarray:
-        """The places of the prompts of these lengths, and of those that have none."""
+    def of_lengths(self, lengths: Collection[int], only: Selection | None = None) -> np.ndarray:
+        """The places of the prompts of these lengths, and of those that have none, among the selected."""
         wanted = pa.array({0, *lengths}, pa.int32())
-        return np.flatnonzero(pc.is_in(self.table["length"], value_set=wanted).to_numpy())
+        among = pc.is_in(self.table["length"].combine_chunks(), value_set=wanted)
+        return np.flatnonzero(pc.and_(among, mask(self.table, only or {})))
 
     def request(self, place: int, sample: int) -> Request:
         """A prompt as a backend gets it."""
@@ -65,7 +74,7 @@ class PromptSet:
 
     @cached_property
     def _rows(self) -> list[dict[str, Any]]:
-        return self.table.drop_columns("length").to_pylist()
+        return self.table.drop_columns(["length", *self._factors]).to_pylist()
 
     @cached_property
     def _order(self) -> tuple[list[int], np.ndarray]:
@@ -185,13 +194,14 @@ def estimate(
     names: tuple[str, str],
     gpus: int,
     guess: Mapping[str, float],
+    only: Selection | None = None,
 ) -> Estimate:
     """What a model (its entry, and its backend, which is not loaded) has to do for a benchmark.
 
     `done` are the keys of the answers in its journal that still hold (`Backend.holds`), `names` the
     model's and the benchmark's.
     """
-    places = prompts.of_lengths(lengths)
+    places = prompts.of_lengths(lengths, only)
     fitting = places[prompts.tokens[places] <= entry["context"]]
     samples = entry["samples"]
     counts = np.zeros(len(prompts.tokens), np.int64)
@@ -234,7 +244,7 @@ def estimate(
 
 def _caches(entry: Mapping[str, Any]) -> bool:
     """Whether a prefix that was just computed is not computed, or paid in full, again."""
-    if entry["backend"] == "vllm":
+    if entry["backend"] in ("vllm", "openvino"):
         return entry["engine"].get("enable_prefix_caching", True)
     return entry["backend"] == "openai" and (entry["price"] or {}).get("cached_input") is not None
 

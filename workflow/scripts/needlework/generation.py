@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import (
     Callable,
     Collection,
@@ -23,12 +22,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from needlework import selection
 from needlework.backends.base import Answer, Backend, Request
 from needlework.errors import UserError
 from needlework.journal import Journal, Record
 from needlework.ordering import Prompts, cut
+from needlework.other_runs import Others, start_place
 from needlework.progress import progress
-from needlework.records import GENERATIONS, read_table
+from needlework.records import GENERATIONS, read_names, read_table
+from needlework.selection import Selection
 from needlework.thoughts import KNOWN, Mark, answer_row
 
 COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
@@ -36,15 +38,12 @@ COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_toke
 TOLD = (*COUNTS, "cut_at", "whole", "special", "mark")
 
 
-# How often to look for what other runs have finished.
-LOOK_SECONDS = 0.5
-
-
 class InstanceRequests(Iterable[Request]):
     """The requests of instance files, each instance asked `samples` times.
 
     With `lengths`, only the instances whose factor `length` is among them or 0 (no haystack): models
-    that share a tokenizer share instance files, and may want different lengths of them. With `shard`
+    that share a tokenizer share instance files, and may want different lengths of them. With `only`,
+    those of the selected values of other factors too (`selection`). With `shard`
     (i, n), only the i-th (from 0) of n parts.
 
     They come in the order in which neighbours share the longest prefix (`ordering`), whatever the
@@ -61,11 +60,13 @@ class InstanceRequests(Iterable[Request]):
         *,
         samples: int = 1,
         lengths: Collection[int] | None = None,
+        only: Selection | None = None,
         shard: tuple[int, int] = (0, 1),
     ) -> None:
         if not 0 <= shard[0] < shard[1]:
             raise ValueError(f"there is no shard {shard[0]} of {shard[1]}")
         self.files, self.documents, self.samples, self.shard = files, documents, samples, shard
+        self.only = only or {}
         self.lengths = None if lengths is None else pa.array({0, *lengths}, pa.int32())
 
     def __iter__(self) -> Iterator[Request]:
@@ -76,6 +77,13 @@ class InstanceRequests(Iterable[Request]):
                 spans = self._prompts[place]
                 for sample in range(self.samples):
                     yield Request(sample=sample, spans=spans, documents=self.documents, **row)
+
+    def longest(self, context: int) -> int:
+        """The most tokens that a prompt has that fits into the context, with its answer if that fits too."""
+        fitting = self._rows.filter(pc.less_equal(self._rows["n_tokens"], context))
+        prompt = fitting["n_tokens"]
+        both = pc.add(prompt, fitting["max_new_tokens"])
+        return pc.max(pc.if_else(pc.less_equal(both, context), both, prompt)).as_py() or 0
 
     def known(self) -> set[tuple[str, int]]:
         """The (instance_id, sample) of the requests of all shards."""
@@ -104,9 +112,12 @@ class InstanceRequests(Iterable[Request]):
         columns = [*self.COLUMNS, "prompt"] + ["length"] * (self.lengths is not None)
         prompts, rows = Prompts(), []
         for file in progress(self.files, desc="instances", unit="file"):
-            table = read_table(file, columns)
+            own = selection.columns(self.only, read_names(file)) if self.only else []
+            table = read_table(file, list(dict.fromkeys([*columns, *own])))
             if self.lengths is not None:
                 table = table.filter(pc.is_in(table["length"], value_set=self.lengths))
+            if own:
+                table = table.filter(selection.mask(table, self.only))
             prompts.add(table["prompt"])
             rows.append(table.select(self.COLUMNS))
         return pa.concat_tables(rows).combine_chunks(), prompts
@@ -229,18 +240,22 @@ def _ask(
 ) -> dict[str, Record]:
     """The outcomes of the requests whose keys are `missing`; finished ones are in the journal."""
     outcomes: dict[str, Record] = {}
-    others = _Others(journal, missing, holds)
-    start = _start(keys, missing, journal.begin())
+    others = Others(journal, missing, holds)
+    start = start_place(keys, missing, journal.begin())
     writer = _Writer(journal)
     try:
         backend.load()
         loaded()
         left = _missing(requests, keys, missing, start, others.answer)
-        answers = _answers(left, backend)
-        for key, answer in progress(answers, desc="answers", total=len(missing), unit="prompt"):
-            outcomes[key] = _outcome(answer)
-            if answer.error is None:
-                writer.put({"key": key, **outcomes[key]})
+        answers, failed = _answers(left, backend), 0
+        with progress(desc="answers", total=len(missing), unit="prompt", told=True) as bar:
+            for key, answer in answers:
+                outcomes[key] = _outcome(answer)
+                if answer.error is None:
+                    writer.put({"key": key, **outcomes[key]})
+                failed += outcomes[key]["finish_reason"] == "error"
+                bar.set_postfix_str(f"{failed} failed", refresh=False)
+                bar.update()
         outcomes |= others.used
         if len(outcomes) != len(missing):
             raise ValueError(f"{len(outcomes)} answers to {len(missing)} requests")
@@ -290,47 +305,6 @@ class _Writer:
                 self._journal.append(record for record in records if record is not None)
         except BaseException as error:  # for the thread that does the work
             self._failure = error
-
-
-class _Others:
-    """What other runs, which share the journal, finish of the missing requests meanwhile."""
-
-    def __init__(
-        self, journal: Journal, missing: Set[str], holds: Callable[[Record], bool]
-    ) -> None:
-        self._journal, self._missing, self._holds = journal, missing, holds
-        self._found: dict[str, Record] = {}
-        # What this run therefore does not ask.
-        self.used: dict[str, Record] = {}
-        self._next_look = 0.0
-
-    def answer(self, key: str) -> bool:
-        """Whether another run has answered the request, which is then `used`."""
-        start = time.monotonic()
-        if start >= self._next_look:
-            for record in self._journal.news():
-                if record["key"] in self._missing and self._holds(record):
-                    self._found.setdefault(record["key"], record)
-            # A journal of many files on a slow disk is looked at less often.
-            end = time.monotonic()
-            self._next_look = end + max(LOOK_SECONDS, 20 * (end - start))
-        if key in self._found:
-            self.used[key] = self._found[key]
-        return key in self._found
-
-
-def _start(keys: Sequence[str], missing: Set[str], others: int) -> int:
-    """The place in `keys` at which to begin, where so many other runs are at work.
-
-    The first begins at the beginning, the second in the middle of what is missing, the next ones in
-    the middle of what is left between: runs that started together then meet as late as can be.
-    """
-    places = [place for place, key in enumerate(keys) if key in missing]
-    fraction, half = 0.0, 0.5
-    while others:
-        fraction += half * (others % 2)
-        others, half = others // 2, half / 2
-    return places[int(fraction * len(places))] if fraction else 0
 
 
 def _answers(
@@ -415,6 +389,21 @@ def _refuse_failures(outcomes: Sequence[Record], max_failed: int) -> None:
             f"{len(errors)} of {len(outcomes)} requests failed, more than `max_failed: {max_failed}` "
             f"allows; the first: {errors[0]}. The other answers are in the journal: correct the cause "
             "and run again."
+        )
+
+
+def check_room(entry: Mapping[str, Any], longest: int, overhead: int | None, reserve: int) -> None:
+    """Raise UserError where prompts fit into a model's context, but not with its template and thoughts.
+
+    `longest` is `InstanceRequests.longest` in the model's tokenizer, `reserve` what that has.
+    """
+    lacking = longest + (overhead or 0) - entry["context"]
+    if overhead and 0 < lacking <= overhead:
+        raise UserError(
+            f"models.{entry['model']}: its longest prompts take {longest} tokens, and its chat template and "
+            f"thoughts {overhead} more: {lacking} too many for the context of {entry['context']}. Set "
+            f"`reserve: {reserve + lacking}` for tokenizers.{entry['tokenizer']} (which builds its prompts "
+            "anew), or leave the length out of this model's `lengths`."
         )
 
 

@@ -39,7 +39,8 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
     except OSError as error:
         print(f"\n{snakemake.rule}: {disk_trouble(error, path)}", file=terminal, flush=True)
         sys.exit(1)
-    show_on(terminal)
+    own = getattr(snakemake, "wildcards", None) or ()
+    show_on(terminal, " ".join([snakemake.rule, *own]), str(path))
     with log_file as log:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -43,6 +43,8 @@ def remember(
         "identity": backend.identity(),
         "software": software(),
         "gpus": gpus() if on_gpus else [],
+        "engine": backend.settings(),
+        "overhead_tokens": backend.overhead(),
         "first_prompt": first and _shown(first, *backend.as_sent(first.prompt)),
     }
     key = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()

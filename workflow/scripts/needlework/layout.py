@@ -16,6 +16,7 @@ from needlework.corpora.registry import CORPORA, Corpus, sources
 from needlework.decoding import decoding
 from needlework.engine_arguments import answer_arguments, gpus
 from needlework.hooks import hook_file
+from needlework.language_names import LANGUAGE_NAMES
 from needlework.results.describe import description, hooks_of
 from needlework.results.result import Needs, Result
 
@@ -33,6 +34,8 @@ def resource(path: str) -> str:
 
 # What runs a neural network here: on a GPU where there is one, unless its `device` is the CPU.
 _NEURAL = {"vllm", "transformers", "sentence-transformers", "nllb"}
+# What runs one on processors, whatever its `device`: Snakemake's GPUs are NVIDIA's.
+_ON_PROCESSORS = {"openvino"}
 # Backends that answer with the references or not at all: in no mean over models.
 CONTROLS = ("oracle", "empty")
 # CPU cores of a network without a GPU; more help a CPU little. Snakemake lowers it to `--cores`.
@@ -53,7 +56,7 @@ def job_threads(entry: Mapping[str, Any]) -> int:
     Beside GPUs, cores load the weights, cut texts into tokens, and feed each GPU.
     """
     kind = entry.get("backend") or entry["kind"]
-    if kind not in _NEURAL:
+    if kind not in _NEURAL | _ON_PROCESSORS:
         return 1
     own = job_gpus(entry)
     return 4 + 2 * own if own else CPU_THREADS
@@ -322,6 +325,11 @@ class Layout:
         """What a benchmark's scores depend on besides prompts and answers."""
         return affecting(f"benchmarks.{benchmark}", self.settings(benchmark), "scores")
 
+    def metrics_beside(self, benchmark: str) -> list[str]:
+        """The metrics of further rows of scores, of which no results are made."""
+        chosen = self.settings(benchmark).get("metric")
+        return [metric for metric in self.benchmark(benchmark).beside if metric != chosen]
+
     @property
     def translator(self) -> dict[str, Any]:
         """The entry of the translator that this run uses."""
@@ -441,8 +449,8 @@ class Layout:
     def shown_digest(self, benchmark: str, results: list[Result]) -> dict[str, str]:
         """What tables and figures of these numbers depend on: titles, layouts, drawings, names."""
         shown = {result.name: (result.title, result.shown) for result in results}
-        factors = {"called": self.benchmark(benchmark).called}
-        return _digests({**shown, **factors}, "show_results.py", presentation=True)
+        names = {"called": self.benchmark(benchmark).called, "languages": LANGUAGE_NAMES}
+        return _digests({**shown, **names}, "show_results.py", presentation=True)
 
     def result_files(self, benchmark: str, result: Result, *endings: str) -> list[str]:
         """The files of a result with these endings."""

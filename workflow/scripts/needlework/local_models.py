@@ -28,32 +28,64 @@ def read_chat_template(path: str | None, where: str) -> str | None:
         ) from None
 
 
-def encode(tokenizer: Any, prompt: str, *, chat: bool, template: str | None) -> list[int]:
-    """The prompt as the model gets it. A chat template brings its own first token."""
-    if not chat:
-        return list(tokenizer.encode(prompt))
-    return list(
-        tokenizer.apply_chat_template(
-            [{"role": "user", "content": prompt}],
-            chat_template=template,
-            add_generation_prompt=True,
-            tokenize=True,
-            return_dict=False,
-        )
+def messages(config: Mapping[str, Any], prompt: str) -> list[dict[str, str]]:
+    """A prompt as a chat: the system prompt of the model's entry, if there is one, and the user's."""
+    # A translator's entry has no system prompt.
+    system = config.get("system")
+    before = [{"role": "system", "content": system}] if system else []
+    return [*before, {"role": "user", "content": prompt}]
+
+
+def regime(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a model's entry is put around prompts, ends answers and makes them repeat, for its identity.
+
+    What never had these keys is what has none of them.
+    """
+    own = ("system", "answer_prefix", "stop", "repeatable")
+    return {key: config[key] for key in own if config.get(key)}
+
+
+def encode(
+    tokenizer: Any, prompt: str, config: Mapping[str, Any], template: str | None
+) -> list[int]:
+    """The prompt as the model of an entry gets it. A chat template brings its own first token."""
+    prefix = config["answer_prefix"] or ""
+    if not config["chat"]:
+        return list(tokenizer.encode(prompt + prefix))
+    filled = tokenizer.apply_chat_template(
+        messages(config, prompt),
+        chat_template=template,
+        add_generation_prompt=True,
+        tokenize=not prefix,
+        return_dict=False,
     )
+    if prefix:
+        return list(tokenizer.encode(filled + prefix, add_special_tokens=False))
+    return list(filled)
 
 
 def form(config: Mapping[str, Any]) -> str:
     """In words, what the model of an entry gets of a prompt."""
+    begun = ", with the answer begun" if config["answer_prefix"] else ""
     if not config["chat"]:
-        return "as raw text"
-    return f"in the chat template of {config['chat_template'] or 'the tokenizer'}"
+        return f"as raw text{begun}"
+    system = ", after a system prompt" if config["system"] else ""
+    return f"in the chat template of {config['chat_template'] or 'the tokenizer'}{system}{begun}"
+
+
+def thoughts(config: Mapping[str, Any]) -> int:
+    """How many tokens the thoughts of a model may take."""
+    return config["reasoning"]["max_tokens"] if config["reasoning"] else 0
 
 
 def new_tokens(config: Mapping[str, Any], request: Request) -> int:
     """How many tokens a model may add to a prompt: its answer's, and its thoughts'."""
-    thoughts = config["reasoning"]
-    return request.max_new_tokens + (thoughts["max_tokens"] if thoughts else 0)
+    return request.max_new_tokens + thoughts(config)
+
+
+def without_stop(text: str, stops: Sequence[str]) -> str:
+    """An answer up to the first of the strings that end it."""
+    return text[: min((text.find(stop) for stop in stops if stop in text), default=len(text))]
 
 
 def with_thoughts(
@@ -65,7 +97,9 @@ def with_thoughts(
     with `reasoning`, `text` is without the thoughts as they are marked now, and they are counted, with
     the mark behind them.
     """
-    whole = tokenizer.decode(tokens, skip_special_tokens=False)
+    whole = without_stop(
+        tokenizer.decode(tokens, skip_special_tokens=False), config.get("stop") or ()
+    )
     special = tuple(sorted(_special(tokenizer, tokens))) if whole != answer.text else ()
     reasoning = config["reasoning"]
     if not reasoning:

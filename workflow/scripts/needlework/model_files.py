@@ -1,4 +1,4 @@
-"""What identifies a model's weights: a revision on the hub, or the content of a local folder."""
+"""What identifies a model's weights: a revision on the hub, or the content of local files."""
 
 from __future__ import annotations
 
@@ -12,21 +12,24 @@ from needlework.records import file_digest
 # What a loader reads. A folder's README or licence says nothing about its model.
 _READ = {
     *(".json", ".txt", ".jinja", ".model", ".tiktoken", ".py"),
-    *(".safetensors", ".bin", ".pt", ".gguf"),
+    *(".safetensors", ".bin", ".pt", ".gguf", ".xml"),
 }
 
 
 def weights_identity(name: str, revision: str | None) -> dict[str, Any]:
     """JSON values that change with the weights, the tokenizer and the configuration of a model.
 
-    Of a local folder, the digest of each file that a loader reads: no path, so a copy elsewhere is
-    the same model. Reading 16 GB of weights takes some ten seconds, in threads; a file
+    Of a local file or folder, the digest of each file that a loader reads: no path, so a copy elsewhere
+    is the same model. Reading 16 GB of weights takes some ten seconds, in threads; a file
     that has not changed is not read again.
     """
-    folder = Path(name)
-    if not folder.is_dir():
+    path = Path(name)
+    if path.is_dir():
+        files = sorted(p for p in path.iterdir() if p.suffix in _READ and p.is_file())
+    elif path.is_file():
+        files = [path]
+    else:
         return {"name": name, "revision": revision}
-    files = sorted(p for p in folder.iterdir() if p.suffix in _READ and p.is_file())
     with ThreadPoolExecutor() as pool:
         digests = pool.map(_digest, files, [file.stat().st_mtime_ns for file in files])
         return {"files": {file.name: digest for file, digest in zip(files, digests, strict=True)}}

@@ -61,8 +61,26 @@ def check(
     for name in sorted(tokenizers):
         tokenizer = config["tokenizers"][name]
         if all(map(find_spec, PACKAGES[tokenizer["kind"]])):
-            load_tokenizer(name, tokenizer)
+            # Nothing is counted here, and proofs need more packages than Snakemake has.
+            load_tokenizer(name, tokenizer, {"from_pieces": False})
     return silent
+
+
+def without_records(folder: str | Path = ".") -> str:
+    """What is said where results are there without Snakemake's records of them; "" where all is well.
+
+    Without them Snakemake knows neither parameters nor code, and goes by the times of files alone.
+    """
+    results, records = Path(folder) / "results", Path(folder) / ".snakemake/metadata"
+    made = results.is_dir() and any(results.iterdir())
+    if not made or (records.is_dir() and any(records.iterdir())):
+        return ""
+    return (
+        f"{results.absolute()} is there without the records in .snakemake: what was made with other "
+        "settings is not noticed, and where the times of the files were not kept, everything is made again "
+        "(from the journal, where that is there too). If it was made by this version with this "
+        "configuration, run once with --touch and the same targets, and it counts as made."
+    )
 
 
 def _check_folder(where: str, name: str) -> None:

@@ -1,20 +1,32 @@
-"""Progress bars: on the terminal where somebody watches it, a line now and then in the log otherwise."""
+"""Progress bars: on the terminal where somebody watches it, a line now and then otherwise."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TextIO, TypeVar
+from functools import cache
+from threading import Event, Thread
+from typing import Any, TextIO, TypeVar
 
 T = TypeVar("T")
 
+# Where nobody watches, a job that takes long says so often how far it is.
+HEARTBEAT_S = 30.0
+
 _watched: TextIO | None = None
+_told: TextIO | None = None
+_job = _log = ""
 
 
-def show_on(terminal: TextIO) -> None:
-    """Draw further bars on `terminal` if it is one; a job's standard error is its log file."""
-    global _watched
-    _watched = terminal if terminal.isatty() else None
+def show_on(terminal: TextIO, job: str = "", log: str = "") -> None:
+    """Draw further bars on `terminal` if it is one; a job's standard error is its log file.
+
+    If it is none, bars that are `told` say there every HEARTBEAT_S seconds how far they are. `job` and
+    `log` are the job's name and its log's path, for these lines.
+    """
+    global _watched, _told, _job, _log
+    _watched, _told = (terminal, None) if terminal.isatty() else (None, terminal)
+    _job, _log = job, log
 
 
 def progress(
@@ -23,13 +35,68 @@ def progress(
     desc: str,
     total: int | None = None,
     unit: str = "it",
+    told: bool = False,
     **options: object,
-) -> Iterable[T]:
-    """`items`, with a bar that says `desc` and counts `unit`s; `options` are tqdm's."""
-    from tqdm import tqdm
+) -> Any:
+    """`items`, with a bar that says `desc` and counts `unit`s; `options` are tqdm's.
 
+    `told` is for what takes long: where nobody watches, a line on the terminal now and then.
+    """
     file = _watched or sys.stderr
     interval = 0.2 if file.isatty() else 10
-    return tqdm(
-        items, desc=desc, total=total, unit=unit, file=file, mininterval=interval, **options
+    if told and _watched:
+        desc = f"{_job}: {desc} (log: {_log})"
+    return _bar_class()(
+        items,
+        told=told,
+        desc=desc,
+        total=total,
+        unit=unit,
+        file=file,
+        mininterval=interval,
+        **options,
     )
+
+
+@cache
+def _bar_class() -> type:
+    """tqdm's bar, with a heartbeat. Made when it is needed: planning does without tqdm."""
+    from tqdm import tqdm
+
+    class Bar(tqdm):
+        def __init__(self, *arguments: Any, told: bool = False, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            self._over = Event()
+            if told and _told is not None:
+                Thread(target=self._beat, name="heartbeat", daemon=True).start()
+
+        def _beat(self) -> None:
+            while not self._over.wait(HEARTBEAT_S):
+                print(self._line(), file=_told, flush=True)
+
+        def _line(self) -> str:
+            now = self.format_dict
+            scaled = tqdm.format_sizeof if self.unit_scale else str
+            done = (
+                scaled(self.n)
+                if self.total is None
+                else f"{scaled(self.n)} of {scaled(self.total)}"
+            )
+            parts = [f"{done} {self.unit}"]
+            if rate := self.n and (self.n - self.initial) / max(now["elapsed"], 1e-9):
+                parts.append(
+                    f"{rate * 60:.3g} a minute" if rate < 1 else f"{scaled(round(rate))} a second"
+                )
+                if self.total is not None:
+                    left = tqdm.format_interval((self.total - self.n) / rate)
+                    parts.append(f"{left} left")
+            parts += [self.postfix] if self.postfix else []
+            return f"{_job}: {self.desc.removesuffix(': ')} {', '.join(parts)} (log: {_log})"
+
+        def close(self) -> None:
+            # tqdm closes bars that were never made, too.
+            if hasattr(self, "_over"):
+                self._over.set()
+            super().close()
+
+    return Bar

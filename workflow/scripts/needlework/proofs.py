@@ -34,12 +34,14 @@ class Proof:
     with b, and the tokens of neither text depend on the other. `within(text)` counts a text that stands
     behind such a place. `before(text, places)` counts what stands before each of such places of a text
     from its beginning; None where the tokens' lengths do not add up to the text. `digest` names the files.
+    Behind `anchor`, which is split from everything, a text has the tokens that it has behind a split.
     """
 
     splits: Sure
     within: Callable[[str], int]
     before: Callable[[str, Array], Array | None]
     digest: str
+    anchor: str = ""
 
 
 def of_words(pattern: str, starts: Callable[[str], list[int]]) -> Proof:
@@ -97,7 +99,8 @@ def of_sentencepiece(processor: Any) -> Proof:
         raise Unproven(
             "a SentencePiece model that is no BPE with bytes, or ends words with their space"
         )
-    # Fields of the normaliser: 2 its rules, 3 the space put before a text, 4 spaces taken out, 5 spaces written as SPACE.
+    # The normaliser's fields: 2 its rules, 3 whether a space is put before a text, 4 whether spaces are
+    # taken out, 5 whether they are written as SPACE.
     if normaliser.get(2) or normaliser.get(4, 1) or not normaliser.get(5, 1):
         raise Unproven("a SentencePiece model that changes its text")
     ids, n = processor.encode, len(pieces)
@@ -118,6 +121,7 @@ def of_sentencepiece(processor: Any) -> Proof:
         lambda text: len(ids(anchor + text)) - anchored,
         lambda text, places: _by_width(text.replace(SPACE, " "), ids(text), widths, lead, places),
         _digest("sentencepiece", model),
+        anchor,
     )
 
 
@@ -181,6 +185,7 @@ def of_huggingface(description: str) -> Proof:
         lambda text: len(encode(anchor + text)) - anchored,
         before,
         _digest("huggingface", description),
+        anchor,
     )
 
 
@@ -283,7 +288,7 @@ def _composed_onto() -> frozenset[str]:
 
 
 def _by_width(text: str, ids: list[int], widths: Array, lead: int, places: Array) -> Array | None:
-    """The tokens before each place, from the bytes that each token has; `lead` bytes stand before the text."""
+    """The tokens before each place, from each token's bytes; `lead` bytes are put before the text."""
     ends = np.cumsum(widths[np.array(ids, dtype=np.int64)]) - lead
     code = code_points(text)
     sizes = 1 + (code > 0x7F) + (code > 0x7FF) + (code > 0xFFFF)

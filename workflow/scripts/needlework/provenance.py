@@ -115,7 +115,10 @@ def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) 
             if record["benchmark"] == benchmark and record["identity"] == part["identity"]
         ]
         first = [record["first_prompt"] for record in own if record["first_prompt"]]
-        ran = {json.dumps({k: r[k] for k in ("software", "gpus")}, sort_keys=True) for r in own}
+        ran = {
+            json.dumps({k: r[k] for k in ("software", "gpus", "engine") if k in r}, sort_keys=True)
+            for r in own
+        }
         part["benchmarks"][benchmark] = {
             **answers(file),
             "first_prompt": first[0] if first else None,

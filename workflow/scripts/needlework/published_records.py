@@ -19,6 +19,7 @@ import time
 import warnings
 from bisect import bisect_left
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from needlework.errors import UserError
@@ -26,6 +27,8 @@ from needlework.errors import UserError
 LENGTHS = "lengths.json"
 # How long a network file system may hide a publication that exists.
 VISIBLE_S = 120.0
+# What was begun and not published for so long was left by a run that was killed.
+STALE_S = 86400.0
 # Without the right to write, a run can only read.
 READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -58,6 +61,10 @@ class Publications:
         Raises UserError where the disk is full or the number that is taken stays invisible.
         """
         new = {name: end for name, end in sorted(lengths.items()) if end > self._length(name)}
+        if self._directory.exists() and not self._directory.is_dir():
+            raise UserError(
+                f"{self._directory}, in the journal, is not a directory: move it away and run again."
+            )
         temporary = self._directory / f"{secrets.token_hex(8)}.part"
         try:
             temporary.mkdir(parents=True)
@@ -82,7 +89,15 @@ class Publications:
                 f"the journal in {self._directory.parent} cannot be written ({error.strerror}): free some "
                 "space or correct the permissions, then run again; finished work is kept"
             ) from None
+        self._remove_left_overs()
         return True
+
+    def _remove_left_overs(self) -> None:
+        """Remove what runs that were killed had begun to publish."""
+        for part in self._directory.glob("*.part"):
+            with suppress(OSError):
+                if part.stat().st_mtime < time.time() - STALE_S:
+                    shutil.rmtree(part)
 
     def _length(self, name: str) -> int:
         return self._lengths[name][-1] if name in self._lengths else 0

@@ -74,7 +74,7 @@ def embed_shard(
     """
     rows = shard_rows(count_rows(table), shard, n_shards)
     texts = read_texts(table, column, rows)
-    blocks = progress(range(0, len(rows), BLOCK), desc=f"embed {column}", unit="block")
+    blocks = progress(range(0, len(rows), BLOCK), desc=f"embed {column}", unit="block", told=True)
     with whole(path) as part, part.open("wb") as file:
         header = {
             "descr": "<f4",

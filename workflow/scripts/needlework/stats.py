@@ -107,6 +107,18 @@ def estimate(
     return Estimate(value, len(y), math.sqrt(variance), *interval, sums.questions, *clustered)
 
 
+def bounds(values: npt.ArrayLike, failed: npt.ArrayLike) -> tuple[float, float]:
+    """The mean of `values` in [0, 1] if all that `failed` were wrong, and if all were right.
+
+    `failed` marks answers that were skipped or are errors, whatever value they have. (NaN, NaN) of nothing.
+    """
+    lost = np.asarray(failed, dtype=bool)
+    answered = np.asarray(values, dtype=float)[~lost]
+    if not lost.size:
+        return math.nan, math.nan
+    return float(answered.sum() / lost.size), float((answered.sum() + lost.sum()) / lost.size)
+
+
 def bootstrap_interval(
     values: npt.ArrayLike,
     clusters: Labels,

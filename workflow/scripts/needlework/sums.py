@@ -28,12 +28,14 @@ _GAP = 16
 # Documents of fewer characters are not worth a file, shorter texts not a number in one.
 _KEPT = 4096
 _TEXT = 256
-# So many windows are remembered.
-_WINDOWS = 1 << 20
+# So many characters of a document are tokenized at once.
+_STRETCH = 1 << 17
+# So many windows are remembered, if they are no longer than this.
+_WINDOWS, _WINDOW = 1 << 20, 256
 
 
 class Part(NamedTuple):
-    """A piece of a prompt: its text up to its first split, the tokens up to its last, and the text from there.
+    """A piece of a prompt: its text up to the first split, the tokens to the last, the text from there.
 
     A text without splits is all `head`, with `inner` None.
     """
@@ -92,7 +94,7 @@ class Counter:
             if found is not None:
                 return Document(text, *found)
         places = thinned(split_places(text, self.proof.splits))
-        sums = self.proof.before(text, places)
+        sums = self._before(text, places)
         if sums is None:
             logger.warning(
                 "The tokenizer changes a text of %d characters: it is counted whole.", len(text)
@@ -101,6 +103,25 @@ class Counter:
         if path is not None:
             write_kept(path, np.stack([places, sums]).astype("<i4").tobytes())
         return Document(text, places, sums)
+
+    def _before(self, text: str, places: Array) -> Array | None:
+        """The tokens before each of a text's places, stretch by stretch: memory holds one of them."""
+        wanted = np.searchsorted(places, np.arange(_STRETCH, len(text), _STRETCH))
+        ends = [*np.unique(places[wanted[wanted < len(places)]]).tolist(), len(text)]
+        found, start, total, anchor = [np.zeros(0, dtype=np.int64)], 0, 0, ""
+        for end in ends:
+            own = places[
+                np.searchsorted(places, start, "right") : np.searchsorted(places, end, "right")
+            ]
+            at = np.concatenate([[0], own - start]) + len(anchor)
+            tokens = self.proof.before(anchor + text[start:end], at)
+            if tokens is None:
+                return None
+            found.append(total + tokens[1:] - (tokens[0] if start else 0))
+            if len(own):
+                total = int(found[-1][-1])
+            start, anchor = end, self.proof.anchor
+        return np.concatenate(found)
 
     def numbers(self, name: str) -> KeptNumbers | None:
         """Numbers of texts that are kept under a name; None where nothing is kept."""
@@ -156,6 +177,8 @@ class Counter:
 
     def within(self, text: str) -> int:
         """The tokens of a text that stands behind a split, and before one or at the end; remembered."""
+        if len(text) > _WINDOW:
+            return self.proof.within(text)
         found = self._windows.get(text)
         if found is None:
             if len(self._windows) >= _WINDOWS:
@@ -172,17 +195,19 @@ def counter(tokenizer: Tokenizer) -> Counter | None:
 @cache
 def _code() -> str:
     here = Path(__file__).parent
-    return digest_of(here / name for name in ("patterns.py", "proofs.py", "sums.py", "budget.py"))[
-        :8
-    ]
+    names = ("patterns.py", "proofs.py", "sums.py", "budget.py")
+    return digest_of(here / name for name in names)[:8]
 
 
 def split_places(text: str, splits: Sure) -> Array:
     """The places in a text that are split whatever stands around it, in characters."""
-    codes = code_points(text).astype(np.int64)
-    pairs, which = np.unique(codes[:-1] << 21 | codes[1:], return_inverse=True)
-    sure = [splits(chr(pair >> 21), chr(pair & 0x1FFFFF)) for pair in pairs.tolist()]
-    return np.flatnonzero(np.array(sure, dtype=bool)[which]) + 1
+    found = [np.zeros(0, dtype=np.int64)]
+    for start in range(0, len(text), _STRETCH):
+        codes = code_points(text[start : start + _STRETCH + 1]).astype(np.int64)
+        pairs, which = np.unique(codes[:-1] << 21 | codes[1:], return_inverse=True)
+        sure = [splits(chr(pair >> 21), chr(pair & 0x1FFFFF)) for pair in pairs.tolist()]
+        found.append(np.flatnonzero(np.array(sure, dtype=bool)[which]) + 1 + start)
+    return np.concatenate(found)
 
 
 def thinned(places: Array) -> Array:

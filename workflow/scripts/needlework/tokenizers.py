@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from needlework.errors import UserError, not_installed, reason
+from needlework.openvino_runtime import genai
+from needlework.packaged import local_name
 
 if TYPE_CHECKING:
     from needlework.proofs import Proof
@@ -35,6 +37,7 @@ class Tokenizer:
     `proof` says where it splits text, if that follows from its files; then prompts are counted from
     their pieces (`needlework.sums`), of which `verify` of VERIFY counts none, a hundredth or all whole.
     `sums` is the folder that keeps what is known of documents.
+    `reserve` tokens of a prompt's length are left to the models' chat templates and thoughts.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Tokenizer:
     proof: Proof | None = None
     sums: Path | None = None
     verify: str = "sample"
+    reserve: int = 0
 
     def check(self, instance_id: str, text: str, n_tokens: int) -> None:
         """Verify the tokens of a prompt that were summed. Raises UserError where they are others."""
@@ -53,9 +57,9 @@ class Tokenizer:
         counted = self.count(text)
         if counted != n_tokens:
             raise UserError(
-                f"the prompt {instance_id} has {counted} tokens of tokenizers.{self.name}, but its pieces add "
-                f"up to {n_tokens}: delete {self.sums or 'the folder counting.sums'} and run again; if that does "
-                "not help, set `counting.from_pieces: false` and report it, with the tokenizer."
+                f"the prompt {instance_id} has {counted} tokens of tokenizers.{self.name}, but its pieces "
+                f"add up to {n_tokens}: delete the folder {self.sums or 'counting.sums'} and run again; if "
+                "that does not help, set `counting.from_pieces: false` and report it, with the tokenizer."
             )
 
 
@@ -69,9 +73,10 @@ def load_tokenizer(
 ) -> Tokenizer:
     """The tokenizer that the configuration calls `name`.
 
-    `config["kind"]` is one of words, characters, tiktoken (`encoding`), mistral-common (`version`)
-    and huggingface (`name`, a hub name or a local folder, and `revision`). `counting` is the
-    configuration's; without it nothing is kept on disk. Raises UserError where it cannot be loaded.
+    `config["kind"]` is one of words, characters, tiktoken (`encoding`), mistral-common (`version`),
+    huggingface (`name`, a hub name or a local folder, and `revision`) and openvino (`name`, a GGUF
+    file or an OpenVINO folder). `counting` is the configuration's; without it nothing is kept on disk.
+    Raises UserError where it cannot be loaded.
     """
     counting = {"from_pieces": True, "verify": "sample", "sums": None, **(counting or {})}
     try:
@@ -84,8 +89,8 @@ def load_tokenizer(
             f"tokenizers.{name} ({_describe(config)}) cannot be loaded: {reason(error)}. "
             f"{_REMEDIES[config['kind']]}"
         ) from None
-    sums = counting["sums"]
-    return Tokenizer(name, count, proof, Path(sums) if sums else None, counting["verify"])
+    sums, reserve = counting["sums"], int(config.get("reserve", 0))
+    return Tokenizer(name, count, proof, Path(sums) if sums else None, counting["verify"], reserve)
 
 
 def _proved(name: str, prove: Callable[[], Proof]) -> Proof | None:
@@ -122,18 +127,20 @@ def _characters(config: Mapping[str, str]) -> Loaded:
 def _tiktoken(config: Mapping[str, str]) -> Loaded:
     import tiktoken
 
-    from needlework import proofs
-
     encoding = tiktoken.get_encoding(config["encoding"])
     # `encode_ordinary` reads special tokens in the text as plain text: the text is untrusted.
     encode = encoding.encode_ordinary
-    return lambda text: len(encode(text)), lambda: proofs.of_tiktoken(encoding, encode)
+
+    def prove() -> Proof:
+        from needlework import proofs
+
+        return proofs.of_tiktoken(encoding, encode)
+
+    return lambda text: len(encode(text)), prove
 
 
 def _mistral_common(config: Mapping[str, str]) -> Loaded:
     from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
-
-    from needlework import proofs
 
     if config["version"] == "tekken":
         loaded = MistralTokenizer.v3(is_tekken=True)
@@ -142,6 +149,8 @@ def _mistral_common(config: Mapping[str, str]) -> Loaded:
     tokenizer = loaded.instruct_tokenizer.tokenizer
 
     def prove() -> Proof:
+        from needlework import proofs
+
         model = tokenizer._model
         if hasattr(model, "serialized_model_proto"):
             return proofs.of_sentencepiece(model)
@@ -153,9 +162,6 @@ def _mistral_common(config: Mapping[str, str]) -> Loaded:
 def _huggingface(config: Mapping[str, str]) -> Loaded:
     from transformers import AutoTokenizer
 
-    from needlework import proofs
-    from needlework.patterns import Unproven
-
     revision = None if Path(config["name"]).is_dir() else config.get("revision")
     loaded = AutoTokenizer.from_pretrained(
         config["name"], revision=revision, trust_remote_code=config.get("trust_remote_code", False)
@@ -164,11 +170,31 @@ def _huggingface(config: Mapping[str, str]) -> Loaded:
     loaded.model_max_length = int(1e30)
 
     def prove() -> Proof:
+        from needlework import proofs
+        from needlework.patterns import Unproven
+
         if not getattr(loaded, "is_fast", False):
             raise Unproven("code of its own")
         return proofs.of_huggingface(loaded.backend_tokenizer.to_str())
 
     return lambda text: len(loaded.encode(text, add_special_tokens=False)), prove
+
+
+def _openvino(config: Mapping[str, str]) -> Loaded:
+    loaded = genai().Tokenizer(local_name(config["name"], "the tokenizer"))
+
+    def prove() -> Proof:
+        from needlework.patterns import Unproven
+
+        raise Unproven("rules that OpenVINO does not tell")
+
+    # Of an empty text it makes one token of padding.
+    return (
+        lambda text: (
+            loaded.encode(text, add_special_tokens=False).input_ids.shape[1] if text else 0
+        ),
+        prove,
+    )
 
 
 _KINDS: dict[str, Callable[[Mapping[str, str]], Loaded]] = {
@@ -177,6 +203,7 @@ _KINDS: dict[str, Callable[[Mapping[str, str]], Loaded]] = {
     "tiktoken": _tiktoken,
     "mistral-common": _mistral_common,
     "huggingface": _huggingface,
+    "openvino": _openvino,
 }
 
 # What each kind imports.
@@ -186,6 +213,7 @@ PACKAGES: dict[str, list[str]] = {
     "tiktoken": ["tiktoken"],
     "mistral-common": ["mistral_common", "sentencepiece"],
     "huggingface": ["transformers"],
+    "openvino": ["openvino_genai"],
 }
 
 _REMEDIES = {
@@ -195,8 +223,9 @@ _REMEDIES = {
     "mistral-common": "Check `version`: v1, v2, v3, v7 or tekken.",
     "huggingface": "Check `name` and `revision`; without internet, set `name` to a local folder; for a "
     "gated model, accept its licence and set HF_TOKEN.",
+    "openvino": "Check `name`: a GGUF file or an OpenVINO folder.",
 }
 
 
 def _describe(config: Mapping[str, str]) -> str:
-    return ", ".join(str(value) for value in config.values() if value)
+    return ", ".join(str(v) for key, v in config.items() if v and key != "reserve")

@@ -106,7 +106,9 @@ class Part:
         length = self.length
         if self.missing_room() > 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        bar = progress(desc=self.title, total=self.goal, unit="B", unit_scale=True, initial=length)
+        bar = progress(
+            desc=self.title, total=self.goal, unit="B", unit_scale=True, initial=length, told=True
+        )
         with bar, self.path.open("ab") as out:
             for chunk in chunks:
                 piece = chunk if limit is None else chunk[: limit - length]

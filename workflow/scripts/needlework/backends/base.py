@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from needlework import seeding
 from needlework.errors import UserError
+from needlework.packaged import is_packaged, local_name
 from needlework.prompt import Span, span_text
 
 
@@ -118,6 +119,17 @@ class Backend(ABC):
         """In words, how the model gets a prompt, and the text that it gets. Asked once `load` is done."""
         return "as it is", prompt
 
+    def overhead(self) -> int | None:
+        """Tokens around a prompt as the model gets it, and room for thoughts. Asked as `as_sent` is.
+
+        None where that cannot be told.
+        """
+        return None
+
+    def settings(self) -> dict[str, Any]:
+        """The engine's effective settings, as text and numbers, for provenance. Asked as `as_sent` is."""
+        return {}
+
     @abstractmethod
     def generate(self, batch: Sequence[Request]) -> Iterable[Answer]:
         """The answers to `batch`, in its order, each as soon as it is known.
@@ -179,4 +191,7 @@ def load_backend(name: str, config: Mapping[str, Any]) -> Backend:
             f"there is no backend {name!r} (a model's key `backend`): did you mean "
             f"{nearest[0]!r}? There are {', '.join(names)}."
         )
+    if is_packaged(config.get("name")):
+        path = local_name(config["name"], f"models.{config['model']}.name")
+        config = {**config, "name": path}
     return importlib.import_module(f"needlework.backends.{name}").BACKEND(config)

@@ -28,6 +28,7 @@ from needlework.endpoints import (
 )
 from needlework.errors import UserError, not_installed
 from needlework.generation import request_key
+from needlework.local_models import messages, regime
 from needlework.openai_batches import Batches, Endpoint, Limits, Line
 from needlework.openai_protocol import (
     ITS_OWN_FAULT,
@@ -94,7 +95,11 @@ class OpenAI(Backend):
     def identity(self) -> Mapping[str, Any]:
         """The model and what it is asked for, wherever it is served."""
         own = ("name", "revision", "chat", "sampling", "request")
-        return {"backend": "openai", **{key: self.config[key] for key in own}}
+        return {
+            "backend": "openai",
+            **{key: self.config[key] for key in own},
+            **regime(self.config),
+        }
 
     def load(self) -> None:
         """Make the client; nothing is sent. Raises UserError where the key is missing."""
@@ -263,11 +268,7 @@ class OpenAI(Backend):
         config, sampling = self.config, self.config["sampling"]
         # Half a character, which JSON cannot hold, becomes a question mark.
         text = request.prompt.encode("utf-8", "replace").decode("utf-8")
-        asked = (
-            {"messages": [{"role": "user", "content": text}]}
-            if config["chat"]
-            else {"prompt": text}
-        )
+        asked = {"messages": messages(config, text)} if config["chat"] else {"prompt": text}
         body = {
             "model": config["name"],
             **asked,
@@ -276,6 +277,7 @@ class OpenAI(Backend):
             "top_k": sampling["top_k"],
             "seed": sample_seed(sampling["seed"], text, request.sample),
             "max_tokens": request.max_new_tokens,
+            "stop": config.get("stop") or None,
             **config["request"],
         }
         return {field: value for field, value in body.items() if value is not None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -17,13 +18,19 @@ from needlework.local_models import (
     new_tokens,
     read_chat_template,
     reasoning_identity,
+    regime,
+    thoughts,
     unfilled_template,
     warn_if_unpinned,
     with_thoughts,
+    without_stop,
 )
 from needlework.model_files import weights_identity
 
 logger = logging.getLogger("needlework")
+
+# Prompts at once, where `batch_size` says nothing.
+BATCH_SIZE = 8
 
 # Prompts are batched by length within so many batches. More would save a little padding, and hold the
 # tokens of more prompts in memory.
@@ -56,7 +63,7 @@ class Transformers(Backend):
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__(config)
         self._where = f"models.{config['model']}"
-        self._batch_size = config["batch_size"]
+        self._batch_size = 1 if config["repeatable"] else config["batch_size"] or BATCH_SIZE
 
     def identity(self) -> Mapping[str, Any]:
         """The weights, the chat template, sampling, numbers, positions, changed settings and thoughts."""
@@ -69,6 +76,7 @@ class Transformers(Backend):
             "chat_template": self._template,
             **{key: self.config[key] for key in own},
             **{key: self.config[key] for key in later if self.config[key]},
+            **regime(self.config),
             **reasoning_identity(self.config),
         }
 
@@ -192,6 +200,7 @@ class Transformers(Backend):
         ends = model.generation_config.eos_token_id
         stops = set(ends if isinstance(ends, list) else [ends])
         padding = model.generation_config.pad_token_id
+        stop = self.config["stop"]
         inputs, mask = [], []
         for prompt in group:
             empty = longest - len(prompt.tokens)
@@ -210,6 +219,7 @@ class Transformers(Backend):
                 attention_mask=torch.tensor(mask, device=model.device),
                 max_new_tokens=group[0].new,
                 logits_processor=LogitsProcessorList(self._choice([p.seed for p in group])),
+                **({"stop_strings": stop, "tokenizer": self._tokenizer} if stop else {}),
             )
         start = 1 if self._settings.is_encoder_decoder else longest
         return [
@@ -221,9 +231,14 @@ class Transformers(Backend):
         """The answer in the tokens that a row of the output adds, padding included."""
         end = next((n for n, token in enumerate(new, 1) if token in stops), None)
         new = new[:end]
+        text = self._tokenizer.decode(new, skip_special_tokens=True)
+        kept = without_stop(text, self.config["stop"])
+        if kept != text:
+            # What follows in the row is padding.
+            new = new[: _shortest(self._tokenizer, new, len(kept) + 1)]
         answer = Answer(
-            self._tokenizer.decode(new, skip_special_tokens=True),
-            "length" if end is None else "stop",
+            kept,
+            "length" if end is None and kept == text else "stop",
             prompt_tokens=len(prompt.tokens),
             completion_tokens=len(new),
         )
@@ -249,12 +264,17 @@ class Transformers(Backend):
             chosen.append(TopPLogitsWarper(float(sampling["top_p"])))
         return [*chosen, _gumbel(seeds)]
 
+    def overhead(self) -> int:
+        """The tokens of the chat template, of the answer's beginning, and of thoughts."""
+        plain = self._tokenizer.encode("?", add_special_tokens=False)
+        return len(self._encode("?")) - len(plain) + thoughts(self.config)
+
     def as_sent(self, prompt: str) -> tuple[str, str]:
         """The prompt in the chat template, with the special tokens that the model sees."""
         return form(self.config), self._tokenizer.decode(self._encode(prompt))
 
     def _encode(self, prompt: str) -> list[int]:
-        return encode(self._tokenizer, prompt, chat=self.config["chat"], template=self._template)
+        return encode(self._tokenizer, prompt, self.config, self._template)
 
     @cached_property
     def _template(self) -> str | None:
@@ -335,6 +355,15 @@ class Transformers(Backend):
             "HF_TOKEN; without internet, set `name` to a local folder, or HF_HOME to a cache that holds "
             "the model; out of memory, take a `dtype` of 16 bits."
         )
+
+
+def _shortest(tokenizer: Any, tokens: list[int], characters: int) -> int:
+    """How many of the tokens it takes for a text of so many characters."""
+
+    def longer(count: int) -> bool:
+        return len(tokenizer.decode(tokens[:count], skip_special_tokens=True)) >= characters
+
+    return bisect_left(range(len(tokens)), True, key=longer)
 
 
 def _context(text: Any) -> int | None:

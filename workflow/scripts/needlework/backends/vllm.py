@@ -27,6 +27,8 @@ from needlework.local_models import (
     new_tokens,
     read_chat_template,
     reasoning_identity,
+    regime,
+    thoughts,
     unfilled_template,
     warn_if_unpinned,
     with_thoughts,
@@ -80,6 +82,7 @@ class Vllm(Backend):
             "sampling": config["sampling"],
             "engine": engine,
             **reasoning_identity(config),
+            **regime(config),
         }
 
     def former_identity(self) -> Mapping[str, Any] | None:
@@ -111,6 +114,8 @@ class Vllm(Backend):
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "1"
         os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
         config = self.config
+        if config["repeatable"]:
+            os.environ["VLLM_BATCH_INVARIANT"] = "1"
         self._arguments = {
             "enable_prefix_caching": True,
             **config["engine"],
@@ -209,6 +214,7 @@ class Vllm(Backend):
             top_p=sampling["top_p"],
             seed=sample_seed(sampling["seed"], request.prompt, request.sample),
             max_tokens=min(new_tokens(self.config, request), limit - len(tokens)),
+            stop=self.config["stop"],
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
         try:
@@ -240,13 +246,37 @@ class Vllm(Backend):
         tokens = list(completion.token_ids)[: -1 if ended == "stop" else None]
         return with_thoughts(self._tokenizer, tokens, answer, self.config)
 
+    def settings(self) -> dict[str, Any]:
+        """What vLLM makes of the engine arguments, and whether answers depend on their batch."""
+        model, cache = self._settings.model_config, self._settings.cache_config
+        attention = getattr(self._settings, "attention_config", None)
+        effective = {
+            "dtype": model.dtype,
+            "quantization": model.quantization,
+            "max_model_len": model.max_model_len,
+            "kv_cache_dtype": cache.cache_dtype,
+            "prefix_caching": cache.enable_prefix_caching,
+            "max_num_seqs": self._settings.scheduler_config.max_num_seqs,
+            "attention_backend": getattr(attention, "backend", None),
+            "batch_invariant": os.environ.get("VLLM_BATCH_INVARIANT", "0") == "1",
+        }
+        return {
+            name: value if isinstance(value, bool | int | None) else str(value)
+            for name, value in effective.items()
+        }
+
+    def overhead(self) -> int:
+        """The tokens of the chat template, of the answer's beginning, and of thoughts."""
+        plain = self._tokenizer.encode("?", add_special_tokens=False)
+        return len(self._tokens("?")) - len(plain) + thoughts(self.config)
+
     def as_sent(self, prompt: str) -> tuple[str, str]:
         """The prompt in the chat template, with the special tokens that the model sees."""
         return form(self.config), self._tokenizer.decode(self._tokens(prompt))
 
     def _tokens(self, prompt: str) -> list[int]:
         """The prompt as the model gets it. A chat template brings its own first token."""
-        return encode(self._tokenizer, prompt, chat=self.config["chat"], template=self._template)
+        return encode(self._tokenizer, prompt, self.config, self._template)
 
     @cached_property
     def _template(self) -> str | None:

@@ -38,23 +38,24 @@ class Benchmark:
     """A benchmark: what tells its prompts apart, what they are made of, and what is made of their scores.
 
     factors: columns of instances and scores; `length` (int32) is one: the token budget, 0 where there is
-    none. called: how figures order and name
-    the values of factors and other labels. Of its configuration (`own`): slices, the names of the files into which prompts are divided;
-    settings, all that a slice's prompts depend on, as JSON values, but files and tokenizer, given the
-    lengths that models want; quotes, the tables that any prompt can refer to; conditions, by the names
-    that `Result.when` has, whether prompts are asked that fill such results. Of a slice's settings: reads,
-    the tables that it is built from, by input name, and searches, the languages whose distractors.
+    none. called: how figures order and name the values of factors and other labels. Of its configuration
+    (`own`): slices, the names of the files into which prompts are divided; settings, all that a slice's
+    prompts depend on, as JSON values, but files and tokenizer, given the lengths that models want; quotes,
+    the tables that any prompt can refer to; conditions, by the names that `Result.when` has, whether prompts
+    are asked that fill such results. Of a slice's settings: reads, the tables that it is built from, by
+    input name, and searches, the languages whose distractors.
 
-    build: `(chosen, tables, templates, tokenizer) -> Built`. score: `(instances, generations, translations,
-    *, model, settings) -> scores`. setup: by
-    name, where the configuration has what the paper's numbers depend on ("benchmarks.x.needles"). run: what
-    else its results need to know. check: a hook that raises UserError where `config` cannot be built.
-    prompts: the table of what its prompts are like. scoring_files: data
-    that scoring alone reads, by the name of the scorer's argument, below resources/. scores_read: the
-    argument that gets the tables that prompts quote, where scores depend on them. scored_by: columns of
-    instances that scores are made of beside the factors. corpus_settings, corpus_files: of a corpus of this
-    benchmark alone, what a table depends on, and its files (or None: as the registry says). translated: whether answers are scored in English;
-    metrics: then, by the value of the key `metric`, the function that says whether a gold answer survived;
+    build: `(chosen, tables, templates, tokenizer) -> Built`. score: `(instances, generations,
+    translations, *, model, settings) -> scores`; scoring_files: data that it alone reads, by the name of
+    its argument, below resources/; scores_read: the argument that gets the tables that prompts quote,
+    where it needs them; beside: metrics of further rows of scores, of which results are made only where
+    the key `metric` names one; scored_by: columns of instances that it needs beside the factors.
+    corpus_settings, corpus_files: of a corpus of this benchmark alone, what a table depends on, and its
+    files (or None: as the registry says). setup: by name, where the configuration has what the paper's numbers
+    depend on ("benchmarks.x.needles"). run: what else its results need to know. check: a hook that raises
+    UserError where `config` cannot be built. prompts: the table of what its prompts are like.
+    translated: whether answers are scored in English; metric: then, of the settings of scores, the
+    function that says whether a gold answer survived;
     baselines: the slices that together ask every question.
     """
 
@@ -79,10 +80,11 @@ class Benchmark:
     scored_by: tuple[str, ...] = ()
     corpus_settings: Callable[[Own], dict[str, Any]] | None = None
     corpus_files: Callable[[Own, str, str], list[str] | None] | None = None
+    beside: tuple[str, ...] = ()
     searches: Callable[[Chosen], list[str]] = _nothing
     search: Callable[[Own, str], Search] | None = None
     translated: bool = False
-    metrics: Hook = ""
+    metric: Hook = ""
     baselines: Callable[[Own], list[str]] | None = None
 
     @property

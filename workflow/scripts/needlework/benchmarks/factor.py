@@ -9,6 +9,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from needlework.hooks import load_hook
+
 
 @dataclass(frozen=True)
 class Factor:
@@ -46,9 +48,8 @@ class Factor:
             unit = int(self.format)
             return f"{int(value) // unit}K" if int(value) % unit == 0 else f"{int(value):,}"
         if self.format == "language":
-            from needlework.figures.style import language_name
-
-            return language_name(str(value))
+            # Prompts are built with factors, and do not depend on names: `codedigest` follows imports.
+            return str(load_hook("needlework.language_names:language_name")(str(value)))
         return str(value)
 
     def renamed(self, name: str, **changes: Any) -> Factor:

@@ -18,12 +18,12 @@ ROOT = Path(__file__).resolve().parents[4]
 class Corpus(NamedTuple):
     """Where a corpus comes from: the module that reads it, and the source and its part.
 
-    serves: the keys of the configuration that may choose it, by the schema's keyword `corpus`. `files` are the patterns of its files, with the language for `{lang}`: of a corpus
-    without a source in resources/sample, of one that has languages of the user's own in the folder that
-    `sources.<source>.folder` names. A package holds the languages of `packaged`. `languages` are those
-    of a corpus whose files do not tell. `resources` are files of resources/ that its reader gets first.
-    Where `benchmark` is given, that says what else a table depends on (`Benchmark.corpus_settings`,
-    `corpus_files`); its slices take the place of languages.
+    serves: the keys of the configuration that may choose it, by the schema's keyword `corpus`. files: the
+    patterns of its files, with the language for `{lang}`: of a corpus without a source in resources/sample,
+    of one that has languages of the user's own in the folder that `sources.<source>.folder` names. packaged:
+    the languages that a package holds. languages: those of a corpus whose files do not tell.
+    resources: files of resources/ that its reader gets first. benchmark: the one that says what else a table
+    depends on (`Benchmark.corpus_settings`, `corpus_files`).
     """
 
     reader: str

@@ -1,4 +1,4 @@
-"""The embedded sample: questions and passages written for this project, aligned in seven languages."""
+"""The embedded sample: questions and passages written for this project, in seven languages or in English."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, s
 
 
 def read_questions(lang: str, paths: Iterable[str | Path]) -> pa.Table:
-    """QUESTIONS rows, sorted by id, of the sample's JSON files.
+    """QUESTIONS rows, sorted by id, of what of the sample's JSON files is in `lang`.
 
-    UserError where an item is not in `lang`, or an answer does not stand in its context.
+    UserError where nothing is, or an answer does not stand in its context.
     """
     rows = []
-    for item in _items(paths, "questions"):
-        text = _in_language(item, "example_id", lang)
+    for item in _in_language(_items(paths, "questions"), lang):
+        text = item["text"][lang]
         rows.append(
             {
                 "example_id": item["example_id"],
@@ -41,13 +41,13 @@ def read_questions(lang: str, paths: Iterable[str | Path]) -> pa.Table:
 
 
 def read_passages(lang: str, paths: Iterable[str | Path]) -> pa.Table:
-    """PASSAGES rows, sorted by id, of the sample's JSON files.
+    """PASSAGES rows, sorted by id, of what of the sample's JSON files is in `lang`.
 
-    UserError where an item is not in `lang`.
+    UserError where nothing is.
     """
     rows = [
-        {"passage_id": item["passage_id"], "text": _in_language(item, "passage_id", lang)}
-        for item in _items(paths, "passages")
+        {"passage_id": item["passage_id"], "text": item["text"][lang]}
+        for item in _in_language(_items(paths, "passages"), lang)
     ]
     return pa.Table.from_pylist(sorted(rows, key=lambda row: row["passage_id"]), schema=PASSAGES)
 
@@ -62,10 +62,11 @@ def _items(paths: Iterable[str | Path], kind: str) -> Iterable[Mapping]:
             ) from None
 
 
-def _in_language(item: Mapping, key: str, lang: str) -> object:
-    if lang not in item["text"]:
-        raise UserError(
-            f"the sample's item {item[key]!r} has no language {lang!r}: choose among "
-            f"{', '.join(sorted(item['text']))}."
-        )
-    return item["text"][lang]
+def _in_language(items: Iterable[Mapping], lang: str) -> list[Mapping]:
+    """The items that are in a language."""
+    every = list(items)
+    found = [item for item in every if lang in item["text"]]
+    if not found:
+        known = sorted({known for item in every for known in item["text"]})
+        raise UserError(f"the sample has no language {lang!r}: choose among {', '.join(known)}.")
+    return found

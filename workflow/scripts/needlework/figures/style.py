@@ -15,42 +15,6 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 PUBLISHED_COLOUR = "#8a8a8a"
 GRID = "#dddddd"
 
-LANGUAGE_NAMES = {
-    "ar": "Arabic",
-    "cs": "Czech",
-    "da": "Danish",
-    "de": "German",
-    "el": "Greek",
-    "en": "English",
-    "es": "Spanish",
-    "fa": "Persian",
-    "fi": "Finnish",
-    "fr": "French",
-    "hi": "Hindi",
-    "hu": "Hungarian",
-    "id": "Indonesian",
-    "it": "Italian",
-    "ja": "Japanese",
-    "ko": "Korean",
-    "multilingual": "Multilingual",
-    "nl": "Dutch",
-    "no": "Norwegian",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ro": "Romanian",
-    "ru": "Russian",
-    "sr": "Serbian",
-    "st": "Sesotho",
-    "sv": "Swedish",
-    "sw": "Swahili",
-    "ta": "Tamil",
-    "th": "Thai",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
-    "vi": "Vietnamese",
-    "zh": "Chinese",
-}
-
 RC = {
     "figure.dpi": 100,
     "figure.constrained_layout.use": True,
@@ -95,11 +59,6 @@ def style() -> Iterator[None]:
 
     with matplotlib.rc_context(RC):
         yield
-
-
-def language_name(code: str) -> str:
-    """The English name of a language; its code where we have none."""
-    return LANGUAGE_NAMES.get(code, code)
 
 
 def looks(names: Sequence[str]) -> dict[str, tuple[str, str]]:

@@ -19,8 +19,8 @@ _HOLDS = r"(?:contain|include|hold|have|has|mention|provide|give|answer)s?"
 # Whole sentences without either word.
 _DENIED = re.compile(
     rf"\b(?:do|does|did)(?: not|n't|n’t) {_HOLDS}\b|\bnone of (?:the |these |those )?(?:\w+ )?{_PASSAGES}\b"
-    rf"|\bno(?:ne)? (?:\w+ )?{_PASSAGES} {_HOLDS}\b|\b(?:is|are)(?: not|n't|n’t) (?:\w+ )?(?:in|contained|found"
-    r"|present|included|mentioned|provided|given)\b|\bcannot be found\b",
+    rf"|\bno(?:ne)? (?:\w+ )?{_PASSAGES} {_HOLDS}\b|\b(?:is|are)(?: not|n't|n’t) (?:\w+ )?"
+    r"(?:in|contained|found|present|included|mentioned|provided|given)\b|\bcannot be found\b",
     re.I,
 )
 _AFFIRMED = re.compile(
@@ -50,7 +50,8 @@ def said(text: str) -> str | None:
 def score(prediction: str, translated: str | None, references: Sequence[str]) -> tuple[float, str]:
     """1.0 if the answer says Yes or No as the reference does (`references` holds one), and why.
 
-    Where the answer says neither in English, its translation is read; a "sí" or "是" counts only so. The verdict is what was read and where, such as "no:raw", or "no_verdict".
+    Where the answer says neither in English, its translation is read; a "sí" or "是" counts only so.
+    The verdict is what was read and where, such as "no:raw", or "no_verdict".
     """
     (reference,) = references
     for name, text in {"raw": prediction, "translated": translated or ""}.items():

@@ -16,7 +16,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from needlework.results.describe import HOOK
+
 Look = tuple[str, str]
+
+PAPER = "the paper's"
+ERROR_BARS = "Error bars are 95% intervals over questions."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +63,7 @@ class Drawing:
     prepare: str = ""
     counted: str = ""
     words: str = ""
-    paper: str = "the paper's"
+    paper: str = PAPER
     note: str = ""
     panel_title: str = ""
     row_title: str | None = None
@@ -78,6 +83,19 @@ class Drawing:
     # Whether the intervals over questions are drawn.
     intervals = True
 
+    def legend(self, beside_paper: bool) -> list[str]:
+        """How a caption explains the marks; `beside_paper`: our numbers have the paper's beside them."""
+        found = [ERROR_BARS] if self.intervals and not self.areas else []
+        if not HOOK.match(self.paper):
+            return found + ([f"{self.printed}: {self.paper}."] if self.paper != PAPER else [])
+        names = f"{self.printed}: published numbers, from where the figure says."
+        return found + ([names] if beside_paper else [])
+
+    @property
+    def areas(self) -> bool:
+        """Whether there are no bars around numbers, though they have intervals."""
+        return False
+
 
 @dataclass(frozen=True, kw_only=True)
 class Lines(Drawing):
@@ -93,6 +111,10 @@ class Lines(Drawing):
     levels: tuple[str, ...] = ()
     written: str = ""
     band: bool = False
+
+    @property
+    def areas(self) -> bool:
+        return self.band
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +135,10 @@ class Bars(Drawing):
     mark = "bar"
     printed = "Hollow markers"
     short = "Hatched"
+
+    @property
+    def areas(self) -> bool:
+        return self.numbers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Measures of a cell that are no mean of values: functions of statistics summed over its answers.
 
 A hook of `result.Measure` names one, with arguments: BLEU of a corpus is
-`Measure(cells.MEASURES, "needlework.results.measures:of_sums?column=statistics&function=<hook>")`.
+`Measure(columns.MEASURES, "needlework.results.measures:of_sums?column=statistics&function=<hook>")`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DRAWS = 2000
 def of_sums(
     part: Part, context: Context, labels: Mapping[str, Any], column: str, function: str
 ) -> dict[str, float | int]:
-    """`cells.MEASURES` of a function of summed statistics.
+    """`columns.MEASURES` of a function of summed statistics.
 
     `column` of the scores has a list of numbers an answer, of one length; the hook `function` makes of a
     matrix, one row a sum of such lists, one value in [0, 1] a row. Both intervals are percentiles of a

@@ -14,6 +14,7 @@ from needlework import published as publications
 from needlework.benchmarks.factor import Factor
 from needlework.hooks import load_hook
 from needlework.results import paper
+from needlework.results.columns import MCNEMAR, MEASURES
 from needlework.results.parts import Part, Table
 from needlework.results.result import MODEL, By, Computed, Numbers, Pairs, View
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # How many prompts both sides have an answer to, and McNemar's test.
-PAIRED = ("n_both", *cells.MCNEMAR)
+PAIRED = ("n_both", *MCNEMAR)
 # Two answers are of one question where these agree.
 SAME_QUESTION = ("example_id", "sample")
 
@@ -175,13 +176,15 @@ def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
                         {**row, "source": "ours", **values, **paper.compared(pairs.paper, cell)}
                     )
     made += paper.printed_pair(pairs.paper, lines, context)
-    names = [*pairs.columns, *cells.MEASURES, *cells.MCNEMAR, *paper.columns(pairs.paper)]
+    outer, inner = ([by.factor.name for by in levels] for levels in (pairs.outer, pairs.by))
+    labels = [*outer, "pair", "role", "model", "source", *inner]
+    names = [*labels, *MEASURES, *MCNEMAR, *paper.columns(pairs.paper)]
     return _typed(pd.DataFrame(made, columns=names))
 
 
 def columns(view: View) -> list[str]:
     """The columns of a view's frame."""
-    measures = view.measure.columns or cells.MEASURES
+    measures = view.measure.columns or MEASURES
     compared = paper.columns(view.paper) if view.paper else ()
     labels = view.columns or _labels(view)
     return [*labels, *measures, *compared, *view.also, *(PAIRED if view.beside else ())]
@@ -297,9 +300,10 @@ def _typed(data: pd.DataFrame, orders: Sequence[Factor | By] = ()) -> pd.DataFra
     """Counts and whole-numbered factors are whole numbers, missing where there are none."""
     whole = [n for n in data.columns if n == "n" or n.startswith("n_") or n.endswith("_n")]
     for factor in (o.factor if isinstance(o, By) else o for o in orders):
-        if factor.name in data and factor.type.startswith("int"):
-            if all(not isinstance(value, str) for value in data[factor.name].dropna()):
-                whole.append(factor.name)
+        if factor.name not in data or not factor.type.startswith("int"):
+            continue
+        if not any(isinstance(value, str) for value in data[factor.name].dropna()):
+            whole.append(factor.name)
     return data.astype(dict.fromkeys(whole, "Int64"))
 
 
@@ -316,8 +320,8 @@ def _sorted(
         by = known.get(str(column.name))
         if by is None:
             return column
-        order = _ordered(by, set(column.dropna()) - {by.margin}, context)
         margin = [by.margin] if by.margin else []
+        order = _ordered(by, set(column.dropna()).difference(margin), context)
         order = [*order, *margin] if by.last else [*margin, *order]
         return column.map({value: i for i, value in enumerate(order)}).astype("float64")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from needlework import cells
 from needlework import published as publications
 from needlework.hooks import load_hook
+from needlework.results.columns import COMPARISON
 from needlework.results.result import AllModels, Decoding, Over, Paper, Place, Requirement, Same
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ BOUNDS = {"at_least": "above", "at_most": "below"}
 def columns(paper: Paper) -> list[str]:
     """The columns that a comparison adds."""
     more = ["published_source"] if paper.tell_source else []
-    return [*(["bound"] if paper.bounds else []), *cells.COMPARISON, *more]
+    return [*(["bound"] if paper.bounds else []), *COMPARISON, *more]
 
 
 def compared(paper: Paper, cell: Cell) -> dict[str, Any]:

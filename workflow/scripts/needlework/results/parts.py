@@ -1,4 +1,4 @@
-"""Rows of scores and parts of them as arrays: a table has thousands of cells, and slices of frames are slow."""
+"""Rows of scores and parts of them as arrays, since slices of frames are slow and tables have many cells."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Part:
         return self.where(self.array("given", cells.judged))
 
     def measure(self, strata: str = "", counted: Part | None = None) -> dict[str, float | int]:
-        """`cells.MEASURES`; of the mean of a column's means with `strata`.
+        """`columns.MEASURES`; of the mean of a column's means with `strata`.
 
         `counted` are the rows that are in the mean, where these are not all that have an answer.
         """

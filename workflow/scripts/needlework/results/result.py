@@ -6,7 +6,8 @@ the name of a function, "package.module:function", that `numbers` calls with row
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import re
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -18,6 +19,18 @@ Hook: TypeAlias = str
 Needs: TypeAlias = Literal["scores", "ceilings", "instances", "token_counts"]
 
 MODEL = Factor("model")
+
+# What captions say of all comparisons of two sides.
+MCNEMAR = (
+    "The CSV has McNemar's exact test of each point: of the questions answered on both sides "
+    "(``n_both``), how many only the first has right (``n_first_only``), how many only the second "
+    "(``n_second_only``), and ``p_mcnemar``."
+)
+DELTA = (
+    "Rows ``delta`` are the second model less the first on the prompts that both answered, with the "
+    "interval of that paired difference. McNemar's exact p takes prompts for independent draws, so it is "
+    "too small where few questions are asked often: trust the interval over questions."
+)
 
 
 @dataclass(frozen=True)
@@ -149,7 +162,7 @@ class Paper:
 class Measure:
     """What a cell says: columns, and a hook `(Part, Context, labels) -> values of these columns`.
 
-    Without a hook, the mean of the values with its intervals (`cells.MEASURES`); `strata` makes it the
+    Without a hook, the mean of the values with its intervals (`columns.MEASURES`); `strata` makes it the
     mean of the means of a column's values.
     """
 
@@ -159,19 +172,19 @@ class Measure:
 
 @dataclass(frozen=True)
 class View:
-    """One cell for each combination of `by` that has rows.
+    """One cell for each combination of `by` that has rows; a factor there is a `By` of it alone.
 
     prepare: a hook `(rows, Context) -> rows`, called first. where: conditions in pandas' query syntax.
-    select: hooks `(rows, Context) -> rows`, called after it.
-    columns: labels in their order, before the measures, where it is not that of the levels; `also` follow
-    after all other columns. const:
-    labels that all cells have. beside: a hook
-    `(rows, Context) -> rows` against which each cell is tested (`numbers.PAIRED`). derive: by label, a hook `(Part, labels, Context) -> value`. sort: columns by which rows are
-    sorted in the end ("-value": descending), by the order of their factors. finish: a hook
-    `(frame, View, Context, rows) -> frame` for what the cells cannot say; its rows are those of `where`.
+    select: hooks `(rows, Context) -> rows`, called after it. const: labels that all cells have. derive: by
+    label, a hook `(Part, labels, Context) -> value`. columns: labels in their order, before the measures,
+    where it is not that of `by` (`source` behind the model), then `const` and `derive`; `also` follow
+    after all other columns. beside: a hook `(rows, Context) -> rows` against which each cell is tested
+    (`numbers.PAIRED`). sort: columns by which rows are sorted in the end ("-value": descending), by
+    the order of their factors. finish: a hook `(frame, View, Context, rows) -> frame` for what the cells
+    cannot say; its rows are those of `where`.
     """
 
-    by: tuple[By, ...]
+    by: tuple[By | Factor, ...]
     columns: tuple[str, ...] = ()
     prepare: Hook = ""
     where: str = ""
@@ -186,6 +199,10 @@ class View:
     sort: tuple[str, ...] = ()
     orders: tuple[Factor | By, ...] = ()
     finish: Hook = ""
+
+    def __post_init__(self) -> None:
+        levels = tuple(level if isinstance(level, By) else By(level) for level in self.by)
+        object.__setattr__(self, "by", levels)
 
     def but(self, **changes: Any) -> View:
         """The same view with these changes."""
@@ -219,14 +236,12 @@ class Pairs:
 
     Each pair has, for every combination of `outer`, rows of the roles first, second and delta, each by `by`.
     A delta is over the prompts that both answered: two answers are to one prompt where `same` columns agree.
-    names: a hook `(first, second, rows, table, Context) -> line of the paper's table by role`. printed: what the
-    paper's lines are that no pair of ours has, in the order of the roles, or false.
+    names: a hook `(first, second, rows, table, Context) -> line of the paper's table by role`.
     """
 
     setting: str
     outer: tuple[By, ...]
     by: tuple[By, ...]
-    columns: tuple[str, ...]
     same: tuple[str, ...]
     strata: str
     paper: Paper
@@ -237,12 +252,19 @@ class Pairs:
 Numbers: TypeAlias = View | Stack | Pairs | Computed
 
 
+def _views(numbers: Numbers) -> list[View]:
+    if isinstance(numbers, Stack):
+        return [view for part in numbers.parts for view in _views(part)]
+    return [numbers] if isinstance(numbers, View) else []
+
+
 @dataclass(frozen=True)
 class Result:
     """A table or a figure: a file, a target, an entry of the report and of the documentation.
 
-    place: where the paper has it ("Table 1"). shown: a layout or a drawing. caption: reStructuredText. when:
-    conditions of the benchmark (`Benchmark.conditions`) that must hold for its prompts to be asked.
+    name: "table1", "figure4b" where it is the paper's. shown: a layout or a drawing. caption: what
+    is special about it, in reStructuredText. when: conditions of the benchmark (`Benchmark.conditions`)
+    that must hold for its prompts to be asked.
     """
 
     name: str
@@ -250,7 +272,6 @@ class Result:
     numbers: Numbers
     shown: Layout | Drawing
     caption: str
-    place: str = ""
     needs: Needs = "scores"
     when: tuple[str, ...] = ()
 
@@ -265,8 +286,39 @@ class Result:
         return ("svg", "pdf", "png") if self.kind == "figures" else ("tex",)
 
     @property
+    def place(self) -> str:
+        """Where the paper has it ("Table 1"); "" where it has not."""
+        found = re.fullmatch(r"(table|figure)(\d+[a-z]?)", self.name)
+        return f"{found[1].capitalize()} {found[2]}" if found else ""
+
+    @property
+    def full_caption(self) -> str:
+        """The caption in the report: title, place, `caption`, and how to read what is shown."""
+        place = f" (the paper's {self.place})" if self.place else ""
+        parts = [f"**{self.title}**{place}.", self.caption]
+        views = _views(self.numbers)
+        if isinstance(self.shown, Drawing):
+            parts += self.shown.legend(any(view.paper and view.paper.places for view in views))
+        if any(view.beside for view in views):
+            parts.append(MCNEMAR)
+        if isinstance(self.numbers, Pairs):
+            parts.append(DELTA)
+        return " ".join(parts)
+
+    @property
     def label(self) -> str:
         """What the report and messages call it."""
         if not self.place:
             return self.title
         return f"{self.place}: {self.title[0].lower()}{self.title[1:]}"
+
+
+def shown_by(shown: Mapping[str, Layout | Drawing]) -> Callable[..., Result]:
+    """What makes a result, each shown as `shown` says of its name."""
+
+    def result(
+        name: str, title: str, numbers: Numbers, caption: str, *when: str, needs: Needs = "scores"
+    ) -> Result:
+        return Result(name, title, numbers, shown[name], caption, needs, when)
+
+    return result

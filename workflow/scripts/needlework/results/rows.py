@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from needlework.records import read_table
+from needlework.records import read_notes, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,5 +27,9 @@ def result_rows(needs: str, files: Sequence[str], factors: Mapping[str, str]) ->
             frames.append(read_table(file, columns).to_pandas())
             frames[-1]["tokenizer"] = Path(file).parent.name
         else:
-            frames.append(read_table(file).to_pandas())
+            frame = read_table(file).to_pandas()
+            # Scores may hold metrics beside the one that results are made of.
+            if beside := read_notes(file).get("beside"):
+                frame = frame[~frame["metric"].isin(beside)]
+            frames.append(frame)
     return pd.concat(frames, ignore_index=True)

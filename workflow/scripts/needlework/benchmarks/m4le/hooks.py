@@ -40,7 +40,7 @@ DROPPED = "the released scorer dropped rows that failed, which the paper does no
 
 
 def score(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, float | int]:
-    """`cells.MEASURES` of one task's rows: the mean, or the BLEU of all answers together."""
+    """`columns.MEASURES` of one task's rows: the mean, or the BLEU of all answers together."""
     if {TASKS[task].metric for task in part.values("task")} == {"bleu"}:
         return measures.of_sums(
             part,
@@ -99,7 +99,7 @@ def _covariance(own: Own) -> float:
 def normalised_mean(
     part: Part, context: Context, labels: Mapping[str, Any], weigh: str = "cells"
 ) -> dict[str, float | int]:
-    """`cells.MEASURES` of a model's normalised scores r / (g + r), and how many tasks they are of.
+    """`columns.MEASURES` of a model's normalised scores r / (g + r), and how many tasks they are of.
 
     weigh: "cells" is the mean of all tasks at all lengths, "lengths" the mean of the lengths' means,
     "slope" the least-squares slope of these over the places of the run's lengths. A score without a

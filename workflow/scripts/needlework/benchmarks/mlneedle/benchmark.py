@@ -22,6 +22,7 @@ BENCHMARK = Benchmark(
     search=plan.search,
     build=f"{PACKAGE}.construct:build",
     score=f"{PACKAGE}.scoring:score",
+    beside=("bounded",),
     check=f"{PACKAGE}.checks:check",
     prompts=PROMPTS,
     setup={
@@ -39,6 +40,6 @@ BENCHMARK = Benchmark(
     },
     run=plan.run_settings,
     translated=True,
-    metrics=f"{PACKAGE}.scoring:METRICS",
+    metric=f"{PACKAGE}.scoring:metric",
     baselines=plan.baseline_slices,
 )

@@ -229,7 +229,7 @@ class _Builder:
             frame,
             [passage.text for passage in needle],
             candidates,
-            length - self.chosen["answer_buffer"],
+            length - self.chosen["answer_buffer"] - self.tokenizer.reserve,
             truncate_last=self.chosen["truncate_last"],
             render=lambda whole, cut: _text(frame.head, arrange(whole, cut), frame.tail),
             last=lambda whole, cut: arrange(whole, cut)[-1].text,

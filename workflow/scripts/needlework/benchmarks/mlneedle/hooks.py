@@ -11,6 +11,7 @@ import numpy as np
 from needlework import cells, seeding, stats
 from needlework.benchmarks.mlneedle.factors import NEEDLE, QUESTION, RESOURCES, RETRIEVAL
 from needlework.results import paper
+from needlework.results.columns import COMPARISON, MEASURES
 from needlework.results.numbers import Cell, Context
 from needlework.results.parts import Part, Table
 
@@ -118,7 +119,7 @@ def with_lengths(
         }
         rows = []
         for column, value in tokens.items():
-            cell: dict[str, Any] = dict.fromkeys(cells.MEASURES, math.nan)
+            cell: dict[str, Any] = dict.fromkeys(MEASURES, math.nan)
             cell["value"] = math.nan if value is None else float(value)
             found = context.find("table1", context.paper_name(model), column, ("paper",))
             rows.append(
@@ -148,7 +149,7 @@ def printed_names(
 
 
 def other_pair(cell: Cell, place: Place) -> str | None:
-    """Other lengths than the paper's; or other decoding, which Table 3 does not tell: it has greedy numbers."""
+    """Other lengths than the paper's; or other decoding, which Table 3 does not tell (its are greedy)."""
     if reason := other_lengths(cell, place):
         return reason
     if cell.labels["role"] == "first" or not cell.labels["second_line"].endswith(GREEDY_ROW):
@@ -198,7 +199,7 @@ def growing_samples(rows: pd.DataFrame, context: Context, compared: Paper) -> pd
             if size == len(group):
                 row |= paper.compared(compared, Cell(labels, table.all(), {}, context, values))
             made.append(row)
-    columns = ["model", "source", "length", "size", *cells.MEASURES, *cells.COMPARISON]
+    columns = ["model", "source", "length", "size", *MEASURES, *COMPARISON]
     data = cells.frame(made, columns)
     return cells.ordered(data, context.run, "length", "size")
 

@@ -51,6 +51,7 @@ class _Builder:
     """The tasks of a slice, and the room that their answers take."""
 
     def __init__(self, chosen: Mapping[str, Any], tables: Tables, tokenizer: Tokenizer) -> None:
+        self._reserve = tokenizer.reserve
         self._chosen = chosen
         exact = counter(tokenizer)
         instruction, context = chosen["instruction_lang"], chosen["context_lang"]
@@ -94,7 +95,9 @@ class _Builder:
         room = self._chosen["max_new_tokens"]["niah"] or self._niah.room()
         for length in self._chosen["lengths"]:
             for index, drawn in enumerate(draws):
-                made = self._niah.build(drawn, length - room, none_option=none_option)
+                made = self._niah.build(
+                    drawn, length - room - self._reserve, none_option=none_option
+                )
                 if made is None:
                     raise self._too_short(task, length, "two sentences")
                 factors = {
@@ -110,7 +113,7 @@ class _Builder:
         room = self._chosen["max_new_tokens"]["cwe"] or self._cwe.room()
         for length in self._chosen["lengths"]:
             for index in range(self._chosen["examples"]):
-                made = self._cwe.build(task, length, index, length - room)
+                made = self._cwe.build(task, length, index, length - room - self._reserve)
                 if made is None:
                     raise self._too_short(task, length, "eleven different words")
                 factors = {"length": length, "none_option": False, "n_needles": 0}

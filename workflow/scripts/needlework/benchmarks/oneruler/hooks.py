@@ -19,8 +19,9 @@ from needlework.benchmarks.oneruler.factors import (
     NIAH,
 )
 from needlework.benchmarks.oneruler.plan import SHORT
-from needlework.figures.style import language_name
+from needlework.language_names import language_name
 from needlework.results import paper
+from needlework.results.columns import COMPARISON
 from needlework.results.numbers import Cell, Context
 from needlework.results.parts import Part, Table
 
@@ -387,7 +388,7 @@ def agreement(
         sides = [none_allowed(side(asked, context), context) for side in (equal_tokens, equal_text)]
         made += _agreement(sides, metric, context, requires)
     labels = ["model", "source", "other", "metric", "length"]
-    return cells.frame(made, [*labels, *TAU, *cells.COMPARISON, "published_p", "comparison_p"])
+    return cells.frame(made, [*labels, *TAU, *COMPARISON, "published_p", "comparison_p"])
 
 
 TAU = ("value", "n", "p", "ci_low_clustered", "ci_high_clustered")

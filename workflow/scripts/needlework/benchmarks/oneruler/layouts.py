@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.oneruler.factors import CWE, ERRORS, TASKS
+from needlework.benchmarks.oneruler.drawings import FACTORS
+from needlework.benchmarks.oneruler.factors import CWE, METRIC, TASKS
 from needlework.results.layouts import PERCENT, Grid, Layout, Line, Mark, Number
 from needlework.results.prompts import PromptTable
 
@@ -13,10 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LENGTH = Factor("length", "int32", order=("all",), words={"all": "All"}, format="1000")
-METRIC = Factor("metric", order=("strict", "released"))
 MODEL = Factor("model", label="Model", words={"all": "All models"})
 TASK = Factor("task", words={**TASKS, "niah": "all NIAH", "all": "all"})
-ERROR = Factor("error", order=tuple(ERRORS), words=ERRORS)
+ERROR = FACTORS["error"]
 ALL_PROMPTS = Line("all prompts", ("value_all",), PERCENT, "n_all != n")
 LEFT_OUT = {
     "n_dropped": "As in the paper, {} answers to tasks with needles that the output limit cut before "

@@ -203,13 +203,17 @@ class NeedleTasks:
                 ]
             return finished[n]
 
-        if self._counter is not None:
-            predict = count = cache(
-                lambda n: self._sum(self._pieces(n, drawn.depths, needles), tail)
-            )
-        else:
-            predict = lambda n: self._predict(self._pieces(n, drawn.depths, needles), tail)  # noqa: E731
-            count = lambda n: self._count(render(spans(n), self._documents))  # noqa: E731
+        @cache
+        def count(n: int) -> int:
+            if self._counter is not None:
+                return self._sum(self._pieces(n, drawn.depths, needles), tail)
+            return self._count(render(spans(n), self._documents))
+
+        def predict(n: int) -> int:
+            if self._counter is not None:
+                return count(n)
+            return self._predict(self._pieces(n, drawn.depths, needles), tail)
+
         fitted = fit(
             predict=predict,
             count=count,

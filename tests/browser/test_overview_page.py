@@ -1,0 +1,67 @@
+"""The page of results in a real browser: it is accessible, fits its window and asks for nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from explorer_run import ROOT
+from needlework.overview_page import write_page
+
+pytestmark = [pytest.mark.xdist_group("chromium")]
+
+AXE = ROOT / "explorer/node_modules/axe-core/axe.min.js"
+
+
+@pytest.fixture(scope="module")
+def page(small) -> Path:
+    """The page of the small run, with a table and a figure."""
+    folder = small.parent.parent
+    (folder / "t.csv").write_text("model,value,comparison\ngood,1.0,covers\npoor,0.3,below\n")
+    (folder / "f.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="600" height="300"><circle r="9"/></svg>'
+    )
+    entry = {"title": "Everything", "caption": None}
+    write_page(
+        {
+            "made_up": {
+                "title": "Made up",
+                "scores": [
+                    str(folder / f"run/{model}/scores.parquet") for model in ("good", "poor")
+                ],
+                "tables": {"t": {**entry, "file": str(folder / "t.csv")}},
+                "figures": {"f": {**entry, "file": str(folder / "f.svg")}},
+            }
+        },
+        ["good", "poor"],
+        template=ROOT / "resources/overview/index.html.j2",
+        target=folder / "index.html",
+    )
+    return folder / "index.html"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_overview_is_accessible(chromium, page, scheme) -> None:
+    if not AXE.is_file():
+        pytest.skip("needs axe-core: run `make setup-explorer`")
+    context = chromium.new_context(color_scheme=scheme)
+    tab = context.new_page()
+    tab.goto(page.as_uri())
+    tab.click("summary")
+    tab.evaluate(AXE.read_text("utf-8"))
+    found = tab.evaluate("axe.run()")
+    assert len(found["passes"]) > 10
+    assert [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in found["violations"]] == []
+    context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_overview_fits_and_leads_to_wrong_answers(watched, page, width) -> None:
+    watched.page.set_viewport_size({"width": width, "height": 800})
+    watched.open(page.as_uri(), "table.means")
+    assert watched.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert {Path(url).name for url in watched.requests} == {"index.html", "f.svg"}
+    watched.page.click("section a:has-text('poor')")
+    watched.page.wait_for_selector(".list .row")
+    assert "no_match" in watched.page.inner_text(".list .row >> nth=0")

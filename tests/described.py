@@ -1,0 +1,41 @@
+"""The results of a benchmark by name, and their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from needlework import published as publications
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.results.numbers import Context, frame
+from needlework.results.result import Result
+
+
+def results(benchmark: str, kind: str) -> dict[str, Result]:
+    """The tables or the figures of a benchmark, in their order."""
+    return {r.name: r for r in load_benchmark(benchmark).results if r.kind == kind}
+
+
+def numbers(
+    result: Result, rows: pd.DataFrame, published: pd.DataFrame, run: Mapping[str, Any]
+) -> pd.DataFrame:
+    """The numbers of a result."""
+    return frame(result.numbers, rows, Context(published, run))
+
+
+def filled(benchmark: str, kind: str, own: Mapping[str, Any]) -> list[str]:
+    """The tables or the figures, by name, that this configuration of a benchmark fills."""
+    return [r.name for r in load_benchmark(benchmark).filled(own) if r.kind == kind]
+
+
+def printed(
+    published: pd.DataFrame,
+    table: str,
+    row: str,
+    column: str,
+    sources: Sequence[str] = publications.SOURCES,
+) -> publications.Number | None:
+    """What the paper (or else its released code) has in a cell of a table; None without any."""
+    return Context(published, {}).find(table, row, column, sources)

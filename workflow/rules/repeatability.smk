@@ -1,0 +1,81 @@
+# Do answers repeat? `snakemake repeatability` asks a sample of prompts again, in other orders and company.
+
+# The others compute their answers.
+MODELS = ("vllm", "openvino", "transformers", "openai")
+REPEATED = [
+    f"results/repeatability/{model}/{benchmark}.json"
+    for model in config["run"]["models"]
+    if config["models"][model]["backend"] in MODELS
+    for benchmark in config["run"]["benchmarks"]
+]
+
+
+rule repeat_answers:
+    input:
+        unpack(lambda w: files.generation_inputs(w.benchmark, w.model)),
+    output:
+        "results/repeatability/{model}/{benchmark}.json",
+    log:
+        "logs/repeat_answers/{model}/{benchmark}.log",
+    benchmark:
+        "benchmarks/repeat_answers/{model}/{benchmark}.tsv"
+    conda:
+        lambda w: {
+            "vllm": "../../envs/vllm.yaml",
+            "transformers": "../../envs/neural.yaml",
+            "openvino": "../../envs/openvino.yaml",
+        }.get(config["models"][w.model]["backend"], "../../envs/generation.yaml")
+    threads: lambda w: files.generation_threads(w.model)
+    resources:
+        gpu=lambda w: files.generation_gpus(w.model),
+        nodes=1,
+        mem_mb=lambda w, attempt: (8000 + 24000 * files.generation_gpus(w.model))
+        * attempt,
+        runtime=lambda w, attempt: 240 * attempt,
+    params:
+        model=lambda w: files.model_settings(w.model),
+        lengths=lambda w: lengths_of(config, w.model, w.benchmark),
+        only=lambda w: only_of(config, w.model, w.benchmark),
+        sample=config["repeatability"],
+        settings=lambda w: files.scoring_settings(w.benchmark),
+        score=lambda w: files.benchmark(w.benchmark).score,
+        factors=lambda w: list(files.benchmark(w.benchmark).columns),
+        code=lambda w: code_digest(
+            "repeat_answers.py",
+            f"needlework/backends/{config['models'][w.model]['backend']}.py",
+            hook_file(files.benchmark(w.benchmark).score),
+        ),
+    message:
+        "Asking {wildcards.model} some prompts of {wildcards.benchmark} again"
+    script:
+        "../scripts/repeat_answers.py"
+
+
+if REPEATED:
+
+    rule repeatability:
+        input:
+            REPEATED,
+        output:
+            report(
+                "results/tables/repeatability.csv",
+                caption="../report/repeatability.rst",
+                category="Repeatability",
+                labels={"result": "answers and scores that change"},
+            ),
+        log:
+            "logs/repeatability.log",
+        benchmark:
+            "benchmarks/repeatability.tsv"
+        localrule: True
+        conda:
+            "../../envs/corpora.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=10,
+        params:
+            code=code_digest("table_repeatability.py"),
+        message:
+            "Tabulating what changed"
+        script:
+            "../scripts/table_repeatability.py"

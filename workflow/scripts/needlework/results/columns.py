@@ -1,0 +1,24 @@
+"""The columns of numbers, by what they say.
+
+Descriptions name them, so this needs the standard library alone.
+"""
+
+from __future__ import annotations
+
+# What every cell of every table says beside its labels.
+MEASURES = (
+    "value",
+    "n",
+    "se",
+    "ci_low",
+    "ci_high",
+    "n_questions",
+    "ci_low_clustered",
+    "ci_high_clustered",
+    "n_skipped",
+    "n_error",
+    "n_cut",
+)
+COMPARISON = ("published", "published_n", "comparison")
+# What a paired comparison adds: how many prompts only one side has right, and McNemar's exact p.
+MCNEMAR = ("n_first_only", "n_second_only", "p_mcnemar")

@@ -1,0 +1,60 @@
+"""Ask a model a sample of a benchmark's prompts again and again, and count what changes."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from needlework.backends.base import load_backend
+from needlework.generation import InstanceRequests
+from needlework.hooks import load_hook
+from needlework.job import running
+from needlework.journal import Journal
+from needlework.prompt import Documents
+from needlework.records import read_table
+from needlework.repeatability import ask, compare, conditions, draw
+from needlework.whole import whole
+
+# vLLM starts its engine in a new Python that imports this file.
+if __name__ == "__main__":
+    with running(snakemake) as logger:
+        params, inputs = snakemake.params, snakemake.input
+        name, benchmark = snakemake.wildcards.model, snakemake.wildcards.benchmark
+        folder = Path(snakemake.config["journal"])
+        entry = {**snakemake.config["models"][name], "model": name, "journal": str(folder)}
+        everything = InstanceRequests(
+            inputs.instances,
+            Documents.of(benchmark, inputs.corpora, inputs.documents),
+            lengths=params.lengths,
+            only=params.only,
+        )
+        fitting = [request for request in everything if request.n_tokens <= entry["context"]]
+        requests = draw(fitting, params.sample["prompts"], params.sample["seed"])
+        score = load_hook(params.score)
+        columns = ["instance_id", "task", "example_id", "references", *params.factors]
+        instances = pa.concat_tables(read_table(path, columns) for path in inputs.instances)
+        asked = pa.array([request.instance_id for request in requests])
+        instances = instances.filter(pc.is_in(instances["instance_id"], value_set=asked))
+
+        def load(changes):
+            return load_backend(entry["backend"], {**entry, **changes})
+
+        def values(table):
+            """The scores of each answer under all metrics, as text."""
+            scores = score(instances, table, None, model=name, settings=params.settings).to_pylist()
+            found = {}
+            for row in scores:
+                found.setdefault(row["instance_id"], []).append(row["value"])
+            return [found[request.instance_id] for request in requests]
+
+        answers = {}
+        with Journal(folder / "repeatability" / name) as journal:
+            for condition, how in conditions(entry).items():
+                answers[condition] = ask(requests, condition, how, load, journal)
+        rows = compare(answers, {key: values(table) for key, table in answers.items()})
+        for row in rows:
+            logger.info("%s", row)
+        with whole(snakemake.output[0]) as part:
+            said = [{"model": name, "benchmark": benchmark, **row} for row in rows]
+            part.write_text(json.dumps(said), encoding="utf-8")
