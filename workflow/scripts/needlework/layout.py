@@ -94,6 +94,14 @@ class Layout:
     def corpus_sources(self, corpus: str, lang: str) -> list[str]:
         """The files that a corpus table is read from."""
         own = CORPORA[corpus]
+        needed = [resource(path) for path in own.resources]
+        return needed + self._corpus_files(own, corpus, lang)
+
+    def _corpus_files(self, own: Corpus, corpus: str, lang: str) -> list[str]:
+        if own.benchmark and (named := self.benchmark(own.benchmark).corpus_files):
+            files = named(self.settings(own.benchmark), corpus, lang)
+            if files is not None:
+                return files
         folder = resource("sample") if own.source is None else self._folder(own.source)
         shared = [resource(path) for path in own.resources]
         extended = bool(shared) and own.part is None
@@ -119,7 +127,9 @@ class Layout:
 
     def corpus_settings(self, corpus: str) -> dict[str, Any]:
         """What a corpus table depends on besides its files; how much was fetched is not part of it."""
-        source = CORPORA[corpus].source
+        source, benchmark = CORPORA[corpus].source, CORPORA[corpus].benchmark
+        if benchmark and (settings := self.benchmark(benchmark).corpus_settings):
+            return settings(self.settings(benchmark))
         own = self.config["sources"].get(source, {})
         return not_affecting(f"sources.{source}", own, "files")
 
@@ -315,6 +325,11 @@ class Layout:
         if own.scores_read:
             needed[own.scores_read] = self.corpora(own.quotes(self.settings(benchmark)))
         return needed
+
+    def scored_by(self, benchmark: str) -> list[str]:
+        """The columns of instances that scores are made of and keep, or are made of alone."""
+        own = self.benchmark(benchmark)
+        return [*own.columns, *own.scored_by]
 
     def scoring_settings(self, benchmark: str) -> dict[str, Any]:
         """What a benchmark's scores depend on besides prompts and answers."""

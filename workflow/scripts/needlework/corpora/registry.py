@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from needlework.corpora.m4le_data.tasks import SLUGS
 from needlework.registry import Source, load_registry
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -21,8 +22,9 @@ class Corpus(NamedTuple):
     patterns of its files, with the language for `{lang}`: of a corpus without a source in resources/sample,
     of one that has languages of the user's own in the folder that `sources.<source>.folder` names. packaged:
     the languages that a package holds. languages: those of a corpus whose files do not tell. resources:
-    files below resources/ that are read in every language; a corpus that has these alone besides `files`,
-    and no `part`, is extended by a folder.
+    files below resources/ that its reader gets first, in every language; a corpus that has these alone
+    besides `files`, and no `part`, is extended by a folder. benchmark: the one that says what else a table
+    depends on (`Benchmark.corpus_settings`, `corpus_files`).
     """
 
     reader: str
@@ -33,6 +35,7 @@ class Corpus(NamedTuple):
     packaged: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
+    benchmark: str = ""
 
 
 # What ONERULER has of a language, in the embedded sample and in a user's folder.
@@ -47,6 +50,10 @@ _NEEDLES = ("needles.csv", "cities.csv", "prompts.csv")
 _CUT_BY = ("mlongrr/needles.csv", "mlongrr/english_punkt.txt")
 _OWN_NEEDLES = tuple(f"mlongrr/{name}" for name in _NEEDLES)
 _MLONGRR = ("en", "vi", "id", "sw", "so", "az")
+
+
+# The wording around what a row of M4LE holds.
+_M4LE: Any = {"resources": ("m4le/frames.yaml",), "benchmark": "m4le"}
 
 
 def _in_sample(patterns: tuple[str, ...]) -> tuple[str, ...]:
@@ -103,6 +110,12 @@ CORPORA = {
         languages=("en", "sw", "zh"),
         resources=_OWN_NEEDLES,
     ),
+    **{
+        f"m4le_{release}": Corpus("m4le", "m4le", release, languages=tuple(SLUGS), **_M4LE)
+        for release in ("2024", "2023")
+    },
+    "m4le_constructed": Corpus("m4le", languages=tuple(SLUGS), **_M4LE),
+    "m4le_sample": Corpus("m4le", files=("m4le/*.yaml",), languages=("sample",), **_M4LE),
 }
 
 
