@@ -181,3 +181,26 @@ def check_lengths(
                 )
             checked += 1
     return checked
+
+
+def check_cut(
+    files: Iterable[Path], documents: Documents, tokenizer: Tokenizer, longest: int = 80
+) -> int:
+    """Assert what mLongRR promises of every prompt; how many there were.
+
+    A sentence has at most `longest` tokens, so a prompt that had room for so many was not filled.
+    """
+    checked = 0
+    for file in files:
+        for row in read_table(file).to_pylist():
+            prompt = render(row["prompt"], documents)
+            assert tokenizer.count(prompt) == row["n_tokens"]
+            assert 0 <= row["length"] - row["max_new_tokens"] - row["n_tokens"] < longest
+            numbers = row["numbers"].split()
+            assert len(numbers) == row["n_needles"]
+            assert sorted(re.findall(r"\d{7}", prompt)) == sorted(numbers)
+            needles = [span["text"] for span in row["prompt"] if span["role"] == "needle"]
+            gold = needles[numbers.index(max(numbers))]
+            assert any(reference in gold for reference in row["references"])
+            checked += 1
+    return checked

@@ -63,7 +63,7 @@ def of_oneruler(config: dict, lengths: list[int], read: Callable[[Any], Any]) ->
     def build(tokenizer: Tokenizer) -> Iterator[tuple[pa.Table, Mapping[str, str]]]:
         for name in oneruler_plan.slices(config):
             chosen = oneruler_plan.settings(config, name, lengths)
-            corpora = oneruler_plan.corpora(chosen)
+            corpora = oneruler_plan.reads(chosen)
             tables = read(corpora)
             built = oneruler.build(chosen, tables, [], tokenizer)
             yield built.instances, documents_of(tables, corpora, built, f"oneruler/{name}")
@@ -96,7 +96,7 @@ def of_lost_in_the_middle(config: dict, corpora: Mapping[str, pa.Table]) -> Buil
     def build(tokenizer: Tokenizer) -> Iterator[tuple[pa.Table, Mapping[str, str]]]:
         for name in plan.slices(config):
             chosen = plan.settings(config, name, [])
-            wanted = plan.corpora(chosen)
+            wanted = plan.reads(chosen)
             tables = {
                 kind: {lang: corpora[f"{corpus}/{lang}"] for corpus, lang in found}
                 for kind, found in wanted.items()

@@ -78,6 +78,8 @@ def test_every_corpus_has_a_reader_and_its_languages(files: Layout, corpus: str)
 
     assert callable(import_module(f"needlework.corpora.{files.corpus_reader(corpus)}").table)
     assert languages_of(corpus)
+    if corpus == "m4le_constructed":
+        return  # Its files are in a user's folder.
     for lang in languages_of(corpus):
         packaged = lang in CORPORA[corpus].packaged
         assert bool(files.corpus_sources(corpus, lang)) != packaged

@@ -88,15 +88,14 @@ def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
     table = tmp_path / "results/tables/t.csv"
     table.parent.mkdir()
     table.write_text(f"model,value,empty\n{HOSTILE},0.123456789,\n")
-    caption = tmp_path / "t.rst"
-    caption.write_text("**A table** of ``values``.")
+    caption = "**A table** of ``values``."
     target = tmp_path / "results/index.html"
     write_page(
         {
             "made_up": {
                 "title": "Made up",
                 "scores": [str(scores)],
-                "tables": {"t": {"file": str(table), "title": "T", "caption": str(caption)}},
+                "tables": {"t": {"file": str(table), "title": "T", "caption": caption}},
                 "figures": {},
             }
         },

@@ -36,7 +36,9 @@ def test_every_model_of_a_preset_is_right(preset: Path) -> None:
     validated(config)
 
 
-@pytest.mark.parametrize("benchmark", ["mlneedle", "lost_in_the_middle", "oneruler"])
+@pytest.mark.parametrize(
+    "benchmark", ["mlneedle", "lost_in_the_middle", "oneruler", "mlongrr", "m4le"]
+)
 def test_a_papers_preset_inherits_nothing_of_the_demos_size(benchmark: str) -> None:
     """The demo asks a part of the languages and lengths, which no paper's run may get from it."""
     preset = yaml.safe_load((ROOT / f"presets/{benchmark}.yaml").read_text(encoding="utf-8"))

@@ -120,3 +120,17 @@ def test_line_ends_of_another_system_are_the_same_template(tmp_path: Path) -> No
     path = tmp_path / "exact.txt"
     path.write_bytes(b"Read.\r\n\r\n{passages}\r\n{question}\r\n")
     assert read_template(path, WANTED) == ["Read.\n\n", "\n", ""]
+
+
+def test_whole_prompts_are_read_when_they_are_asked_for(tmp_path):
+    table = pa.table({"passage_id": ["a", "b"], "text": ["first", "second"], "pieces": [[1], [2]]})
+    other = table.set_column(1, "text", pa.array(["third", "fourth"]))
+    files = {}
+    for name, own in (("m4le_2024/c3", table), ("m4le_2024/wow", other)):
+        files[name] = str(tmp_path / f"{name[-2:]}.parquet")
+        write_table(own, files[name])
+    documents = Documents.read(files)
+    asked = ("m4le_2024/c3/b", "m4le_2024/wow/a", "m4le_2024/c3/a")
+    assert [documents[name] for name in asked] == ["second", "third", "first"]
+    assert len(documents) == 4
+    assert documents._held[0] == "m4le_2024/c3"

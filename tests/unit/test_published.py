@@ -170,3 +170,20 @@ def test_compare_without_an_answer_or_an_interval():
     nan = math.nan
     assert published.compare(nan, nan, nan, 0.5) == "cannot tell: no answer of ours to judge"
     assert published.compare(4096, nan, nan, 8192) == "cannot tell: our number has no interval"
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "said"),
+    [
+        (2.37535, 2, "equals"),  # cut, as the paper prints it
+        (2.366, 2, "equals"),
+        (2.379999, 2, "equals"),
+        (2.35, 2, "differs"),
+        (2.38, 2, "differs"),
+    ],
+)
+def test_a_fact_equals_the_printed_one_rounded_or_cut(value, digits, said) -> None:
+    number = published.Number(2.37, None, "paper")
+    assert published.equal(value, number, digits) == said
+    assert published.equal(value, None, digits) == "cannot tell: no published number"
+    assert published.equal(value, number, digits, "other texts") == "cannot tell: other texts"

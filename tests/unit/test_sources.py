@@ -637,6 +637,10 @@ def test_the_registry_names_every_file_and_how_it_is_verified(root):
         "lost-in-the-middle": 6,
         "wikipedia": 1,
         "oneruler": 104,
+        "mlongrr": 12,
+        "paul-graham-essays": 49,
+        # A file a task, and the first release's archive.
+        "m4le": 40,
     }
     files = [file for source in registry.values() for file in source.files]
     assert len({file.id for file in files}) == len({file.url for file in files}) == len(files)
@@ -652,7 +656,7 @@ def test_the_registry_names_every_file_and_how_it_is_verified(root):
 def test_the_registry_has_the_languages_that_the_configuration_accepts(root):
     registry = load_registry(root / "resources" / "sources.yaml")
     for name, corpus in CORPORA.items():
-        if corpus.source is not None:
+        if corpus.source is not None and (corpus.part or not corpus.resources):
             files = [f for f in registry[corpus.source].files if f.part == corpus.part]
             held = {lang for file in files for lang in file.languages} | set(corpus.packaged)
             assert held == set(languages_of(name)), name
@@ -710,9 +714,10 @@ def test_the_real_mirror_serves_every_file_that_it_has(root, mirror, tmp_path, c
             assert (record.read, record.via) == ("whole", "mirror")
             verified.setdefault(record.verified, []).append(file.id)
     sources = Counter(name.partition("/")[0] for name in verified["published sha256"])
-    assert sources == {"xquad": 7, "lost-in-the-middle": 2, "oneruler": 104}
-    # MLQA is rebuilt, and the collections stand in for mMARCO's.
-    assert len(verified["mirror's sha256"]) == 8
+    assert sources == {"xquad": 7, "lost-in-the-middle": 2, "oneruler": 104, "mlongrr": 12}
+    # MLQA is rebuilt, and the collections stand in for mMARCO's, the rows for M4LE's.
+    own = Counter(name.partition("/")[0] for name in verified["mirror's sha256"])
+    assert own == {"mlqa": 1, "mmarco": 7, "m4le": 39}
     assert "mlqa/MLQA_V1.zip: the mirror's file is not the published one" in caplog.text
 
 

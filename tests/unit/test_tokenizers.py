@@ -39,6 +39,19 @@ def test_a_local_hugging_face_tokenizer_counts_without_special_tokens(tmp_path) 
     assert tokenizer.count("old tower") == 2
 
 
+@pytest.mark.parametrize(("ignore_merges", "tokens"), [(None, 1), (True, 1), (False, 2)])
+def test_merges_can_be_heeded_for_whole_words(tmp_path, ignore_merges, tokens) -> None:
+    """As Llama 3's tokenizer did until spring 2024."""
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = {"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4}
+    made = Tokenizer(models.BPE(vocabulary, [("a", "b")], ignore_merges=True))
+    PreTrainedTokenizerFast(tokenizer_object=made).save_pretrained(tmp_path)
+    config = {"kind": "huggingface", "name": str(tmp_path), "ignore_merges": ignore_merges}
+    assert load_tokenizer("h", config).count("abc") == tokens
+
+
 @pytest.mark.parametrize(
     ("config", "said"),
     [

@@ -62,7 +62,7 @@ def refuse(why):
 wildcard_constraints:
     source=r"[a-z0-9-]+",
     # The ending tells a source's file from the record beside it (`<file>.json`).
-    file=r".+\.(zip|tsv|json|gz|csv|txt)",
+    file=r".+\.(zip|tsv|json|jsonl|gz|csv|txt)",
     corpus=r"[a-z0-9_]+",
     lang=LANGUAGE,
     part=LANGUAGE + r"(\.\d+-of-\d+)?",

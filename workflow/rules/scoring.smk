@@ -90,7 +90,7 @@ rule score_answers:
         lengths=lambda w: lengths_of(config, w.model, w.benchmark),
         only=lambda w: only_of(config, w.model, w.benchmark),
         score=lambda w: files.benchmark(w.benchmark).score,
-        factors=lambda w: list(files.benchmark(w.benchmark).columns),
+        factors=lambda w: files.scored_by(w.benchmark),
         more=lambda w: list(files.scoring_more(w.benchmark)),
         beside=lambda w: files.metrics_beside(w.benchmark),
         code=lambda w: code_digest(

@@ -18,7 +18,7 @@ from needlework.engine_arguments import ELSEWHERE
 from needlework.errors import UserError
 from needlework.hooks import load_hook
 from needlework.packaged import find, is_packaged
-from needlework.selection import COLUMNS, by_benchmark
+from needlework.selection import COLUMNS, by_benchmark, only_of
 
 # What the backends that have a model elsewhere call it by.
 _NAMED = {
@@ -122,11 +122,13 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def lengths_of(config: Mapping[str, Any], model: str, benchmark: str) -> list[int]:
-    """The prompt lengths that a model gets of a benchmark."""
+    """The prompt lengths that a model gets of a benchmark: its `lengths`, as far as `only` has them."""
     own = config["models"][model]["lengths"]
     if isinstance(own, Mapping):
         own = own.get(benchmark)
-    return sorted(config["benchmarks"][benchmark].get("lengths", []) if own is None else own)
+    lengths = config["benchmarks"][benchmark].get("lengths", []) if own is None else own
+    wanted = only_of(config, model, benchmark).get("length", lengths)
+    return sorted(length for length in lengths if length in wanted)
 
 
 def left_out(config: Mapping[str, Any]) -> list[str]:

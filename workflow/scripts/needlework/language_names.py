@@ -7,6 +7,7 @@ from __future__ import annotations
 
 LANGUAGE_NAMES = {
     "ar": "Arabic",
+    "az": "Azerbaijani",
     "cs": "Czech",
     "da": "Danish",
     "de": "German",
@@ -29,6 +30,7 @@ LANGUAGE_NAMES = {
     "pt": "Portuguese",
     "ro": "Romanian",
     "ru": "Russian",
+    "so": "Somali",
     "sr": "Serbian",
     "st": "Sesotho",
     "sv": "Swedish",

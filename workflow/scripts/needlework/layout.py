@@ -12,7 +12,7 @@ from needlework.benchmarks.contract import Search
 from needlework.codedigest import code_digest
 from needlework.config import lengths_of
 from needlework.corpora.languages import folder_languages
-from needlework.corpora.registry import CORPORA, sources
+from needlework.corpora.registry import CORPORA, Corpus, sources
 from needlework.decoding import decoding
 from needlework.engine_arguments import answer_arguments, gpus
 from needlework.hooks import hook_file
@@ -94,14 +94,32 @@ class Layout:
     def corpus_sources(self, corpus: str, lang: str) -> list[str]:
         """The files that a corpus table is read from."""
         own = CORPORA[corpus]
+        needed = [resource(path) for path in own.resources]
+        return needed + self._corpus_files(own, corpus, lang)
+
+    def _corpus_files(self, own: Corpus, corpus: str, lang: str) -> list[str]:
+        if own.benchmark and (named := self.benchmark(own.benchmark).corpus_files):
+            files = named(self.settings(own.benchmark), corpus, lang)
+            if files is not None:
+                return files
         folder = resource("sample") if own.source is None else self._folder(own.source)
-        if own.source is None or lang in folder_languages(folder):
+        shared = [resource(path) for path in own.resources]
+        extended = bool(shared) and own.part is None
+        if extended and folder is None:
+            return shared
+        if own.source is None or extended or (own.files and lang in self._folder_languages(own)):
             patterns = [pattern.format(lang=lang) for pattern in own.files]
-            return [str(file) for each in patterns for file in sorted(Path(folder).glob(each))]
+            found = [str(file) for each in patterns for file in sorted(Path(folder).glob(each))]
+            return [*shared, *found]
         if lang in own.packaged:
             return []
         files = sources()[own.source].of(lang, own.part)
-        return [f"results/sources/{file.id}" for file in files]
+        return [*shared, *(f"results/sources/{file.id}" for file in files)]
+
+    def _folder_languages(self, corpus: Corpus) -> list[str]:
+        """The languages that the user's folder of a corpus's source has."""
+        source = corpus.source or ""
+        return folder_languages(self._folder(source), source)
 
     def _folder(self, source: str) -> str | None:
         """The folder of a user's own languages of a source."""
@@ -109,7 +127,9 @@ class Layout:
 
     def corpus_settings(self, corpus: str) -> dict[str, Any]:
         """What a corpus table depends on besides its files; how much was fetched is not part of it."""
-        source = CORPORA[corpus].source
+        source, benchmark = CORPORA[corpus].source, CORPORA[corpus].benchmark
+        if benchmark and (settings := self.benchmark(benchmark).corpus_settings):
+            return settings(self.settings(benchmark))
         own = self.config["sources"].get(source, {})
         return not_affecting(f"sources.{source}", own, "files")
 
@@ -313,6 +333,11 @@ class Layout:
         if own.scores_read:
             needed[own.scores_read] = self.corpora(own.quotes(self.settings(benchmark)))
         return needed
+
+    def scored_by(self, benchmark: str) -> list[str]:
+        """The columns of instances that scores are made of and keep, or are made of alone."""
+        own = self.benchmark(benchmark)
+        return [*own.columns, *own.scored_by]
 
     def scoring_settings(self, benchmark: str) -> dict[str, Any]:
         """What a benchmark's scores depend on besides prompts and answers."""

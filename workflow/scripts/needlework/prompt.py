@@ -55,23 +55,27 @@ def render(spans: Iterable[Mapping[str, object] | Span], documents: Mapping[str,
 class Documents(Mapping[str, str]):
     """The documents of corpus files, by source id `<corpus>/<lang>/<id>`.
 
-    Of a table of questions, the document is the context. Lists of words are read from their file when
-    one of them is first asked for, and only the last file's are held: as text they would be gigabytes.
+    Of a table of questions, the document is the context. Lists of words, and rows that are whole prompts,
+    are read from their file when one of them is first asked for, and only the last file's are held: as
+    text they would be gigabytes.
     """
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
-        self._lists: dict[str, str | Path] = {}
+        self._files: dict[str, tuple[str | Path, str]] = {}
         self._rows: dict[str, tuple[str, int]] = {}
-        self._words: tuple[str, pa.ChunkedArray] | None = None
+        self._held: tuple[str, pa.ChunkedArray] | None = None
 
     @classmethod
     def read(cls, files: Mapping[str, str]) -> Documents:
         """Documents of the files given as {"<corpus>/<lang>": path}."""
         documents = cls()
         for prefix, path in files.items():
-            if "words" in read_names(path):
+            names = read_names(path)
+            if "words" in names:
                 documents._add_lists(prefix, path)
+            elif "pieces" in names:
+                documents._add_prompts(prefix, path)
             else:
                 documents.add(prefix, read_table(path))
         return documents
@@ -92,7 +96,7 @@ class Documents(Mapping[str, str]):
     def _add_lists(self, prefix: str, path: str | Path) -> None:
         """Add the rows of a file of records.DOCUMENTS."""
         table = read_table(path, ["passage_id", "text"])
-        self._lists[prefix] = path
+        self._files[prefix] = (path, "words")
         for row, (identifier, text) in enumerate(
             zip(table["passage_id"].to_pylist(), table["text"].to_pylist(), strict=True)
         ):
@@ -100,6 +104,14 @@ class Documents(Mapping[str, str]):
                 self._rows[f"{prefix}/{identifier}"] = (prefix, row)
             else:
                 self._texts[f"{prefix}/{identifier}"] = text
+
+    def _add_prompts(self, prefix: str, path: str | Path) -> None:
+        """Add the rows of a file whose texts are whole prompts."""
+        self._files[prefix] = (path, "text")
+        for row, identifier in enumerate(
+            read_table(path, ["passage_id"])["passage_id"].to_pylist()
+        ):
+            self._rows[f"{prefix}/{identifier}"] = (prefix, row)
 
     def __getitem__(self, source: str) -> str:
         piece = self.piece(source)
@@ -113,9 +125,10 @@ class Documents(Mapping[str, str]):
         if source in self._texts:
             return self._texts[source]
         prefix, row = self._rows[source]
-        if self._words is None or self._words[0] != prefix:
-            self._words = (prefix, read_table(self._lists[prefix], ["words"])["words"])
-        return self._words[1][row].as_py()
+        if self._held is None or self._held[0] != prefix:
+            path, column = self._files[prefix]
+            self._held = (prefix, read_table(path, [column])[column])
+        return self._held[1][row].as_py()
 
     def __iter__(self) -> Iterator[str]:
         yield from self._texts

@@ -134,6 +134,20 @@ def lookup(
     return Number(float(value), None if pd.isna(n) else int(n))
 
 
+def equal(value: float, published: Number | None, digits: int, obstacle: str | None = None) -> str:
+    """Whether our number is the published one to so many digits, rounded or cut, as papers print either.
+
+    "equals", "differs", or "cannot tell: <reason>" as `compare` says it.
+    """
+    if published is None:
+        return "cannot tell: no published number"
+    if obstacle:
+        return f"cannot tell: {obstacle}"
+    cut = math.floor(value * 10**digits + 1e-9) / 10**digits
+    printed = f"{published.value:.{digits}f}"
+    return "equals" if printed in (f"{value:.{digits}f}", f"{cut:.{digits}f}") else "differs"
+
+
 def compare(
     value: float,
     ci_low: float,

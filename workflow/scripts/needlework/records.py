@@ -84,13 +84,17 @@ TRANSLATIONS = pa.schema(
 
 
 def _columns(factors: Mapping[str, str]) -> list[tuple[str, pa.DataType]]:
-    return [(name, pa.type_for_alias(kind)) for name, kind in factors.items()]
+    lists = pa.list_(pa.string())
+    return [
+        (name, lists if kind == "strings" else pa.type_for_alias(kind))
+        for name, kind in factors.items()
+    ]
 
 
 def instances_schema(factors: Mapping[str, str]) -> pa.Schema:
     """The schema of a benchmark's instances: one row a prompt, one column a factor.
 
-    `factors` maps their names to those of Arrow types ("string", "int32", "double", "bool").
+    `factors` maps their names to those of Arrow types ("string", "int32", "double", "bool"), or "strings".
     """
     return pa.schema(
         [

@@ -20,7 +20,7 @@ FAILED = ("skipped", "error")
 # The columns of instances that are no factor.
 _NOT_FACTORS = {
     *("instance_id", "benchmark", "task", "example_id", "prompt", "references"),
-    *("metric", "max_new_tokens", "n_tokens"),
+    *("accepted", "metric", "max_new_tokens", "n_tokens"),
 }
 _OF_ANSWERS = ("finish_reason", "completion_tokens", "reasoning_tokens")
 # What scores are made of.

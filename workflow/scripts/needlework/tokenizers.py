@@ -168,6 +168,8 @@ def _huggingface(config: Mapping[str, str]) -> Loaded:
     )
     # Longer texts than the model's context are wanted here; the warning is not.
     loaded.model_max_length = int(1e30)
+    if config.get("ignore_merges") is not None:
+        loaded.backend_tokenizer.model.ignore_merges = config["ignore_merges"]
 
     def prove() -> Proof:
         from needlework import proofs

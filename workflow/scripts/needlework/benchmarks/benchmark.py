@@ -49,8 +49,10 @@ class Benchmark:
     translations, *, model, settings) -> scores`; scoring_files: data that it alone reads, by the name of
     its argument, below resources/; scores_read: the argument that gets the tables that prompts quote,
     where it needs them; beside: metrics of further rows of scores, of which results are made only where
-    the key `metric` names one. setup: by name, where the configuration has what the paper's numbers
-    depend on ("benchmarks.x.needles"). run: what else its results need to know. check: a hook that raises
+    the key `metric` names one; scored_by: columns of instances that it needs beside the factors.
+    corpus_settings, corpus_files: of a corpus of this benchmark alone, what a table depends on, and its
+    files (or None: as the registry says). setup: by name, where the configuration has what the paper's
+    numbers depend on ("benchmarks.x.needles"). run: what else its results need to know. check: a hook that raises
     UserError where `config` cannot be built. prompts: the table of what its prompts are like.
     translated: whether answers are scored in English; metric: then, of the settings of scores, the
     function that says whether a gold answer survived;
@@ -75,6 +77,9 @@ class Benchmark:
     conditions: Callable[[Own], dict[str, bool]] = _no_conditions
     scoring_files: Mapping[str, str] = field(default_factory=dict)
     scores_read: str = ""
+    scored_by: tuple[str, ...] = ()
+    corpus_settings: Callable[[Own], dict[str, Any]] | None = None
+    corpus_files: Callable[[Own, str, str], list[str] | None] | None = None
     beside: tuple[str, ...] = ()
     searches: Callable[[Chosen], list[str]] = _nothing
     search: Callable[[Own, str], Search] | None = None

@@ -50,7 +50,7 @@ class Factor:
         if self.format == "language":
             # Prompts are built with factors, and do not depend on names: `codedigest` follows imports.
             return str(load_hook("needlework.language_names:language_name")(str(value)))
-        return str(value)
+        return f"{value:.4g}" if isinstance(value, float) else str(value)
 
     def renamed(self, name: str, **changes: Any) -> Factor:
         """The same factor under another name, such as a column of a result."""

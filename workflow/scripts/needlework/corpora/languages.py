@@ -11,8 +11,8 @@ from needlework.errors import UserError
 LANGUAGE = "[a-z0-9]+"
 
 
-def folder_languages(folder: str | None) -> list[str]:
-    """The languages of a user's folder for ONERULER (`sources.oneruler.folder`): those of its folders.
+def folder_languages(folder: str | None, source: str = "oneruler") -> list[str]:
+    """The languages of a user's folder (`sources.<source>.folder`): those of its folders.
 
     UserError where there is no such folder, or a folder in it is not named by a language's code. Hidden
     ones are none of ours.
@@ -20,13 +20,13 @@ def folder_languages(folder: str | None) -> list[str]:
     if folder is None:
         return []
     if not Path(folder).is_dir():
-        raise UserError(f"sources.oneruler.folder: {folder} is no folder: mend the path.")
+        raise UserError(f"sources.{source}.folder: {folder} is no folder: mend the path.")
     names = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
     names = [name for name in names if not name.startswith(".")]
     for name in names:
         if not re.fullmatch(LANGUAGE, name):
             raise UserError(
-                f"sources.oneruler.folder: {Path(folder) / name} is not named by a language's code, "
+                f"sources.{source}.folder: {Path(folder) / name} is not named by a language's code, "
                 "which has small letters and digits only: rename it, or move it elsewhere."
             )
     return names

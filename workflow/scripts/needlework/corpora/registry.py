@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from needlework.corpora.m4le_data.tasks import SLUGS
 from needlework.registry import Source, load_registry
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -20,7 +21,10 @@ class Corpus(NamedTuple):
     serves: the keys of the configuration that may choose it, by the schema's keyword `corpus`. files: the
     patterns of its files, with the language for `{lang}`: of a corpus without a source in resources/sample,
     of one that has languages of the user's own in the folder that `sources.<source>.folder` names. packaged:
-    the languages that a package holds. languages: those of a corpus whose files do not tell.
+    the languages that a package holds. languages: those of a corpus whose files do not tell. resources:
+    files below resources/ that its reader gets first, in every language; a corpus that has these alone
+    besides `files`, and no `part`, is extended by a folder. benchmark: the one that says what else a table
+    depends on (`Benchmark.corpus_settings`, `corpus_files`).
     """
 
     reader: str
@@ -30,6 +34,8 @@ class Corpus(NamedTuple):
     files: tuple[str, ...] = ()
     packaged: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    benchmark: str = ""
 
 
 # What ONERULER has of a language, in the embedded sample and in a user's folder.
@@ -38,6 +44,16 @@ _NOUNS = ("nouns.tsv",)
 _WORDS = ("{lang}/words.csv",)
 _PROMPTS = ("{lang}/niah.json", "{lang}/cwe.txt")
 _SAMPLE = ("en", "de", "es", "zh", "vi", "hi", "ar")
+
+# mLongRR's needles, cities and prompts, and what a user's folder adds.
+_NEEDLES = ("needles.csv", "cities.csv", "prompts.csv")
+_CUT_BY = ("mlongrr/needles.csv", "mlongrr/english_punkt.txt")
+_OWN_NEEDLES = tuple(f"mlongrr/{name}" for name in _NEEDLES)
+_MLONGRR = ("en", "vi", "id", "sw", "so", "az")
+
+
+# The wording around what a row of M4LE holds.
+_M4LE: Any = {"resources": ("m4le/frames.yaml",), "benchmark": "m4le"}
 
 
 def _in_sample(patterns: tuple[str, ...]) -> tuple[str, ...]:
@@ -64,16 +80,42 @@ CORPORA = {
         f"key_value_{n}": Corpus("key_value", "lost-in-the-middle", f"key_value_{n}")
         for n in (75, 140, 300)
     },
-    "oneruler_books": Corpus("oneruler", "oneruler", "books", files=_BOOKS),
+    "oneruler_books": Corpus("oneruler", "oneruler", "books", serves=("haystacks",), files=_BOOKS),
     "oneruler_nouns": Corpus("oneruler", "oneruler", "nouns", files=_NOUNS),
     "oneruler_words": Corpus(
         "oneruler", "oneruler", "words", serves=("words",), files=_WORDS, packaged=("en",)
     ),
     "oneruler_prompts": Corpus("oneruler", "oneruler", "prompts", files=_PROMPTS),
-    "sample_books": Corpus("oneruler", files=_in_sample(_BOOKS)),
+    "sample_books": Corpus("oneruler", serves=("haystacks",), files=_in_sample(_BOOKS)),
     "sample_nouns": Corpus("oneruler", files=_in_sample(_NOUNS)),
     "sample_words": Corpus("oneruler", serves=("words",), files=_in_sample(_WORDS)),
     "sample_prompts": Corpus("oneruler", files=_in_sample(_PROMPTS)),
+    "mlongrr_articles": Corpus(
+        *("mlongrr", "mlongrr", "one_needle"),
+        serves=("haystacks",),
+        files=("{lang}/*.txt",),
+        resources=_CUT_BY,
+    ),
+    "mlongrr_released_one": Corpus("mlongrr", "mlongrr", "one_needle", resources=_CUT_BY),
+    "mlongrr_released_three": Corpus("mlongrr", "mlongrr", "three_needles", resources=_CUT_BY),
+    "paul_graham_essays": Corpus(
+        *("mlongrr", "paul-graham-essays", "essays"), serves=("haystacks",), resources=_CUT_BY
+    ),
+    "mlongrr_needles": Corpus(
+        *("mlongrr", "mlongrr"), files=_NEEDLES, languages=_MLONGRR, resources=_OWN_NEEDLES
+    ),
+    "sample_needles": Corpus(
+        "mlongrr",
+        files=tuple(f"mlongrr/{name}" for name in _NEEDLES),
+        languages=("en", "sw", "zh"),
+        resources=_OWN_NEEDLES,
+    ),
+    **{
+        f"m4le_{release}": Corpus("m4le", "m4le", release, languages=tuple(SLUGS), **_M4LE)
+        for release in ("2024", "2023")
+    },
+    "m4le_constructed": Corpus("m4le", languages=tuple(SLUGS), **_M4LE),
+    "m4le_sample": Corpus("m4le", files=("m4le/*.yaml",), languages=("sample",), **_M4LE),
 }
 
 

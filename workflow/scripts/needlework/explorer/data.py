@@ -208,7 +208,8 @@ class _Index:
     def add_instances(self, table: pa.Table, tokenizer: str) -> None:
         """Add the rows of an instance file, but for what their prompts tell."""
         before = len(self.ids)
-        names = ["task", *(n for n in table.column_names if n not in _FIXED)]
+        more = (n for n in table.column_names if n not in _FIXED)
+        names = ["task", *(n for n in more if not pa.types.is_list(table[n].type))]
         for name in names:
             column = self.columns.setdefault(name, Coded())
             column.fill(before)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 MEANINGS = {
     "match": "A reference stands in the answer.",
     "match_all": "Every reference stands in the answer.",
+    "semantic": "The answer is near a reference in meaning, by an embedding.",
     "no_match": "No reference stands in the answer.",
     "empty": "The answer is empty.",
     "yes": "The answer says yes.",

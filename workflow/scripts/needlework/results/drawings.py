@@ -41,7 +41,8 @@ class Drawing:
     here, before their factor's words. looks: of single values of `line`. suffix: the column of words in
     brackets after a line's name; members: that of codes, separated by spaces. why: the column that says
     why a panel is empty. listed: columns whose values are drawn in the order of the frame, not of their
-    factor. scaled: numbers across are drawn to scale instead of at equal distances.
+    factor. scaled: numbers across are drawn to scale instead of at equal distances. level: a column with
+    one number a panel, such as chance, and what that is called: a dotted line in panels of lines and bars.
     """
 
     x: str | tuple[str, ...]
@@ -72,6 +73,7 @@ class Drawing:
     why: str = ""
     listed: tuple[str, ...] = ()
     scaled: bool = False
+    level: tuple[str, str] | None = None
 
     # What the small print calls a mark, the paper's numbers, and marks of prompts that are too short.
     mark = "point"

@@ -39,7 +39,14 @@ def compared(paper: Paper, cell: Cell) -> dict[str, Any]:
             found, bound = _number(paper, place, cell)
     requires = (*(place.requires if place else ()), *paper.requires)
     why = obstacle(requires, cell, None if why is True else why)
-    row = cells.compared(cell.values, found, why)
+    if place is not None and place.digits is not None:
+        row = {
+            "published": None if found is None else found.value,
+            "published_n": None if found is None else found.n,
+            "comparison": publications.equal(cell.values["value"], found, place.digits, why),
+        }
+    else:
+        row = cells.compared(cell.values, found, why)
     if row["comparison"] == BOUNDS.get(bound or ""):
         # An interval that lies wholly on the right side of a bound agrees with it.
         row["comparison"] = "covers"

@@ -19,8 +19,8 @@ class PromptTable:
     by: factors whose values have a row each. counts: name of a column, what it is of, and how it is
     counted (an aggregation of pandas: size, nunique, mean, max, sum). slice_names: the columns that
     the parts of a slice's name, between hyphens, stand in beside a note ("": none; the last takes the
-    rest). computed: columns as expressions of others. digits: of a mean, where not 1. kept: notes
-    that count what is not left out, as do those that end with "_kept". sorted: rows by their factors,
+    rest). computed: columns as expressions of others. digits: of means, where not 1, and of others. kept:
+    notes that count what is not left out, as do those that end with "_kept". sorted: rows by their factors,
     not as the files have them; also_notes: those of notes too.
     """
 
@@ -57,7 +57,7 @@ def describe(spec: PromptTable, files: Iterable[str | Path]) -> pd.DataFrame:
     counts = {name: (column, how) for name, column, how in spec.counts}
     described = prompts.groupby(list(spec.by), sort=spec.sorted).agg(**counts).reset_index()
     whole = described.select_dtypes("integer").columns
-    means = {name: spec.digits.get(name, 1) for name, _, how in spec.counts if how == "mean"}
+    means = {name: 1 for name, _, how in spec.counts if how == "mean"} | dict(spec.digits)
     found = pd.DataFrame(notes, columns=[*names, "task", "prompts"])
     found = found.groupby([*names, "task"], sort=spec.sorted, as_index=False).sum()
     described = pd.concat([described.round(means), found[found["prompts"] > 0]], ignore_index=True)

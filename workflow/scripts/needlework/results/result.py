@@ -67,7 +67,8 @@ class Place:
     mean: the number is the mean of all that stand in this row of the table. requires: what must hold here
     beside what `Paper.requires`, and for `printed` rows too where it is a setting. printed: the sources of
     which rows of models that were not run are shown. labels: what those rows say beside what the
-    templates tell; complete: a hook `(labels, Context)` that adds to these labels.
+    templates tell; complete: a hook `(labels, Context)` that adds to these labels. digits: the number is
+    no share of answers but a fact; ours equals it to so many digits, rounded or cut, or differs.
     """
 
     table: str
@@ -80,6 +81,7 @@ class Place:
     printed: tuple[str, ...] = ()
     labels: Mapping[str, Any] = field(default_factory=dict)
     complete: Hook = ""
+    digits: int | None = None
 
     def but(self, **changes: Any) -> Place:
         """The same place with these changes."""

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from needlework.figures.style import COLUMN
-from needlework.results.drawing.grid import Size, empty, finished, fitting, laid_out, values_axis
+from needlework.results.drawing.grid import (
+    Size,
+    empty,
+    finished,
+    fitting,
+    laid_out,
+    steady,
+    values_axis,
+)
 from needlework.results.drawing.lines import hollow, reach
 from needlework.results.drawing.picture import Line, Picture
 from needlework.results.drawings import Bars, Heatmap, Points, StackedBars
@@ -48,6 +56,7 @@ def bars(picture: Picture) -> Figure:
             where = line.rows[x].map(places.index)
             where = where + ((row.keys.index(line.key) + 0.5) / n - 0.5) * 0.8 * beside
             _marks(ax, picture, line, where, below, down, 0.74 / n)
+        steady(ax, picture, data, down=down)
         if down:
             ax.set_yticks(range(len(places)), [fitting(name, 1.6) for name in names])
             ax.set_ylim(len(places) - 0.4, -0.6)
@@ -121,7 +130,7 @@ def heat_map(picture: Picture) -> Figure:
     figure, panels = laid_out(picture, size)
     shade = ScalarMappable(PowerNorm(2.4, 0, 1), LinearSegmentedColormap.from_list("heat", HEAT))
     tinted = set(picture.data.query(spec.tinted[0])[spec.down]) if spec.tinted else set()
-    for ax, _, data in panels:
+    for ax, row, data in panels:
         for cell in data.to_dict("records"):
             _cell(ax, cell, columns.index(cell[x]), y[cell[spec.down]], shade, spec.value, printed)
         ax.set_title(ax.get_title(), pad=14, fontweight="bold")
@@ -134,6 +143,8 @@ def heat_map(picture: Picture) -> Figure:
         if ax.get_subplotspec().colspan.start == 0:
             ax.set_yticks([*y.values()], [picture.called(spec.down, name) for name in names])
             for label, name in zip(ax.get_yticklabels(), names, strict=True):
+                # A row of panels names its own cells.
+                label.set_visible(any((part[spec.down] == name).any() for part in row.data))
                 bold = "bold" if name == spec.margin else "normal"
                 label.set(color=ORANGE if name in tinted else INK, fontweight=bold)
     shape = {"aspect": 60, "shrink": 0.5} if len(panels) > 2 else {"aspect": 35, "shrink": 0.9}

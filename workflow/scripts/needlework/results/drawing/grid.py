@@ -156,6 +156,25 @@ def legend_of(entries: Any) -> dict[str, Any]:
     return dict(sorted(found.items(), key=lambda item: item[0].endswith(PAPER)))
 
 
+def steady(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = False) -> None:
+    """A dotted line at the number that holds across a panel (`Drawing.level`), a circle around a centre."""
+    if picture.spec.level is None:
+        return
+    column, name = picture.spec.level
+    for value in data[column].dropna().unique():
+        look = {
+            "color": "#555555",
+            "linestyle": ":",
+            "linewidth": 1.0,
+            "label": name,
+            "zorder": 1.6,
+        }
+        if ax.name == "polar":
+            ax.plot([i * 3.1416 / 90 for i in range(181)], [value] * 181, **look)
+        else:
+            (ax.axvline if down else ax.axhline)(value, **look)
+
+
 def values_axis(picture: Picture, panels: Sequence[tuple[Axes, Row, Any]], *, down: bool) -> None:
     """The axis of values (across where the marks lie): its limits, and its name at the outer panels."""
     spec, data = picture.spec, picture.data

@@ -8,7 +8,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from needlework.figures.style import COLUMN
-from needlework.results.drawing.grid import Row, Size, empty, finished, laid_out, values_axis
+from needlework.results.drawing.grid import (
+    Row,
+    Size,
+    empty,
+    finished,
+    laid_out,
+    steady,
+    values_axis,
+)
 from needlework.results.drawing.picture import Line, Picture
 from needlework.results.drawings import Lines, Polar
 
@@ -79,6 +87,7 @@ def draw(picture: Picture) -> Figure:
         if polar:
             axis = around(ax, picture, row.x)
         _panel(ax, picture, spec, row, data, axis)
+        steady(ax, picture, data)
         here = (
             data[data[spec.line].isin([key[1] for key in row.keys])] if spec.line in data else data
         )
@@ -232,7 +241,7 @@ def _named(ax: Axes, axis: Across) -> None:
     ax.set_xlim(axis.low, axis.high)
     if axis.scaled and len(axis.at) > 12:
         ax.locator_params(axis="x", nbins=4)
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
         return
     ends = sorted((at, axis.labels[value]) for value, at in axis.at.items())
     # A character of 7-point text is 0.07 inches wide; the last name always stands.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PAPER = " (paper)"
 # Of lines whose model has no line of ours.
-PUBLISHED_MARKERS = "<>*hp8d"
+PUBLISHED_MARKERS = "<>*hp8dHPX1234"
 # More lines than these in one panel are not told apart.
 MOST_MODELS, MOST_LINES = 6, 7
 

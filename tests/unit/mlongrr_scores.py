@@ -1,0 +1,81 @@
+"""Scores that no model gave, shaped like the paper's: what the tests of mLongRR's results read."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+LANGS = ("en", "vi", "id", "sw", "so")
+LENGTHS = (2000, 8000, 16000, 32000, 64000)
+DEPTHS = {1: (0, 25, 50, 75, 100), 2: (0, 25, 50, 75), 3: (0, 25, 50, 75)}
+# Accuracy with one needle, and tokens a word in English and the factor of the other languages.
+MODELS = {"gpt-4": 0.9, "gemini": 0.85, "claude": 0.7, "llama-3": 0.6, "gpt-4o": 0.95}
+FERTILITY = {"en": 1.1, "vi": 1.3, "id": 1.6, "sw": 1.9, "so": 2.2}
+RUN: dict[str, Any] = {
+    "models": list(MODELS),
+    "published": {
+        "gpt-4": "GPT-4",
+        "gemini": "Gemini-1.5",
+        "claude": "Claude-3",
+        "llama-3": "Llama-3",
+        "gpt-4o": "GPT-4o",
+    },
+    "setup": {"source": "constructed", "data": "mlongrr", "examples": 1, "max_new_tokens": 50},
+    "decoding": dict.fromkeys(MODELS, "the endpoint's own"),
+    "controls": [],
+    "metric": "strict",
+    "examples": 1,
+    "haystack": "mlongrr_articles",
+    "template": "paper",
+    "twin": "released_gpt4",
+    "counted_as": {"o200k_base": "GPT-4o", "cl100k_base": "GPT-4", "llama3": "Llama-3"},
+    "other_tokenizers": {},
+}
+
+
+def row(**own: Any) -> dict[str, Any]:
+    """A score of one needle in English, right, with these changes."""
+    given = {
+        **{
+            "model": "gpt-4",
+            "metric": "strict",
+            "value": 1.0,
+            "finish_reason": "stop",
+            "sample": 0,
+        },
+        **{"task": "retrieval", "lang": "en", "haystack": "mlongrr_articles", "length": 2000},
+        **{"n_needles": 1, "question": "number", "depth": 0, "template": "paper", "index": 0},
+        **{"fertility": 1.1, "chance": None, **own},
+    }
+    if given["n_needles"] > 1 and given["task"] == "retrieval":
+        given |= {"task": "reasoning", "chance": 1 / given["n_needles"]}
+    given.setdefault("verdict", "correct" if given["value"] else "wrong_number")
+    given["example_id"] = f"{given['length']}-{given['depth']}-{given.pop('index')}"
+    return given
+
+
+def make(seed: int = 0, **changes: Any) -> pd.DataFrame:
+    """One answer a cell of all models, by all metrics."""
+    rng, rows = np.random.default_rng(seed), []
+    for model, n, (i, lang), length in product(MODELS, DEPTHS, enumerate(LANGS), LENGTHS):
+        questions = ("number",) if n == 1 else ("number", "city")
+        for question, depth in product(questions, DEPTHS[n]):
+            p = MODELS[model] - 0.1 * i - 0.25 * (n - 1) - 0.02 * (length / 8000)
+            right = float(rng.random() < p)
+            wrong = str(rng.choice(["wrong_number", "other_needle", "unanswerable", "no_number"]))
+            lost = model == "llama-3" and length > 8000
+            for metric in ("strict", "released", "released_claude"):
+                rows.append(
+                    row(
+                        **{"model": model, "lang": lang, "length": length, "depth": depth},
+                        **{"n_needles": n, "question": question, "metric": metric},
+                        **{"value": 0.0 if lost else right, "fertility": FERTILITY[lang]},
+                        verdict="correct" if right else wrong,
+                        finish_reason="skipped" if lost else "stop",
+                        **changes,
+                    )
+                )
+    return pd.DataFrame(rows)

@@ -1,0 +1,58 @@
+"""Whether M4LE's configuration can be built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from needlework.benchmarks.contract import Config, Own
+from needlework.benchmarks.m4le.plan import LIMITS, NAME, corpus, corpus_files, tasks
+from needlework.corpora.m4le_data.sampled import SAMPLED
+from needlework.corpora.m4le_data.tasks import BUCKETS, BUCKETS_2023, TASKS
+from needlework.errors import UserError
+
+
+def check(config: Config) -> None:
+    """Raise UserError where the benchmark's configuration cannot be built."""
+    own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
+    known = list(SAMPLED) if own["source"] == "sample" else list(TASKS)
+    for name in own["tasks"] if own["tasks"] != "all" else []:
+        if name not in known:
+            raise UserError(
+                f"{where}.tasks has {name!r}: `source: {own['source']}` has {', '.join(known)}."
+            )
+    if own["source"] == "released":
+        released = BUCKETS_2023 if own["release"] == "2023" else BUCKETS
+        for length in own["lengths"]:
+            if length not in released:
+                raise UserError(
+                    f"{where}.lengths has {length}, but the release of {own['release']} has the buckets "
+                    f"{', '.join(map(str, released))}."
+                )
+    if own["source"] == "constructed":
+        _check_folder(own, where)
+    for kind in own["max_new_tokens"]["types"]:
+        if kind not in LIMITS:
+            raise UserError(
+                f"{where}.max_new_tokens.types has {kind!r}: the task types are {', '.join(LIMITS)}."
+            )
+    if own["reference"] not in ("published", *config["run"]["models"]):
+        raise UserError(
+            f"{where}.reference is {own['reference']!r}, which is neither `published` nor one of "
+            f"run.models ({', '.join(config['run']['models'])})."
+        )
+
+
+def _check_folder(own: Own, where: str) -> None:
+    """Raise UserError where the folder of source data sets is none, or lacks what is asked for."""
+    if own["folder"] is None:
+        raise UserError(
+            f"{where}.folder is missing: `source: constructed` reads the source data sets from there, in "
+            "the layout of M4LE's raw_data (docs/configuration.md)."
+        )
+    if not Path(own["folder"]).is_dir():
+        raise UserError(f"{where}.folder: {own['folder']} is no folder: mend the path.")
+    names = tasks(own)
+    if not names:
+        raise UserError(f"{where}.folder: {own['folder']} has the files of no task: mend the path.")
+    for name in names:
+        corpus_files(own, corpus(own), TASKS[name].slug)

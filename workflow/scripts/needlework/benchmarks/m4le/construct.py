@@ -1,0 +1,79 @@
+"""The prompts of M4LE: the rows of a task, whatever they were made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from needlework.benchmarks.contract import Built
+from needlework.benchmarks.m4le.factors import COLUMNS
+from needlework.benchmarks.m4le.plan import NAME
+from needlework.corpora.m4le_data.tasks import TASKS
+from needlework.instances import Instances, Spans
+from needlework.prompt import Span
+from needlework.tokenizers import Tokenizer
+
+Tables: TypeAlias = Mapping[str, Mapping[str, pa.Table]]
+
+
+def build(
+    chosen: Mapping[str, Any], tables: Tables, templates: Sequence[str | Path], tokenizer: Tokenizer
+) -> Built:
+    """One prompt of each row whose bucket is among the slice's lengths; `templates` are not used.
+
+    `chosen` is `plan.settings`. The prompts are spans of the rows' own texts. `references` holds the
+    first accepted answer, which the oracle gives; `accepted` holds all of them.
+    """
+    rows = tables["rows"][chosen["slice"]]
+    made = Instances(NAME, {**COLUMNS, "accepted": "strings"}, tokenizer, Spans())
+    skipped = 0
+    for batch in rows.to_batches(max_chunksize=64):
+        for row in batch.to_pylist():
+            # A row without a bucket studies the place of its needle.
+            if row["bucket"] and row["bucket"] not in chosen["lengths"]:
+                skipped += 1
+                continue
+            _add(made, chosen, row, tokenizer)
+    return Built(made.table(), {"rows of other lengths": skipped})
+
+
+def _add(
+    made: Instances, chosen: Mapping[str, Any], row: Mapping[str, Any], tokenizer: Tokenizer
+) -> None:
+    """Add the instance of a row."""
+    task, source = TASKS[row["task"]], f"{chosen['data']}/{chosen['slice']}/{row['passage_id']}"
+    factors = {
+        "ability": task.ability,
+        "task_type": task.task_type,
+        "lang": task.lang,
+        "domain": task.domain,
+        "length": row["bucket"],
+        "position": position(row["gold"], row["n_items"]),
+        "candidates": row["n_items"],
+        "source": chosen["source"],
+    }
+    made.add(
+        (
+            made.spans.number(Span(piece["role"], source, piece["start"], piece["end"]))
+            for piece in row["pieces"]
+        ),
+        row["text"],
+        named=factors,
+        n_tokens=tokenizer.count(row["text"]),
+        **factors,
+        units=row["length"],
+        task=task.name,
+        example_id=row["passage_id"],
+        references=row["answers"][:1],
+        accepted=row["answers"],
+        metric=task.metric,
+        max_new_tokens=chosen["max_new_tokens"][task.name] or row["bucket"] or row["length"],
+    )
+
+
+def position(gold: Sequence[int], n_items: int) -> float | None:
+    """Where the one needle stands: 0 before all others, 1 after them; None without one, or alone."""
+    return gold[0] / (n_items - 1) if len(gold) == 1 and n_items > 1 else None

@@ -1,0 +1,65 @@
+"""What tells M4LE's prompts apart, and what the paper calls it."""
+
+from __future__ import annotations
+
+from needlework.benchmarks.factor import Factor
+from needlework.corpora.m4le_data.tasks import ABILITIES, PAPER_BUCKETS, TASKS
+
+TASK = Factor("task", label="Task", order=tuple(TASKS))
+ABILITY = Factor(
+    "ability",
+    label="Ability",
+    order=ABILITIES,
+    words={name: name.replace("_", " ").capitalize() for name in ABILITIES},
+)
+TASK_TYPE = Factor("task_type", label="Task type")
+LANG = Factor(
+    "lang",
+    label="Language",
+    order=("en", "zh", "en,zh"),
+    words={"en": "English", "zh": "Chinese", "en,zh": "Both"},
+)
+DOMAIN = Factor("domain", label="Domain")
+# The bucket, in the task's own unit; 0 of rows that study places alone.
+LENGTH = Factor("length", "int32", label="Length", format="1000")
+# The asked item's place from 0 to 1, null where it has none; how many items there are.
+POSITION = Factor("position", "double", label="Place of the asked text")
+CANDIDATES = Factor("candidates", "int32", label="Candidates")
+# How long prompt and answer are, in the task's own unit.
+UNITS = Factor("units", "int32")
+SOURCE = Factor("source")
+FACTORS = (
+    *(ABILITY, TASK_TYPE, LANG, DOMAIN),
+    *(LENGTH, POSITION, CANDIDATES, UNITS, SOURCE),
+)
+# Arrow types by name.
+COLUMNS = {factor.name: factor.type for factor in FACTORS}
+METRIC = Factor("metric", label="Metric", order=("paper", "released"))
+
+# Tables 4 to 6 of the paper: ranges of buckets, by the table that is of each.
+RANGES = {
+    "table4": ("0K to 1K", PAPER_BUCKETS[:1]),
+    "table5": ("1K to 4K", PAPER_BUCKETS[1:3]),
+    "table6": ("4K to 8K", PAPER_BUCKETS[3:]),
+}
+# The tables of the paper's appendix that have a task's numbers, 7 to 45.
+TABLES = dict(
+    zip(
+        (
+            *("nq-open", "drcd_semantic-single", "wow", "drcd_explicit-single", "booksum"),
+            *("triviaqa", "hotpotqa", "arxiv", "bigpatent_global_sum", "wikihow", "pubmed"),
+            *("ncls", "bigpatent_global_cls", "open-subtitles-zh2en", "open-subtitles-en2zh"),
+            *("wikitext-103", "wiki2019zh", "mnds-news_explicit-multiple"),
+            *("mnds-news_semantic-multiple", "marc", "dureader", "online-shopping"),
+            *("thucnews_explicit-multiple", "thucnews_semantic-multiple"),
+            *("thucnews_explicit-single", "mnds-news_explicit-single", "cnewsum", "clts"),
+            *("cepsum", "cnnnews", "news2016", "lcsts", "c3", "newsqa", "duorc"),
+            *("news-commentary-en2zh", "news-commentary-zh2en"),
+            *("tedtalks-en2zh", "tedtalks-zh2en"),
+        ),
+        (f"table{number}" for number in range(7, 46)),
+        strict=True,
+    )
+)
+# What the paper calls a task there, where that is not its file.
+PRINTED = {"clts": "clts+"}

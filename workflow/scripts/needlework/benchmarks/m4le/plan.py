@@ -1,0 +1,139 @@
+"""What M4LE consists of: its tasks and slices, and what each slice depends on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own
+from needlework.corpora.m4le_data.origins import ORIGINS, source_files
+from needlework.corpora.m4le_data.sampled import SAMPLED
+from needlework.corpora.m4le_data.tasks import SLUGS, TASKS
+from needlework.errors import UserError
+
+NAME = "m4le"
+SAMPLE = "sample"
+
+# Answers of a task type, in tokens, where the limit is not the released one: above the longest gold
+# answers, since all that follows the first cut is dropped. None is the bucket.
+LIMITS: dict[str, int | None] = {
+    "CLS": 32,
+    "CLS+CNT": 16,
+    "CLS+RET": 1024,
+    "NLI+RET": 32,
+    "QA": 320,
+    "QA+RET": 128,
+    "RET": 64,
+    "SUM": 1024,
+    "SUM+RET": 512,
+    "TRAN": None,
+    "TRAN+RET": 1024,
+}
+
+
+def tasks(own: Own) -> list[str]:
+    """The names of the tasks that are asked, in the paper's order."""
+    asked = own["tasks"] if own["tasks"] != "all" else _available(own)
+    return [name for name in TASKS if name in asked]
+
+
+def _available(own: Own) -> list[str]:
+    """The tasks that the source has: of a folder without all data sets, those whose files are there."""
+    if own["source"] == "sample":
+        return list(SAMPLED)
+    if own["source"] == "constructed" and own["skip_missing"]:
+        return [name for name in TASKS if source_files(own["folder"], name)]
+    return list(TASKS)
+
+
+def slices(own: Own) -> list[str]:
+    """The slices of the benchmark's configuration: a task each; of the small sample, one for all."""
+    return [SAMPLE] if own["source"] == "sample" else [TASKS[name].slug for name in tasks(own)]
+
+
+def corpus(own: Own) -> str:
+    """The corpus that the rows are of."""
+    return f"m4le_{own['release'] if own['source'] == 'released' else own['source']}"
+
+
+def corpus_settings(own: Own) -> dict[str, Any]:
+    """What a table of rows depends on besides its files."""
+    found: dict[str, Any] = {"lengths": sorted(own["lengths"])}
+    if own["source"] != "released":
+        found |= {"examples": own["examples"], "seed": own["seed"]}
+        if own["positions"]["places"]:
+            found["positions"] = dict(own["positions"])
+    if own["source"] == "sample":
+        found["tasks"] = tasks(own)
+    return found
+
+
+def corpus_files(own: Own, name: str, slug: str) -> list[str] | None:
+    """The files of a task's source data set in the user's folder; None of another corpus.
+
+    UserError, naming the data set and where to get it, where they are not there.
+    """
+    if name != "m4le_constructed":
+        return None
+    task = SLUGS[slug]
+    if files := source_files(own["folder"], task.name):
+        return files
+    origin = ORIGINS[task.name]
+    where = Path(own["folder"] or "<folder>") / origin.files[0]
+    raise UserError(
+        f"benchmarks.{NAME}: {task.name} is made of {task.source}, which is not there: get it from "
+        f"{origin.url} ({origin.licence}) and put it at {where}; or set skip_missing: true, or leave "
+        "the task out of `tasks`."
+    )
+
+
+def settings(own: Own, name: str, lengths: list[int]) -> dict[str, Any]:
+    """All that the instances of a slice depend on, other than files and the tokenizer.
+
+    `lengths` are the buckets wanted by the models that use the tokenizer.
+    """
+    limits = own["max_new_tokens"]
+    by_type = {**LIMITS, **limits["types"]} if limits["preset"] == "types" else {}
+    asked = tasks(own) if name == SAMPLE else [SLUGS[name].name]
+    return {
+        "slice": name,
+        "data": corpus(own),
+        "source": own["source"],
+        "lengths": sorted(lengths),
+        "max_new_tokens": {task: by_type.get(TASKS[task].task_type) for task in asked},
+    }
+
+
+def reads(chosen: Chosen) -> dict[str, list[CorpusTable]]:
+    """The tables that a slice reads: the rows of its tasks."""
+    return {"rows": [(chosen["data"], chosen["slice"])]}
+
+
+def quotes(own: Own) -> list[CorpusTable]:
+    """The rows that the benchmark's prompts are."""
+    return [(corpus(own), slug) for slug in slices(own)]
+
+
+def conditions(own: Own) -> dict[str, bool]:
+    """Whether rows are asked that study places."""
+    return {"places": own["source"] != "released" and own["positions"]["places"] > 0}
+
+
+def run_settings(config: Config) -> dict[str, Any]:
+    """What the results need to know of a run beside what all need.
+
+    reference_name: the model that scores are normalised by. lengths: the buckets, in order. places: how
+    many are studied. chat: the models whose prompts go through a chat template.
+    """
+    own, run = config["benchmarks"][NAME], config["run"]
+    entries = {model: config["models"][model] for model in run["models"]}
+    return {
+        "metric": own["metric"],
+        "reference": own["reference"],
+        "reference_name": "GPT-3.5-Turbo-16K"
+        if own["reference"] == "published"
+        else own["reference"],
+        "lengths": sorted(own["lengths"]),
+        "places": own["positions"]["places"],
+        "chat": [model for model, entry in entries.items() if entry.get("chat")],
+    }

@@ -1,0 +1,308 @@
+"""mLongRR's prompts in a language: every task, length, depth and example, cut to a budget or as released."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from needlework.benchmarks.contract import Built
+from needlework.benchmarks.mlongrr.draws import Needle, draw, long_numbers, places
+from needlework.benchmarks.mlongrr.factors import ABSENT, COLUMNS
+from needlework.benchmarks.mlongrr.haystack import Haystack, fertility, text_counter
+from needlework.benchmarks.mlongrr.plan import (
+    FREE,
+    NAME,
+    RELEASED_MARGIN,
+    Cell,
+    cells,
+    chance,
+    reads,
+)
+from needlework.benchmarks.oneruler.fitting import fit
+from needlework.corpora.mlongrr_csv import Prompt, PromptKey, find_prompt
+from needlework.errors import UserError
+from needlework.progress import progress
+from needlework.prompt import Span, literal, render
+from needlework.records import instance_id, instances_schema
+from needlework.tokenizers import Tokenizer
+
+logger = logging.getLogger(__name__)
+
+SCHEMA = instances_schema(COLUMNS)
+
+Tables = Mapping[str, Mapping[str, pa.Table]]
+
+
+class Context(NamedTuple):
+    """What stands in a prompt's haystack, in the order of the text, and the factors that tell of it."""
+
+    needles: list[Needle]
+    factors: dict[str, Any]
+
+
+class Words(NamedTuple):
+    """What needles and prompts of a language are made of."""
+
+    needle: str
+    cities: list[tuple[str, str]]
+    prompts: dict[PromptKey, Prompt]
+
+
+def build(
+    chosen: Mapping[str, Any], tables: Tables, templates: Iterable[str], tokenizer: Tokenizer
+) -> Built:
+    """The instances of a slice. `chosen` is what `plan.settings` gives.
+
+    `tables` holds "needles", and "haystack" or the released "released_1" and "released_3", each by
+    language; `templates` are none: the prompts are data. The counts: `exhausted`, prompts whose text
+    ran out before their length, and `long_numbers`, numbers of the text that have seven digits or more,
+    none of which is drawn.
+    """
+    lang = chosen["lang"]
+    words = _words(tables["needles"][lang], chosen["wording"])
+    builder = _Released if chosen["source"] == "released" else _Constructed
+    made = builder(chosen, {kind: tables[kind][lang] for kind in reads(chosen)}, words, tokenizer)
+    columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
+    wanted = list(cells(chosen))
+    total = sum(_examples(chosen, cell) for cell in wanted) * len(chosen["lengths"])
+    rows = _rows(chosen, wanted, words, made)
+    for row in progress(rows, desc="prompts", total=total, unit="prompt"):
+        for name, column in columns.items():
+            column.append(row[name])
+    arrays = [pa.array(columns[field.name], field.type) for field in SCHEMA]
+    counts = {"exhausted": sum(columns["exhausted"]), "long_numbers": len(made.taken)}
+    if made.taken:
+        logger.info("numbers of seven digits or more in the text: %s", ", ".join(made.taken[:20]))
+    return Built(pa.table(arrays, schema=SCHEMA), counts)
+
+
+def _words(table: pa.Table, wording: str) -> Words:
+    rows = table.to_pylist()
+    return Words(
+        next(r["values"][0] for r in rows if (r["kind"], r["key"]) == ("needle", wording)),
+        [tuple(row["values"]) for row in rows if row["kind"] == "city"],
+        {
+            PromptKey(*json.loads(row["key"])): Prompt(*row["values"])
+            for row in rows
+            if row["kind"] == "prompt"
+        },
+    )
+
+
+def _rows(
+    chosen: Mapping[str, Any], wanted: list[Cell], words: Words, made: _Constructed | _Released
+) -> Iterator[dict[str, Any]]:
+    lang = chosen["lang"]
+    for length in chosen["lengths"]:
+        for cell in wanted:
+            prompt = find_prompt(words.prompts, cell.template, cell.n, cell.question, lang)
+            for index in range(_examples(chosen, cell)):
+                context, spans, n_tokens = made.build(cell, length, index, prompt)
+                factors = {
+                    **{"lang": lang, "haystack": chosen["haystack"], "length": length},
+                    **{"n_needles": cell.n, "question": cell.question, "depth": cell.depth},
+                    "template": cell.template,
+                    **context.factors,
+                    "chance": chance(cell.n, cell.task),
+                    "numbers": " ".join(needle.number for needle in context.needles),
+                    "cities": "|".join(f"{n.english}/{n.city}" for n in context.needles),
+                    "unanswerable": prompt.unanswerable,
+                }
+                text = render(spans, made.documents)
+                yield {
+                    **factors,
+                    "instance_id": instance_id(NAME, cell.task, factors, text),
+                    "benchmark": NAME,
+                    "task": cell.task,
+                    "example_id": f"{length}-{_shown(cell.depth)}-{index:03}",
+                    "prompt": [span._asdict() for span in spans],
+                    "references": _references(cell, context.needles, prompt),
+                    "metric": ABSENT if cell.task == ABSENT else cell.question,
+                    "max_new_tokens": chosen["max_new_tokens"],
+                    "n_tokens": n_tokens,
+                }
+
+
+def _examples(chosen: Mapping[str, Any], cell: Cell) -> int:
+    # Without needles all examples would be one prompt.
+    return 1 if cell.task == ABSENT else chosen["examples"]
+
+
+def _shown(depth: int | None) -> str:
+    return "none" if depth is None else f"{depth:03}"
+
+
+def _references(cell: Cell, needles: list[Needle], prompt: Prompt) -> list[str]:
+    """The accepted answers: the number or the city's names of the needle with the largest number."""
+    if cell.task == ABSENT:
+        return [prompt.unanswerable]
+    gold = max(needles, key=lambda needle: int(needle.number))
+    return [gold.number] if cell.question == "number" else gold.names
+
+
+def _around(prompt: Prompt, context: list[Span]) -> list[Span]:
+    """A prompt with its context."""
+    pieces = [
+        literal("instruction", prompt.head),
+        *context,
+        literal("instruction", prompt.middle),
+        literal("question", prompt.asks),
+        literal("answer_format", prompt.tail),
+    ]
+    return [span for span in pieces if span.text != ""]
+
+
+class _Constructed:
+    """Cuts haystacks from a text and puts needles into them (paper, sections 3.2 and 3.3)."""
+
+    def __init__(
+        self,
+        chosen: Mapping[str, Any],
+        tables: Mapping[str, pa.Table],
+        words: Words,
+        tokenizer: Tokenizer,
+    ) -> None:
+        self._chosen, self._words, self._count = chosen, words, tokenizer.count
+        self._count_piece = text_counter(tokenizer.count)
+        self._fertility = fertility(tables["haystack"], tokenizer)
+        self._haystack = Haystack(
+            *(chosen["haystack"], chosen["lang"], tables["haystack"]),
+            *(tokenizer, max(chosen["lengths"])),
+        )
+        self.documents = self._haystack.documents
+        self.taken = long_numbers("\n".join(self.documents.values()))
+
+    def build(
+        self, cell: Cell, length: int, index: int, prompt: Prompt
+    ) -> tuple[Context, list[Span], int]:
+        """The prompt of a cell's example: its needles and factors, spans and tokens."""
+        where = (self._chosen["seed"], length, cell.depth, index)
+        n = 0 if cell.task == ABSENT else cell.n
+        needles = draw(where, n, self._words.cities, set(self.taken))
+        texts = [
+            self._words.needle.format(city=needle.city, number=needle.number) for needle in needles
+        ]
+
+        def spans(size: int) -> list[Span]:
+            places = self._places(cell, where, size) if needles else []
+            return _around(prompt, self._haystack.spans(size, places, texts))
+
+        if self._chosen["budget"] == "released":
+            budget = length - RELEASED_MARGIN
+            size = self._haystack.most(budget)
+            n_tokens = self._count(render(spans(size), self.documents)) if size else 0
+            used = self._haystack.tokens(size)
+        else:
+            budget = length - self._chosen["max_new_tokens"]
+            size, n_tokens = self._fit(cell, prompt, texts, spans, budget)
+            used = n_tokens
+        if not size:
+            raise UserError(
+                f"benchmarks.{NAME}.lengths has {length}, but in language {self._chosen['lang']!r} a prompt "
+                "with one sentence and room for its answer is longer: leave the length out."
+            )
+        before = self._places(cell, where, size)[0] if needles else None
+        ended = self._haystack.all_known and size == self._haystack.longest
+        factors = {
+            "real_depth": None if before is None else self._haystack.real_depth(size, before),
+            "haystack_tokens": self._haystack.tokens(size),
+            "sentences": size,
+            "sentences_before": before,
+            "exhausted": ended and budget - used > FREE * length,
+            "fertility": self._fertility,
+        }
+        return Context(needles, factors), spans(size), n_tokens
+
+    def _fit(
+        self,
+        cell: Cell,
+        prompt: Prompt,
+        texts: list[str],
+        spans: Callable[[int], list[Span]],
+        budget: int,
+    ) -> tuple[int, int]:
+        """The most sentences whose prompt has at most `budget` tokens, and those; (0, 0) if none has."""
+        around = (prompt.head, prompt.middle + prompt.asks + prompt.tail)
+        joint = self._haystack.joint
+        fixed = sum(map(self._count_piece, around))
+        fixed += sum(self._count_piece(joint + text) for text in texts)
+        joined = len(texts) > 1 or cell.depth not in (None, 0, 100)
+        fitted = fit(
+            predict=lambda size: fixed + self._haystack.predict(size, joined),
+            count=lambda size: self._count(render(spans(size), self.documents)),
+            guess=lambda tokens: self._haystack.guess(tokens - fixed),
+            budget=budget,
+            least=1,
+            most=self._haystack.longest,
+        )
+        return fitted or (0, 0)
+
+    def _places(self, cell: Cell, where: tuple[object, ...], size: int) -> list[int]:
+        """After how many of so many sentences each needle stands."""
+        assert cell.depth is not None
+        rule = self._chosen["depth_rule"]
+        first = self._haystack.before(size, cell.depth, rule)
+        last = self._haystack.before(size, cell.depth + cell.spread, rule) if cell.n > 1 else first
+        return places(where, cell.n, first, last)
+
+
+class _Released:
+    """The released haystacks with their needles, as they are."""
+
+    def __init__(
+        self,
+        chosen: Mapping[str, Any],
+        tables: Mapping[str, pa.Table],
+        words: Words,
+        tokenizer: Tokenizer,
+    ) -> None:
+        self._count = tokenizer.count
+        self._fertility = fertility(tables["haystack"], tokenizer)
+        self._english = {city: english for english, city in reversed(words.cities)}
+        self._rows: dict[tuple[int, int, int], tuple[str, Mapping[str, Any]]] = {}
+        self.documents: dict[str, str] = {}
+        self.taken: list[str] = []
+        for kind, [(corpus, lang)] in reads(chosen).items():
+            if not kind.startswith("released_"):
+                continue
+            for row in tables[kind].to_pylist():
+                name = f"{corpus}/{lang}/{row['passage_id']}"
+                self.documents[name] = row["text"]
+                self._rows[len(row["numbers"]), row["length"], row["depth"]] = (name, row)
+
+    def build(
+        self, cell: Cell, length: int, index: int, prompt: Prompt
+    ) -> tuple[Context, list[Span], int]:
+        """The prompt of a released row: its needles and factors, spans and tokens."""
+        assert cell.depth is not None
+        name, row = self._rows[cell.n, length, cell.depth]
+        # A user's table may lack a released city.
+        needles = [
+            Needle(self._english.get(city, city), city, number)
+            for city, number in zip(map(str.strip, row["cities"]), row["numbers"], strict=True)
+        ]
+        context, pieces, end = [], [], 0
+        for start, text in zip(row["needle_starts"], row["needles"], strict=True):
+            context += [
+                Span("haystack", name, end, start),
+                Span("needle", name, start, start + len(text)),
+            ]
+            pieces.append(row["text"][end:start].strip())
+            end = start + len(text)
+        context.append(Span("haystack", name, end, len(row["text"])))
+        pieces.append(row["text"][end:].strip())
+        tokens = self._count(" ".join(filter(None, pieces)))
+        spans = _around(prompt, context)
+        factors = {
+            "real_depth": 100 * self._count(pieces[0]) / tokens,
+            "haystack_tokens": tokens,
+            "sentences": row["sentences"],
+            "sentences_before": row["sentences_before"][0],
+            "exhausted": False,
+            "fertility": self._fertility,
+        }
+        return Context(needles, factors), spans, self._count(render(spans, self.documents))

@@ -1,0 +1,64 @@
+"""What tells mLongRR's prompts apart, and how its values are ordered."""
+
+from __future__ import annotations
+
+from needlework.benchmarks.factor import Factor
+
+# Tasks: one needle to find, several to compare, none to say so.
+RETRIEVAL, REASONING, ABSENT = "retrieval", "reasoning", "absent"
+QUESTIONS = ("number", "city")
+# The paper's languages (Table 1), by their resources.
+LANGUAGES = ("en", "vi", "id", "sw", "so")
+NAMES = {
+    "en": "English",
+    "vi": "Vietnamese",
+    "id": "Indonesian",
+    "sw": "Swahili",
+    "so": "Somali",
+    "az": "Azeri",
+}
+
+LANG = Factor("lang", order=LANGUAGES)
+HAYSTACK = Factor("haystack", order=("mlongrr_articles",))
+LENGTH = Factor("length", "int32")
+# How many needles the question speaks of.
+N_NEEDLES = Factor("n_needles", "int32")
+QUESTION = Factor("question", order=QUESTIONS)
+# Percent; null where there is no needle.
+DEPTH = Factor("depth", "int32")
+# The name of the prompt (`prompts` in the configuration).
+TEMPLATE = Factor("template", order=("paper",), last=("translated",))
+
+FACTORS = (
+    *(LANG, HAYSTACK, LENGTH, N_NEEDLES, QUESTION, DEPTH, TEMPLATE),
+    # Percent of the haystack's tokens before the first needle.
+    Factor("real_depth", "double"),
+    Factor("haystack_tokens", "int32"),
+    Factor("sentences", "int32"),
+    Factor("sentences_before", "int32"),
+    # Whether the text ran out before the length.
+    Factor("exhausted", "bool"),
+    # Tokens a word of the language (Table 2).
+    Factor("fertility", "double"),
+    # The accuracy of who reads all needles and guesses among them; null for one needle or none.
+    Factor("chance", "double"),
+    # What the needles say, in the order of the text: numbers parted by a space; cities by "|", each with
+    # its English name and that in the language, parted by "/".
+    Factor("numbers"),
+    Factor("cities"),
+    # What the prompt asks for where there is no needle; empty where it does not.
+    Factor("unanswerable"),
+)
+# Arrow types by name.
+COLUMNS = {factor.name: factor.type for factor in FACTORS}
+
+# What results have besides.
+METRIC = Factor("metric", order=("strict", "released", "released_claude"))
+TASK = Factor("task", order=(RETRIEVAL, REASONING, ABSENT))
+VERDICT = Factor(
+    "verdict",
+    order=(
+        *("correct", "several", "other_needle", "wrong_number", "unanswerable"),
+        *("no_number", "no_city", "no_refusal", "no_answer", "length", "lost"),
+    ),
+)

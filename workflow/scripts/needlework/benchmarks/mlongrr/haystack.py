@@ -1,0 +1,164 @@
+"""A text to cut haystacks from: its sentences, what they add to a prompt in tokens, and where needles go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from needlework.corpora.mlongrr import RAW
+from needlework.prompt import Span, literal
+from needlework.tokenizers import Tokenizer, word_starts
+
+DEPTH_RULES = ("gpt4o", "gpt4")
+# Of a text whose words were not counted when it was read, so many characters tell its tokens a word.
+MEASURED = 300_000
+
+
+class Haystack:
+    """The sentences of a text in one language, as far as `most_tokens`.
+
+    `table` is of the schema ARTICLES or BOOKS. A haystack without a needle within it keeps the text's
+    own white space, as in the released files; else its sentences are joined by `joint`.
+    """
+
+    def __init__(
+        self, corpus: str, lang: str, table: pa.Table, tokenizer: Tokenizer, most_tokens: int
+    ) -> None:
+        self._count = tokenizer.count
+        rows = {row["passage_id"]: row for row in table.to_pylist()}
+        joined = list(rows.values())[-1]
+        raw = rows.get(RAW, joined)
+        self._names = tuple(f"{corpus}/{lang}/{row['passage_id']}" for row in (raw, joined))
+        self._raw, self._text = raw["text"], joined["text"]
+        starts, raw_starts = joined["sentence_starts"], raw["sentence_starts"]
+        self.joint = " " if len(starts) < 2 or self._text[starts[1] - 1] == " " else ""
+        ends = [start - len(self.joint) for start in starts[1:]] + [len(self._text)]
+        self._places = list(zip(starts, ends, strict=True))
+        # With the white space behind each, as the released haystacks have it at their end.
+        self._raw_places = list(pairwise([*raw_starts, len(self._raw)]))
+        # Tokens of the first n sentences: with their own white space, joined, and each counted alone. The
+        # sums are exact where a sentence changes the tokens of no other than its neighbours.
+        raw_tokens, tokens, alone = [0], [0], [0]
+        both = zip(
+            self._gains(self._raw, self._raw_places),
+            self._gains(self._text, self._places),
+            strict=True,
+        )
+        for (_, raw_gain), (own, gain) in both:
+            raw_tokens.append(raw_tokens[-1] + raw_gain)
+            tokens.append(tokens[-1] + gain)
+            alone.append(alone[-1] + own)
+            if min(raw_tokens[-1], tokens[-1]) > most_tokens:
+                break
+        self._raw_tokens, self._tokens, self._alone = map(np.array, (raw_tokens, tokens, alone))
+        self.all_known = self.longest == len(self._places)
+
+    def _gains(self, text: str, places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """The tokens of each sentence alone, and what it adds to those before it."""
+        before, own = 0, 0
+        for i, (start, end) in enumerate(places):
+            before, own = own, self._count(text[start:end])
+            joined = own if i == 0 else self._count(text[places[i - 1][0] : end])
+            yield own, joined - before
+
+    @property
+    def longest(self) -> int:
+        """How many sentences there are counts of."""
+        return len(self._tokens) - 1
+
+    def tokens(self, n: int) -> int:
+        """The tokens of a haystack of n sentences, without needles."""
+        return int(self._raw_tokens[n])
+
+    def most(self, tokens: int) -> int:
+        """How many sentences have at most so many tokens, without the white space behind the last."""
+        n = int(np.searchsorted(self._raw_tokens, tokens, side="right")) - 1
+        while n < self.longest and self._bare(n + 1) <= tokens:
+            n += 1
+        while n > 0 and self._bare(n) > tokens:
+            n -= 1
+        return n
+
+    def _bare(self, n: int) -> int:
+        return self._count(self._raw[: self._raw_places[n - 1][1]].rstrip())
+
+    def guess(self, tokens: int) -> int:
+        """About how many sentences have at most so many tokens."""
+        return int(np.searchsorted(self._tokens, tokens, side="right")) - 1
+
+    def before(self, n: int, depth: int, rule: str) -> int:
+        """How many of n sentences stand before a needle at `depth` percent.
+
+        By the rule "gpt4o", the fewest that have so many percent of the haystack's tokens; by the older
+        "gpt4", the most whose own tokens sum to no more. All of them at 100, none at 0.
+        """
+        if depth in (0, 100):
+            return n * depth // 100
+        wanted = self.tokens(n) * depth / 100
+        if rule == "gpt4":
+            return min(n, int(np.searchsorted(self._alone, wanted, side="right")) - 1)
+        return min(n, int(np.searchsorted(self._tokens, int(wanted), side="left")))
+
+    def real_depth(self, n: int, before: int) -> float:
+        """The percentage of the haystack's tokens that its first sentences have."""
+        return 100.0 if before == n else 100 * int(self._tokens[before]) / self.tokens(n)
+
+    def predict(self, n: int, joined: bool) -> int:
+        """The tokens of n sentences, joined or not."""
+        return int((self._tokens if joined else self._raw_tokens)[n])
+
+    def spans(self, n: int, places: Sequence[int], needles: Sequence[str]) -> list[Span]:
+        """A haystack of n sentences with needles, each after so many sentences as its place says."""
+        if not needles:
+            return [self._whole(n)]
+        if len(needles) == 1 and places[0] in (0, n):
+            needle = self._needle(needles[0])
+            return [*needle, self._whole(n)] if places[0] == 0 else [self._whole(n), *needle]
+        spans: list[Span] = []
+        start = 0
+        for place, needle in zip(places, needles, strict=True):
+            spans += self._joined(start, place) + self._needle(needle)
+            start = place
+        return spans + self._joined(start, n)
+
+    def _needle(self, text: str) -> list[Span]:
+        joint = [literal("haystack", self.joint)] if self.joint else []
+        return [*joint, literal("needle", text), *joint]
+
+    def _whole(self, n: int) -> Span:
+        return Span("haystack", self._names[0], 0, self._raw_places[n - 1][1])
+
+    def _joined(self, start: int, end: int) -> list[Span]:
+        if start == end:
+            return []
+        return [Span("haystack", self._names[1], self._places[start][0], self._places[end - 1][1])]
+
+    @property
+    def documents(self) -> dict[str, str]:
+        """The texts by the names under which spans refer to them."""
+        return dict(zip(self._names, (self._raw, self._text), strict=True))
+
+
+def fertility(table: pa.Table, tokenizer: Tokenizer) -> float:
+    """The tokens a word of a text (Table 2), on the part whose words were counted when it was read.
+
+    Of a table without that count, words are what white space parts, and characters where it parts none.
+    """
+    row = table.to_pylist()[0]
+    text = row["text"][: row.get("measured") or MEASURED]
+    return tokenizer.count(text) / (row.get("words") or len(word_starts(text)))
+
+
+def text_counter(count: Callable[[str], int]) -> Callable[[str], int]:
+    """`count`, which remembers: needles and prompts are counted once."""
+    known: dict[str, int] = {}
+
+    def counted(text: str) -> int:
+        if text not in known:
+            known[text] = count(text)
+        return known[text]
+
+    return counted

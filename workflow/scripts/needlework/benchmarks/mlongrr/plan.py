@@ -1,0 +1,180 @@
+"""What mLongRR consists of: its tasks, its slices, and what each slice depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own
+from needlework.benchmarks.mlongrr.factors import ABSENT, QUESTIONS, REASONING, RETRIEVAL
+from needlework.corpora.registry import languages_of
+
+NAME = "mlongrr"
+# Percent points behind the first needle up to which the others stand (paper, section 3.2.2).
+SPREAD = 25
+RELEASED_LENGTHS = (2000, 8000, 16000, 32000, 64000)
+RELEASED_DEPTHS = {1: (0, 25, 50, 75, 100), 3: (0, 25, 50, 75)}
+# Tokens that a haystack leaves free of its length (released code).
+RELEASED_MARGIN = 100
+# The share of a length that may stay free where the text ends before a haystack counts as exhausted.
+FREE = 0.01
+ARTICLES = "mlongrr_articles"
+# The encodings of the paper's models.
+ENCODINGS = {"cl100k_base": "GPT-4", "o200k_base": "GPT-4o"}
+
+
+class Cell(NamedTuple):
+    """A task with its question and prompt: `n` needles, the first at `depth` percent.
+
+    The others stand up to `spread` percent points behind it. `depth` is None where there is no needle.
+    """
+
+    task: str
+    n: int
+    question: str
+    depth: int | None
+    spread: int
+    template: str
+
+
+def slices(own: Own) -> list[str]:
+    """The slices: `<language>-<haystack>`, a language and a text each."""
+    return [f"{lang}-{_short(haystack)}" for haystack, lang in texts(own)]
+
+
+def texts(own: Own) -> list[tuple[str, str]]:
+    """The haystacks' corpora with their languages, in the order of the configuration.
+
+    A further haystack has those of the languages that it has.
+    """
+    first, *further = own["haystacks"]
+    pairs = [(first, lang) for lang in own["languages"]]
+    return pairs + [
+        (haystack, lang)
+        for haystack in further
+        for lang in own["languages"]
+        if lang in languages_of(haystack)
+    ]
+
+
+def _short(haystack: str) -> str:
+    return haystack.replace("_", "-")
+
+
+def settings(own: Own, name: str, lengths: list[int]) -> dict[str, Any]:
+    """All that the instances of a slice depend on, other than files and the tokenizer.
+
+    `lengths` are the token budgets wanted by the models that use the tokenizer.
+    """
+    haystack, lang = next(
+        (haystack, lang) for haystack, lang in texts(own) if name == f"{lang}-{_short(haystack)}"
+    )
+    chosen = {
+        "slice": name,
+        "lang": lang,
+        "haystack": haystack,
+        "lengths": sorted(lengths),
+        **{key: own[key] for key in ("source", "data", "tasks", "prompts", "absent", "examples")},
+        **{key: own[key] for key in ("wording", "max_new_tokens", "seed")},
+    }
+    if own["source"] == "constructed":
+        chosen |= {"budget": own["budget"], "depth_rule": own["depth_rule"]}
+    return chosen
+
+
+def cells(chosen: Chosen) -> Iterator[Cell]:
+    """The cells of a slice at each length, in an order that does not depend on the configuration's.
+
+    English has no translated prompt: it is the paper's.
+    """
+    prompts = [p for p in chosen["prompts"] if (p, chosen["lang"]) != ("translated", "en")]
+    for prompt in sorted(prompts):
+        for task in sorted(chosen["tasks"], key=lambda task: task["n"]):
+            n = task["n"]
+            kind = RETRIEVAL if n == 1 else REASONING
+            for question in (q for q in QUESTIONS if q in task["questions"]):
+                for depth in sorted(task["depths"]):
+                    yield Cell(kind, n, question, depth, task.get("spread", SPREAD), prompt)
+                if n in chosen["absent"]:
+                    yield Cell(ABSENT, n, question, None, 0, prompt)
+
+
+def chance(n_needles: int, task: str) -> float | None:
+    """The accuracy of a guess among the needles that were read; None where there is nothing to guess."""
+    return 1 / n_needles if task == REASONING else None
+
+
+def reads(chosen: Chosen) -> dict[str, list[CorpusTable]]:
+    """The tables that a slice reads: the text, its needles, and the released haystacks."""
+    lang = chosen["lang"]
+    read = {
+        "needles": [(f"{chosen['data']}_needles", lang)],
+        "haystack": [(chosen["haystack"], lang)],
+    }
+    if chosen["source"] == "released":
+        read |= {f"released_{n}": [(_released(n), lang)] for n in needle_counts(chosen)}
+    return read
+
+
+def needle_counts(own: Own) -> list[int]:
+    """How many needles the tasks have."""
+    return sorted(task["n"] for task in own["tasks"])
+
+
+def _released(n: int) -> str:
+    return {1: "mlongrr_released_one", 3: "mlongrr_released_three"}[n]
+
+
+def quotes(own: Own) -> list[CorpusTable]:
+    """The texts that the benchmark's prompts are cut from."""
+    if own["source"] == "released":
+        return [(_released(n), lang) for n in needle_counts(own) for lang in own["languages"]]
+    return texts(own)
+
+
+def conditions(own: Own) -> dict[str, bool]:
+    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
+    found = needle_counts(own)
+    asked = {question for task in own["tasks"] for question in task["questions"]}
+    return {
+        "one": 1 in found,
+        "number": "number" in asked,
+        "city": asked == set(QUESTIONS),
+        "english": "en" in own["languages"],
+        "absent": bool(own["absent"]),
+        "texts": len(own["haystacks"]) > 1,
+        "prompts": len(set(own["prompts"]) - {"translated"}) > 1,
+        "translated": {"translated", english_twin(own)} <= set(own["prompts"]),
+    }
+
+
+def english_twin(own: Own) -> str:
+    """The English prompt that the translated ones say in the haystack's language."""
+    return "paper" if own["data"] == "sample" else "released_gpt4"
+
+
+def run_settings(config: Config) -> dict[str, Any]:
+    """What the results need to know of a run beside what all need.
+
+    metric: that of figures. haystack, template: the text and the prompt that come first. twin: the English
+    prompt of the translated ones. counted_as: the model of the paper that has a tokenizer;
+    other_tokenizers: why one is not that model's all the same.
+    """
+    own = config["benchmarks"][NAME]
+    prompts = sorted(own["prompts"], key=lambda name: (name != "paper", name == "translated"))
+    named = {e["tokenizer"]: e["published"] for e in config["models"].values() if e["published"]}
+    named |= {
+        name: ENCODINGS[entry["encoding"]]
+        for name, entry in config["tokenizers"].items()
+        if entry.get("encoding") in ENCODINGS
+    }
+    merging = [
+        name
+        for name, model in named.items()
+        if model == "Llama-3" and config["tokenizers"][name].get("ignore_merges") is not False
+    ]
+    return {
+        **{"metric": own["metric"], "examples": own["examples"], "twin": english_twin(own)},
+        **{"haystack": own["haystacks"][0], "template": prompts[0], "counted_as": named},
+        "other_tokenizers": dict.fromkeys(merging, "ignore_merges is not false, as it was in 2024"),
+    }
