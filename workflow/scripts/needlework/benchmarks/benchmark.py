@@ -52,11 +52,10 @@ class Benchmark:
     the key `metric` names one; scored_by: columns of instances that it needs beside the factors.
     corpus_settings, corpus_files: of a corpus of this benchmark alone, what a table depends on, and its
     files (or None: as the registry says). setup: by name, where the configuration has what the paper's
-    numbers depend on ("benchmarks.x.needles"). run: what else its results need to know. check: a hook that raises
-    UserError where `config` cannot be built. prompts: the table of what its prompts are like.
+    numbers depend on ("benchmarks.x.needles"). run: what else its results need to know. check: a hook that
+    raises UserError where `config` cannot be built. prompts: the table of what its prompts are like.
     translated: whether answers are scored in English; metric: then, of the settings of scores, the
-    function that says whether a gold answer survived;
-    baselines: the slices that together ask every question.
+    function that says whether a gold answer survived. baselines: the slices that together ask every question.
     """
 
     name: str
