@@ -14,7 +14,7 @@ DEPTHS = {1: (0, 25, 50, 75, 100), 2: (0, 25, 50, 75), 3: (0, 25, 50, 75)}
 # Accuracy with one needle, and tokens a word in English and the factor of the other languages.
 MODELS = {"gpt-4": 0.9, "gemini": 0.85, "claude": 0.7, "llama-3": 0.6, "gpt-4o": 0.95}
 FERTILITY = {"en": 1.1, "vi": 1.3, "id": 1.6, "sw": 1.9, "so": 2.2}
-RUN: dict[str, Any] = {
+SETTINGS: dict[str, Any] = {
     "models": list(MODELS),
     "published": {
         "gpt-4": "GPT-4",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
+from typing import Any
 
 import lost_in_the_middle_scores
 import mlneedle_scores
+import mlongrr_scores
 import numpy as np
 import oneruler_scores
 import pandas as pd
@@ -34,6 +36,7 @@ MADE = {
         oneruler_scores.make(("o3", "qwen7b", "qwen7b-equal"), LANGS, (8000, 64000), 2),
         "qwen7b",
     ),
+    "mlongrr": (mlongrr_scores, mlongrr_scores.make(), "gpt-4"),
 }
 RESULTS = [
     (benchmark, result.name)
@@ -41,6 +44,10 @@ RESULTS = [
     for result in load_benchmark(benchmark).results
     if result.needs == "scores"
 ]
+
+
+def settings_of(benchmark: str) -> dict[str, Any]:
+    return MADE[benchmark][0].SETTINGS
 
 
 def control(benchmark: str) -> pd.DataFrame:
@@ -52,14 +59,14 @@ def control(benchmark: str) -> pd.DataFrame:
 def made(benchmark: str, name: str, rows: pd.DataFrame, models: list[str]) -> pd.DataFrame:
     """The numbers of a result; the paper's are left out, as they are for other models."""
     own = {"models": models, "controls": ["oracle"], "published": {}}
-    context = Context(published.none(), MADE[benchmark][0].SETTINGS | own)
+    context = Context(published.none(), settings_of(benchmark) | own)
     return frame(load_benchmark(benchmark).by_name[name].numbers, rows, context)
 
 
 @pytest.mark.parametrize("benchmark, name", RESULTS)
 def test_no_number_but_its_own_counts_a_control(benchmark, name):
-    module, scores, _ = MADE[benchmark]
-    models = module.SETTINGS["models"]
+    _, scores, _ = MADE[benchmark]
+    models = settings_of(benchmark)["models"]
     alone = made(benchmark, name, scores, models)
     both = pd.concat([scores, control(benchmark)], ignore_index=True)
     table = made(benchmark, name, both, [*models, "oracle"])

@@ -252,7 +252,7 @@ def test_tables_of_the_released_files_equal_the_authors_log(
         built = construct.build(chosen, tables(chosen, mirror), [], tokenizer).instances
         frames.append(built.drop_columns(["prompt"]).to_pandas().assign(tokenizer=name))
     rows = pd.concat(frames)
-    run = {**mlongrr_scores.RUN, "setup": {"source": "released", "examples": 1}}
+    run = {**mlongrr_scores.SETTINGS, "setup": {"source": "released", "examples": 1}}
     context = Context(load(ROOT / "resources/published/mlongrr.csv"), run)
     by_name = load_benchmark("mlongrr").by_name
 

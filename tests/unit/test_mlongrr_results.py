@@ -9,7 +9,7 @@ from typing import Any
 import mlongrr_scores
 import pandas as pd
 import pytest
-from mlongrr_scores import RUN, row
+from mlongrr_scores import SETTINGS, row
 from scipy.stats import binomtest, linregress, t
 
 from needlework import published, stats
@@ -25,7 +25,7 @@ NUMBERS = published.load(Path(__file__).parents[2] / "resources/published/mlongr
 
 
 def made(name: str, rows: list[dict[str, Any]] | pd.DataFrame, **run: Any) -> pd.DataFrame:
-    context = Context(NUMBERS, {**RUN, **run})
+    context = Context(NUMBERS, {**SETTINGS, **run})
     return frame(MLONGRR.by_name[name].numbers, pd.DataFrame(rows), context)
 
 
@@ -78,7 +78,7 @@ def test_the_abstracts_numbers_stand_beside_its_best_models_alone(scores: pd.Dat
 def test_other_lengths_or_data_cannot_be_told(scores: pd.DataFrame) -> None:
     short = made("figure3", scores[scores["length"] < 64000])
     assert "other lengths" in cell(short, model="gpt-4o", lang="en", n_needles=1)["comparison"]
-    own = made("figure3", scores, setup={**RUN["setup"], "data": "sample"})
+    own = made("figure3", scores, setup={**SETTINGS["setup"], "data": "sample"})
     assert "data is sample" in cell(own, model="gpt-4o", lang="en", n_needles=1)["comparison"]
 
 
@@ -144,7 +144,7 @@ def test_figure1_has_the_papers_p_beside_ours(changes: dict, said: str) -> None:
         for text in ("mlongrr_articles", "paul_graham_essays")
         for i in range(5)
     ]
-    run = copy.deepcopy(RUN)
+    run = copy.deepcopy(SETTINGS)
     run["setup"] |= {key: value for key, value in changes.items() if key == "examples"}
     run |= {key: value for key, value in changes.items() if key == "published"}
     found = made("texts", rows, **run).iloc[0]
@@ -239,7 +239,7 @@ def test_the_average_is_over_languages_and_compared_over_the_papers_five() -> No
 
 
 def test_construction_equals_the_authors_log() -> None:
-    released = {**RUN["setup"], "source": "released"}
+    released = {**SETTINGS["setup"], "source": "released"}
     rows = [prompts("o200k_base", depth=25), prompts("o200k_base", depth=100, sentences_before=33)]
     table = made("construction", rows, setup=released)
     said = table.set_index("what")[["value", "published", "comparison"]].T
@@ -276,7 +276,7 @@ def test_verdicts_are_shares_of_all_prompts() -> None:
 def test_chance_is_drawn_with_several_needles_alone(scores: pd.DataFrame) -> None:
     table = made("figure3", scores)
     assert table.groupby("n_needles")["chance"].first().dropna().to_dict() == {2: 0.5, 3: 1 / 3}
-    figure = draw(MLONGRR.by_name["figure3"].shown, table, MLONGRR.called, RUN)
+    figure = draw(MLONGRR.by_name["figure3"].shown, table, MLONGRR.called, SETTINGS)
     lines = [
         {float(y) for y in line.get_ydata()}
         for ax in figure.axes
@@ -290,7 +290,7 @@ def test_figures_7_to_11_are_of_the_papers_models(scores: pd.DataFrame) -> None:
     shown = {i: set(made(f"figure{i}", scores)["model"]) for i in range(7, 12)}
     assert shown == {7: {"gpt-4"}, 8: {"gemini"}, 9: {"claude"}, 10: {"llama-3"}, 11: {"gpt-4o"}}
     assert made("details", scores).empty
-    assert set(made("details", scores, published={})["model"]) == set(RUN["models"])
+    assert set(made("details", scores, published={})["model"]) == set(SETTINGS["models"])
 
 
 @pytest.mark.parametrize("name", [r.name for r in MLONGRR.results if r.needs == "scores"])
@@ -306,6 +306,6 @@ def test_every_result_is_shown_or_says_why_not(name: str, scores: pd.DataFrame) 
         assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") > 0
     elif name == "details":
         with pytest.raises(NothingToDraw, match="own figure"):
-            draw(result.shown, table, MLONGRR.called, RUN)
+            draw(result.shown, table, MLONGRR.called, SETTINGS)
     else:
-        assert draw(result.shown, table, MLONGRR.called, RUN).axes
+        assert draw(result.shown, table, MLONGRR.called, SETTINGS).axes

@@ -177,9 +177,10 @@ def pairs(rows: pd.DataFrame, context: Context, kinds: str) -> pd.DataFrame:
     """The second less the first of each pair over the prompts that both answered, with McNemar's test.
 
     Needles, languages and models are compared in the first text with the first prompt. `p_holm` is
-    corrected for all tests of the kind.
+    corrected for all tests of the kind, so controls are in none.
     """
     rows = drawn_metric(rows[rows["task"] != "absent"], context)
+    rows = rows[counted_models(rows, context)]
     made: list[dict[str, Any]] = []
     for kind in kinds.split():
         family, asked = FAMILIES[kind], rows
