@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import lost_in_the_middle_scores
+import m4le_scores
 import mlneedle_scores
 import mlongrr_scores
 import numpy as np
@@ -37,6 +38,7 @@ MADE = {
         "qwen7b",
     ),
     "mlongrr": (mlongrr_scores, mlongrr_scores.make(), "gpt-4"),
+    "m4le": (m4le_scores, m4le_scores.make(), "b"),
 }
 RESULTS = [
     (benchmark, result.name)

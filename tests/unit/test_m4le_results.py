@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from m4le_scores import SETTINGS, rows, shares
 
 from needlework import published
 from needlework.benchmarks.m4le.benchmark import BENCHMARK
 from needlework.benchmarks.m4le.factors import PRINTED, TABLES
 from needlework.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
-from needlework.decoding import GREEDY
 from needlework.metrics import m4le_bleu as bleu
 from needlework.results.numbers import Context, frame
 
@@ -25,50 +25,11 @@ def printed() -> pd.DataFrame:
     return published.load(ROOT / "resources/published/m4le.csv")
 
 
-def run(**changes: Any) -> dict[str, Any]:
-    """A run with the paper's settings."""
-    setup = {"source": "released", "release": "2023", "metric": "released"}
-    return {
-        "models": ["a", "b"],
-        "published": {"a": "LLaMA2-7B"},
-        "setup": {**setup, "max_new_tokens": "released", "reference": "published"},
-        "decoding": {"a": GREEDY, "b": GREEDY},
-        "metric": "released",
-        "reference": "published",
-        "lengths": list(PAPER_BUCKETS),
-        "places": 3,
-        "chat": [],
-        **changes,
-    }
-
-
-def rows(
-    task: str, length: int, values: list[float], *, model: str = "a", **more: Any
-) -> list[dict[str, Any]]:
-    """Scores of a task's rows by the released metric."""
-    own = TASKS[task]
-    return [
-        {
-            **{"model": model, "task": task, "metric": "released", "length": length},
-            **{"ability": own.ability, "task_type": own.task_type, "lang": own.lang},
-            **{"domain": own.domain, "example_id": f"{task}-{length}-{i}", "sample": 0},
-            **{"value": value, "finish_reason": "stop", "position": None, "candidates": 0},
-            **{"bleu_statistics": None, "source": "released", **more},
-        }
-        for i, value in enumerate(values)
-    ]
-
-
-def shares(right: int, n: int = 200) -> list[float]:
-    """So many right answers of n."""
-    return [1.0] * right + [0.0] * (n - right)
-
-
 def numbers(
     name: str, scores: list[dict[str, Any]], printed: pd.DataFrame, **settings: Any
 ) -> pd.DataFrame:
     """The frame of a result."""
-    context = Context(printed, run(**settings))
+    context = Context(printed, SETTINGS | settings)
     return frame(BENCHMARK.by_name[name].numbers, pd.DataFrame(scores), context)
 
 
@@ -208,7 +169,7 @@ def test_every_printed_number_of_a_task_stands_somewhere(printed: pd.DataFrame) 
 
 def test_other_settings_are_told(printed: pd.DataFrame) -> None:
     scores = rows("c3", 1000, shares(100))
-    setup = {**run()["setup"], "release": "2024", "metric": "paper"}
+    setup = {**SETTINGS["setup"], "release": "2024", "metric": "paper"}
     why = cell(
         numbers(
             "table3", scores, printed, setup=setup, chat=["a"], decoding={"a": "temperature 1"}
@@ -258,3 +219,14 @@ def test_lengths_stand_beside_table_2(printed: pd.DataFrame) -> None:
     ]
     found = numbers("table2", made, printed).iloc[0]
     assert (found["value"], found["n"], found["published"]) == (900, 2, 3797)
+
+
+@pytest.mark.parametrize("name", ["table3", "table4"])
+def test_without_any_score_a_cell_is_empty(name: str, printed: pd.DataFrame) -> None:
+    """A model whose context holds no prompt of a length once ended the job."""
+    given = rows("c3", 1000, shares(100)) + rows("nq-open", 1000, shares(124))
+    lost = [row | {"model": "b", "value": 0.0, "finish_reason": "skipped"} for row in given]
+    table = numbers(name, given + lost, printed)
+    ours = table[table["source"] == "ours"].set_index("model")
+    of_b = ours.loc[["b"], ["value", "ci_low", "ci_high"]]
+    assert len(of_b) and of_b.isna().all(axis=None) and ours.loc[["a"], "value"].notna().any()

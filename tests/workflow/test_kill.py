@@ -25,13 +25,15 @@ from runs import ROOT, Workflow
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kill")]
 
 CONFIG = {
+    # The language model of the demo would take minutes for each of these runs.
+    "run": {"models": ["lexical", "oracle", "empty"]},
     "benchmarks": {
         "mlneedle": {
             "needle_languages": ["en", "de"],
             "haystack_languages": ["en", "hi"],
             "lengths": [512, 1024],
         }
-    }
+    },
 }
 KILLS = 5
 

@@ -125,7 +125,7 @@ def normalised_mean(
             found = normalised(weighed[0].score, weighed[0].reference, weighed[0].covariance)
         low, high = found.ci_low, found.ci_high
         if weigh != "slope":
-            low, high = max(0.0, low), min(1.0, high)
+            low, high = (float(np.clip(end, 0, 1)) for end in (low, high))
         made |= {f"ci_low{kind}": low, f"ci_high{kind}": high}
         if not kind:
             made |= {"value": found.value, "se": found.se}
@@ -138,7 +138,7 @@ def normalised_mean(
 def _weights(lengths: list[int], weigh: str, context: Context) -> list[float]:
     """What each cell, of one of these lengths, counts; none where there is no slope."""
     if weigh == "cells":
-        return [1 / len(lengths)] * len(lengths)
+        return [1 / len(lengths) for _ in lengths]
     counts = {length: lengths.count(length) for length in sorted(set(lengths))}
     if weigh == "lengths":
         return [1 / counts[length] / len(counts) for length in lengths]

@@ -37,7 +37,8 @@ def counted(picture: Picture) -> str:
     given = data[data[spec.n] > 0]
     words = f"n\u00a0=\u00a0{spread(given[spec.n])} {spec.unit} a {spec.mark}"
     if "n_questions" in given:
-        words += f" ({spread(given['n_questions'])} questions)"
+        asked = spread(given["n_questions"])
+        words += f" ({asked} question{'' if asked == '1' else 's'})"
     words += "."
     if missing := sum(int(data[name].sum()) for name in ("n_skipped", "n_error") if name in data):
         words += f" {missing:,} answers skipped or failed."
