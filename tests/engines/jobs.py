@@ -20,6 +20,7 @@ from needlework.config import validated
 from needlework.journal import Journal
 from needlework.layout import Layout
 from needlework.records import read_table
+from needlework.selection import only_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "workflow/scripts"
@@ -74,7 +75,10 @@ class Job:
         given = {
             "rule": "generate_answers",
             "wildcards": {"model": "tiny", "benchmark": "made"},
-            "params": {"model": Layout(config).model_settings("tiny"), "lengths": [512]},
+            "params": {
+                **{"model": Layout(config).model_settings("tiny"), "lengths": [512]},
+                "only": only_of(config, "tiny", "made"),
+            },
             "resources": {"gpu": 0},
             "input": {"instances": [str(instances)], "corpora": [str(corpus)], "documents": []},
             "output": [str(folder / "answers.parquet")],

@@ -93,7 +93,8 @@ def job(folder: Path, made: Path, tokens_ahead: int | None = None, **changes: An
         "backend": "vllm",
         "name": str(made / "model"),
         "tokenizer": "words",
-        "context": LIMIT,
+        # More than the engine takes, or `long` would end the job before any request.
+        "context": LIMIT + 16,
         "samples": SAMPLES,
         "engine": ENGINE,
         "lengths": {"mlneedle": [512]},
