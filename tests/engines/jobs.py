@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import signal
@@ -54,6 +53,15 @@ def environment() -> dict[str, str]:
     return {**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1"}
 
 
+def configuration(model: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
+    """The project's configuration, validated, with `model` as its only one, `tiny`."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    config |= {"models": {"tiny": dict(model)}, **changes}
+    config["run"] |= {"models": ["tiny"], "benchmarks": ["mlneedle"]}
+    del config["benchmarks"]["mlneedle"]["comparisons"]
+    return validated(config)
+
+
 class Job:
     """A model's job in a folder; whatever it starts has ended when the `with` block has."""
 
@@ -67,11 +75,7 @@ class Job:
     ) -> None:
         self.folder = folder
         self.journal = folder / "journal"
-        config = copy.deepcopy(yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8")))
-        config |= {"journal": str(self.journal), "models": {"tiny": dict(model)}}
-        config["run"] |= {"models": ["tiny"], "benchmarks": ["mlneedle"]}
-        del config["benchmarks"]["mlneedle"]["comparisons"]
-        config = validated(config)
+        config = configuration(model, journal=str(self.journal))
         given = {
             "rule": "generate_answers",
             "wildcards": {"model": "tiny", "benchmark": "made"},

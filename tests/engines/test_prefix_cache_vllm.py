@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from jobs import PYTHON, SCRIPTS, environment
+from jobs import PYTHON, SCRIPTS, configuration, environment
 
 from needlework.ordering import Prompts
 from needlework.prefix_cache import PrefixCache, lower_bound
@@ -93,29 +93,24 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "file": list(range(len(made))),
         "random": rng("cache").permutation(len(made)).tolist(),
     }
+    model = {
+        **{"backend": "vllm", "name": str(folder / "model"), "tokenizer": "words", "context": 1024},
+        "lengths": {"mlneedle": [512]},
+        "sampling": {"temperature": 1, "top_k": 50, "top_p": 1, "seed": 0},
+        "engine": {
+            "dtype": "float32",
+            "enforce_eager": True,
+            "max_model_len": 1024,
+            "max_num_seqs": 1,
+            # One block is vLLM's own.
+            "num_gpu_blocks_override": CAPACITY + 1,
+        },
+    }
     given = {
         "prompts": [render(spans, texts) for spans in made],
         "orders": orders,
         "new_tokens": NEW_TOKENS,
-        "config": {
-            "model": "tiny",
-            "name": str(folder / "model"),
-            "revision": None,
-            "chat": True,
-            "chat_template": None,
-            "reasoning": None,
-            "lora": None,
-            "trust_remote_code": False,
-            "sampling": {"temperature": 1, "top_k": 50, "top_p": 1, "seed": 0},
-            "engine": {
-                "dtype": "float32",
-                "enforce_eager": True,
-                "max_model_len": 1024,
-                "max_num_seqs": 1,
-                # One block is vLLM's own.
-                "num_gpu_blocks_override": CAPACITY + 1,
-            },
-        },
+        "config": {"model": "tiny", **configuration(model)["models"]["tiny"]},
     }
     (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
     (folder / "answer.py").write_text(ANSWER, encoding="utf-8")
