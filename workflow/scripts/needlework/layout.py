@@ -103,18 +103,17 @@ class Layout:
             if files is not None:
                 return files
         folder = resource("sample") if own.source is None else self._folder(own.source)
-        shared = [resource(path) for path in own.resources]
-        extended = bool(shared) and own.part is None
+        extended = bool(own.resources) and own.part is None
         if extended and folder is None:
-            return shared
+            return []
         if own.source is None or extended or (own.files and lang in self._folder_languages(own)):
             patterns = [pattern.format(lang=lang) for pattern in own.files]
             found = [str(file) for each in patterns for file in sorted(Path(folder).glob(each))]
-            return [*shared, *found]
+            return found
         if lang in own.packaged:
             return []
         files = sources()[own.source].of(lang, own.part)
-        return [*shared, *(f"results/sources/{file.id}" for file in files)]
+        return [f"results/sources/{file.id}" for file in files]
 
     def _folder_languages(self, corpus: Corpus) -> list[str]:
         """The languages that the user's folder of a corpus's source has."""
