@@ -318,7 +318,7 @@ sys.path.append(sys.argv[1])
 from needlework.backends.vllm import Vllm
 from needlework.errors import UserError
 
-plain = {"model": "tiny", "name": sys.argv[2], "revision": None, "chat": True,
+plain = {"model": "tiny", "repeatable": False, "stop": [], "name": sys.argv[2], "revision": None, "chat": True,
          "chat_template": None, "reasoning": None, "engine": {}, "lora": None, "trust_remote_code": False,
          "sampling": {"temperature": 0, "top_k": None, "top_p": 1, "seed": 0}}
 found = {}
