@@ -75,7 +75,7 @@ def test_oracle_and_empty(real) -> None:
         pq.read_table(real.result(f"scores/{model}/mlneedle.parquet")).to_pandas()
         for model in MODELS
     )
-    cells = scores.groupby(["model", *CELL])["value"].agg(["mean", "size"])
+    cells = scores.groupby(["model", "metric", *CELL])["value"].agg(["mean", "size"])
     assert (cells.loc["oracle", "mean"] == 1.0).all()
     assert (cells.loc["empty", "mean"] == 0.0).all()
     assert (cells["size"] == 20).all()
