@@ -26,8 +26,10 @@ def numbers(
 
 
 def filled(benchmark: str, kind: str, own: Mapping[str, Any]) -> list[str]:
-    """The tables or the figures, by name, that this configuration of a benchmark fills."""
-    return [r.name for r in load_benchmark(benchmark).filled(own) if r.kind == kind]
+    """The tables or the figures, by name, that this block of a benchmark fills, of any models."""
+    models = {backend: {"backend": backend, "published": None} for backend in ("openai", "vllm")}
+    config = {"run": {"models": [*models]}, "models": models, "benchmarks": {benchmark: own}}
+    return [r.name for r in load_benchmark(benchmark).filled(config) if r.kind == kind]
 
 
 def printed(

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from runs import ROOT, Workflow, copy_workflow
@@ -70,7 +71,14 @@ def test_table_figure_and_prompts_are_written(added) -> None:
     assert r"\toprule" in added.result("tables/open_book/accuracy.tex").read_text()
     assert added.result("figures/open_book/places.png").stat().st_size > 5_000
     prompts = pd.read_csv(added.result("tables/open_book/prompts-words.csv"))
-    assert prompts["prompts"].tolist() == [15] * 4
+    asked = {
+        lang: pq.read_metadata(added.result(f"corpora/sample_questions/{lang}.parquet")).num_rows
+        for lang in ("en", "hi")
+    }
+    assert asked["en"] > asked["hi"] > 0
+    assert prompts.groupby("lang")["prompts"].agg(list).to_dict() == {
+        lang: [n, n] for lang, n in asked.items()
+    }
 
 
 def test_its_results_are_targets(added) -> None:

@@ -36,14 +36,14 @@ def instances_of(demo: Workflow, benchmark: str) -> list[Path]:
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_every_table_and_figure_is_there(demo, benchmark) -> None:
-    for name in FILES.results(benchmark, "tables"):
-        rows = pd.read_csv(demo.result(f"tables/{benchmark}/{name}.csv"))
-        assert len(rows), name
-        assert demo.result(f"tables/{benchmark}/{name}.tex").read_text().count("tabular") >= 2
-    for name in FILES.results(benchmark, "figures"):
-        for kind, magic in (("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")):
-            file = demo.result(f"figures/{benchmark}/{name}.{kind}")
-            assert file.read_bytes().startswith(magic)
+    magic = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
+    for result in FILES.results(benchmark):
+        there = f"{result.kind}/{benchmark}/{result.name}"
+        assert len(pd.read_csv(demo.result(f"{there}.csv"))), there
+        for ending in result.endings:
+            made = demo.result(f"{there}.{ending}").read_bytes()
+            assert made.startswith(magic.get(ending, b"")) and made
+            assert ending != "tex" or made.count(b"tabular") >= 2, there
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)

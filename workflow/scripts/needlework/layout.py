@@ -434,7 +434,7 @@ class Layout:
 
     def results(self, benchmark: str) -> list[Result]:
         """The results that this configuration fills: one tokenizer is not compared."""
-        found = self.benchmark(benchmark).filled(self.settings(benchmark))
+        found = self.benchmark(benchmark).filled(self.config)
         several = len(self.tokenizers) > 1
         return [result for result in found if several or result.needs != "token_counts"]
 
@@ -458,7 +458,10 @@ class Layout:
                 elif result.needs == "token_counts":
                     remedy = "it compares tokenizers, so name a second one in run.tokenizers"
                 else:
-                    remedy = f"benchmarks.{benchmark} asks for none of its prompts (docs/configuration.md)"
+                    remedy = (
+                        f"benchmarks.{benchmark} asks for none of its prompts, or run.models has no model of its kind "
+                        "(docs/configuration.md)"
+                    )
                 found[f"{benchmark}_{result.name}"] = f"{result.label}: {remedy}."
         return found
 

@@ -29,7 +29,7 @@ def _no_values(config: Config) -> dict[str, Any]:
     return {}
 
 
-def _no_conditions(own: Own) -> dict[str, bool]:
+def _no_conditions(config: Config) -> dict[str, bool]:
     return {}
 
 
@@ -41,8 +41,8 @@ class Benchmark:
     none. called: how figures order and name the values of factors and other labels. Of its configuration
     (`own`): slices, the names of the files into which prompts are divided; settings, all that a slice's
     prompts depend on, as JSON values, but files and tokenizer, given the lengths that models want; quotes,
-    the tables that any prompt can refer to; conditions, by the names that `Result.when` has, whether prompts
-    are asked that fill such results. Of a slice's settings: reads, the tables that it is built from, by
+    the tables that any prompt can refer to. conditions: by the names that `Result.when` has, whether `config`
+    has prompts and models that fill such results. Of a slice's settings: reads, the tables that it is built from, by
     input name, and searches, the languages whose distractors.
 
     build: `(chosen, tables, templates, tokenizer) -> Built`. score: `(instances, generations,
@@ -73,7 +73,7 @@ class Benchmark:
     setup: Mapping[str, str] = field(default_factory=dict)
     check: Hook = ""
     run: Callable[[Config], dict[str, Any]] = _no_values
-    conditions: Callable[[Own], dict[str, bool]] = _no_conditions
+    conditions: Callable[[Config], dict[str, bool]] = _no_conditions
     scoring_files: Mapping[str, str] = field(default_factory=dict)
     scores_read: str = ""
     scored_by: tuple[str, ...] = ()
@@ -96,9 +96,9 @@ class Benchmark:
         """The results by name."""
         return {result.name: result for result in self.results}
 
-    def filled(self, own: Own) -> list[Result]:
-        """The results for which this configuration asks prompts."""
-        holds = self.conditions(own)
+    def filled(self, config: Config) -> list[Result]:
+        """The results for which this configuration has prompts and models."""
+        holds = self.conditions(config)
         return [result for result in self.results if all(holds[name] for name in result.when)]
 
 

@@ -218,8 +218,9 @@ def quotes(own: Own) -> list[CorpusTable]:
     return list(dict.fromkeys(found))
 
 
-def conditions(own: Own) -> dict[str, bool]:
+def conditions(config: Config) -> dict[str, bool]:
     """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
+    own = config["benchmarks"][NAME]
     tasks, comparisons, languages = own["tasks"], own["comparisons"], own["languages"]
     variants = _document_numbers(own)
     questions = "multi_document_qa" in tasks

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own
+from needlework.benchmarks.m4le.factors import RANGES
 from needlework.corpora.m4le_data.origins import ORIGINS, source_files
 from needlework.corpora.m4le_data.sampled import SAMPLED
 from needlework.corpora.m4le_data.tasks import SLUGS, TASKS
@@ -114,9 +115,13 @@ def quotes(own: Own) -> list[CorpusTable]:
     return [(corpus(own), slug) for slug in slices(own)]
 
 
-def conditions(own: Own) -> dict[str, bool]:
-    """Whether rows are asked that study places."""
-    return {"places": own["source"] != "released" and own["positions"]["places"] > 0}
+def conditions(config: Config) -> dict[str, bool]:
+    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
+    own = config["benchmarks"][NAME]
+    return {
+        "places": own["source"] != "released" and own["positions"]["places"] > 0,
+        **{table: bool({*own["lengths"]} & {*lengths}) for table, (_, lengths) in RANGES.items()},
+    }
 
 
 def run_settings(config: Config) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def _range_table(table: str) -> Result:
     words, _ = RANGES[table]
     view = BY_RANGE.but(where=f"range == {words!r}", paper=Paper((_of_range(table),), MEANS))
     caption = f"Mean over all tasks and buckets of the range. {NORMALISED}"
-    return result(table, f"Normalised scores by ability, {words}", view, caption)
+    return result(table, f"Normalised scores by ability, {words}", view, caption, table)
 
 
 RESULTS = (

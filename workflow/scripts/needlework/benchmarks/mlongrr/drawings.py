@@ -60,12 +60,7 @@ GUESS = "A guess among the needles is right in 1/n: 50% with two, 33% with three
 NOBODY = "no model answered such prompts"
 
 DEPTHS = Heatmap(x="length", down="depth", panel="model", columns=6, words=GUESS, nothing=NOBODY)
-DETAILS = replace(
-    DEPTHS,
-    panel="lang",
-    row=("n_needles",),
-    nothing="no model of this run is the one of this figure",
-)
+DETAILS = replace(DEPTHS, panel="lang", row=("n_needles",))
 DRAWINGS: dict[str, Drawing] = {
     "figure1": replace(
         DEPTHS,

@@ -10,6 +10,8 @@ from needlework.benchmarks.mlongrr.factors import ABSENT, QUESTIONS, REASONING, 
 from needlework.corpora.registry import languages_of
 
 NAME = "mlongrr"
+# The models of the paper that have a figure of their own, 7 to 11.
+DETAILED = ("GPT-4", "Gemini-1.5", "Claude-3", "Llama-3", "GPT-4o")
 # Percent points behind the first needle up to which the others stand (paper, section 3.2.2).
 SPREAD = 25
 RELEASED_LENGTHS = (2000, 8000, 16000, 32000, 64000)
@@ -132,11 +134,14 @@ def quotes(own: Own) -> list[CorpusTable]:
     return texts(own)
 
 
-def conditions(own: Own) -> dict[str, bool]:
-    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
+def conditions(config: Config) -> dict[str, bool]:
+    """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
+    own = config["benchmarks"][NAME]
     found = needle_counts(own)
     asked = {question for task in own["tasks"] for question in task["questions"]}
+    named = {config["models"][model]["published"] for model in config["run"]["models"]}
     return {
+        **{model: model in named for model in DETAILED},
         "one": 1 in found,
         "number": "number" in asked,
         "city": asked == set(QUESTIONS),

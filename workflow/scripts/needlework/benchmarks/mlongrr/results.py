@@ -20,6 +20,7 @@ from needlework.benchmarks.mlongrr.factors import (
     VERDICT,
 )
 from needlework.benchmarks.mlongrr.layouts import LAYOUTS
+from needlework.benchmarks.mlongrr.plan import DETAILED
 from needlework.results.result import (
     MODEL,
     By,
@@ -121,6 +122,7 @@ def _details(number: int, model: str) -> Result:
         BY_LANGUAGE.but(select=(*USUAL, f"{HOOKS}of_paper?name={model}")),
         "Of the model that `published` names so. The paper's is an image.",
         "number",
+        model,
     )
 
 
@@ -296,7 +298,7 @@ RESULTS = (
         "The paper's is an image, of Gemini-1.5.",
         "city",
     ),
-    *map(_details, range(7, 12), ("GPT-4", "Gemini-1.5", "Claude-3", "Llama-3", "GPT-4o")),
+    *map(_details, range(7, 12), DETAILED),
     result(
         "details",
         "Other models by depth, length, language and number of needles",

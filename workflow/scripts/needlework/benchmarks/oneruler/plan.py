@@ -63,11 +63,15 @@ FOLDER_FILES = {
 RELEASED_MAX_NEW_TOKENS = {"niah": 30, "cwe": 50}
 
 
-def conditions(own: Own) -> dict[str, bool]:
-    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
+def conditions(config: Config) -> dict[str, bool]:
+    """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
+    own = config["benchmarks"][NAME]
     single = "niah_single" in own["tasks"]
     comparisons = own["comparisons"]
+    behind = {config["models"][m]["backend"] == "openai" for m in config["run"]["models"]}
     return {
+        "endpoint": True in behind,
+        "open": False in behind,
         "needles": bool(needle_tasks(own)),
         "books": bool(quotes(own)),
         "present": bool(set(needle_tasks(own)) - {"niah_none"}),

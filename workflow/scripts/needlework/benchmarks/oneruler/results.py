@@ -388,6 +388,7 @@ RESULTS = (
         _errors_by_language("yes"),
         f"Shares of all S-NIAH prompts in {LONG_CONTEXTS}{STRICTLY}, of models behind endpoints.",
         "single",
+        "endpoint",
     ),
     _result(
         "figure19",
@@ -395,6 +396,7 @@ RESULTS = (
         _errors_by_language("no"),
         f"Shares of all S-NIAH prompts in {LONG_CONTEXTS}{STRICTLY}, of models with open weights.",
         "single",
+        "open",
     ),
     _result(
         "figure20",
