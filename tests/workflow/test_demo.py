@@ -13,6 +13,7 @@ import yaml
 
 from invariants import check_cut, check_documents, check_instances, check_lengths, check_pairs
 from needlework.config import validated
+from needlework.explorer.verdicts import meanings
 from needlework.layout import Layout
 from needlework.prompt import Documents
 from needlework.tokenizers import load_tokenizer
@@ -23,6 +24,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 MODELS = ("lexical", "oracle", "empty")
 FILES = Layout(validated(yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))))
 BENCHMARKS = FILES.config["run"]["benchmarks"]
+# Released scorers that fail their own gold answers: by benchmark, the rows that they rate. Claude's
+# notebook looks at two of three needles; a gold list of online-shopping keeps its full stop.
+FAIL_THE_GOLD = {
+    "mlongrr": "metric == 'released_claude'",
+    "m4le": "metric == 'released' and task == 'online-shopping'",
+}
 
 
 def scores_of(demo: Workflow, benchmark: str) -> pd.DataFrame:
@@ -51,12 +58,21 @@ def test_the_oracle_is_right_and_the_empty_answer_wrong_in_every_cell(demo, benc
     """Answering with the references scores 1 in every cell, answering nothing 0."""
     cell = ["model", "metric", "task", *FILES.benchmark(benchmark).columns]
     scores = scores_of(demo, benchmark)
-    # The notebook of Claude looks at two of three needles: its own oracle fails it.
-    scores = scores[scores["metric"] != "released_claude"]
     cells = scores.groupby(cell, dropna=False)["value"].mean()
-    assert (cells["oracle"] == 1.0).all()
     assert (cells["empty"] == 0.0).all()
+    if benchmark in FAIL_THE_GOLD:
+        unfair = scores.query(FAIL_THE_GOLD[benchmark]).query("model == 'oracle'")
+        assert len(unfair) and unfair["value"].mean() < 1.0, "no longer an exception"
+        scores = scores.query(f"not ({FAIL_THE_GOLD[benchmark]})")
+        cells = scores.groupby(cell, dropna=False)["value"].mean()
+    assert (cells["oracle"] == 1.0).all()
     assert 0.1 < cells["lexical"].mean() < 0.9, "the lexical reader reads, and not perfectly"
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_the_explorer_explains_every_verdict(demo, benchmark) -> None:
+    verdicts = set(scores_of(demo, benchmark)["verdict"])
+    assert verdicts and meanings(verdicts).keys() == verdicts
 
 
 @pytest.mark.parametrize("benchmark", ["mlneedle", "lost_in_the_middle"])
@@ -128,7 +144,7 @@ def test_every_model_answers_every_prompt_once(demo, benchmark) -> None:
 @pytest.mark.skipif("smollm2" not in FILES.config["run"]["models"], reason="needs its weights")
 def test_the_language_model_answers_what_was_selected(demo) -> None:
     scores = {name: scores_of(demo, name).query("model == 'smollm2'") for name in BENCHMARKS}
-    asked = scores["mlneedle"]
+    asked = scores["mlneedle"].query("metric == 'containment'")
     assert len(asked) == 15 * 3 and set(asked["needle_lang"]) == {"en"} == set(
         asked["haystack_lang"]
     )
@@ -189,6 +205,4 @@ def test_a_report_is_built_offline(demo, tmp_path) -> None:
     text = report.read_text(encoding="utf-8")
     for benchmark in BENCHMARKS:
         assert FILES.benchmark(benchmark).title in text
-        for kind in ("tables", "figures"):
-            for result in FILES.results(benchmark, kind).values():
-                assert result.title in text
+        assert all(result.label in text for result in FILES.results(benchmark))
