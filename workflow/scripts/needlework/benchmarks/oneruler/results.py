@@ -147,9 +147,9 @@ ERRORS = View(
     columns=("model", "source", "task", "context_lang", "length", "error"),
     measure=SHARE,
 )
-LONG_TOGETHER = By(LENGTH, margin="long", only_margin=True)
 LONG_ERRORS = ERRORS.but(
-    select=(*WITH_ERRORS, LONG_ONES), by=(MODEL, EVERY_CONTEXT, EVERY_TASK, LONG_TOGETHER, BY_ERROR)
+    select=(*WITH_ERRORS, LONG_ONES),
+    by=(MODEL, EVERY_CONTEXT, EVERY_TASK, By(LENGTH, margin="long", only_margin=True), BY_ERROR),
 )
 SINGLE_ERRORS = SINGLE.but(select=WITH_ERRORS, by=(MODEL, BY_ERROR), measure=SHARE)
 BY_GROUP = By(Factor("group", order=("top", "bottom")), contrast=("gap", "top", "bottom"))
@@ -168,7 +168,6 @@ def _errors_by_language(closed: str) -> View:
     )
 
 
-RANKS = ("rank", "published_rank")
 OF_LANGUAGE = {
     "language": f"{HOOKS}name_of",
     "resources": f"{HOOKS}group_of",
@@ -208,7 +207,10 @@ RESULTS = (
         NEEDLES.but(
             select=(*OWN, LONG_ONES),
             by=(METRIC, By(MODEL, margin="all"), BY_CONTEXT),
-            columns=("model", "source", "metric", "context_lang", *OF_LANGUAGE, *RANKS),
+            columns=(
+                *("model", "source", "metric", "context_lang", *OF_LANGUAGE),
+                *("rank", "published_rank"),
+            ),
             derive=OF_LANGUAGE,
             paper=_paper(FIGURE4B.but(when={"model": "all"}), lengths=LONG, all_models=True),
             finish=f"{HOOKS}ranked",
