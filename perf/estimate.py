@@ -23,10 +23,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "perf")]
 
 import pyarrow as pa  # noqa: E402
-from machine import describe, peak_memory_mib  # noqa: E402
 
-from needlework.backends.base import load_backend  # noqa: E402
-from needlework.estimates import PromptSet, estimate  # noqa: E402
+from machine import describe, peak_memory_mib  # noqa: E402
+from needlework.models.backends.base import load_backend  # noqa: E402
+from needlework.models.estimates import PromptSet, estimate  # noqa: E402
 from needlework.records import SPAN, write_table  # noqa: E402
 from needlework.seeding import rng  # noqa: E402
 

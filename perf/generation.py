@@ -25,10 +25,10 @@ sys.path[:0] = [str(ROOT / name) for name in ("workflow/scripts", "perf", "tests
 
 import pyarrow as pa  # noqa: E402
 from jobs import PYTHON, SCRIPTS, Job, environment  # noqa: E402
-from machine import describe  # noqa: E402
 
-from needlework.generation import InstanceRequests  # noqa: E402
-from needlework.prompt import Documents, Span, literal  # noqa: E402
+from machine import describe  # noqa: E402
+from needlework.models.generation import InstanceRequests  # noqa: E402
+from needlework.prompts.spans import Documents, Span, literal  # noqa: E402
 from needlework.records import PASSAGES, instances_schema, write_table  # noqa: E402
 
 NEW_TOKENS, DOCUMENTS, QUESTIONS = 64, 32, 6
@@ -41,7 +41,7 @@ sys.path.append(sys.argv[1])
 from vllm import EngineArgs, LLMEngine, SamplingParams
 from vllm.inputs import tokens_input
 from vllm.sampling_params import RequestOutputKind
-from needlework.backends.base import sample_seed
+from needlework.models.backends.base import sample_seed
 
 if __name__ == "__main__":
     given = json.load(open(sys.argv[2]))

@@ -27,11 +27,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / name) for name in ("workflow/scripts", "perf", "tests")]
 
-import machine  # noqa: E402
 import numpy as np  # noqa: E402
 
+import machine  # noqa: E402
 from engines.tiny_model import make_tokenizer  # noqa: E402
-from needlework.embedders import SentenceTransformerEmbedder  # noqa: E402
+from needlework.retrieval.embedders import SentenceTransformerEmbedder  # noqa: E402
 
 PACKAGES = ("torch", "transformers", "sentence-transformers", "faiss-gpu-cu12", "faiss-cpu")
 
@@ -229,8 +229,8 @@ def generation(size: Size, folder: Path, device: str) -> dict[str, Any]:
     need("pyarrow", "the backend")
     from transformers import AutoTokenizer
 
-    from needlework.backends.base import Request, load_backend
-    from needlework.prompt import literal
+    from needlework.models.backends.base import Request, load_backend
+    from needlework.prompts.spans import literal
 
     made, _ = timed(lambda: make_decoder(folder, size, device))
     free(device)
@@ -297,9 +297,8 @@ def searching(size: Size, folder: Path, device: str) -> dict[str, Any]:
     gpus = faiss.get_num_gpus() if hasattr(faiss, "get_num_gpus") else 0
     if device == "cuda" and not gpus:
         raise NotRunError("the search needs a FAISS built for GPUs, and this one is not")
+    from needlework.retrieval.search import search
     from search import units
-
-    from needlework.retrieval import search
 
     questions = units(size.questions, size.dimensions, 0)
     passages = units(size.passages, size.dimensions, 1)

@@ -32,14 +32,14 @@ import machine  # noqa: E402
 sys.path.insert(0, str(machine.code() / "workflow/scripts"))
 
 import pyarrow as pa  # noqa: E402
-from machine import describe, peak_memory_mib  # noqa: E402
 
+from machine import describe, peak_memory_mib  # noqa: E402
 from needlework.benchmarks.mlneedle import construct, plan  # noqa: E402
-from needlework.budget import line  # noqa: E402
-from needlework.corpora import sample  # noqa: E402
+from needlework.data.corpora import sample  # noqa: E402
+from needlework.prompts.budget import line  # noqa: E402
+from needlework.prompts.tokenizers import load_tokenizer  # noqa: E402
 from needlework.records import DISTRACTORS, PASSAGES, QUESTIONS, write_table  # noqa: E402
 from needlework.seeding import rng  # noqa: E402
-from needlework.tokenizers import load_tokenizer  # noqa: E402
 
 LANGUAGES = ["en", "de", "es", "zh", "vi", "hi", "ar"]
 LENGTHS = [4096, 8192, 16384, 32768]

@@ -24,7 +24,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow" / "scripts"), str(ROOT / "perf")]
 
 import machine  # noqa: E402
-
 from needlework.journal import Journal  # noqa: E402
 
 

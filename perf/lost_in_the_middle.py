@@ -31,15 +31,15 @@ import machine  # noqa: E402
 sys.path.insert(0, str(machine.code() / "workflow/scripts"))
 
 import yaml  # noqa: E402
-from machine import describe, peak_memory_mib  # noqa: E402
 
 import lost_in_the_middle_data as data  # noqa: E402
+from machine import describe, peak_memory_mib  # noqa: E402
 from needlework.benchmarks.lost_in_the_middle import construct, plan  # noqa: E402
-from needlework.config import validated  # noqa: E402
-from needlework.corpora import key_value, nq_open  # noqa: E402
-from needlework.prompt import Documents, render  # noqa: E402
+from needlework.data.corpora import key_value, nq_open  # noqa: E402
+from needlework.planning.config import validated  # noqa: E402
+from needlework.prompts.spans import Documents, render  # noqa: E402
+from needlework.prompts.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
 from needlework.records import read_table, write_table  # noqa: E402
-from needlework.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
 
 MIRROR = ROOT.parent / "shared" / "mirror"
 TEMPLATES = sorted(str(p) for p in (ROOT / "resources/prompts/lost_in_the_middle").glob("*.txt"))

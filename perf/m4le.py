@@ -21,20 +21,21 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-import machine
 import pyarrow as pa
+
+import machine
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow" / "scripts"))
 from needlework.benchmarks.m4le.factors import COLUMNS
 from needlework.benchmarks.m4le.scoring import score
-from needlework.corpora.m4le_data.drawing import Recipe
-from needlework.corpora.m4le_data.families import construct
-from needlework.corpora.m4le_data.frames import load_frames
-from needlework.corpora.m4le_data.origins import source_files
-from needlework.corpora.m4le_data.records import Record
-from needlework.corpora.m4le_data.rows import rows_table
-from needlework.corpora.m4le_data.sources import source_records
-from needlework.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
+from needlework.data.corpora.m4le_data.drawing import Recipe
+from needlework.data.corpora.m4le_data.families import construct
+from needlework.data.corpora.m4le_data.frames import load_frames
+from needlework.data.corpora.m4le_data.origins import source_files
+from needlework.data.corpora.m4le_data.records import Record
+from needlework.data.corpora.m4le_data.rows import rows_table
+from needlework.data.corpora.m4le_data.sources import source_records
+from needlework.data.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
 from needlework.records import GENERATIONS, instances_schema, write_table
 
 ROOT = Path(__file__).parents[1]

@@ -27,13 +27,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "perf"), str(ROOT / "tests")]
 
-from machine import describe, peak_memory_mib  # noqa: E402
-
 import mlongrr_data  # noqa: E402
 import oneruler_data  # noqa: E402
+from machine import describe, peak_memory_mib  # noqa: E402
 from needlework.benchmarks.mlongrr import construct  # noqa: E402
+from needlework.prompts.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
 from needlework.records import write_table  # noqa: E402
-from needlework.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
 
 LENGTHS = [2000, 8000, 16000, 32000, 64000]
 LANGUAGES = ["en", "vi", "id", "sw", "so"]

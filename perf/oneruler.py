@@ -36,12 +36,12 @@ import machine  # noqa: E402
 sys.path.insert(0, str(machine.code() / "workflow/scripts"))
 
 import pyarrow as pa  # noqa: E402
-from machine import describe, peak_memory_mib  # noqa: E402
 
 import oneruler_data  # noqa: E402
+from machine import describe, peak_memory_mib  # noqa: E402
 from needlework.benchmarks.oneruler import construct, plan  # noqa: E402
+from needlework.prompts.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
 from needlework.records import write_table  # noqa: E402
-from needlework.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
 
 LENGTHS = [8000, 32000, 64000, 128000]
 PROCESSES = 2

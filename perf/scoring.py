@@ -135,7 +135,7 @@ def score(benchmark: str, folder: Path) -> dict[str, Any]:
     """Score the files of a folder, as the rule does; what it took."""
     plan = import_module(f"needlework.benchmarks.{benchmark}.plan")
     scoring = import_module(f"needlework.benchmarks.{benchmark}.scoring")
-    names = import_module("needlework.scoring")
+    names = import_module("needlework.scoring.scores")
     start = time.perf_counter()
     columns = ["instance_id", "task", "example_id", "references", *plan.FACTORS]
     translations = folder / "translations.parquet"

@@ -18,14 +18,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import machine
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+import machine
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow" / "scripts"))
-from needlework.embedders import GRID
-from needlework.retrieval import search
-from needlework.shards import read_array
+from needlework.retrieval.embedders import GRID
+from needlework.retrieval.search import search
+from needlework.retrieval.shards import read_array
 
 TOP, BLOCK = 300, 512
 

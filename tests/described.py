@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from needlework import published as publications
 from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.result import Result
+from needlework.results import published as publications
 from needlework.results.numbers import Context, frame
-from needlework.results.result import Result
 
 
 def results(benchmark: str, kind: str) -> dict[str, Result]:

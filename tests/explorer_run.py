@@ -10,9 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.explorer.data import Answers, Prompts
-from needlework.explorer.page import write_explorer
-from needlework.prompt import Span
+from needlework.prompts.spans import Span
 from needlework.records import (
     GENERATIONS,
     PASSAGES,
@@ -21,6 +19,8 @@ from needlework.records import (
     scores_schema,
     write_table,
 )
+from needlework.results.explorer.data import Answers, Prompts
+from needlework.results.explorer.page import write_explorer
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "resources/explorer/explorer.js"

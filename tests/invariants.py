@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from needlework.metrics import best_subspan_em
-from needlework.metrics.containment import contains, normalise
-from needlework.prompt import Documents, render, span_text
+from needlework.data.words import word_starts
+from needlework.prompts.spans import Documents, render, span_text
+from needlework.prompts.tokenizers import Tokenizer
 from needlework.records import read_table
-from needlework.tokenizers import Tokenizer, word_starts
+from needlework.scoring.metrics import best_subspan_em
+from needlework.scoring.metrics.containment import contains, normalise
 from runs import Workflow
 
 NUMBERED = re.compile(r"(?:^|\n)\[(\d+)\] ")

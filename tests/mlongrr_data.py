@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from needlework.benchmarks.mlongrr import plan
-from needlework.config import _with_defaults as with_defaults
-from needlework.config import schema
-from needlework.corpora import mlongrr
-from needlework.layout import Layout
+from needlework.data.corpora import mlongrr
+from needlework.planning.config import _with_defaults as with_defaults
+from needlework.planning.config import schema
+from needlework.planning.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[1]
 RESOURCES = ROOT / "resources/mlongrr"
@@ -60,7 +60,7 @@ def table(corpus: str, lang: str, mirror: Path | None = None) -> pa.Table:
         for file in layout.corpus_sources(corpus, lang)
     ]
     if layout.corpus_reader(corpus) == "oneruler":
-        from needlework.corpora import oneruler
+        from needlework.data.corpora import oneruler
 
         return oneruler.table(corpus, lang, sources, {})
     return mlongrr.table(corpus, lang, sources, {})

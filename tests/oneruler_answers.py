@@ -17,12 +17,12 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "workflow/scripts"))
 
 from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, phrases  # noqa: E402
-from needlework.metrics import oneruler_strict as strict  # noqa: E402
+from needlework.scoring.metrics import oneruler_strict as strict  # noqa: E402
 
 NONE_WORDS = phrases()
 HALVES = ("tuning", "held_out")
 EXPLANATION = """\
-How the strict rules read answers that a person has read (`tests/unit/data/oneruler_answers/`). A `none` is
+How the strict rules read answers that a person has read (`tests/data/oneruler_answers/`). A `none` is
 missed where an answer says that there is no such number and the rules do not see it, false where they see it
 in an answer that does not say so; a number is wrong where the rules read another one, or none. The held-out
 half was committed before any phrase was changed, and phrases are tuned on the other alone. Both halves were
@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 def rows(half: str) -> list[Row]:
     """The rows of a half of the table."""
-    path = ROOT / f"tests/unit/data/oneruler_answers/{half}.csv"
+    path = ROOT / f"tests/data/oneruler_answers/{half}.csv"
     with path.open(encoding="utf-8", newline="") as file:
         return [Row(**row) for row in csv.DictReader(file)]
 

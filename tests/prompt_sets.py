@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from needlework.benchmarks.mlneedle import construct, plan
-from needlework.corpora import mmarco, sample, xquad
-from needlework.prompt import Documents, Span, literal
+from needlework.data.corpora import mmarco, sample, xquad
+from needlework.data.words import word_starts
+from needlework.prompts.spans import Documents, Span, literal
+from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import DISTRACTORS, SPAN
 from needlework.seeding import rng
-from needlework.tokenizers import Tokenizer, load_tokenizer, word_starts
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = sorted(str(path) for path in (ROOT / "resources/prompts/mlneedle").glob("*.txt"))

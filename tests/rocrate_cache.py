@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-CONTEXT = Path(__file__).parent / "unit/data/ro-crate-1.1-context.jsonld"
+CONTEXT = Path(__file__).parent / "data/ro-crate-1.1-context.jsonld"
 ADDRESS = "https://w3id.org/ro/crate/1.1/context"
 
 

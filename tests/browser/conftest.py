@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from explorer_run import Asked, explore
-from needlework.prompt import Span, literal
+from needlework.prompts.spans import Span, literal
 
 
 @dataclass

@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from explorer_run import ROOT, Asked, explore, identifier
-from needlework import overview
-from needlework.prompt import Span, literal
+from needlework.prompts.spans import Span, literal
+from needlework.results import overview
 
 pytestmark = [pytest.mark.xdist_group("chromium")]
 

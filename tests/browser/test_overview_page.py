@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from explorer_run import ROOT
-from needlework.overview_page import write_page
+from needlework.results.overview_page import write_page
 
 pytestmark = [pytest.mark.xdist_group("chromium")]
 

@@ -15,11 +15,11 @@ import psutil
 import pyarrow as pa
 import yaml
 
-from needlework.config import validated
 from needlework.journal import Journal
-from needlework.layout import Layout
+from needlework.models.selection import only_of
+from needlework.planning.config import validated
+from needlework.planning.layout import Layout
 from needlework.records import read_table
-from needlework.selection import only_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "workflow/scripts"
@@ -92,7 +92,8 @@ class Job:
         script = (SCRIPTS / "generate_answers.py").read_text(encoding="utf-8")
         preamble = PREAMBLE.format(scripts=str(SCRIPTS), given=json.dumps(given))
         if tokens_ahead is not None:
-            preamble += f"import needlework.backends.vllm as backend\nbackend.TOKENS_AHEAD = {tokens_ahead}\n"
+            preamble += "import needlework.models.backends.vllm as backend\n"
+            preamble += f"backend.TOKENS_AHEAD = {tokens_ahead}\n"
         folder.mkdir(exist_ok=True)
         self._file = folder / "generate_answers.py"
         self._file.write_text(preamble + script, encoding="utf-8")

@@ -17,9 +17,9 @@ import pytest
 from jobs import PYTHON, environment
 from tiny_model import make_model, make_tokenizer
 
-from needlework.backends.base import Answer, Backend, Request, load_backend
 from needlework.errors import UserError
-from needlework.prompt import literal
+from needlework.models.backends.base import Answer, Backend, Request, load_backend
+from needlework.prompts.spans import literal
 
 pytestmark = [
     pytest.mark.slow,

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from jobs import PYTHON, SCRIPTS, configuration, environment
 
-from needlework.ordering import Prompts
-from needlework.prefix_cache import PrefixCache, lower_bound
-from needlework.prompt import Span, literal, render
+from needlework.prompts.ordering import Prompts
+from needlework.prompts.spans import Span, literal, render
 from needlework.records import SPAN
 from needlework.seeding import rng
+from prefix_cache import PrefixCache, lower_bound
 
 pytestmark = [
     pytest.mark.slow,
@@ -34,9 +34,9 @@ TOWNS = ("Orveld", "Tamsin", "Quillmouth", "Brackwater", "Ilmar", "Sedgeby")
 ANSWER = """
 import json, sys
 sys.path.append(sys.argv[1])
-from needlework.backends.base import Request
-from needlework.backends.vllm import Vllm
-from needlework.prompt import literal
+from needlework.models.backends.base import Request
+from needlework.models.backends.vllm import Vllm
+from needlework.prompts.spans import literal
 
 if __name__ == "__main__":
     given = json.loads(open(sys.argv[2]).read())

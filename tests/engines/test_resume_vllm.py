@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from jobs import PYTHON, Job
 
-from needlework.prompt import literal
+from needlework.prompts.spans import literal
 from needlework.records import PASSAGES, instances_schema, read_table, write_table
 from needlework.seeding import rng
 

@@ -14,7 +14,7 @@ import pytest
 from jobs import PYTHON, SCRIPTS, Job, environment
 from tokenizers import Tokenizer
 
-from needlework.prompt import Span, literal
+from needlework.prompts.spans import Span, literal
 from needlework.records import PASSAGES, instances_schema, write_table
 
 pytestmark = [
@@ -320,7 +320,7 @@ def test_an_engine_that_cannot_start_says_so(made: Path, tmp_path: Path) -> None
 REFUSALS = """
 import json, sys
 sys.path.append(sys.argv[1])
-from needlework.backends.vllm import Vllm
+from needlework.models.backends.vllm import Vllm
 from needlework.errors import UserError
 
 plain = {"model": "tiny", "repeatable": False, "stop": [],

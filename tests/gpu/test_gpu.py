@@ -63,8 +63,8 @@ def test_embedding_is_fast(tmp_path) -> None:
 def test_sampled_answers_are_those_of_the_processor(tmp_path) -> None:
     """In float32: the noise of sampling is drawn on the processor, by the prompt."""
     pytest.importorskip("pyarrow")
-    from needlework.backends.base import Request, load_backend
-    from needlework.prompt import literal
+    from needlework.models.backends.base import Request, load_backend
+    from needlework.prompts.spans import literal
 
     gpu.make_decoder(tmp_path, gpu.TINY, "cpu")
     asked = [

@@ -298,9 +298,9 @@ def test_every_digest_of_the_rules_can_be_made() -> None:
         "needlework/__init__.py",
         "needlework/benchmarks/__init__.py",
         "needlework/benchmarks/mlneedle/plan.py",
-        "needlework/budget.py",
-        "needlework/metrics/normalisation.py",
-        "needlework/tokenizers.py",
+        "needlework/prompts/budget.py",
+        "needlework/data/comparison/normalisation.py",
+        "needlework/prompts/tokenizers.py",
     } <= found
     # Scoring and drawing do not rebuild prompts.
     assert not {path for path in found if "figures" in path or "scoring" in path}

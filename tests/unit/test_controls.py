@@ -6,20 +6,20 @@ import copy
 from pathlib import Path
 from typing import Any
 
-import lost_in_the_middle_scores
-import m4le_scores
-import mlneedle_scores
-import mlongrr_scores
 import numpy as np
-import oneruler_scores
 import pandas as pd
 import pytest
 import yaml
 
-from needlework import published
+import lost_in_the_middle_scores
+import m4le_scores
+import mlneedle_scores
+import mlongrr_scores
+import oneruler_scores
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.config import validated
-from needlework.layout import Layout
+from needlework.planning.config import validated
+from needlework.planning.layout import Layout
+from needlework.results import published
 from needlework.results.numbers import Context, counted_models, frame
 
 ROOT = Path(__file__).parents[2]

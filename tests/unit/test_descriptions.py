@@ -7,18 +7,18 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import mlneedle_scores
 import pytest
 import yaml
 
+import mlneedle_scores
 from needlework import codedigest
-from needlework import published as publications
-from needlework.affects import affecting
 from needlework.benchmarks.benchmark import load_benchmark, names
-from needlework.config import schema, validated
-from needlework.corpora import registry
+from needlework.data.corpora import registry
 from needlework.hooks import hook_file, load_hook
-from needlework.layout import Layout
+from needlework.planning.affects import affecting
+from needlework.planning.config import schema, validated
+from needlework.planning.layout import Layout
+from needlework.results import published as publications
 from needlework.results.describe import hooks_of
 from needlework.results.drawing import draw
 from needlework.results.latex import lay_out
@@ -69,7 +69,7 @@ def test_conditions_of_results_are_known(benchmark) -> None:
 BARE = """
 import sys
 sys.path.append("workflow/scripts")
-import needlework.layout
+import needlework.planning.layout
 from needlework.benchmarks.benchmark import load_benchmark, names
 assert len([load_benchmark(name) for name in names()]) > 2
 loaded = {"numpy", "pandas", "pyarrow", "matplotlib"} & set(sys.modules)
@@ -220,5 +220,7 @@ def test_no_prompt_depends_on_results_or_scoring(benchmark) -> None:
     others = ("results", "layouts", "drawings", "hooks", "scoring", "checks", "none_words")
     assert not found & {f"{package}/{module}.py" for module in others}
     assert not {
-        path for path in found if "needlework/figures" in path or "needlework/results" in path
+        path
+        for path in found
+        if "needlework/results/figures" in path or "needlework/results" in path
     }

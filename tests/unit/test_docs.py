@@ -17,11 +17,11 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
+from needlework.benchmarks import result
 from needlework.benchmarks.benchmark import Benchmark, load_benchmark, names
 from needlework.benchmarks.contract import Built
-from needlework.config import schema, validated
-from needlework.corpora.registry import CORPORA, languages_of
-from needlework.results import result
+from needlework.data.corpora.registry import CORPORA, languages_of
+from needlework.planning.config import schema, validated
 from needlework.results.columns import COMPARISON, MEASURES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,11 +19,11 @@ from needlework.benchmarks.lost_in_the_middle import construct as lost_in_the_mi
 from needlework.benchmarks.lost_in_the_middle import plan as lost_in_the_middle_plan
 from needlework.benchmarks.oneruler import construct as oneruler
 from needlework.benchmarks.oneruler import plan as oneruler_plan
-from needlework.config import validated
-from needlework.corpora import key_value, nq_open, sample
-from needlework.corpora import oneruler as oneruler_corpora
-from needlework.prompt import Documents, numbered, render
-from needlework.tokenizers import Tokenizer
+from needlework.data.corpora import key_value, nq_open, sample
+from needlework.data.corpora import oneruler as oneruler_corpora
+from needlework.planning.config import validated
+from needlework.prompts.spans import Documents, numbered, render
+from needlework.prompts.tokenizers import Tokenizer
 from tokenizers_made import NAMES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from needlework.config import schema
-from needlework.corpora.languages import LANGUAGE, folder_languages
-from needlework.corpora.registry import CORPORA, languages_of
+from needlework.data.corpora.languages import LANGUAGE, folder_languages
+from needlework.data.corpora.registry import CORPORA, languages_of
 from needlework.errors import UserError
+from needlework.planning.config import schema
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from needlework.config import lengths_of, validated
+from needlework.planning.config import lengths_of, validated
 from runs import ROOT, Workflow
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from needlework import __version__, records
+from needlework.atomic import whole
 from needlework.errors import UserError
 from needlework.records import (
     DISTRACTORS,
@@ -32,7 +33,6 @@ from needlework.records import (
     scores_schema,
     write_table,
 )
-from needlework.whole import whole
 
 FACTORS = {"lang": "string", "depth": "double", "length": "int32", "there": "bool"}
 TABLE = pa.table({"passage_id": ["1", "2"], "text": ["Turm", "塔"]}, schema=PASSAGES)
@@ -437,7 +437,7 @@ def test_text_that_is_no_utf8_is_told_with_the_file_s_name(tmp_path: Path) -> No
 def test_what_a_killed_job_has_left_of_a_file_is_removed(tmp_path: Path) -> None:
     script = (
         "import os, sys; sys.path.append(sys.argv[1])\n"
-        "from needlework.whole import whole\n"
+        "from needlework.atomic import whole\n"
         "with whole(sys.argv[2]) as part:\n"
         "    part.write_text('half'); os.kill(os.getpid(), 9)\n"
     )

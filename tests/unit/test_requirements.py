@@ -270,4 +270,4 @@ def heads(path: Path) -> set[str]:
 def test_the_check_of_imports_sees_them(tmp_path: Path) -> None:
     (tmp_path / "m.py").write_text("import a.b as c\nfrom d.e import f\ndef g():\n    import h\n")
     assert heads(tmp_path / "m.py") == {"a", "d"}
-    assert "numpy" in heads(SCRIPTS / "needlework/retrieval.py")
+    assert "numpy" in heads(SCRIPTS / "needlework/retrieval/search.py")

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from needlework.corpora.registry import languages_of
-from needlework.metrics.containment import contains, normalise
+from needlework.data.corpora.registry import languages_of
+from needlework.scoring.metrics.containment import contains, normalise
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "resources/sample").glob("*.json"))
 LANGUAGES = ["en", "de", "es", "zh", "vi", "hi", "ar"]

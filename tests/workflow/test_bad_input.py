@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from needlework.errors import UserError
-from needlework.prompt import read_template
+from needlework.prompts.spans import read_template
 from runs import ROOT, Workflow
 
 pytestmark = pytest.mark.xdist_group("bad")

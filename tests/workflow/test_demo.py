@@ -12,11 +12,11 @@ import pytest
 import yaml
 
 from invariants import check_cut, check_documents, check_instances, check_lengths, check_pairs
-from needlework.config import validated
-from needlework.explorer.verdicts import meanings
-from needlework.layout import Layout
-from needlework.prompt import Documents
-from needlework.tokenizers import load_tokenizer
+from needlework.planning.config import validated
+from needlework.planning.layout import Layout
+from needlework.prompts.spans import Documents
+from needlework.prompts.tokenizers import load_tokenizer
+from needlework.results.explorer.verdicts import meanings
 from runs import ROOT, Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]

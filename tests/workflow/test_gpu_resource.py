@@ -8,9 +8,9 @@ from subprocess import CompletedProcess
 import pytest
 import yaml
 
-from needlework.config import validated
 from needlework.errors import UserError
-from needlework.preflight import check_gpus
+from needlework.planning.config import validated
+from needlework.planning.preflight import check_gpus
 from runs import ROOT, Workflow
 
 # vLLM is not in the tests' environment, so its job can only say so.

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from needlework.corpora.m4le_data.sampled import SAMPLED
-from needlework.prompt import Documents, render
+from needlework.data.corpora.m4le_data.sampled import SAMPLED
+from needlework.prompts.spans import Documents, render
 from runs import ROOT, Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("m4le")]

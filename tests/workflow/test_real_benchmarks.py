@@ -12,11 +12,11 @@ import yaml
 
 from invariants import check_lengths, check_pairs
 from lost_in_the_middle_data import pairs_path, stand_ins
-from needlework.config import validated
-from needlework.layout import Layout
-from needlework.prompt import Documents
+from needlework.planning.config import validated
+from needlework.planning.layout import Layout
+from needlework.prompts.spans import Documents
+from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import file_digest
-from needlework.tokenizers import load_tokenizer
 from runs import ROOT, Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("real")]

@@ -9,7 +9,7 @@ import yaml
 
 from invariants import check_instances, corpora_of
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.tokenizers import load_tokenizer
+from needlework.prompts.tokenizers import load_tokenizer
 from runs import ROOT, Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("real")]

@@ -1,6 +1,6 @@
 # The run as one file for reviewers, `snakemake artifact`, and a check of a folder, `snakemake verify`.
 
-from needlework.layout import resource
+from needlework.planning.layout import resource
 
 # Which rule writes which files: (rule, its outputs, its benchmark file). Rules that are included later
 # than this file are not known.

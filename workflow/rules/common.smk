@@ -9,22 +9,22 @@ from snakemake.logging import logger
 from snakemake.settings.types import DeploymentMethod
 
 from needlework.codedigest import code_digest
-from needlework.config import (
+from needlework.planning.config import (
     lengths_of,
     replaced_choices,
     unknown_target,
     validated,
 )
-from needlework.corpora.languages import LANGUAGE
+from needlework.data.corpora.languages import LANGUAGE
 from needlework.errors import UserError
-from needlework.guard import announce
+from needlework.jobs.guard import announce
 from needlework.hooks import hook_file
-from needlework.layout import Layout
-from needlework.preflight import check, check_gpus, without_records
+from needlework.planning.layout import Layout
+from needlework.planning.preflight import check, check_gpus, without_records
 from needlework.results.describe import description
-from needlework.selection import only_of
-from needlework.verbose import check_verbose
-from needlework.whole import whole
+from needlework.models.selection import only_of
+from needlework.planning.secret_checks import check_verbose
+from needlework.atomic import whole
 
 try:
     LEFT_OUT = [name for name in config["run"]["models"]]

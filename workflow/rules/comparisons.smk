@@ -1,6 +1,6 @@
 # Which models differ: `snakemake compare`, or `<benchmark>_comparisons` for one benchmark.
 
-from needlework.compared_runs import pairs, sides
+from needlework.planning.compared_runs import pairs, sides
 
 for name in config["run"]["benchmarks"]:
 

@@ -45,7 +45,7 @@ rule read_corpus:
         settings=lambda w: files.corpus_settings(w.corpus),
         reader=lambda w: files.corpus_reader(w.corpus),
         code=lambda w: code_digest(
-            "read_corpus.py", f"needlework/corpora/{files.corpus_reader(w.corpus)}.py"
+            "read_corpus.py", f"needlework/data/corpora/{files.corpus_reader(w.corpus)}.py"
         ),
     message:
         "Reading {wildcards.corpus} in {wildcards.lang}"

@@ -1,6 +1,6 @@
 # The explorer: every prompt, answer and verdict of the run in a folder of static files.
 
-from needlework.layout import resource
+from needlework.planning.layout import resource
 
 EXPLORED = {name: explorer_files(name) for name in config["run"]["benchmarks"]}
 

@@ -43,7 +43,7 @@ rule generate_answers:
         only=lambda w: only_of(config, w.model, w.benchmark),
         code=lambda w: code_digest(
             "generate_answers.py",
-            f"needlework/backends/{config['models'][w.model]['backend']}.py",
+            f"needlework/models/backends/{config['models'][w.model]['backend']}.py",
         ),
     message:
         "{wildcards.model} answers {wildcards.benchmark}"

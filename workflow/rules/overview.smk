@@ -1,6 +1,6 @@
 # What the run found, on one page: results/index.html.
 
-from needlework.layout import resource
+from needlework.planning.layout import resource
 
 SHOWN = {
     name: {

@@ -1,7 +1,7 @@
 # What the results were made from, with what, and on what: written when all is done.
 
-from needlework.in_use import in_use
-from needlework.layout import resource
+from needlework.planning.effective_config import in_use
+from needlework.planning.layout import resource
 
 # The files of answers, by model and benchmark.
 GENERATIONS = {

@@ -42,7 +42,7 @@ rule repeat_answers:
         factors=lambda w: list(files.benchmark(w.benchmark).columns),
         code=lambda w: code_digest(
             "repeat_answers.py",
-            f"needlework/backends/{config['models'][w.model]['backend']}.py",
+            f"needlework/models/backends/{config['models'][w.model]['backend']}.py",
             hook_file(files.benchmark(w.benchmark).score),
         ),
     message:

@@ -49,7 +49,7 @@ rule search_passages:
         comparison=lambda w: files.search(w.benchmark, w.lang).comparison,
         code=lambda w: code_digest(
             "search_passages.py",
-            f"needlework/metrics/{files.search(w.benchmark, w.lang).comparison}.py",
+            f"needlework/data/comparison/{files.search(w.benchmark, w.lang).comparison}.py",
         ),
     message:
         "Ranking passages in {wildcards.lang} ({wildcards.retrieval})"

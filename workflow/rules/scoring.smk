@@ -22,7 +22,7 @@ rule translate_answers:
         translator=files.translator_settings,
         code=code_digest(
             "translate_answers.py",
-            f"needlework/translators/{files.translator['kind']}.py",
+            f"needlework/scoring/translators/{files.translator['kind']}.py",
         ),
     message:
         "Translating what {wildcards.model} answered to {wildcards.benchmark}"
@@ -58,7 +58,7 @@ rule translate_references:
         metric=lambda w: files.benchmark(w.benchmark).metric,
         code=lambda w: code_digest(
             "translate_references.py",
-            f"needlework/translators/{files.translator['kind']}.py",
+            f"needlework/scoring/translators/{files.translator['kind']}.py",
             hook_file(files.benchmark(w.benchmark).score),
         ),
     message:

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from needlework.hooks import load_hook
-from needlework.job import running
+from needlework.jobs.job import running
+from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import DOCUMENTS, read_table, write_table
-from needlework.tokenizers import load_tokenizer
 
 with running(snakemake) as logger:
     params = snakemake.params

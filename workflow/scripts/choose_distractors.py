@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from needlework.job import running
+from needlework.jobs.job import running
 from needlework.records import read_table, write_table
-from needlework.retrieval import distractors, merge
-from needlework.shards import read_array
+from needlework.retrieval.search import distractors, merge
+from needlework.retrieval.shards import read_array
 
 with running(snakemake):
     example_ids = read_table(snakemake.input.questions, ["example_id"])["example_id"].to_pylist()

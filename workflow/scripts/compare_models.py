@@ -3,10 +3,10 @@
 from itertools import chain
 from pathlib import Path
 
-from needlework.comparisons import Pair, as_text, compare, prompts_differ, sets_of
 from needlework.errors import UserError
-from needlework.job import running
+from needlework.jobs.job import running
 from needlework.records import read_table
+from needlework.results.comparisons import Pair, as_text, compare, prompts_differ, sets_of
 
 with running(snakemake) as logger:
     params = snakemake.params

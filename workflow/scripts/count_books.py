@@ -1,9 +1,9 @@
 """Count the tokens of each language's whole books in a tokenizer."""
 
-from needlework.books import token_counts
-from needlework.job import running
+from needlework.jobs.job import running
+from needlework.prompts.books import token_counts
+from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import write_table
-from needlework.tokenizers import load_tokenizer
 
 with running(snakemake):
     name, config = snakemake.wildcards.tokenizer, snakemake.params.tokenizer

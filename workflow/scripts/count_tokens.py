@@ -2,11 +2,11 @@
 
 import pyarrow as pa
 
-from needlework.job import running
-from needlework.progress import progress
-from needlework.prompt import Documents, render
+from needlework.jobs.job import running
+from needlework.jobs.progress import progress
+from needlework.prompts.spans import Documents, render
+from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import read_table, write_table
-from needlework.tokenizers import load_tokenizer
 
 with running(snakemake):
     cell, asked = ["task", *snakemake.params.factors], snakemake.input

@@ -1,7 +1,7 @@
 """Tabulate what a tokenizer's prompts are like, and what could not be built."""
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.job import running
+from needlework.jobs.job import running
 from needlework.results.prompts import describe
 
 with running(snakemake):

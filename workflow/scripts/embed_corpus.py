@@ -1,9 +1,9 @@
 """Embed the questions or the passages of a corpus in one language, or a shard of them."""
 
-from needlework.embedders import load_embedder
-from needlework.job import running
+from needlework.jobs.job import running
 from needlework.records import read_names
-from needlework.shards import embed_shard
+from needlework.retrieval.embedders import load_embedder
+from needlework.retrieval.shards import embed_shard
 
 with running(snakemake):
     _, _, shard = snakemake.wildcards.part.partition(".")

@@ -4,12 +4,12 @@ import os
 from functools import cache
 from pathlib import Path
 
-from needlework.backends.base import load_backend
-from needlework.estimates import PromptSet, as_text, estimate, write_csv
-from needlework.job import running
+from needlework.jobs.job import running
 from needlework.journal import Journal
-from needlework.limits import n_questions, proposal
-from needlework.prompt import Documents
+from needlework.models.backends.base import load_backend
+from needlework.models.estimates import PromptSet, as_text, estimate, write_csv
+from needlework.prompts.spans import Documents
+from needlework.results.limits import n_questions, proposal
 
 # The job's own output goes to its log.
 terminal = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")

@@ -1,8 +1,8 @@
 """Write the rendered prompts of a slice for other programs."""
 
-from needlework.export import export
-from needlework.job import running
-from needlework.prompt import Documents
+from needlework.jobs.job import running
+from needlework.prompts.export import export
+from needlework.prompts.spans import Documents
 
 with running(snakemake) as logger:
     documents = Documents.of(

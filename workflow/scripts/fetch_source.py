@@ -1,8 +1,8 @@
 """Bring one published file here, verified, or not at all."""
 
-from needlework.job import running
-from needlework.registry import SourceFile
-from needlework.sources import fetch
+from needlework.data.registry import SourceFile
+from needlework.data.sources import fetch
+from needlework.jobs.job import running
 
 with running(snakemake) as logger:
     megabytes = snakemake.params.prefix_mb

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from needlework.backends.base import load_backend
-from needlework.generation import InstanceRequests, check_room, generate
-from needlework.job import running
-from needlework.job_records import remember
+from needlework.jobs.job import running
 from needlework.journal import Journal
-from needlework.prompt import Documents
+from needlework.models.backends.base import load_backend
+from needlework.models.generation import InstanceRequests, check_room, generate
+from needlework.models.job_records import remember
+from needlework.models.thoughts import marks
+from needlework.prompts.spans import Documents
 from needlework.records import write_table
-from needlework.thoughts import marks
 
 # vLLM starts its engine in a new Python that imports this file.
 if __name__ == "__main__":

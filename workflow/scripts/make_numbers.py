@@ -1,8 +1,8 @@
 """Make the numbers of a benchmark's results that are made of the same rows: a tidy CSV each."""
 
-from needlework import published
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.job import running
+from needlework.jobs.job import running
+from needlework.results import published
 from needlework.results.numbers import Context, frame
 from needlework.results.rows import result_rows
 

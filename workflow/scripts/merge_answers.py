@@ -1,7 +1,7 @@
 """Put the answers of a model's shards together."""
 
-from needlework.generation import merge
-from needlework.job import running
+from needlework.jobs.job import running
+from needlework.models.generation import merge
 from needlework.records import read_notes, write_table
 
 with running(snakemake):

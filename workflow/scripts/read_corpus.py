@@ -2,12 +2,12 @@
 
 from importlib import import_module
 
-from needlework.job import running
+from needlework.jobs.job import running
 from needlework.records import write_table
 
 with running(snakemake) as logger:
     corpus, lang = snakemake.wildcards.corpus, snakemake.wildcards.lang
-    reader = import_module(f"needlework.corpora.{snakemake.params.reader}")
+    reader = import_module(f"needlework.data.corpora.{snakemake.params.reader}")
     table = reader.table(corpus, lang, list(snakemake.input), snakemake.params.settings)
     logger.info("%d rows", table.num_rows)
     write_table(

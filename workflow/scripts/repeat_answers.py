@@ -6,15 +6,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from needlework.backends.base import load_backend
-from needlework.generation import InstanceRequests
+from needlework.atomic import whole
 from needlework.hooks import load_hook
-from needlework.job import running
+from needlework.jobs.job import running
 from needlework.journal import Journal
-from needlework.prompt import Documents
+from needlework.models.backends.base import load_backend
+from needlework.models.generation import InstanceRequests
+from needlework.models.repeatability import ask, conditions, draw
+from needlework.prompts.spans import Documents
 from needlework.records import read_table
-from needlework.repeatability import ask, compare, conditions, draw
-from needlework.whole import whole
+from needlework.results.repeatability import compare
 
 # vLLM starts its engine in a new Python that imports this file.
 if __name__ == "__main__":

@@ -4,10 +4,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework.hooks import load_hook
-from needlework.job import running
+from needlework.jobs.job import running
+from needlework.models.selection import mask
 from needlework.records import read_table, write_table
-from needlework.scoring import ANSWER_COLUMNS, TRANSLATION_COLUMNS
-from needlework.selection import mask
+from needlework.scoring.scores import ANSWER_COLUMNS, TRANSLATION_COLUMNS
 
 with running(snakemake) as logger:
     score = load_hook(snakemake.params.score)

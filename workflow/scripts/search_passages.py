@@ -3,10 +3,10 @@
 from importlib import import_module
 from pathlib import Path
 
-from needlework.job import running
+from needlework.jobs.job import running
 from needlework.records import read_table
-from needlework.retrieval import AnswerFree, draw, search
-from needlework.shards import count_rows, read_array, read_texts, shard_rows, write_array
+from needlework.retrieval.search import AnswerFree, draw, search
+from needlework.retrieval.shards import count_rows, read_array, read_texts, shard_rows, write_array
 
 with running(snakemake):
     corpus, params = snakemake.input.passages, snakemake.params
@@ -21,7 +21,7 @@ with running(snakemake):
         ):
             answers.setdefault(example_id, []).extend(own)
     # The benchmark's, so that it agrees with its metric.
-    comparison = import_module(f"needlework.metrics.{params.comparison}")
+    comparison = import_module(f"needlework.data.comparison.{params.comparison}")
     allowed = AnswerFree(
         list(read_texts(corpus, "text", rows)),
         [answers[i] for i in example_ids],

@@ -5,9 +5,9 @@ from pathlib import Path
 import pandas as pd
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.figures.save import save_figure
-from needlework.job import running
+from needlework.jobs.job import running
 from needlework.results.drawing import NothingToDraw, draw, stated
+from needlework.results.figures.save import save_figure
 from needlework.results.latex import lay_out
 
 with running(snakemake) as logger:

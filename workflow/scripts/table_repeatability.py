@@ -4,8 +4,8 @@ import csv
 import json
 from pathlib import Path
 
-from needlework.job import running
-from needlework.whole import whole
+from needlework.atomic import whole
+from needlework.jobs.job import running
 
 with running(snakemake):
     rows = [row for path in snakemake.input for row in json.loads(Path(path).read_text("utf-8"))]

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from needlework.job import running
+from needlework.jobs.job import running
 from needlework.records import read_table, write_table
-from needlework.translation import translate_generations
-from needlework.translators.base import load_translator
+from needlework.scoring.translation import translate_generations
+from needlework.scoring.translators.base import load_translator
 
 with running(snakemake):
     config = snakemake.config

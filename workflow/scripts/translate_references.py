@@ -5,10 +5,10 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from needlework.hooks import load_hook
-from needlework.job import running
+from needlework.jobs.job import running
 from needlework.records import read_table, write_table
-from needlework.translation import translation_ceiling
-from needlework.translators.base import load_translator
+from needlework.scoring.translation import translation_ceiling
+from needlework.scoring.translators.base import load_translator
 
 with running(snakemake):
     config = snakemake.config

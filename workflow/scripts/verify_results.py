@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 from needlework.errors import UserError
-from needlework.job import running
-from needlework.seal import differences
+from needlework.jobs.job import running
+from needlework.results.seal import differences
 
 # The job's own output goes to its log.
 terminal = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")

@@ -1,8 +1,8 @@
 """Write the explorer: every prompt, answer and verdict of the run, as static files."""
 
-from needlework.explorer.data import Answers, Prompts
-from needlework.explorer.page import write_explorer
-from needlework.job import running
+from needlework.jobs.job import running
+from needlework.results.explorer.data import Answers, Prompts
+from needlework.results.explorer.page import write_explorer
 
 with running(snakemake) as logger:
     benchmarks = {

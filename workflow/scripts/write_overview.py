@@ -1,7 +1,7 @@
 """Write results/index.html: what the run found."""
 
-from needlework.job import running
-from needlework.overview_page import write_page
+from needlework.jobs.job import running
+from needlework.results.overview_page import write_page
 
 with running(snakemake):
     write_page(

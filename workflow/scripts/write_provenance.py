@@ -2,9 +2,9 @@
 
 import os
 
-from needlework.in_use import key_variables
-from needlework.job import running
-from needlework.provenance import collect, write
+from needlework.jobs.job import running
+from needlework.planning.effective_config import key_variables
+from needlework.results.provenance import collect, write
 
 with running(snakemake):
     found = collect(

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from needlework import __version__
+from needlework.atomic import whole
 from needlework.errors import UserError
-from needlework.whole import whole
 
 ROOT = Path(__file__).resolve().parents[3]
 

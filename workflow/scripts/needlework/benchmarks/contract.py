@@ -23,8 +23,8 @@ class Search(NamedTuple):
     """The search of distractors in one language: whose questions, in which passages.
 
     No passage that holds an answer in one of `answer_languages` is found; the module
-    `needlework.metrics.<comparison>` says what that means, by its `normalise` and `contains`, and agrees
-    with the benchmark's metric. `kinds` are "semantic" (near the question) and "random".
+    `needlework.data.comparison.<comparison>` says what that means, by its `normalise` and `contains`,
+    and agrees with the benchmark's metric. `kinds` are "semantic" (near the question) and "random".
     """
 
     needles: str

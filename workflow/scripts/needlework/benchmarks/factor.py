@@ -49,7 +49,7 @@ class Factor:
             return f"{int(value) // unit}K" if int(value) % unit == 0 else f"{int(value):,}"
         if self.format == "language":
             # Prompts are built with factors, and do not depend on names: `codedigest` follows imports.
-            return str(load_hook("needlework.language_names:language_name")(str(value)))
+            return str(load_hook("needlework.benchmarks.language_names:language_name")(str(value)))
         return f"{value:.4g}" if isinstance(value, float) else str(value)
 
     def renamed(self, name: str, **changes: Any) -> Factor:

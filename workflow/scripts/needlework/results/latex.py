@@ -14,7 +14,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.factor import Factor
-from needlework.results.layouts import MISSING, Grid, Layout, Number
+from needlework.benchmarks.layouts import MISSING, Grid, Layout, Number
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from needlework import cells, stats
+from needlework.results import cells, stats
 
 if TYPE_CHECKING:
     import pandas as pd

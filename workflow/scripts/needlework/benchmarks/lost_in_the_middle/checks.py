@@ -13,9 +13,9 @@ from needlework.benchmarks.lost_in_the_middle.plan import (
     RELEASED_PAIRS,
     read_list,
 )
-from needlework.config import check_named
-from needlework.corpora.registry import languages_of
+from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
+from needlework.planning.config import check_named
 
 
 def check(config: Config) -> None:

@@ -27,14 +27,14 @@ from needlework.benchmarks.lost_in_the_middle.plan import (
     question_corpus,
 )
 from needlework.benchmarks.lost_in_the_middle.rows import Rows
-from needlework.corpora.nq_open import titled
+from needlework.data.comparison import subspan_normalisation
+from needlework.data.comparison.subspan_screen import contains, normalise
+from needlework.data.corpora.nq_open import titled
 from needlework.errors import UserError
-from needlework.metrics import subspan_normalisation
-from needlework.metrics.subspan_screen import contains, normalise
-from needlework.progress import progress
-from needlework.prompt import read_template
+from needlework.jobs.progress import progress
+from needlework.prompts.spans import read_template
+from needlework.prompts.tokenizers import Tokenizer
 from needlework.seeding import rank_key, rng
-from needlework.tokenizers import Tokenizer
 
 Tables = Mapping[str, Mapping[str, pa.Table]]
 # A document's line in a prompt: the numbers of its spans, label and document, and its text.

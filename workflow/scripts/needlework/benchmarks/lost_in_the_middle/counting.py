@@ -1,10 +1,10 @@
 """The exact lengths of prompts that are made of the same lines again and again.
 
-Where the tokenizer's splits are proved, a prompt is counted from its spans (`needlework.sums`). Elsewhere a
-line is tokenized once, between neighbours that begin and end as its own do, and a prompt's length is a
-sum. It is exact for tokenizers in which nothing crosses a line's end into the beginning of the next line,
-which is the same for all lines of a task. Prompts of some of the questions are tokenized as a whole to
-see that this is so; where it is not, all are.
+Where the tokenizer's splits are proved, a prompt is counted from its spans (`needlework.prompts.sums`).
+Elsewhere a line is tokenized once, between neighbours that begin and end as its own do, and a prompt's
+length is a sum. It is exact for tokenizers in which nothing crosses a line's end into the beginning of the
+next line, which is the same for all lines of a task. Prompts of some of the questions are tokenized as a
+whole to see that this is so; where it is not, all are.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from needlework.benchmarks.lost_in_the_middle.rows import Pieces
-from needlework.budget import LineCosts
-from needlework.tokenizers import Tokenizer
+from needlework.prompts.budget import LineCosts
+from needlework.prompts.tokenizers import Tokenizer
 
 logger = logging.getLogger("needlework")
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from needlework.benchmarks.drawings import Drawing, Lines
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.lost_in_the_middle.factors import (
     LEAST_ANSWERED,
@@ -14,8 +15,7 @@ from needlework.benchmarks.lost_in_the_middle.factors import (
     QA,
     QA_TABLES,
 )
-from needlework.figures.style import COLOURS
-from needlework.results.drawings import Drawing, Lines
+from needlework.results.figures.style import COLOURS
 
 if TYPE_CHECKING:
     import pandas as pd

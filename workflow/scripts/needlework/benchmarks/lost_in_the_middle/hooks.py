@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from needlework import cells
-from needlework import published as publications
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.lost_in_the_middle.factors import (
     ENGLISH,
@@ -20,15 +18,16 @@ from needlework.benchmarks.lost_in_the_middle.factors import (
     PAIRS,
     QA,
 )
-from needlework.results import numbers, paper
+from needlework.benchmarks.result import By
+from needlework.results import cells, numbers, paper
+from needlework.results import published as publications
 from needlework.results.numbers import SAME_QUESTION, Cell, Context
 from needlework.results.parts import Part, Table
-from needlework.results.result import By
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from needlework.results.result import Paper, Place, Requirement, View
+    from needlework.benchmarks.result import Paper, Place, Requirement, View
 
 # The size of Figures 1, 12 and 13 of the paper; a run without it gets the nearest that it has.
 USUAL = 20

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.factor import Factor
+from needlework.benchmarks.layouts import LOST, PERCENT, Grid, Layout, Mark, Number
 from needlework.benchmarks.lost_in_the_middle.factors import PAIRS, QA, TASKS
-from needlework.results.layouts import LOST, PERCENT, Grid, Layout, Mark, Number
 from needlework.results.prompts import PromptTable
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle.counting import Prompt, Sums, counter
 from needlework.benchmarks.lost_in_the_middle.plan import NAME
 from needlework.benchmarks.lost_in_the_middle.rows import Rows
-from needlework.corpora.key_value import SEPARATOR, pair, row
+from needlework.data.corpora.key_value import SEPARATOR, pair, row
 from needlework.errors import UserError
-from needlework.progress import progress
-from needlework.prompt import read_template
+from needlework.jobs.progress import progress
+from needlework.prompts.spans import read_template
+from needlework.prompts.tokenizers import Tokenizer
 from needlework.records import DOCUMENTS
 from needlework.seeding import rank_key, rng
-from needlework.tokenizers import Tokenizer
 
 Tables = Mapping[str, Mapping[str, pa.Table]]
 

@@ -17,9 +17,7 @@ from needlework.benchmarks.lost_in_the_middle.factors import (
     VARIANTS,
 )
 from needlework.benchmarks.lost_in_the_middle.layouts import LAYOUTS
-from needlework.decoding import GREEDY
-from needlework.results.columns import COMPARISON, MCNEMAR, MEASURES
-from needlework.results.result import (
+from needlework.benchmarks.result import (
     MODEL,
     By,
     Computed,
@@ -33,6 +31,8 @@ from needlework.results.result import (
     Why,
     shown_by,
 )
+from needlework.models.decoding import GREEDY
+from needlework.results.columns import COMPARISON, MCNEMAR, MEASURES
 
 HOOKS = "needlework.benchmarks.lost_in_the_middle.hooks:"
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
 from needlework.benchmarks.lost_in_the_middle.plan import NAME
-from needlework.instances import Instances, Spans
-from needlework.prompt import Span
-from needlework.sums import Counter, Document, Part, counter
-from needlework.tokenizers import Tokenizer
+from needlework.prompts.instances import Instances, Spans
+from needlework.prompts.spans import Span
+from needlework.prompts.sums import Counter, Document, Part, counter
+from needlework.prompts.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
     import pyarrow as pa

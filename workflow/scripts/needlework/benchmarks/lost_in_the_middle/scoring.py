@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.metrics import best_subspan_em, key_value
-from needlework.scoring import Rating, score_rows
+from needlework.scoring.metrics import best_subspan_em, key_value
+from needlework.scoring.scores import Rating, score_rows
 
 
 def score(
@@ -19,7 +19,7 @@ def score(
     model: str,
     settings: Mapping[str, Any],
 ) -> pa.Table:
-    """The scores of `generations`, as `needlework.scoring.score_rows` gives them.
+    """The scores of `generations`, as `needlework.scoring.scores.score_rows` gives them.
 
     Answers to the task "key_value" have the metric "key_value_accuracy", all others
     "best_subspan_em". Nothing is translated, and nothing can be set.

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from needlework.benchmarks.contract import Config, Own
 from needlework.benchmarks.m4le.plan import LIMITS, NAME, corpus, corpus_files, tasks
-from needlework.corpora.m4le_data.sampled import SAMPLED
-from needlework.corpora.m4le_data.tasks import BUCKETS, BUCKETS_2023, TASKS
+from needlework.data.corpora.m4le_data.sampled import SAMPLED
+from needlework.data.corpora.m4le_data.tasks import BUCKETS, BUCKETS_2023, TASKS
 from needlework.errors import UserError
 
 

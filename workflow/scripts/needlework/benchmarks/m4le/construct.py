@@ -11,10 +11,10 @@ import pyarrow as pa
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.m4le.factors import COLUMNS
 from needlework.benchmarks.m4le.plan import NAME
-from needlework.corpora.m4le_data.tasks import TASKS
-from needlework.instances import Instances, Spans
-from needlework.prompt import Span
-from needlework.tokenizers import Tokenizer
+from needlework.data.corpora.m4le_data.tasks import TASKS
+from needlework.prompts.instances import Instances, Spans
+from needlework.prompts.spans import Span
+from needlework.prompts.tokenizers import Tokenizer
 
 Tables: TypeAlias = Mapping[str, Mapping[str, pa.Table]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from needlework.benchmarks.drawings import Bars, Drawing, Lines, Polar
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.m4le.factors import (
     ABILITY,
@@ -13,7 +14,6 @@ from needlework.benchmarks.m4le.factors import (
     TASK,
     TASK_TYPE,
 )
-from needlework.results.drawings import Bars, Drawing, Lines, Polar
 
 RANGE = Factor("range", label="Length", order=tuple(words for words, _ in RANGES.values()))
 GROUP = Factor(

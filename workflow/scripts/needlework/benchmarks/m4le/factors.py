@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from needlework.benchmarks.factor import Factor
-from needlework.corpora.m4le_data.tasks import ABILITIES, PAPER_BUCKETS, TASKS
+from needlework.data.corpora.m4le_data.tasks import ABILITIES, PAPER_BUCKETS, TASKS
 
 TASK = Factor("task", label="Task", order=tuple(TASKS))
 ABILITY = Factor(

@@ -10,7 +10,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from needlework import cells, stats
 from needlework.benchmarks.m4le.factors import PRINTED, RANGES, TABLES
 from needlework.benchmarks.m4le.normalised import (
     Score,
@@ -19,15 +18,15 @@ from needlework.benchmarks.m4le.normalised import (
     normalised,
     slope_weights,
 )
-from needlework.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
-from needlework.results import measures
+from needlework.data.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
+from needlework.results import cells, measures, stats
 from needlework.results.numbers import Cell, Context
 from needlework.results.parts import Part, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from needlework.results.result import Place
+    from needlework.benchmarks.result import Place
 
 REFERENCE = "GPT-3.5-Turbo-16K"
 # The bucket of the reference.
@@ -47,7 +46,7 @@ def score(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, 
             context,
             labels,
             column="bleu_statistics",
-            function="needlework.metrics.m4le_bleu:of_sums",
+            function="needlework.scoring.metrics.m4le_bleu:of_sums",
         )
     return part.measure()
 

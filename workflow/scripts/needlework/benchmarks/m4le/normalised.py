@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from needlework.stats import Z
+from needlework.results.stats import Z
 
 
 class Score(NamedTuple):

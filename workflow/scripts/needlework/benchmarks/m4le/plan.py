@@ -7,9 +7,9 @@ from typing import Any
 
 from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own
 from needlework.benchmarks.m4le.factors import RANGES
-from needlework.corpora.m4le_data.origins import ORIGINS, source_files
-from needlework.corpora.m4le_data.sampled import SAMPLED
-from needlework.corpora.m4le_data.tasks import SLUGS, TASKS
+from needlework.data.corpora.m4le_data.origins import ORIGINS, source_files
+from needlework.data.corpora.m4le_data.sampled import SAMPLED
+from needlework.data.corpora.m4le_data.tasks import SLUGS, TASKS
 from needlework.errors import UserError
 
 NAME = "m4le"

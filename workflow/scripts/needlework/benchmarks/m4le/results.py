@@ -16,9 +16,7 @@ from needlework.benchmarks.m4le.factors import (
     TASK_TYPE,
 )
 from needlework.benchmarks.m4le.layouts import COLUMN, LAYOUTS
-from needlework.decoding import GREEDY
-from needlework.results.columns import MEASURES
-from needlework.results.result import (
+from needlework.benchmarks.result import (
     MODEL,
     By,
     Decoding,
@@ -31,6 +29,8 @@ from needlework.results.result import (
     Why,
     shown_by,
 )
+from needlework.models.decoding import GREEDY
+from needlework.results.columns import MEASURES
 
 HOOKS = "needlework.benchmarks.m4le.hooks:"
 

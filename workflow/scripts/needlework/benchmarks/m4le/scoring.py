@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.corpora.m4le_data.tasks import TASKS, Task
-from needlework.metrics import m4le_bleu as bleu
-from needlework.metrics import m4le_match as match
-from needlework.metrics import m4le_rouge as rouge
-from needlework.metrics import overlap
-from needlework.scoring import FAILED, Rating, score_rows
+from needlework.data.corpora.m4le_data.tasks import TASKS, Task
+from needlework.scoring.metrics import m4le_bleu as bleu
+from needlework.scoring.metrics import m4le_match as match
+from needlework.scoring.metrics import m4le_rouge as rouge
+from needlework.scoring.metrics import overlap
+from needlework.scoring.scores import FAILED, Rating, score_rows
 
 METRICS = ("paper", "released")
 OVERLAP = ("rouge_lsum", "chrf")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from needlework.benchmarks.contract import Config
 from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
 from needlework.benchmarks.mlneedle.plan import NAME
-from needlework.config import check_named
-from needlework.corpora.registry import languages_of
+from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
+from needlework.planning.config import check_named
 
 
 def check(config: Config) -> None:

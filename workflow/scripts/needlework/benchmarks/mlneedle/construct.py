@@ -23,14 +23,14 @@ from needlework.benchmarks.mlneedle.plan import (
     haystack_languages,
     positions,
 )
-from needlework.budget import Candidates, Filling, Frame, LineCosts, fill, line
+from needlework.data.comparison.normalisation import normalise
 from needlework.errors import UserError
-from needlework.instances import Instances, Spans
-from needlework.metrics.normalisation import normalise
-from needlework.progress import progress
-from needlework.prompt import Span, literal, read_template
+from needlework.jobs.progress import progress
+from needlework.prompts.budget import Candidates, Filling, Frame, LineCosts, fill, line
+from needlework.prompts.instances import Instances, Spans
+from needlework.prompts.spans import Span, literal, read_template
+from needlework.prompts.tokenizers import Tokenizer
 from needlework.seeding import rank_key
-from needlework.tokenizers import Tokenizer
 
 # The factors, and what the table of prompts counts.
 ALL_COLUMNS = {**COLUMNS, "n_distractors": "int32", "exhausted": "bool"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from needlework.benchmarks.drawings import Drawing, Lines, Polar
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.mlneedle.factors import LANGUAGES, RESOURCES
-from needlework.results.drawings import Drawing, Lines, Polar
 
 if TYPE_CHECKING:
     import pandas as pd

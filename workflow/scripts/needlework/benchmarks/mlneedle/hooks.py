@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from needlework import cells, seeding, stats
+from needlework import seeding
 from needlework.benchmarks.mlneedle.factors import NEEDLE, QUESTION, RESOURCES, RETRIEVAL
-from needlework.results import paper
+from needlework.results import cells, paper, stats
 from needlework.results.columns import COMPARISON, MEASURES
 from needlework.results.numbers import Cell, Context
 from needlework.results.parts import Part, Table
@@ -18,7 +18,7 @@ from needlework.results.parts import Part, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from needlework.results.result import Paper, Place, View
+    from needlework.benchmarks.result import Paper, Place, View
 
 # Greedy decoding is the ablation of Table 4.
 GREEDY_ROW = " (greedy)"

@@ -16,8 +16,7 @@ from needlework.benchmarks.mlneedle.factors import (
     RETRIEVAL,
 )
 from needlework.benchmarks.mlneedle.layouts import LAYOUTS
-from needlework.decoding import GREEDY
-from needlework.results.result import (
+from needlework.benchmarks.result import (
     MODEL,
     By,
     Computed,
@@ -31,6 +30,7 @@ from needlework.results.result import (
     View,
     shown_by,
 )
+from needlework.models.decoding import GREEDY
 
 HOOKS = "needlework.benchmarks.mlneedle.hooks:"
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.metrics import bounded, containment, existence, released_mlneedle
-from needlework.metrics.released_semantic import Semantic
-from needlework.scoring import Rating, score_rows
+from needlework.scoring.metrics import bounded, containment, existence, released_mlneedle
+from needlework.scoring.metrics.released_semantic import Semantic
+from needlework.scoring.scores import Rating, score_rows
 
 Metric = Callable[[str, str | None, Sequence[str]], tuple[float, str]]
 METRICS: dict[str, Metric] = {
@@ -45,7 +45,7 @@ def score(
     model: str,
     settings: Mapping[str, Any],
 ) -> pa.Table:
-    """The scores of `generations`, as `needlework.scoring.score_rows` gives them.
+    """The scores of `generations`, as `needlework.scoring.scores.score_rows` gives them.
 
     The tasks "exact" and "closed_book" are scored by `settings["metric"]` and by `beside`, "existence"
     by what it says of Yes or No; an answer and its translation count by whichever is better.

@@ -16,9 +16,9 @@ from needlework.benchmarks.mlongrr.plan import (
     needle_counts,
     texts,
 )
-from needlework.corpora import mlongrr_csv as tables_of_needles
-from needlework.corpora.languages import folder_languages
-from needlework.corpora.registry import languages_of
+from needlework.data.corpora import mlongrr_csv as tables_of_needles
+from needlework.data.corpora.languages import folder_languages
+from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 
 

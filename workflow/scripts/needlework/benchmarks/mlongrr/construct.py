@@ -22,13 +22,13 @@ from needlework.benchmarks.mlongrr.plan import (
     chance,
     reads,
 )
-from needlework.benchmarks.oneruler.fitting import fit
-from needlework.corpora.mlongrr_csv import Prompt, PromptKey, find_prompt
+from needlework.data.corpora.mlongrr_csv import Prompt, PromptKey, find_prompt
 from needlework.errors import UserError
-from needlework.progress import progress
-from needlework.prompt import Span, literal, render
+from needlework.jobs.progress import progress
+from needlework.prompts.fitting import fit
+from needlework.prompts.spans import Span, literal, render
+from needlework.prompts.tokenizers import Tokenizer
 from needlework.records import instance_id, instances_schema
-from needlework.tokenizers import Tokenizer
 
 logger = logging.getLogger(__name__)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from needlework.benchmarks.drawings import Bars, Drawing, Heatmap, Lines, Polar, StackedBars
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.mlongrr.factors import LANGUAGES, QUESTIONS, VERDICT
-from needlework.results.drawings import Bars, Drawing, Heatmap, Lines, Polar, StackedBars
 
 NEEDLES = {1: "one needle", 2: "two needles", 3: "three needles"}
 VERDICTS = {

@@ -8,9 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from needlework.corpora.mlongrr import RAW
-from needlework.prompt import Span, literal
-from needlework.tokenizers import Tokenizer, word_starts
+from needlework.data.corpora.mlongrr import RAW
+from needlework.data.words import word_starts
+from needlework.prompts.spans import Span, literal
+from needlework.prompts.tokenizers import Tokenizer
 
 DEPTH_RULES = ("gpt4o", "gpt4")
 # Of a text whose words were not counted when it was read, so many characters tell its tokens a word.

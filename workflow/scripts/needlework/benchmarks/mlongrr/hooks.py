@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from needlework import cells, published, stats
 from needlework.benchmarks.mlongrr.factors import FACTORS
-from needlework.comparisons import holm
+from needlework.results import cells, published, stats
 from needlework.results.columns import MCNEMAR, MEASURES
+from needlework.results.comparisons import holm
 from needlework.results.numbers import Cell, Context, counted_models, model_order
 from needlework.results.parts import Part
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from needlework.results.result import Place
+    from needlework.benchmarks.result import Place
 
 # The abstract's best models (Figure 3).
 BEST = ("GPT-4o", "Gemini-1.5")

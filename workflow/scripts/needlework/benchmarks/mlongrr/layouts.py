@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from needlework.benchmarks.factor import Factor
+from needlework.benchmarks.layouts import PERCENT, Grid, Layout, Line, Number
 from needlework.benchmarks.mlongrr.factors import LANGUAGES, NAMES, QUESTIONS
-from needlework.results.layouts import PERCENT, Grid, Layout, Line, Number
 from needlework.results.prompts import PromptTable
 
 MODEL = Factor("model", label="Model", words={"all": "All models"})

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own
 from needlework.benchmarks.mlongrr.factors import ABSENT, QUESTIONS, REASONING, RETRIEVAL
-from needlework.corpora.registry import languages_of
+from needlework.data.corpora.registry import languages_of
 
 NAME = "mlongrr"
 # The models of the paper that have a figure of their own, 7 to 11.

@@ -21,7 +21,7 @@ from needlework.benchmarks.mlongrr.factors import (
 )
 from needlework.benchmarks.mlongrr.layouts import LAYOUTS
 from needlework.benchmarks.mlongrr.plan import DETAILED
-from needlework.results.result import (
+from needlework.benchmarks.result import (
     MODEL,
     By,
     Computed,

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from needlework.benchmarks.mlongrr.factors import ABSENT, METRIC, RETRIEVAL
-from needlework.metrics import mlongrr_strict as strict
-from needlework.metrics import released_mlongrr as released
-from needlework.scoring import Rating, score_rows
+from needlework.scoring.metrics import mlongrr_strict as strict
+from needlework.scoring.metrics import released_mlongrr as released
+from needlework.scoring.scores import Rating, score_rows
 
 METRICS = METRIC.order
 

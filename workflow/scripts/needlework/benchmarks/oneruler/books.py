@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from needlework import cells
-from needlework import published as publications
 from needlework.benchmarks.oneruler.hooks import SETUP, by_articles
+from needlework.results import cells
+from needlework.results import published as publications
 from needlework.results.numbers import Context
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from needlework.benchmarks.oneruler.plan import (
     slices,
     variants,
 )
-from needlework.config import check_named
-from needlework.corpora.languages import folder_languages
-from needlework.corpora.registry import languages_of
+from needlework.data.corpora.languages import folder_languages
+from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
+from needlework.planning.config import check_named
 
 
 def check(config: Config) -> None:

@@ -16,10 +16,10 @@ from needlework.benchmarks.oneruler.niah import NeedleTasks, nouns
 from needlework.benchmarks.oneruler.plan import NAME, NEEDLES, needles, variants
 from needlework.benchmarks.oneruler.templates import Example, NeedlePrompt, WordPrompt, texts_of
 from needlework.errors import UserError
-from needlework.instances import Instances, Spans
-from needlework.progress import progress
-from needlework.sums import counter
-from needlework.tokenizers import Tokenizer
+from needlework.jobs.progress import progress
+from needlework.prompts.instances import Instances, Spans
+from needlework.prompts.sums import counter
+from needlework.prompts.tokenizers import Tokenizer
 
 logger = logging.getLogger(__name__)
 

@@ -15,16 +15,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from needlework.benchmarks.oneruler.fitting import fit
 from needlework.benchmarks.oneruler.numbered import NumberedSums
 from needlework.benchmarks.oneruler.plan import COMMON_WORDS, NAME, Frequencies, frequencies
 from needlework.benchmarks.oneruler.templates import SPARE_TOKENS, Example, WordPrompt, corpus_file
 from needlework.errors import UserError
-from needlework.prompt import Span, literal
+from needlework.prompts.fitting import fit
+from needlework.prompts.spans import Span, literal
+from needlework.prompts.sums import Counter
+from needlework.prompts.tokenizers import Tokenizer
 from needlework.records import DOCUMENTS
 from needlework.seeding import rng
-from needlework.sums import Counter
-from needlework.tokenizers import Tokenizer
 
 Array = npt.NDArray[np.int64]
 

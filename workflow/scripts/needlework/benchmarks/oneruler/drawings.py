@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from needlework.benchmarks.drawings import Bars, Drawing, Heatmap, Lines, Points, StackedBars
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.oneruler.factors import ARTICLES, ERRORS, GROUPS, HIGH_RESOURCE, TASKS
-from needlework.figures.style import COLOURS
-from needlework.results.drawings import Bars, Drawing, Heatmap, Lines, Points, StackedBars
+from needlework.results.figures.style import COLOURS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from needlework.prompt import Span, literal
-from needlework.sums import Counter, Document, Part
-from needlework.tokenizers import Tokenizer
+from needlework.prompts.spans import Span, literal
+from needlework.prompts.sums import Counter, Document, Part
+from needlework.prompts.tokenizers import Tokenizer
 
 # More characters than a token has in running text.
 _CHARACTERS = 8

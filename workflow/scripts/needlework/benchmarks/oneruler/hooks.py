@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from needlework import cells, stats
-from needlework import published as publications
+from needlework.benchmarks.language_names import language_name
 from needlework.benchmarks.oneruler.factors import (
     ARTICLES,
     CWE,
@@ -19,8 +18,8 @@ from needlework.benchmarks.oneruler.factors import (
     NIAH,
 )
 from needlework.benchmarks.oneruler.plan import SHORT
-from needlework.language_names import language_name
-from needlework.results import paper
+from needlework.results import cells, paper, stats
+from needlework.results import published as publications
 from needlework.results.columns import COMPARISON
 from needlework.results.numbers import Cell, Context
 from needlework.results.parts import Part, Table
@@ -28,7 +27,7 @@ from needlework.results.parts import Part, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from needlework.results.result import Place, Requirement, View
+    from needlework.benchmarks.result import Place, Requirement, View
 
 # The verdict of an answer that the output limit cut off before any text, as happens to models that
 # reason. The paper leaves it out of the needle tasks and counts it as wrong in the others (footnote 10).

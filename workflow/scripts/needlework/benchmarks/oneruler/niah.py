@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from needlework.benchmarks.oneruler.fitting import fit
 from needlework.benchmarks.oneruler.haystack import Haystack, Run, Text
 from needlework.benchmarks.oneruler.plan import AMBIGUOUS_NOUNS, NAME, Needles
 from needlework.benchmarks.oneruler.templates import (
@@ -23,10 +22,11 @@ from needlework.benchmarks.oneruler.templates import (
     corpus_file,
 )
 from needlework.errors import UserError
-from needlework.prompt import Span, literal, render
+from needlework.prompts.fitting import fit
+from needlework.prompts.spans import Span, literal, render
+from needlework.prompts.sums import Counter, Part
+from needlework.prompts.tokenizers import Tokenizer
 from needlework.seeding import rank_key, rng
-from needlework.sums import Counter, Part
-from needlework.tokenizers import Tokenizer
 
 # 40 equally spaced depths of 0 to 100%, rounded (released code).
 DEPTHS = [round(100 * k / 39) for k in range(40)]

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from needlework.errors import UserError
-from needlework.metrics.oneruler_wording import Wording
+from needlework.scoring.metrics.oneruler_wording import Wording
 
 PHRASES = Path(__file__).resolve().parents[5] / "resources/oneruler/none_phrases.yaml"
 

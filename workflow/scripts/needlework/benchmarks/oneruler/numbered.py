@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from needlework.proofs import Array
-from needlework.sums import Counter, Part
+from needlework.prompts.proofs import Array
+from needlework.prompts.sums import Counter, Part
 
 _DIGITS = "0123456789"
 

@@ -24,9 +24,7 @@ from needlework.benchmarks.oneruler.factors import (
     TASK,
 )
 from needlework.benchmarks.oneruler.layouts import LAYOUTS
-from needlework.decoding import GREEDY
-from needlework.results.columns import MEASURES
-from needlework.results.result import (
+from needlework.benchmarks.result import (
     MODEL,
     AllModels,
     By,
@@ -42,6 +40,8 @@ from needlework.results.result import (
     Why,
     shown_by,
 )
+from needlework.models.decoding import GREEDY
+from needlework.results.columns import MEASURES
 
 HOOKS = "needlework.benchmarks.oneruler.hooks:"
 # The models of the paper's means.

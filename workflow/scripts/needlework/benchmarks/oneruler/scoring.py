@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, PHRASES, check
 from needlework.benchmarks.oneruler.none_words import phrases as read_phrases
-from needlework.metrics import oneruler_strict as strict
-from needlework.metrics import released_oneruler as released
 from needlework.records import read_table
-from needlework.scoring import Rating, score_rows
+from needlework.scoring.metrics import oneruler_strict as strict
+from needlework.scoring.metrics import released_oneruler as released
+from needlework.scoring.scores import Rating, score_rows
 
 METRICS = ("strict", "released")
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from needlework.prompt import Span
+from needlework.prompts.spans import Span
 
 # Tokens that an answer may take beyond the question said again and the longest right answer.
 SPARE_TOKENS = 32

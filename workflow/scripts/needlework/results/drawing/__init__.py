@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
+from needlework.benchmarks.drawings import Bars, Drawing, Heatmap, Lines, Polar
 from needlework.benchmarks.factor import Factor
-from needlework.figures.style import COLUMN, style
 from needlework.results.drawing import blocks, lines
 from needlework.results.drawing.grid import figure_of, fitting
 from needlework.results.drawing.picture import NothingToDraw, Picture
-from needlework.results.drawings import Bars, Drawing, Heatmap, Lines, Polar
+from needlework.results.figures.style import COLUMN, style
 
 if TYPE_CHECKING:
     import pandas as pd

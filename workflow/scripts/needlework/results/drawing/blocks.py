@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from needlework.figures.style import COLUMN
+from needlework.benchmarks.drawings import Bars, Heatmap, Points, StackedBars
 from needlework.results.drawing.grid import (
     Size,
     empty,
@@ -16,7 +16,7 @@ from needlework.results.drawing.grid import (
 )
 from needlework.results.drawing.lines import hollow, reach
 from needlework.results.drawing.picture import Line, Picture
-from needlework.results.drawings import Bars, Heatmap, Points, StackedBars
+from needlework.results.figures.style import COLUMN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from needlework.figures.style import COLUMN, PAGE
 from needlework.results.drawing.notes import small_print
 from needlework.results.drawing.picture import PAPER, Picture, evenly
+from needlework.results.figures.style import COLUMN, PAGE
 
 if TYPE_CHECKING:
     import pandas as pd

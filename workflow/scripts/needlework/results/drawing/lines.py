@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from needlework.figures.style import COLUMN
+from needlework.benchmarks.drawings import Lines, Polar
 from needlework.results.drawing.grid import (
     Row,
     Size,
@@ -18,7 +18,7 @@ from needlework.results.drawing.grid import (
     values_axis,
 )
 from needlework.results.drawing.picture import Line, Picture
-from needlework.results.drawings import Lines, Polar
+from needlework.results.figures.style import COLUMN
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from needlework.benchmarks.drawings import Lines
 from needlework.results.drawing.picture import Picture, hook
-from needlework.results.drawings import Lines
 
 
 def small_print(picture: Picture) -> str:

@@ -1,0 +1,431 @@
+"""What Lost in the Middle consists of, and what each slice of it depends on."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from described import filled, results
+from needlework.benchmarks.lost_in_the_middle import plan
+from needlework.data.corpora.registry import languages_of
+from needlework.errors import UserError
+from needlework.planning.config import validated
+from needlework.planning.layout import Layout
+
+NAME = "lost_in_the_middle"
+TABLES, FIGURES = results(NAME, "tables"), results(NAME, "figures")
+
+ROOT = Path(__file__).resolve().parents[4]
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+SAMPLE = {
+    "needles": "sample_questions",
+    "source": "constructed",
+    "languages": ["en", "de"],
+    "tasks": ["closed_book", "oracle", "multi_document_qa", "key_value"],
+    "random_from": "other_questions",
+}
+
+
+def config(**own: Any) -> dict[str, Any]:
+    """A configuration with nothing of this benchmark but `own`."""
+    found = copy.deepcopy(DEFAULT)
+    found["run"]["benchmarks"] = ["lost_in_the_middle"]
+    found["benchmarks"]["lost_in_the_middle"] = own
+    return found
+
+
+def benchmark(**own: Any) -> dict[str, Any]:
+    return validated(config(**own))["benchmarks"]["lost_in_the_middle"]
+
+
+def complaint(**own: Any) -> str:
+    with pytest.raises(UserError) as raised:
+        validated(config(**own))
+    return str(raised.value)
+
+
+# The paper's settings are the defaults
+
+
+def test_the_paper_s_settings() -> None:
+    own = benchmark()
+    assert {entry["n"]: entry["gold_indices"] for entry in own["n_documents"]} == {
+        10: [0, 4, 9],
+        20: [0, 4, 9, 14, 19],
+        30: [0, 4, 9, 14, 19, 24, 29],
+    }
+    assert {entry["n"]: entry["indices"] for entry in own["n_pairs"]} == {
+        75: [0, 24, 49, 74],
+        140: [0, 34, 69, 104, 139],  # the released commands
+        300: [0, 49, 99, 149, 199, 249, 299],
+    }
+    assert own["open_domain"] == [5, 10, 20, 30, 40, 50]
+    assert (own["examples"], own["questions"], own["max_new_tokens"]) == (500, "all", 100)
+    assert (own["needles"], own["source"]) == ("nq_open", "released")
+
+
+def test_the_paper_s_slices_and_what_they_read() -> None:
+    own = benchmark()
+    read = {name: plan.reads(plan.settings(own, name, [])) for name in plan.slices(own)}
+    released = [("nq_open_released", "en")]
+    passages = [("nq_open_released_passages", "en")]
+    pairs = {f"pairs_{n}": [(f"key_value_{n}", "en")] for n in (75, 140, 300)}
+    assert read == {
+        "en-closed-book": {"questions": [("nq_open", "en")]},
+        "en-oracle": {"questions": [("nq_open", "en")]},
+        "en-documents-plain": {"questions": released, "passages": passages},
+        "en-documents-query-aware": {"questions": released, "passages": passages},
+        "en-documents-random-order": {"questions": released, "passages": passages},
+        "en-documents-random-distractors": {
+            "questions": released,
+            "passages": [("wikipedia", "en")],
+        },
+        "en-open-domain": {
+            "questions": [("nq_open_retrieved", "en")],
+            "passages": [("nq_open_retrieved_passages", "en")],
+        },
+        "en-pairs-uuid-plain": pairs,
+        "en-pairs-uuid-query-aware": pairs,
+    }
+    assert not any(plan.searches(plan.settings(own, name, [])) for name in plan.slices(own))
+
+
+def test_searches_compare_as_the_metric_does() -> None:
+    own = benchmark(**SAMPLE)
+    name = plan.search(own, "de").comparison
+    screen = import_module(f"needlework.data.comparison.{name}")
+    for answer, text, held in (
+        ("the Commission", "Its commissioner spoke.", True),
+        ("308", "at 3:08", True),
+        ("3", "Nr. ٣", True),
+        ("Commission", "nothing", False),
+        ("*", "anything", False),
+    ):
+        forms = screen.normalise(answer), screen.normalise(text)
+        assert screen.contains(*forms) == held, (answer, text)
+    # Another benchmark's searches compare as its own metric does.
+    files = Layout(validated({**config(**SAMPLE), "run": {**DEFAULT["run"]}}))
+    assert files.search("mlneedle", "de").comparison == "normalisation"
+    assert files.search("lost_in_the_middle", "de").comparison == name
+
+
+def test_without_open_domain_nothing_of_the_retrieval_is_read() -> None:
+    own = benchmark(tasks=["closed_book", "oracle", "multi_document_qa", "key_value"])
+    assert not any("retrieved" in corpus for corpus, _ in plan.quotes(own))
+    own = benchmark(source="constructed", tasks=["multi_document_qa"], random_distractors=[])
+    assert {corpus for corpus, _ in plan.quotes(own)} == {
+        "nq_open_retrieved",
+        "nq_open_retrieved_passages",
+    }
+
+
+def test_a_small_choice() -> None:
+    own = benchmark(
+        tasks=["multi_document_qa", "key_value"],
+        n_documents=[{"n": 20, "gold_indices": [19, 0]}],
+        n_pairs=[{"n": 75, "indices": [74]}],
+        query_aware=[],
+        random_order=[20],
+        random_distractors=[],
+        query_aware_pairs=[],
+    )
+    assert plan.slices(own) == [
+        "en-documents-plain",
+        "en-documents-random-order",
+        "en-pairs-uuid-plain",
+    ]
+    chosen = plan.settings(own, "en-documents-random-order", [])
+    assert chosen["places"] == [[20, [0, 19]]]
+    assert (chosen["order"], chosen["distractors"]) == ("random", "retrieved")
+    assert plan.settings(own, "en-pairs-uuid-plain", [])["places"] == [[75, [74]]]
+
+
+def test_names_of_slices_are_plain() -> None:
+    own = benchmark(**SAMPLE, keys=["uuid", "words"], words="oneruler_words")
+    names = plan.slices(own)
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) for name in names)
+
+
+def test_settings_are_json_and_hold_what_a_slice_depends_on() -> None:
+    own = benchmark()
+    chosen = {name: plan.settings(own, name, [1, 2]) for name in plan.slices(own)}
+    assert json.loads(json.dumps(chosen)) == chosen
+    for key, value, changed in (
+        ("seed", 5, set(chosen)),
+        ("examples", 5, {"en-pairs-uuid-plain", "en-pairs-uuid-query-aware"}),
+        ("random_from", "other_questions", {"en-documents-random-distractors"}),
+        ("query_aware", [10], {"en-documents-query-aware"}),
+        ("open_domain", [5], {"en-open-domain"}),
+        ("comparisons", {"encoder_decoder": ["oracle"]}, set()),
+    ):
+        other = benchmark(**{key: value})
+        found = {
+            name for name in plan.slices(other) if plan.settings(other, name, []) != chosen[name]
+        }
+        assert found == changed, key
+
+
+# Other languages
+
+
+def test_other_languages_are_searched_in_their_own() -> None:
+    own = benchmark(
+        needles="xquad",
+        source="constructed",
+        languages=["de", "el"],
+        **{key: value for key, value in SAMPLE.items() if key in ("tasks", "random_from")},
+    )
+    chosen = plan.settings(own, "el-documents-plain", [])
+    assert plan.reads(chosen) == {
+        "questions": [("xquad", "el")],
+        "passages": [("xquad_passages", "el")],
+    }
+    assert plan.searches(chosen) == ["el"]
+    assert plan.searches(plan.settings(own, "el-documents-random-distractors", [])) == []
+    assert plan.searches(plan.settings(own, "el-oracle", [])) == []
+    search = plan.search(own, "el")
+    assert (search.needles, search.haystack) == ("xquad", "xquad_passages")
+    assert (search.question_lang, search.lang, search.answer_languages) == ("el", "el", ["el"])
+
+
+def test_words_are_in_their_own_languages() -> None:
+    own = benchmark(tasks=["key_value"], keys=["uuid", "words"], key_languages=["sw", "ta"])
+    names = [name for name in plan.slices(own) if name.endswith("plain")]
+    assert names == ["en-pairs-uuid-plain", "sw-pairs-words-plain", "ta-pairs-words-plain"]
+    assert plan.reads(plan.settings(own, names[1], [])) == {"words": [("oneruler_words", "sw")]}
+    # Objects of words are made by the construction, so no corpus file holds what a prompt shows.
+    assert ("oneruler_words", "sw") not in plan.quotes(own)
+
+
+def test_every_corpus_has_its_languages() -> None:
+    for own in (benchmark(), benchmark(**SAMPLE)):
+        for corpus, lang in plan.quotes(own):
+            assert lang in languages_of(corpus)
+
+
+# Results
+
+
+def test_results_follow_what_is_run() -> None:
+    own = benchmark(comparisons={"instruction_tuning": [["empty", "lexical"]]})
+    assert set(filled(NAME, "tables", own)) == set(TABLES)
+    without = {"figure11", "figure15", "languages", "key_value_words"}
+    assert set(filled(NAME, "figures", own)) == set(FIGURES) - without
+    own = benchmark(tasks=["key_value"], query_aware_pairs=[])
+    assert filled(NAME, "tables", own) == ["accuracy", "table4"]
+    assert filled(NAME, "figures", own) == ["figure10"]
+    own = benchmark(
+        tasks=["multi_document_qa"],
+        n_documents=[{"n": 10, "gold_indices": [0]}],
+        **{key: [] for key in ("query_aware", "random_order", "random_distractors")},
+    )
+    assert filled(NAME, "tables", own) == ["table5", "accuracy", "table3"]
+    assert filled(NAME, "figures", own) == ["figure1", "figure5", "figure6", "figure18"]
+    assert {name: TABLES[name].needs for name in TABLES} == {
+        **dict.fromkeys(TABLES, "scores"),
+        **dict.fromkeys(("table2", "table3", "table4"), "instances"),
+    }
+
+
+def test_a_run_without_english_has_its_languages_and_no_figure_of_english() -> None:
+    own = benchmark(
+        **{**SAMPLE, "languages": ["de"], "query_aware_pairs": []},
+        comparisons={"instruction_tuning": [["empty", "lexical"]], "encoder_decoder": ["oracle"]},
+    )
+    assert own["query_aware"] and own["random_order"] and own["random_distractors"]
+    assert filled(NAME, "figures", own) == ["figure10", "languages"]
+    both = benchmark(**SAMPLE)
+    assert "languages" in filled(NAME, "figures", both) and "figure5" in filled(
+        NAME, "figures", both
+    )
+
+
+def test_figures_of_uuids_need_uuids() -> None:
+    own = benchmark(tasks=["key_value"], keys=["words"])
+    assert filled(NAME, "figures", own) == ["key_value_words"]
+    own = benchmark(tasks=["key_value"], keys=["uuid", "words"])
+    assert filled(NAME, "figures", own) == ["figure10", "figure12", "key_value_words"]
+
+
+def test_results_know_the_tokenizer_of_the_paper_s_counts() -> None:
+    found = config()
+    found["tokenizers"]["cl100k"] = {"kind": "tiktoken", "encoding": "cl100k_base"}
+    found["run"]["tokenizers"] = ["cl100k"]
+    settings = Layout(validated(found)).run_settings(NAME, "scores")
+    assert settings["tokenizers"] == ["words", "cl100k"]
+    assert settings["published_tokenizers"] == {"cl100k": "GPT-3.5-Turbo"}
+    assert settings["setup"]["corpus"] == "nq_open"
+
+
+# What is wrong
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        (
+            {"languages": ["de"]},
+            "languages has the unknown language 'de': the corpus nq_open has en",
+        ),
+        ({"needles": "mlqa"}, "source is 'released', which there is for `needles: nq_open` only"),
+        (
+            {"needles": "mlqa", "source": "constructed"},
+            "random_from is 'wikipedia', .* set `random_from: other_questions`",
+        ),
+        (
+            {"needles": "mlqa", "source": "constructed", "random_from": "other_questions"},
+            "tasks has 'open_domain', which needs the released retrieval results",
+        ),
+        (
+            {"n_documents": [{"n": 10, "gold_indices": [0, 10]}]},
+            "n_documents has the index 10 for 10: indices count from 0, so the last is 9",
+        ),
+        (
+            {"n_pairs": [{"n": 75, "indices": [75]}], "query_aware_pairs": []},
+            "n_pairs has the index 75 for 75",
+        ),
+        (
+            {"n_documents": [{"n": 9, "gold_indices": [0]}, {"n": 9, "gold_indices": [1]}]},
+            "n_documents has the number 9 twice: join their `gold_indices`",
+        ),
+        (
+            {"query_aware": [15]},
+            "query_aware has 15, which is not among the numbers of .*n_documents",
+        ),
+        ({"random_order": [15]}, "random_order has 15"),
+        ({"query_aware_pairs": [15]}, "query_aware_pairs has 15, .*n_pairs"),
+        (
+            {"n_pairs": [{"n": 76, "indices": [75]}], "query_aware_pairs": []},
+            "n_pairs has 76, but the released files have 75, 140, 300 pairs",
+        ),
+        (
+            {"n_documents": [{"n": 31, "gold_indices": [0]}], "query_aware": []},
+            "n_documents has 31, but the released files have 30 documents at most: choose a smaller "
+            "number, or set `source: constructed`",
+        ),
+        ({"unambiguous": "none.txt"}, "unambiguous is 'none.txt', which cannot be read as text"),
+        (
+            {"comparisons": {"encoder_decoder": ["orcale"]}},
+            "comparisons.encoder_decoder names 'orcale', .* did you mean 'oracle'",
+        ),
+        ({"n_documents": [{"n": 10}]}, "lacks the key 'gold_indices'"),
+    ],
+)
+def test_what_cannot_be_built_is_said(own: dict, said: str) -> None:
+    assert re.search(said, complaint(**own))
+
+
+def test_30_documents_are_released_and_more_can_be_constructed() -> None:
+    plain = {"query_aware": [], "random_order": [], "random_distractors": []}
+    benchmark(n_documents=[{"n": 30, "gold_indices": [29]}], **plain)
+    benchmark(n_documents=[{"n": 31, "gold_indices": [30]}], source="constructed", **plain)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"tasks": ["key_value"], "n_documents": [{"n": 10, "gold_indices": [0]}]},
+        {"tasks": ["key_value"], "n_documents": [{"n": 40, "gold_indices": [50]}]},
+        {"tasks": ["key_value"], "languages": ["de"]},
+        {"tasks": ["key_value"], "needles": "mlqa"},
+        {"tasks": ["oracle"], "n_pairs": [{"n": 76, "indices": [99]}]},
+        {"tasks": ["oracle"], "keys": ["words"], "key_languages": ["xx"]},
+        {"tasks": ["oracle"], "needles": "mlqa", "languages": ["de"]},
+    ],
+)
+def test_keys_that_no_task_reads_are_not_refused(own: dict) -> None:
+    full = benchmark(**own)
+    assert plan.slices(full)
+
+
+def test_a_list_of_unambiguous_questions(tmp_path: Path) -> None:
+    path = tmp_path / "unambiguous.txt"
+    path.write_text("who was it\n\n  when was it \nwho was it\n", encoding="utf-8")
+    own = benchmark(unambiguous=str(path))
+    chosen = plan.settings(own, "en-documents-plain", [])
+    assert chosen["unambiguous"] == ["when was it", "who was it"]
+    assert "figure15" in filled(NAME, "figures", own)
+    assert "figure15" not in filled(NAME, "figures", own | {"languages": ["de"]})
+    path.write_text("\n")
+    assert "holds no question" in complaint(unambiguous=str(path))
+    path.write_bytes(b"\xff\xfe\xff")
+    assert "cannot be read as text (UnicodeDecodeError)" in complaint(unambiguous=str(path))
+
+
+def test_the_list_of_unambiguous_questions_is_english(tmp_path: Path) -> None:
+    path = tmp_path / "unambiguous.txt"
+    path.write_text("who was it\n", encoding="utf-8")
+    own = benchmark(**SAMPLE, unambiguous=str(path))
+    for name in plan.slices(own):
+        chosen = plan.settings(own, name, [])
+        if chosen["task"] != "key_value":
+            wanted = ["who was it"] if name.startswith("en-") else None
+            assert chosen["unambiguous"] == wanted, name
+
+
+# The preset
+
+
+def test_the_preset_compares_no_other_revision_with_the_paper() -> None:
+    """Its OpenAI models are of 0613 (footnote 5); Claude-1.3 is no longer served."""
+    preset = ROOT / "presets/lost_in_the_middle.yaml"
+    models = yaml.safe_load(preset.read_text(encoding="utf-8"))["models"]
+    served = {name: entry for name, entry in models.items() if entry["backend"] == "openai"}
+    assert set(served) == {"gpt-3.5-turbo", "gpt-4.1-mini", "gpt-4.1", "claude"}
+    assert not any("published" in entry for entry in served.values())
+    # Of the others the name in the paper is that of the weights.
+    for name, entry in models.items():
+        if "published" in entry:
+            weights = entry["name"].partition("/")[2].casefold().removesuffix("-hf")
+            printed = entry["published"].casefold().replace(" (16k)", "-16k")
+            assert weights == printed, name
+
+
+def test_the_preset_has_the_paper_s_settings() -> None:
+    from snakemake.utils import update_config
+
+    found = copy.deepcopy(DEFAULT)
+    preset = ROOT / "presets/lost_in_the_middle.yaml"
+    update_config(found, yaml.safe_load(preset.read_text(encoding="utf-8")))
+    full = validated(found)
+    own = full["benchmarks"]["lost_in_the_middle"]
+    wanted = benchmark()
+    same = set(wanted) - {"comparisons", "words", "key_languages"}
+    assert {key: own[key] for key in same} == {key: wanted[key] for key in same}
+    assert set(filled(NAME, "figures", own)) == set(FIGURES) - {
+        "figure15",
+        "languages",
+        "key_value_words",
+    }
+    for model in full["run"]["models"]:
+        assert full["models"][model]["sampling"]["temperature"] == 0, model
+    settings = Layout(full).run_settings(NAME, "scores")
+    assert settings["published_tokenizers"] == {"cl100k_base": "GPT-3.5-Turbo"}
+    assert settings["published"]["mpt-30b-instruct"] == "MPT-30B-Instruct"
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "end"),
+    [
+        ("mpt_instruct", "Below is an instruction that describes a task. ", "\n### Response:\n"),
+        ("vicuna", "<s>A chat between a curious user and an artificial ", " ASSISTANT:"),
+        ("llama2_chat", "<s>[INST] <<SYS>>\nYou are a helpful, respectful and honest ", " [/INST]"),
+    ],
+)
+def test_the_released_code_s_chat_formats(name: str, start: str, end: str) -> None:
+    import jinja2
+
+    template = (ROOT / f"resources/chat_templates/{name}.jinja").read_text(encoding="utf-8")
+    prompt = "Question: {{ 1 }} it's\nAnswer:"
+    shown = jinja2.Template(template).render(
+        messages=[{"role": "user", "content": prompt}], bos_token="<s>", add_generation_prompt=True
+    )
+    assert shown.startswith(start) and shown.endswith(prompt + end)

@@ -1,0 +1,381 @@
+"""Lost in the Middle's tables: accuracy and token counts by hand, and beside the paper's."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+import lost_in_the_middle_scores
+from described import numbers, printed, results
+from lost_in_the_middle_scores import SETTINGS
+from needlework.benchmarks.lost_in_the_middle import factors, plan
+from needlework.benchmarks.lost_in_the_middle.layouts import PROMPTS
+from needlework.benchmarks.lost_in_the_middle.results import ANSWERS, SETUP
+from needlework.planning.config import validated
+from needlework.planning.layout import Layout
+from needlework.results import published
+
+TABLES = results("lost_in_the_middle", "tables")
+
+ROOT = Path(__file__).parents[4]
+NUMBERS = published.load(ROOT / "resources" / "published" / "lost_in_the_middle.csv")
+ACCURACY = ("table1", "table5", "table6", "table7", "accuracy")
+TOKENS = ("table2", "table3", "table4")
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return lost_in_the_middle_scores.make(
+        ("gpt-16k", "mpt-instruct", "qwen"), questions=12, languages=("en", "de")
+    )
+
+
+@pytest.fixture(scope="module")
+def prompts():
+    return lost_in_the_middle_scores.lengths(8)
+
+
+def made(name, rows, settings=SETTINGS):
+    return numbers(TABLES[name], rows, NUMBERS, settings)
+
+
+def cell(table, **labels):
+    found = table
+    for column, value in labels.items():
+        found = found[found[column] == value]
+    assert len(found) == 1, (labels, len(found))
+    return found.iloc[0]
+
+
+def of(rows, **factors):
+    for factor, value in factors.items():
+        rows = rows[rows[factor] == value]
+    return rows
+
+
+def test_tables_of_token_counts_are_made_of_prompts():
+    assert {name for name in TABLES if TABLES[name].needs == "instances"} == set(TOKENS)
+
+
+# Accuracy
+
+
+def test_table1_is_closed_book_and_oracle(scores):
+    table = made("table1", scores)
+    for task in ("closed_book", "oracle"):
+        mine = of(scores, task=task, model="gpt-16k", lang="en")
+        row = cell(table, model="gpt-16k", lang="en", column=task)
+        assert row["value"] == pytest.approx(mine["value"].mean()) and row["n"] == 12
+        assert row["ci_low_clustered"] <= row["value"] <= row["ci_high_clustered"]
+    row = cell(table, model="gpt-16k", lang="en", column="oracle")
+    assert (row["published"], row["published_n"]) == (0.886, 2655)
+    assert row["comparison"] in ("covers", "above", "below")
+
+
+@pytest.mark.parametrize(("name", "n"), [("table5", 10), ("table6", 20), ("table7", 30)])
+def test_accuracy_by_index_is_of_the_papers_setting(scores, name, n):
+    table = made(name, scores)
+    mine = of(
+        scores,
+        task="multi_document_qa",
+        model="mpt-instruct",
+        lang="en",
+        n_documents=n,
+        order="relevance",
+    )
+    mine = of(mine, distractors="retrieved", query_aware=False)
+    ours = of(table, model="mpt-instruct", lang="en", source="ours")
+    assert [int(column) for column in ours["column"]] == sorted(set(mine["gold_index"]))
+    for row in ours.itertuples():
+        part = of(mine, gold_index=int(row.column))
+        assert row.value == pytest.approx(part["value"].mean()) and row.n == len(part) == 12
+        number = printed(NUMBERS, name, "MPT-30B-Instruct", row.column, ("paper",))
+        assert row.published == number.value
+
+
+def test_other_languages_and_other_data_are_not_compared(scores):
+    table = made("table6", scores)
+    english = of(table, lang="en", source="ours", model="gpt-16k")
+    assert set(english["comparison"]) <= {"covers", "above", "below"}
+    german = of(table, lang="de", model="gpt-16k")
+    assert len(german) == 5
+    assert set(german["comparison"]) == {"cannot tell: questions in another language"}
+    other = made("table6", scores, SETTINGS | {"setup": {"corpus": "xquad"}})
+    assert set(of(other, lang="en", model="gpt-16k")["comparison"]) == {
+        "cannot tell: corpus is xquad, in the paper nq_open"
+    }
+
+
+def test_the_papers_other_models_stand_below(scores):
+    table = made("table7", scores)
+    theirs = of(table, source="published")
+    assert set(theirs["model"]) == {"Claude-1.3", "Claude-1.3 (100K)", "LongChat-13B (16K)"}
+    assert cell(theirs, model="LongChat-13B (16K)", column="24")["value"] == 0.513
+    assert "GPT-3.5-Turbo" in set(of(made("table6", scores), source="published")["model"])
+
+
+def test_the_repositorys_numbers_stand_where_the_paper_has_none(scores):
+    names = SETTINGS | {
+        "published": {"qwen": "Llama-2-70B-chat", "mpt-instruct": "MPT-30B-Instruct"}
+    }
+    table = made("table1", scores, names)
+    row = cell(table, model="qwen", lang="en", column="oracle")
+    assert (row["published"], row["published_n"]) == (pytest.approx(0.84670433), 2655)
+    assert row["published_source"] == "repository"
+    assert row["comparison"] in ("covers", "below", "above")
+    # The paper comes first where both have a number, and they differ.
+    row = cell(table, model="mpt-instruct", lang="en", column="oracle")
+    assert (row["published"], row["published_source"]) == (0.819, "paper")
+    twenty = cell(made("table6", scores, names), model="qwen", lang="en", column="19")
+    assert (twenty["published"], twenty["published_n"]) == (pytest.approx(0.69487666), 2635)
+
+
+def test_models_of_the_repository_alone_are_no_rows_of_the_paper(scores):
+    for name in ("table1", "table5", "table6", "table7"):
+        table = made(name, scores)
+        assert "Llama-2-70B-chat" not in set(table["model"])
+        assert set(table["published_source"].dropna()) == {"paper"}
+
+
+def test_a_model_that_samples_is_not_compared(scores):
+    sampled = "temperature 0.7, top-k 50, top-p 1"
+    settings = SETTINGS | {"decoding": {"gpt-16k": sampled, "mpt-instruct": "greedy"}}
+    for name in ("table1", "table6"):
+        table = of(made(name, scores, settings), source="ours", lang="en")
+        assert set(of(table, model="gpt-16k")["comparison"]) == {
+            f"cannot tell: decoding is {sampled}, in the paper greedy"
+        }
+        assert of(table, model="gpt-16k")["published"].notna().all()
+        compared = set(of(table, model="mpt-instruct")["comparison"])
+        assert compared <= {"covers", "above", "below"}
+
+
+def test_results_know_how_each_model_decodes():
+    found = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    found["models"] = {
+        "greedy": {"backend": "vllm", "name": "a/b", "sampling": {"temperature": 0}},
+        "sampling": {"backend": "vllm", "name": "a/c", "sampling": {"temperature": 0.7}},
+    }
+    for entry in found["models"].values():
+        entry |= {"tokenizer": "words", "context": 4096}
+    found["run"] |= {"models": ["greedy", "sampling"], "benchmarks": ["lost_in_the_middle"]}
+    settings = Layout(validated(found)).run_settings(plan.NAME, "scores")
+    assert settings["decoding"] == {
+        "greedy": "greedy",
+        "sampling": "temperature 0.7, top-k 50, top-p 1",
+    }
+    # All that stands in `setup` is read.
+    assert set(settings["setup"]) == {*SETUP.settings, *ANSWERS[0].settings, "source"}
+    assert settings["setup"]["max_new_tokens"] == 100
+
+
+def test_another_limit_on_answers_is_an_obstacle(scores, prompts):
+    """To accuracy, of questions and of pairs; not to the lengths of prompts."""
+    paper, other = (SETTINGS | {"setup": {"max_new_tokens": limit}} for limit in (100, 5))
+    reason = "cannot tell: max_new_tokens is 5, in the paper 100"
+    for name in ("table1", "table6", "accuracy"):
+        for settings, wanted in ((paper, {"covers", "above", "below"}), (other, {reason})):
+            table = of(made(name, scores, settings), source="ours", lang="en", model="gpt-16k")
+            found = set(table[table["published"].notna()]["comparison"])
+            assert found and found <= wanted, name
+    pairs = of(made("accuracy", scores, other), task="key_value", model="mpt-instruct")
+    assert set(pairs[pairs["published"].notna()]["comparison"]) == {reason}
+    for name in TOKENS:
+        assert made(name, prompts, other).equals(made(name, prompts, paper))
+
+
+def test_every_answer_is_in_one_cell_of_the_table_of_all(scores):
+    table = made("accuracy", scores)
+    assert table["n"].sum() == len(scores)
+    assert table["n_skipped"].sum() == table["n_error"].sum() == 0
+    labels = ["model", "task", "lang", "keys", "variant", "n_documents", "gold_index"]
+    assert not table.duplicated(labels).any()
+    assert list(dict.fromkeys(table["task"])) == list(factors.TASKS)
+    assert set(table["variant"]) == set(factors.VARIANTS) - {"unambiguous"}
+
+
+def test_the_table_of_all_has_what_no_figure_shows(scores):
+    """An ablation in another language, and words with the key before them too."""
+    asked = of(scores, lang="de", task="multi_document_qa", n_documents=20, model="qwen")
+    rows = [scores]
+    for factor, value in (("query_aware", True), ("order", "random"), ("distractors", "random")):
+        rows.append(asked.assign(**{factor: value}))
+    words = of(scores, task="key_value", keys="words", lang="de", n_documents=75, model="qwen")
+    rows.append(words.assign(query_aware=True))
+    table = made("accuracy", pd.concat(rows, ignore_index=True))
+    german = of(table, model="qwen", lang="de")
+    for variant in ("query_aware", "random_order", "random_distractors"):
+        row = cell(german, task="multi_document_qa", variant=variant, position=10)
+        mine = of(asked, gold_index=9)
+        assert row["value"] == pytest.approx(mine["value"].mean()) and row["n"] == len(mine)
+        assert row["n_documents"] == 20 and pd.isna(row["published"])
+    row = cell(german, task="key_value", keys="words", variant="query_aware", gold_index=74)
+    assert row["value"] == pytest.approx(of(words, gold_index=74)["value"].mean())
+
+
+def test_the_table_of_all_has_the_paper_beside_it_and_counts_what_is_missing(scores):
+    rows = scores.copy()
+    rows.loc[
+        of(rows, task="open_domain", n_documents=50, model="qwen").index[:3], "finish_reason"
+    ] = "skipped"
+    table = made("accuracy", rows)
+    row = cell(table, model="gpt-16k", lang="en", task="closed_book")
+    assert (row["published"], row["n_documents"]) == (0.56, 0) and pd.isna(row["position"])
+    row = cell(table, model="gpt-16k", lang="en", n_documents=30, gold_index=9, variant="main")
+    assert row["published"] == 0.505 and row["comparison"] in ("covers", "above", "below")
+    german = cell(table, model="gpt-16k", lang="de", n_documents=30, gold_index=9)
+    assert german["comparison"] == "cannot tell: questions in another language"
+    pairs = of(table, model="mpt-instruct", keys="uuid", n_documents=140)
+    assert list(pairs["published"]) == [1.0, 0.936, 0.886, 0.804, 0.962]
+    assert of(table, keys="words")["published"].isna().all()
+    row = cell(table, model="qwen", task="open_domain", n_documents=50)
+    assert (row["n"], row["n_skipped"]) == (9, 3)
+
+
+def test_skipped_prompts_are_counted_and_in_no_mean(scores):
+    rows = scores.copy()
+    mine = of(rows, task="multi_document_qa", model="gpt-16k", lang="en", n_documents=20)
+    mine = of(mine, gold_index=4, order="relevance", distractors="retrieved", query_aware=False)
+    rows.loc[mine.index[:5], ["value", "finish_reason"]] = [0.0, "skipped"]
+    rows.loc[mine.index[5], "finish_reason"] = "error"
+    table = made("table6", rows)
+    row = cell(table, model="gpt-16k", lang="en", column="4")
+    assert (row["n"], row["n_skipped"], row["n_error"]) == (6, 5, 1)
+    assert row["value"] == pytest.approx(mine["value"].iloc[6:].mean())
+    assert row["comparison"] == "cannot tell: 6 answers are missing"
+
+
+def test_a_model_that_skipped_everything_has_a_row(scores):
+    rows = scores.copy()
+    lost = of(rows, task="multi_document_qa", model="qwen", n_documents=30).index
+    rows.loc[lost, ["value", "finish_reason"]] = [0.0, "skipped"]
+    table = made("table7", rows)
+    row = cell(table, model="qwen", lang="en", column="0")
+    assert np.isnan(row["value"]) and (row["n"], row["n_skipped"]) == (0, 12)
+
+
+# Tokens
+
+
+def test_counts_are_over_examples_and_the_maximum_over_prompts(prompts):
+    mine = of(prompts, task="multi_document_qa", tokenizer="words", n_documents=20)
+    mine = of(mine, order="relevance", distractors="retrieved", query_aware=False)
+    each = mine.groupby("example_id")["n_tokens"].mean()
+    row = cell(made("table3", prompts), tokenizer="words", column=20)
+    assert (row["n"], row["n_prompts"]) == (8, 40)
+    assert row["mean"] == pytest.approx(sum(each) / 8)
+    assert row["stdev"] == pytest.approx(np.sqrt(sum((each - each.mean()) ** 2) / 7))
+    assert row["max"] == mine["n_tokens"].max()
+    assert row["comparison"] == "cannot tell: no published number"
+
+
+def test_counts_of_other_data_are_not_compared(prompts):
+    row = cell(made("table3", prompts), tokenizer="cl100k_base", column=10)
+    assert row["comparison"] == "cannot tell: 8 examples, in the paper 2,655"
+    assert row["published_mean"] == 1475.6
+    other = made("table2", prompts, SETTINGS | {"setup": {"corpus": "xquad"}})
+    row = cell(other, tokenizer="cl100k_base", column="oracle")
+    assert row["comparison"] == "cannot tell: corpus is xquad, in the paper nq_open"
+
+
+def test_counts_of_drawn_pairs_are_not_compared():
+    rows = lost_in_the_middle_scores.lengths(1000, ("cl100k_base",))
+    rows = of(rows, task="key_value", keys="uuid")
+    for source, wanted in (
+        ("constructed", "cannot tell: pairs are drawn, in the paper released"),
+        ("released", "differs: mean, stdev, max"),
+    ):
+        settings = SETTINGS | {"setup": {"corpus": "mlqa", "source": source}}
+        row = cell(made("table4", rows, settings), tokenizer="cl100k_base", column=75)
+        assert (row["n"], row["comparison"]) == (500, wanted)
+
+
+def test_the_caption_of_the_prompts_says_what_is_left_out_and_what_is_found():
+    caption = (ROOT / "workflow/report/prompts.rst").read_text(encoding="utf-8")
+    mine = caption[caption.index("- Lost in the Middle") : caption.index("- ONERULER")]
+    left_out, found = (set(re.findall(r"``(\w+)``", part)) for part in mine.split("Found:"))
+    assert found == set(PROMPTS.kept)
+    assert left_out >= {"gold_without_answer", "too_few_documents", "value_within_a_word"}
+    assert '"found"' in caption and "_kept" not in caption
+
+
+def test_words_have_rows_of_their_own(prompts):
+    table = made("table4", prompts)
+    words = of(table, tokenizer="cl100k_base", keys="words")
+    assert len(words) == 3 and words["published_mean"].isna().all()
+
+
+def encode(mirror):
+    tiktoken = pytest.importorskip("tiktoken")
+    lines = (mirror / "tokenizers" / "cl100k_base.tiktoken").read_bytes().splitlines()
+    ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, lines)}
+    # The published pattern of cl100k_base.
+    pattern = (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+        r"|\s*[\r\n]|\s+(?!\S)|\s+"
+    )
+    return tiktoken.Encoding(
+        "cl100k_base", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}
+    ).encode_ordinary
+
+
+def released(path):
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def test_the_papers_counts_of_released_prompts_to_the_last_digit(mirror):
+    """Prompts written here as the paper's figures show them, not by the benchmark's own templates."""
+    tokens = encode(mirror)
+    instruction = (
+        "Write a high-quality answer for the given question using only the provided search results "
+        "(some of which might be irrelevant)."
+    )
+    folder, rows = mirror / "lost-in-the-middle", []
+    for place, example in enumerate(released(folder / "qa_data" / "nq-open-oracle.jsonl.gz")):
+        question = f"Question: {example['question']}\nAnswer:"
+        (gold,) = example["ctxs"]
+        document = f"Document [1](Title: {gold['title']}) {gold['text']}"
+        oracle = f"{instruction}\n\n{document}\n\n{question}"
+        rows += [("closed_book", place, question), ("oracle", place, oracle)]
+    pairs = released(folder / "kv_retrieval_data" / "kv-retrieval-75_keys.jsonl.gz")
+    for place, example in enumerate(pairs):
+        body = ",\n ".join(f'"{key}": "{value}"' for key, value in example["ordered_kv_records"])
+        prompt = (
+            "Extract the value corresponding to the specified key in the JSON object below.\n\n"
+            f'JSON data:\n{{{body}}}\n\nKey: "{example["key"]}"\nCorresponding value:'
+        )
+        rows.append(("key_value", place, prompt))
+    counted = pd.DataFrame(
+        [
+            lost_in_the_middle_scores.DEFAULTS
+            | {"task": task, "example_id": f"{task}-{place}", "n_tokens": len(tokens(prompt))}
+            | {"tokenizer": "cl100k_base"}
+            | ({"n_documents": 75, "keys": "uuid"} if task == "key_value" else {})
+            for task, place, prompt in rows
+        ]
+    )
+    # As for a run: several indices, the same counts.
+    moved = of(counted, task="key_value").assign(gold_index=24.0)
+    counted = pd.concat([counted, moved], ignore_index=True)
+    for name, columns in (("table2", ("closed_book", "oracle")), ("table4", (75,))):
+        for column in columns:
+            row = cell(made(name, counted), tokenizer="cl100k_base", column=column)
+            assert row["comparison"] == "equals", row.to_dict()
+    longer = counted.assign(n_tokens=counted["n_tokens"] + (counted["n_tokens"] == 29))
+    row = cell(made("table2", longer), tokenizer="cl100k_base", column="closed_book")
+    assert row["comparison"] == "differs: max"
+
+
+@pytest.mark.parametrize("name", ACCURACY)
+def test_tables_do_not_depend_on_the_order_of_rows(name, scores):
+    shuffled = scores.sample(frac=1, random_state=4)
+    assert made(name, shuffled).to_csv() == made(name, scores).to_csv()

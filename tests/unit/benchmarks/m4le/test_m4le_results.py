@@ -1,0 +1,232 @@
+"""M4LE's numbers on made-up scores, by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from m4le_scores import SETTINGS, rows, shares
+from needlework.benchmarks.m4le.benchmark import BENCHMARK
+from needlework.benchmarks.m4le.factors import PRINTED, TABLES
+from needlework.data.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
+from needlework.results import published
+from needlework.results.numbers import Context, frame
+from needlework.scoring.metrics import m4le_bleu as bleu
+
+ROOT = Path(__file__).resolve().parents[4]
+GPT = "GPT-3.5-Turbo-16K"
+
+
+@pytest.fixture(scope="module")
+def printed() -> pd.DataFrame:
+    return published.load(ROOT / "resources/published/m4le.csv")
+
+
+def numbers(
+    name: str, scores: list[dict[str, Any]], printed: pd.DataFrame, **settings: Any
+) -> pd.DataFrame:
+    """The frame of a result."""
+    context = Context(printed, SETTINGS | settings)
+    return frame(BENCHMARK.by_name[name].numbers, pd.DataFrame(scores), context)
+
+
+def cell(data: pd.DataFrame, **labels: Any) -> pd.Series:
+    """The one row of ours with these labels."""
+    for name, value in {"source": "ours", **labels}.items():
+        data = data[data[name] == value]
+    assert len(data) == 1
+    return data.iloc[0]
+
+
+def reference(task: str, printed: pd.DataFrame) -> float:
+    row = f"{GPT}/{PRINTED.get(task, task)}"
+    return published.lookup(printed, TABLES[task], row, "1000").value
+
+
+def test_a_mean_is_of_normalised_scores(printed: pd.DataFrame) -> None:
+    scores = rows("c3", 1000, shares(100)) + rows("nq-open", 1000, shares(124))
+    found = cell(numbers("table3", scores, printed), model="a", column="1000")
+    g = reference("c3", printed)
+    # NQ-Open: 124 of 200 is the printed 62%.
+    assert found["value"] == pytest.approx((0.5 / (g + 0.5) + 0.5) / 2)
+    assert (found["n_tasks"], found["n"]) == (2, 400)
+    assert found["ci_low_clustered"] < found["value"] < found["ci_high_clustered"]
+
+
+def test_a_task_without_its_reference_is_left_out(printed: pd.DataFrame) -> None:
+    scores = rows("c3", 1000, shares(0)) + rows("nq-open", 1000, shares(124))
+    theirs = printed[~printed["row"].eq(f"{GPT}/c3")]
+    found = cell(numbers("table3", scores, theirs), model="a", column="1000")
+    assert (found["value"], found["n_tasks"]) == (pytest.approx(0.5), 1)
+
+
+def test_the_average_is_the_mean_of_the_lengths_means(printed: pd.DataFrame) -> None:
+    scores = rows("nq-open", 1000, shares(124)) + rows("c3", 1000, shares(0))
+    scores += rows("nq-open", 2000, shares(124))
+    found = numbers("table3", scores, printed)
+    assert cell(found, model="a", column="average")["value"] == pytest.approx((0.25 + 0.5) / 2)
+
+
+def test_a_model_of_the_run_normalises(printed: pd.DataFrame) -> None:
+    """Its own score at 1K is a half without any doubt, whatever the paper prints."""
+    scores = rows("c3", 1000, shares(60)) + rows("c3", 1000, shares(40), model="b")
+    scores += rows("c3", 2000, shares(20))
+    found = numbers("table3", scores, printed, reference="a")
+    own = cell(found, model="a", column="1000")
+    assert (own["value"], own["ci_low"], own["ci_high"]) == (0.5, 0.5, 0.5)
+    assert cell(found, model="b", column="1000")["value"] == pytest.approx(0.4)
+    assert cell(found, model="a", column="2000")["value"] == pytest.approx(0.25)
+    ranges = numbers("table5", scores, printed, reference="a")
+    assert cell(ranges, model="a", ability="explicit_single")["value"] == pytest.approx(0.25)
+
+
+def test_what_two_models_share_narrows_the_interval(printed: pd.DataFrame) -> None:
+    same = rows("c3", 1000, shares(60)) + rows("c3", 1000, shares(40), model="b")
+    other = rows("c3", 1000, shares(60))
+    other += rows("c3", 1000, shares(40)[::-1], model="b")
+    widths = []
+    for scores in (same, other):
+        found = cell(numbers("table3", scores, printed, reference="a"), model="b", column="1000")
+        widths.append(found["ci_high"] - found["ci_low"])
+    assert widths[0] < widths[1]
+
+
+def test_bleu_of_a_cell_is_of_all_its_answers(printed: pd.DataFrame) -> None:
+    pairs = [
+        ("The cat sat on the mat .", "The cat sat on the mat ."),
+        ("Dogs bark .", "A dog barks ."),
+    ]
+    found = [bleu.statistics(*pair, "en").flat() for pair in pairs]
+    task = "tedtalks-zh2en"
+    scores = [
+        {**row, "bleu_statistics": own}
+        for row, own in zip(rows(task, 1000, [1.0, 0.0]), found, strict=True)
+    ]
+    own = cell(numbers("tasks", scores, printed), model="a", task=task)
+    assert own["value"] == pytest.approx(bleu.corpus(found)) != pytest.approx(0.5)
+    g = reference(task, printed)
+    mean = cell(numbers("table3", scores, printed), model="a", column="1000")
+    assert mean["value"] == pytest.approx(own["value"] / (g + own["value"]))
+
+
+def test_slopes_are_over_the_places_of_the_runs_lengths(printed: pd.DataFrame) -> None:
+    scores = []
+    for length, right in zip(PAPER_BUCKETS, (124, 100, 80, 60, 40), strict=True):
+        scores += rows("nq-open", length, shares(right))
+    means = numbers("table3", scores, printed)
+    values = [cell(means, model="a", column=str(b))["value"] for b in PAPER_BUCKETS]
+    expected = sum((i - 2) * v for i, v in enumerate(values)) / 10
+    own = cell(numbers("figure3_slopes", scores, printed), model="a")
+    assert own["value"] == pytest.approx(expected)
+    assert own["ci_low"] < expected < own["ci_high"] < 0
+    assert own["published"] == -0.084
+
+
+def _whole_paper(printed: pd.DataFrame, model: str, buckets: tuple[int, ...]) -> list[dict]:
+    """Scores with the printed values of a model, so many rows a cell as give them exactly enough."""
+    scores = []
+    for task, table in TABLES.items():
+        for bucket in buckets:
+            row = f"{model}/{PRINTED.get(task, task)}"
+            value = published.lookup(printed, table, row, str(bucket))
+            if value is None:
+                continue
+            if TASKS[task].metric == "bleu":
+                # One word of n-grams each gives BLEU its value.
+                n = round(value.value * 10_000)
+                own = {"bleu_statistics": [n] * 4 + [10_000] * 4 + [10_000, 10_000]}
+                scores += rows(task, bucket, [value.value] * 2, **own)
+            else:
+                scores += rows(task, bucket, [value.value] * 2)
+    return scores
+
+
+def test_table_3_follows_from_the_printed_scores(printed: pd.DataFrame) -> None:
+    """Up to 4K; beyond, the paper's own tables disagree."""
+    scores = _whole_paper(printed, "LLaMA2-7B", PAPER_BUCKETS)
+    data = numbers("table3", scores, printed)
+    for bucket in PAPER_BUCKETS:
+        found = cell(data, model="a", column=str(bucket))
+        if bucket <= 4000:
+            assert found["value"] == pytest.approx(found["published"], abs=0.0125)
+            assert "cannot tell" not in found["comparison"]
+        else:
+            assert "dropped rows" in found["comparison"]
+    average = cell(data, model="a", column="average")
+    assert average["published"] == 0.23
+    assert "dropped rows" in average["comparison"]
+
+
+def test_every_printed_number_of_a_task_stands_somewhere(printed: pd.DataFrame) -> None:
+    scores = _whole_paper(printed, "LLaMA2-7B", PAPER_BUCKETS)
+    data = numbers("tasks", scores, printed)
+    tables = printed[printed["table"].isin(list(TABLES.values()))]
+    assert len(tables) == data["published"].notna().sum() == 2100
+
+
+def test_other_settings_are_told(printed: pd.DataFrame) -> None:
+    scores = rows("c3", 1000, shares(100))
+    setup = {**SETTINGS["setup"], "release": "2024", "metric": "paper"}
+    why = cell(
+        numbers(
+            "table3", scores, printed, setup=setup, chat=["a"], decoding={"a": "temperature 1"}
+        ),
+        model="a",
+        column="1000",
+    )["comparison"]
+    for part in (
+        *("metric is paper", "release is 2024", "decoding is temperature 1"),
+        *("a chat template", "other tasks"),
+    ):
+        assert part in why
+
+
+def test_the_papers_metric_is_not_compared_where_it_differs(printed: pd.DataFrame) -> None:
+    scores = []
+    for task in ("dureader", "marc", "tedtalks-zh2en"):
+        own = {"bleu_statistics": [1] * 10} if "ted" in task else {}
+        for metric in ("paper", "released"):
+            scores += [{**row, "metric": metric} for row in rows(task, 1000, [0.5, 0.2], **own)]
+    data = numbers("tasks", scores, printed)
+    told = {
+        (row.task, row.metric): "metric is paper" in row.comparison
+        for row in data[data["source"] == "ours"].itertuples()
+    }
+    assert {key for key, value in told.items() if value} == {("dureader", "paper")}
+
+
+def test_places_are_means_of_tasks_by_kind(printed: pd.DataFrame) -> None:
+    scores = rows("c3", 0, [1.0, 1.0, 1.0], position=0.0)
+    scores += rows("nq-open", 0, [0.0], position=0.0)
+    scores += rows("c3", 0, [0.0], position=4 / 7)
+    data = numbers("figure6", scores, printed)
+    assert cell(data, group="QA", place=0.0)["value"] == pytest.approx(0.5)
+    assert cell(data, group="QA", place=0.5)["value"] == 0.0
+
+
+def test_lengths_stand_beside_table_2(printed: pd.DataFrame) -> None:
+    own = TASKS["c3"]
+    made = [
+        {
+            **{"ability": own.ability, "task": "c3", "lang": "zh", "task_type": own.task_type},
+            **{"length": 1000, "units": units, "tokenizer": tokenizer},
+        }
+        for units in (800, 1000)
+        for tokenizer in ("one", "two")
+    ]
+    found = numbers("table2", made, printed).iloc[0]
+    assert (found["value"], found["n"], found["published"]) == (900, 2, 3797)
+
+
+@pytest.mark.parametrize("name", ["table3", "table4"])
+def test_without_any_score_a_cell_is_empty(name: str, printed: pd.DataFrame) -> None:
+    """A model whose context holds no prompt of a length once ended the job."""
+    given = rows("c3", 1000, shares(100)) + rows("nq-open", 1000, shares(124))
+    lost = [row | {"model": "b", "value": 0.0, "finish_reason": "skipped"} for row in given]
+    table = numbers(name, given + lost, printed)
+    ours = table[table["source"] == "ours"].set_index("model")
+    of_b = ours.loc[["b"], ["value", "ci_low", "ci_high"]]
+    assert len(of_b) and of_b.isna().all(axis=None) and ours.loc[["a"], "value"].notna().any()

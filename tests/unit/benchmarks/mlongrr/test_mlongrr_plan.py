@@ -1,0 +1,134 @@
+"""What mLongRR's configuration asks for, and what is refused before any work."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mlongrr_data import ROOT, settings
+from needlework.benchmarks.mlongrr import plan
+from needlework.errors import UserError
+from needlework.planning.config import validated
+from needlework.planning.layout import Layout
+
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+
+
+def config(folder: str | None = None, **own: Any) -> dict:
+    """The demo's configuration with a block of mLongRR alone."""
+    made = copy.deepcopy(CONFIG)
+    made["run"] = {"models": ["oracle"], "benchmarks": ["mlongrr"]}
+    made["benchmarks"] = {"mlongrr": own}
+    if folder:
+        made["sources"] = {"mlongrr": {"folder": folder}}
+    return validated(made)
+
+
+def test_the_papers_settings_are_the_default() -> None:
+    """125, 100 and 100 prompts a model (Figures 4 and 6), and cities for two and three needles."""
+    made = config()
+    own = made["benchmarks"]["mlongrr"]
+    assert plan.slices(own) == [
+        f"{lang}-mlongrr-articles" for lang in ("en", "vi", "id", "sw", "so")
+    ]
+    cells = list(plan.cells(settings("en", own["lengths"])))
+    each = {
+        (n, question): sum((c.n, c.question) == (n, question) for c in cells) * 25
+        for n in (1, 2, 3)
+        for question in ("number", "city")
+    }
+    assert each == {
+        (1, "number"): 125,
+        (1, "city"): 0,
+        **dict.fromkeys([(2, "number"), (2, "city"), (3, "number"), (3, "city")], 100),
+    }
+    assert [c.depth for c in cells if c.n == 2 and c.question == "city"] == [0, 25, 50, 75]
+    assert {c.spread for c in cells if c.n > 1} == {25}
+
+
+def test_a_further_haystack_has_the_languages_that_it_has() -> None:
+    own = config(haystacks=["mlongrr_articles", "oneruler_books"])["benchmarks"]["mlongrr"]
+    assert plan.slices(own)[5:] == ["en-oneruler-books", "vi-oneruler-books", "sw-oneruler-books"]
+
+
+def test_only_the_needed_languages_are_fetched() -> None:
+    files = Layout(
+        config(
+            languages=["so"],
+            source="released",
+            budget="released",
+            tasks=[{"n": 3, "depths": [0], "questions": ["number"]}],
+        )
+    )
+    inputs = files.slice_inputs("mlongrr", "words", "so-mlongrr-articles")
+    assert inputs["released_3"] == ["results/corpora/mlongrr_released_three/so.parquet"]
+    sources = files.corpus_sources("mlongrr_released_three", "so")
+    assert [path for path in sources if path.startswith("results/")] == [
+        "results/sources/mlongrr/Dataset/3-Needles/GPT4o/Somali_needles.csv"
+    ]
+    assert (
+        files.source_entry("mlongrr/Dataset/3-Needles/GPT4o/Somali_needles.csv")["size"] == 1679894
+    )
+
+
+ONE = {"n": 1, "depths": [0], "questions": ["number"]}
+RELEASED = {"source": "released", "budget": "released", "tasks": [ONE]}
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        (
+            {"languages": ["fr"]},
+            r"languages has 'fr', but mlongrr_articles has az, en, id, so, sw, vi",
+        ),
+        ({"languages": ["de"], "haystacks": ["oneruler_books"]}, "'de', which has no needle"),
+        ({"tasks": [ONE, ONE]}, "has 1 needles twice"),
+        ({"tasks": [{**ONE, "questions": ["city"]}]}, "the city of one needle"),
+        ({"tasks": [{**ONE, "n": 2, "depths": [80]}]}, "would stand 105% deep"),
+        ({"tasks": [ONE], "absent": [2]}, "absent has 2, which no task has"),
+        ({"prompts": ["paper", "mine"]}, "no prompt 'mine'.*none of that name"),
+        (
+            {"prompts": ["translated"], "languages": ["vi"]},
+            "no prompt 'translated' for 2 needles.*'vi'",
+        ),
+        ({"prompts": ["prompt2"], "tasks": [ONE], "absent": [1]}, "does not say what to answer"),
+        ({"prompts": ["translated"], "tasks": [ONE], "languages": ["en"]}, "are not translated"),
+        ({"lengths": [50]}, "lengths has 50, of which .*max_new_tokens"),
+        (
+            {"source": "released", "tasks": [ONE]},
+            "budget has 'strict', but with `source: released`",
+        ),
+        ({**RELEASED, "tasks": [{**ONE, "n": 2, "depths": [0]}]}, "can be 1 or 3 alone"),
+        ({**RELEASED, "tasks": [{**ONE, "depths": [10]}]}, "depth 10 for 1 needles"),
+        ({**RELEASED, "lengths": [4000]}, "lengths has 4000"),
+        ({**RELEASED, "examples": 2}, "examples has 2"),
+        (
+            {"data": "sample", "languages": ["en"], "tasks": [{**ONE, "n": 13}]},
+            "13 needles, but there are 12 cities",
+        ),
+    ],
+)
+def test_what_cannot_be_built_is_refused(own: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        config(**own)
+
+
+def test_a_users_folder_brings_a_language(tmp_path: Path) -> None:
+    (tmp_path / "fr").mkdir()
+    (tmp_path / "fr/text.txt").write_text("Un. Deux. Trois.", encoding="utf-8")
+    with pytest.raises(UserError, match="'fr', which has no needle"):
+        config(str(tmp_path), languages=["fr"])
+    (tmp_path / "needles.csv").write_text("lang,wording,needle\nfr,,{city} : {number}.\n")
+    with pytest.raises(UserError, match="no names of cities in 'fr'"):
+        config(str(tmp_path), languages=["fr"])
+    rows = "".join(f"{i},City{i}x,Ville{i}x\n" for i in range(4))
+    (tmp_path / "cities.csv").write_text("row,en,fr\n" + rows)
+    files = Layout(config(str(tmp_path), languages=["fr", "en"]))
+    assert str(tmp_path / "fr/text.txt") in files.corpus_sources("mlongrr_articles", "fr")
+    assert str(tmp_path / "needles.csv") in files.corpus_sources("mlongrr_needles", "fr")
+    assert any("English" in path for path in files.corpus_sources("mlongrr_articles", "en"))

@@ -1,0 +1,311 @@
+"""mLongRR's tables and figures: cells by hand, tests of pairs, and verdicts beside the paper's numbers."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from scipy.stats import binomtest, linregress, t
+
+import mlongrr_scores
+from mlongrr_scores import SETTINGS, row
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.mlongrr.factors import ABSENT
+from needlework.results import published, stats
+from needlework.results.comparisons import holm
+from needlework.results.drawing import NothingToDraw, draw
+from needlework.results.latex import lay_out
+from needlework.results.numbers import Context, frame
+
+MLONGRR = load_benchmark("mlongrr")
+NUMBERS = published.load(Path(__file__).parents[4] / "resources/published/mlongrr.csv")
+
+
+def made(name: str, rows: list[dict[str, Any]] | pd.DataFrame, **run: Any) -> pd.DataFrame:
+    context = Context(NUMBERS, {**SETTINGS, **run})
+    return frame(MLONGRR.by_name[name].numbers, pd.DataFrame(rows), context)
+
+
+def cell(table: pd.DataFrame, **labels: Any) -> pd.Series:
+    for column, value in labels.items():
+        table = table[table[column] == value]
+    assert len(table) == 1, (labels, table)
+    return table.iloc[0]
+
+
+@pytest.fixture(scope="module")
+def scores() -> pd.DataFrame:
+    return mlongrr_scores.make()
+
+
+def test_a_cell_is_the_mean_of_its_answers() -> None:
+    rows = [row(depth=depth, value=float(depth > 25)) for depth in (0, 25, 50, 75, 100)]
+    rows += [row(lang="so", value=0.0), row(model="gemini", value=1.0)]
+    table = made("accuracy", rows)
+    here = {"model": "gpt-4", "n_needles": 1, "question": "number", "metric": "strict"}
+    assert cell(table, **here, lang="en")[["value", "n"]].tolist() == [0.6, 5]
+    assert cell(table, **here, lang="all")[["value", "n"]].tolist() == [0.5, 6]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"template": "prompt2"}, {"haystack": "sample_books"}, {"task": ABSENT, "depth": None}],
+)
+def test_other_prompts_texts_and_absent_needles_are_in_no_cell(changes: dict) -> None:
+    table = made("figure4", [row(), row(value=0.0, index=1, **changes)])
+    assert table[["value", "n"]].values.tolist() == [[1.0, 1]]
+
+
+def test_the_abstracts_numbers_stand_beside_its_best_models_alone(scores: pd.DataFrame) -> None:
+    table = made("accuracy", scores)
+    told = table[table["published"].notna()]
+    assert set(told["model"]) == {"gpt-4o", "gemini"}
+    here = {"question": "number", "metric": "strict", "model": "gpt-4o"}
+    values = {
+        (lang, n): cell(told, lang=lang, n_needles=n, **here)["published"]
+        for lang in ("en", "so")
+        for n in (1, 3)
+    }
+    assert values == {("en", 1): 0.96, ("so", 1): 0.36, ("en", 3): 0.4, ("so", 3): 0.0}
+    for _, found in told.iterrows():
+        inside = found["ci_low_clustered"] <= found["published"] <= found["ci_high_clustered"]
+        assert (found["comparison"] == "covers") == inside
+
+
+def test_other_lengths_or_data_cannot_be_told(scores: pd.DataFrame) -> None:
+    short = made("figure3", scores[scores["length"] < 64000])
+    assert "other lengths" in cell(short, model="gpt-4o", lang="en", n_needles=1)["comparison"]
+    own = made("figure3", scores, setup={**SETTINGS["setup"], "data": "sample"})
+    assert "data is sample" in cell(own, model="gpt-4o", lang="en", n_needles=1)["comparison"]
+
+
+# Tests of pairs
+
+
+def test_pairs_have_mcnemars_p_over_the_prompts_of_both() -> None:
+    """Of six prompts with one needle and with two, one is right with two alone, four with one alone."""
+    one, two = (1, 1, 1, 1, 0, 1), (0, 0, 0, 0, 1, 1)
+    rows = [row(index=i, value=float(v)) for i, v in enumerate(one)]
+    rows += [row(index=i, value=float(v), n_needles=2) for i, v in enumerate(two)]
+    rows.append(row(index=9, depth=100))
+    found = cell(made("mcnemar", rows), kind="needles", first=1, second=2)
+    assert found[["n", "n_first_only", "n_second_only"]].tolist() == [6, 4, 1]
+    assert found["value"] == pytest.approx(-0.5)
+    assert found["p_mcnemar"] == found["p_holm"] == pytest.approx(binomtest(1, 5).pvalue)
+
+
+def test_languages_pair_by_example_and_models_by_language_too() -> None:
+    rows = [
+        row(lang=lang, model=model, index=i, value=float(lang == "en" or model == "gemini"))
+        for lang in ("en", "sw")
+        for model in ("gpt-4", "gemini")
+        for i in range(4)
+    ]
+    table = made("mcnemar", rows)
+    found = cell(table, kind="languages", model="gpt-4")
+    assert found[["first", "second", "n", "value"]].tolist() == ["en", "sw", 4, -1.0]
+    found = cell(table, kind="models")
+    assert found[["first", "second", "n", "value"]].tolist() == ["gpt-4", "gemini", 8, 0.5]
+
+
+def test_holm_corrects_all_tests_of_a_kind(scores: pd.DataFrame) -> None:
+    for _, tests in made("mcnemar", scores).groupby("kind"):
+        assert tests["p_holm"].tolist() == pytest.approx(holm(tests["p_mcnemar"]).tolist())
+
+
+def test_translated_prompts_are_tested_against_their_english_twin() -> None:
+    rows = [row(lang="sw", template="paper", value=0.0)]
+    rows += [
+        row(lang="sw", template=name, index=i, value=float(name == "translated"))
+        for name in ("released_gpt4", "translated")
+        for i in range(3)
+    ]
+    found = made("translated", rows).iloc[0]
+    assert found[["first", "second", "n", "value"]].tolist() == [
+        *("released_gpt4", "translated", 3, 1.0)
+    ]
+    assert made("translated", rows, twin="paper").iloc[0]["n"] == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "equals"),
+        ({"examples": 20}, "cannot tell: examples is 20, in the paper 1"),
+        ({"published": {}}, "cannot tell: another model than GPT-4"),
+    ],
+)
+def test_figure1_has_the_papers_p_beside_ours(changes: dict, said: str) -> None:
+    rows = [
+        row(index=i, value=float(i > 1), haystack=text)
+        for text in ("mlongrr_articles", "paul_graham_essays")
+        for i in range(5)
+    ]
+    run = copy.deepcopy(SETTINGS)
+    run["setup"] |= {key: value for key, value in changes.items() if key == "examples"}
+    run |= {key: value for key, value in changes.items() if key == "published"}
+    found = made("texts", rows, **run).iloc[0]
+    assert found[["p_mcnemar", "published_p", "comparison"]].tolist() == [1.0, 1.0, said]
+
+
+# Slopes and intervals
+
+
+def test_the_slope_is_least_squares_over_languages() -> None:
+    x, y = (1.0, 1.5, 2.0, 2.5), ((1, 1, 1, 1), (1, 1, 1, 0), (1, 0, 0, 0), (1, 0, 0, 0))
+    rows = [
+        row(lang=lang, fertility=f, index=i, value=float(v))
+        for lang, f, values in zip(("en", "vi", "id", "sw"), x, y, strict=True)
+        for i, v in enumerate(values)
+    ]
+    wanted = linregress(x, [sum(values) / 4 for values in y])
+    table = made("slope", rows)
+    found = cell(table, model="gpt-4")
+    assert found["value"] == pytest.approx(wanted.slope)
+    assert found["ci_high"] - found["value"] == pytest.approx(wanted.stderr * t.ppf(0.975, 2))
+    # A second model, always wrong, has a level of its own: the slope over both is half.
+    both = made("slope", [*rows, *({**r, "model": "gemini", "value": 0.0} for r in rows)])
+    assert cell(both, model="all")["value"] == pytest.approx(wanted.slope / 2)
+    assert cell(both, model="all")[["n", "n_models"]].tolist() == [8, 2]
+    alone = made(
+        "slope", [*rows, *({**r, "model": "no", "value": 0.0} for r in rows)], controls=["no"]
+    )
+    assert cell(alone, model="all")["value"] == pytest.approx(wanted.slope)
+
+
+def test_one_answer_leaves_an_interval_of_79_points() -> None:
+    table = made("certainty", [row(depth=depth) for depth in (0, 25, 50, 75)])
+    low, high = stats.wilson(1.0, 1)
+    assert (
+        cell(table, level="cell")["value"]
+        == pytest.approx(high - low)
+        == pytest.approx(0.7935, abs=1e-4)
+    )
+    assert cell(table, level="model")[["answers", "n_numbers"]].tolist() == [4, 1]
+    low, high = stats.wilson(1.0, 20)
+    assert cell(table, level="cell")["twenty"] == pytest.approx(high - low)
+
+
+# What prompts alone say
+
+
+def prompts(tokenizer: str, **own: Any) -> dict[str, Any]:
+    made = row(**own) | {"tokenizer": tokenizer, "haystack_tokens": 1800, "exhausted": False}
+    return {"sentences": 33, "sentences_before": 8, "real_depth": 24.0, **made, **own}
+
+
+def test_tokens_a_word_equal_the_papers_rounded_or_cut() -> None:
+    """Table 2 prints GPT-4's column cut (so: 2.37535 as 2.37) and the others rounded (2.35605 as 2.36)."""
+    rows = [
+        prompts("cl100k_base", lang="so", fertility=2.375354),
+        prompts("llama3", lang="so", fertility=2.356048),
+        prompts("o200k_base", lang="so", fertility=1.8),
+        prompts("words", lang="so", fertility=1.0),
+    ]
+    assert dict(
+        zip(
+            *made("table2", rows)[lambda d: d["language"] == "Somali"][
+                ["tokenizer", "comparison"]
+            ].values.T,
+            strict=True,
+        )
+    ) == {
+        "cl100k_base": "equals",
+        "llama3": "equals",
+        "o200k_base": "differs",
+        "words": "cannot tell: no published number",
+    }
+    five = made("fertility", rows)
+    five = five[five["language"] == "Somali"].set_index("tokenizer")["comparison"]
+    assert five["cl100k_base"] == five["llama3"] == "equals"
+    merged = made("table2", rows, other_tokenizers={"llama3": "ignore_merges is not false"})
+    assert cell(merged, tokenizer="llama3", language="Somali")["comparison"] == (
+        "cannot tell: ignore_merges is not false"
+    )
+
+
+def test_the_average_is_over_languages_and_compared_over_the_papers_five() -> None:
+    rows = [
+        prompts("o200k_base", lang=lang, fertility=f, index=i)
+        for i, (lang, f) in enumerate(mlongrr_scores.FERTILITY.items())
+    ]
+    found = cell(made("table2", [*rows, rows[0]]), language="Average")
+    assert found["value"] == pytest.approx(1.62)
+    assert found["comparison"] == "differs"
+    assert "other languages" in cell(made("table2", rows[:4]), language="Average")["comparison"]
+
+
+def test_construction_equals_the_authors_log() -> None:
+    released = {**SETTINGS["setup"], "source": "released"}
+    rows = [prompts("o200k_base", depth=25), prompts("o200k_base", depth=100, sentences_before=33)]
+    table = made("construction", rows, setup=released)
+    said = table.set_index("what")[["value", "published", "comparison"]].T
+    assert said["sentences"].tolist() == [33, 33, "equals"]
+    assert said["sentences_before_25"].tolist() == [8, 8, "equals"]
+    assert (
+        said["haystack_tokens"]["comparison"] == "cannot tell: the paper's is a sum over articles"
+    )
+    assert "sentences_before_100" not in said
+    other = made("construction", [prompts("cl100k_base", depth=25)], setup=released)
+    assert set(other["comparison"]) == {"cannot tell: another tokenizer than GPT-4o's"} | set(
+        other.loc[other["what"] == "haystack_tokens", "comparison"]
+    )
+
+
+def test_real_depths_have_their_mean_and_ends() -> None:
+    rows = [
+        prompts("o200k_base", depth=25, index=i, real_depth=d)
+        for i, d in enumerate((20.0, 25.0, 36.0))
+    ]
+    found = made("real_depth", rows).iloc[0]
+    assert found[["value", "n", "least", "most"]].tolist() == [27.0, 3, 20.0, 36.0]
+
+
+def test_verdicts_are_shares_of_all_prompts() -> None:
+    rows = [row(index=0), row(index=1, value=0.0, verdict="other_needle")]
+    rows += [row(index=2, value=0.0, finish_reason="skipped"), row(index=3, metric="released")]
+    table = made("verdicts", rows)
+    assert table["n_answers"].sum() == 3
+    for verdict in ("correct", "other_needle", "lost"):
+        assert cell(table, verdict=verdict)[["n_answers", "n"]].tolist() == [1, 3]
+
+
+def test_chance_is_drawn_with_several_needles_alone(scores: pd.DataFrame) -> None:
+    table = made("figure3", scores)
+    assert table.groupby("n_needles")["chance"].first().dropna().to_dict() == {2: 0.5, 3: 1 / 3}
+    figure = draw(MLONGRR.by_name["figure3"].shown, table, MLONGRR.called, SETTINGS)
+    lines = [
+        {float(y) for y in line.get_ydata()}
+        for ax in figure.axes
+        for line in ax.lines
+        if line.get_label() == "a guess among the needles"
+    ]
+    assert lines == [{0.5}, {1 / 3}]
+
+
+def test_figures_7_to_11_are_of_the_papers_models(scores: pd.DataFrame) -> None:
+    shown = {i: set(made(f"figure{i}", scores)["model"]) for i in range(7, 12)}
+    assert shown == {7: {"gpt-4"}, 8: {"gemini"}, 9: {"claude"}, 10: {"llama-3"}, 11: {"gpt-4o"}}
+    assert made("details", scores).empty
+    assert set(made("details", scores, published={})["model"]) == set(SETTINGS["models"])
+
+
+@pytest.mark.parametrize("name", [r.name for r in MLONGRR.results if r.needs == "scores"])
+def test_every_result_is_shown_or_says_why_not(name: str, scores: pd.DataFrame) -> None:
+    one = scores[(scores["n_needles"] == 1) & (scores["metric"] == "strict")]
+    more = [one.assign(template="translated"), one.assign(template="released_gpt4")]
+    more += [one.assign(haystack="paul_graham_essays"), one.assign(task=ABSENT, chance=None)]
+    result = MLONGRR.by_name[name]
+    table = made(name, pd.concat([scores, *more]))
+    if result.kind == "tables":
+        text = lay_out(table, result.shown, name, result.title)
+        assert "nan" not in text
+        assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") > 0
+    elif name == "details":
+        with pytest.raises(NothingToDraw, match="own figure"):
+            draw(result.shown, table, MLONGRR.called, SETTINGS)
+    else:
+        assert draw(result.shown, table, MLONGRR.called, SETTINGS).axes

@@ -1,0 +1,358 @@
+"""M4LE's rows: read from released files, or drawn from documents."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections import Counter
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from m4le_data import FRAMES_FILE, frames, sample
+from needlework.data.corpora import m4le
+from needlework.data.corpora.m4le_data import sample as sample_module
+from needlework.data.corpora.m4le_data.drawing import Recipe, lower_bound, positions
+from needlework.data.corpora.m4le_data.families import construct
+from needlework.data.corpora.m4le_data.origins import ORIGINS, source_files
+from needlework.data.corpora.m4le_data.records import Record
+from needlework.data.corpora.m4le_data.released import read_rows
+from needlework.data.corpora.m4le_data.rows import ROWS
+from needlework.data.corpora.m4le_data.sampled import SAMPLED
+from needlework.data.corpora.m4le_data.sources import _READERS
+from needlework.data.corpora.m4le_data.tasks import TASKS
+from needlework.data.corpora.m4le_data.units import length
+from needlework.errors import UserError
+
+ROW = {
+    "instruction": "x",
+    "input": "y",
+    "answers": ["a"],
+    "input_length": 1,
+    "total_length": 2,
+    "length_bucket": 1000,
+}
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, Any]]:
+    """The sample's rows."""
+    return sample().to_pylist()
+
+
+# Released
+
+
+def _file(folder: Path, *lines: str | dict[str, Any]) -> Path:
+    path = folder / "c3.jsonl"
+    path.write_text(
+        "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines),
+        encoding="utf-8",
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"length_bucket": 1234}, "line 2 has the unknown length_bucket 1234"),
+        ({"length_bucket": "1000"}, "line 2 has the field 'length_bucket', which is no int"),
+        ({"answers": None}, "line 2 has the field 'answers', which is no list"),
+        ({"answers": []}, "line 2 has an empty 'input' or no answer"),
+        ({"input": " "}, "line 2 has an empty 'input' or no answer"),
+        ({"input": 3}, "line 2 has the field 'input', which is no str"),
+    ],
+)
+def test_a_wrong_row_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    path = _file(tmp_path, ROW, {**ROW, **change})
+    with pytest.raises(UserError, match=message):
+        list(read_rows(TASKS["c3"], frames()["c3"], path, [1000]))
+
+
+@pytest.mark.parametrize(
+    "key", ["instruction", "input", "answers", "length_bucket", "total_length"]
+)
+def test_a_row_that_lacks_a_field_is_named(tmp_path: Path, key: str) -> None:
+    path = _file(tmp_path, {k: v for k, v in ROW.items() if k != key})
+    with pytest.raises(UserError, match=f"line 1 lacks the field '{key}'"):
+        list(read_rows(TASKS["c3"], frames()["c3"], path, [1000]))
+
+
+def test_a_prompt_without_the_frame_is_one_haystack(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (row,) = read_rows(TASKS["c3"], frames()["c3"], _file(tmp_path, ROW), [1000])
+    assert [piece.role for piece in row.pieces] == ["haystack"]
+    assert row.text == "x\ny"
+    assert "c3: 1 rows without the task's frame" in caplog.text
+
+
+def test_a_gold_that_no_candidate_has_is_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    frame = frames()["c3"]
+    text = frame.example + "段落1: 一\n问题：根据段落1，什么？\n答案："
+    row = {**ROW, "instruction": frame.instruction, "input": text, "gold_index": 7}
+    (read,) = read_rows(TASKS["c3"], frame, _file(tmp_path, row), [1000])
+    assert read.gold == []
+    assert read.n_items == 1
+    assert "c3: 1 rows with a gold item that is not there" in caplog.text
+
+
+def test_the_first_release_is_read_from_its_archive(tmp_path: Path) -> None:
+    path = tmp_path / "data.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data/qa/c3.jsonl", json.dumps(ROW) + "\n")
+        archive.writestr("data/qa/other-c3.jsonl", "{}")
+    table = m4le.table("m4le_2023", "c3", [FRAMES_FILE, path], {"lengths": [1000]})
+    assert table["text"].to_pylist() == ["x\ny"]
+    with pytest.raises(UserError, match=r"has 0 members named newsqa\.jsonl"):
+        m4le.table("m4le_2023", "newsqa", [FRAMES_FILE, path], {"lengths": [1000]})
+
+
+def test_no_row_in_the_lengths_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="has no row in the lengths asked for"):
+        m4le.table("m4le_2024", "c3", [FRAMES_FILE, _file(tmp_path, ROW)], {"lengths": [4000]})
+
+
+# Drawn
+
+
+def test_the_sample_has_every_ability_and_type_in_both_languages() -> None:
+    assert set(sample_module._READERS) == set(SAMPLED)
+    tasks = [TASKS[name] for name in SAMPLED]
+    for ability in {task.ability for task in TASKS.values()}:
+        assert {lang for t in tasks if t.ability == ability for lang in t.lang.split(",")} == {
+            *("en", "zh")
+        }
+    assert {task.task_type for task in tasks} == {task.task_type for task in TASKS.values()}
+
+
+def test_all_sources_write_one_schema(tmp_path: Path, mirror: Path) -> None:
+    released = mirror / "m4le/qa/c3.jsonl"
+    read = m4le.table("m4le_2024", "c3", [FRAMES_FILE, released], {"lengths": [1000]})
+    drawn = m4le.table(
+        "m4le_constructed",
+        "c3",
+        [FRAMES_FILE, mirror / "m4le/raw_data/qa/c3/c3-m-test.json"],
+        {"lengths": [1000], "examples": 2, "seed": 0},
+    )
+    assert read.schema == drawn.schema == sample().schema == ROWS
+
+
+def test_pieces_cover_a_prompt(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        ends = [0, *(piece["end"] for piece in row["pieces"])]
+        assert [piece["start"] for piece in row["pieces"]] == ends[:-1]
+        assert ends[-1] == len(row["text"])
+
+
+def test_lengths_are_within_their_bucket(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        unit = TASKS[row["task"]].unit
+        assert row["length"] <= row["bucket"]
+        whole = length(row["text"], unit) + max(length(a, unit) for a in row["answers"])
+        assert row["length"] == whole
+
+
+def test_the_asked_document_moves_through_the_prompt(rows: list[dict[str, Any]]) -> None:
+    """Each place as often as any other, but for one."""
+    key = lambda row: (row["task"], row["bucket"])  # noqa: E731
+    for (name, _), group in groupby(sorted(rows, key=key), key):
+        found = [row for row in group if len(row["gold"]) == 1]
+        if TASKS[name].metric == "f1" or TASKS[name].task_type == "CLS+CNT" or not found:
+            continue
+        places = positions(name, found[0]["n_items"])
+        counts = Counter(row["gold"][0] for row in found)
+        assert set(counts) <= set(places)
+        assert max(counts.values()) - min(counts[place] for place in places) <= 1
+
+
+def test_counted_documents_are_as_many_as_the_answer_says(rows: list[dict[str, Any]]) -> None:
+    counted = [row for row in rows if TASKS[row["task"]].task_type == "CLS+CNT"]
+    assert counted
+    for row in counted:
+        assert int(row["answers"][0][:-1]) == len(row["gold"])
+        needles = [piece for piece in row["pieces"] if piece["role"] == "needle"]
+        assert len(needles) == len(row["gold"])
+
+
+def test_ids_are_different_and_the_answers_are_those_of_the_needles(
+    rows: list[dict[str, Any]],
+) -> None:
+    listed = [row for row in rows if TASKS[row["task"]].metric == "f1"]
+    assert len({row["task"] for row in listed}) == 4
+    for row in listed:
+        needles = [p for p in row["pieces"] if p["role"] == "needle"]
+        for id_ in row["answers"][0].strip(".。").replace("，", ",").split(","):
+            assert sum(id_.strip() in row["text"][p["start"] : p["end"]] for p in needles) == 1
+            assert row["text"].count(id_.strip()) == 1
+
+
+def test_no_prompt_tells_the_topic_that_it_asks_for(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        if row["task"] in ("wow", "drcd_explicit-single"):
+            assert row["gold"][0] < row["n_items"] - 1
+
+
+def test_the_asked_document_alone_moves_in_a_study_of_places() -> None:
+    positions = {"places": 3, "candidates": 6, "examples": 2}
+    alone = sample(tasks=["c3", "wow", "nq-open", "cnnnews", "marc"])
+    table = sample(tasks=["c3", "wow", "nq-open", "cnnnews", "marc"], positions=positions)
+    rows = [row for row in table.to_pylist() if not row["bucket"]]
+    assert [row for row in table.to_pylist() if row["bucket"]] == alone.to_pylist()
+    assert Counter(row["task"] for row in rows) == {"c3": 6, "nq-open": 6, "cnnnews": 6, "wow": 12}
+    for start in range(0, len(rows), 3):
+        three = rows[start : start + 3]
+        last = 4 if three[0]["task"] == "wow" else 5
+        assert [row["gold"][0] for row in three] == [0, last // 2 if last == 4 else 2, last]
+        assert len({row["answers"][0] for row in three}) == 1
+        needles, others = set(), set()
+        for row in three:
+            for piece in row["pieces"]:
+                text = row["text"][piece["start"] : piece["end"]].strip()
+                # Without what the prompt calls it.
+                text = re.sub(r"[0-9A-F]{6}|(段落|Document \[)\d+", "", text)
+                if piece["role"] in ("needle", "distractor"):
+                    (needles if piece["role"] == "needle" else others).add(text)
+        assert len(needles) == 1
+        assert len(others) == 5
+
+
+def test_a_topic_and_an_article_come_once(rows: list[dict[str, Any]]) -> None:
+    """The released scripts draw topics with replacement, and may draw the asked article again."""
+    names = ("wow", "drcd_explicit-single", "wikitext-103", "wiki2019zh")
+    found = [row for row in rows if row["task"] in names]
+    assert {row["task"] for row in found} == set(names)
+    for row in found:
+        candidates = [
+            row["text"][piece["start"] : piece["end"]].strip()
+            for piece in row["pieces"]
+            if piece["role"] in ("needle", "distractor")
+        ]
+        # Without its id, which is of this row.
+        assert len({re.sub("[0-9A-F]{6}", "", text) for text in candidates}) == row["n_items"]
+
+
+def test_the_same_seed_gives_the_same_rows(rows: list[dict[str, Any]]) -> None:
+    assert sample().to_pylist() == rows
+    assert sample(seed=1).to_pylist() != rows
+
+
+def test_another_length_changes_no_row(rows: list[dict[str, Any]]) -> None:
+    alone = sample(lengths=[1000]).to_pylist()
+    assert alone == [row for row in rows if row["bucket"] == 1000]
+
+
+def test_another_task_changes_no_row(rows: list[dict[str, Any]]) -> None:
+    assert sample(tasks=["c3"]).to_pylist() == [row for row in rows if row["task"] == "c3"]
+
+
+def test_fewer_rows_than_asked_are_said(caplog: pytest.LogCaptureFixture) -> None:
+    found = sample(tasks=["arxiv"], examples=9)
+    assert found.num_rows == 6
+    assert "arxiv at 500: 3 of 9 rows" in caplog.text
+
+
+def test_nothing_is_drawn_for_ever() -> None:
+    """No number of documents fits: the bucket stays empty, and the run goes on."""
+    long = [Record("字" * 5000, label="体育") for _ in range(30)]
+    task = TASKS["thucnews_explicit-single"]
+    assert list(construct(task, frames()[task.name], long, Recipe([1000], 3, 0))) == []
+
+
+def test_an_empty_source_is_an_error() -> None:
+    task = TASKS["newsqa"]
+    with pytest.raises(UserError, match="hold no document that can be asked about"):
+        list(construct(task, frames()["newsqa"], [Record(" ")], Recipe([1000], 3, 0)))
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "expected"),
+    [
+        ("newsqa", 12, [0, 4, 9]),
+        ("wow", 61, [0, *range(4, 60, 5)]),
+        # The last topic is told in the prompt.
+        ("wow", 5, [0]),
+        ("nq-open", 200, [0, *range(9, 200, 10)]),
+        ("news-commentary-en2zh", 3, [0, 2]),
+        ("drcd_semantic-single", 3, [0, 1]),
+        ("drcd_semantic-single", 1, [0]),
+    ],
+)
+def test_positions_are_the_released_ones(name: str, n: int, expected: list[int]) -> None:
+    assert positions(name, n) == expected
+
+
+def test_a_bucket_begins_where_the_one_before_ends() -> None:
+    assert [lower_bound(b) for b in (500, 1000, 2000, 3000, 128000)] == [0, 0, 1000, 2000, 64000]
+
+
+# From the source data sets
+
+
+@pytest.fixture(scope="session")
+def raw(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source data sets' pieces and stand-ins in one folder, in M4LE's layout."""
+    folder = tmp_path_factory.mktemp("raw_data")
+    for part in ("raw_data", "standins"):
+        for path in (mirror / "m4le" / part).rglob("*"):
+            own = folder / path.relative_to(mirror / "m4le" / part)
+            if path.is_file():
+                own.parent.mkdir(parents=True, exist_ok=True)
+                own.unlink(missing_ok=True)
+                own.symlink_to(path)
+    # The third part of LCSTS, in place of the second, which is given by application.
+    posts = folder / "summarization/lcsts"
+    (posts / "PART_II.txt").symlink_to((posts / "PART_III.txt").resolve())
+    return folder
+
+
+def test_every_task_has_an_origin_and_a_reader() -> None:
+    assert set(ORIGINS) == set(_READERS) == set(TASKS)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_is_made_from_its_source(name: str, raw: Path) -> None:
+    settings = {"lengths": [1000, 2000, 4000], "examples": 4, "seed": 0}
+    files = source_files(str(raw), name)
+    table = m4le.table("m4le_constructed", TASKS[name].slug, [FRAMES_FILE, *files], settings)
+    found = table.to_pylist()
+    for row in found:
+        assert lower_bound(row["bucket"]) <= row["length"] <= row["bucket"]
+        assert all(answer.strip() for answer in row["answers"])
+    # The stand-ins of these have long documents only, or few.
+    few = {"bigpatent_global_cls", "bigpatent_global_sum", "clts", "arxiv", "pubmed", "booksum"}
+    if name not in few:
+        assert {row["bucket"] for row in found} == {1000, 2000, 4000}
+
+
+def test_a_source_in_another_layout_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "c3-m-test.json"
+    path.write_text("[[1]]", encoding="utf-8")
+    with pytest.raises(UserError, match=r"c3: .*c3-m-test\.json cannot be read as C3"):
+        m4le.table(
+            "m4le_constructed",
+            "c3",
+            [FRAMES_FILE, path],
+            {"lengths": [1000], "examples": 1, "seed": 0},
+        )
+
+
+def test_an_evidence_file_may_not_lie_elsewhere(tmp_path: Path) -> None:
+    """TriviaQA's files name pages: a name that leads out of the folder is refused."""
+    questions = tmp_path / "qa/web-dev.json"
+    questions.parent.mkdir()
+    row = {"SearchResults": [{"Filename": "../../secret"}], "Question": "?", "Answer": {}}
+    questions.write_text(json.dumps({"Data": [row]}), encoding="utf-8")
+    (tmp_path / "secret").write_text("text", encoding="utf-8")
+    with pytest.raises(UserError, match="leads out of"):
+        m4le.table(
+            "m4le_constructed",
+            "triviaqa",
+            [FRAMES_FILE, questions],
+            {"lengths": [1000], "examples": 1, "seed": 0},
+        )

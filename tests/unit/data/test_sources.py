@@ -1,0 +1,824 @@
+"""Fetching against a real server that misbehaves, real mirrors, and a disk that is really full."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import logging
+import os
+import struct
+import subprocess
+import sys
+import time
+import tracemalloc
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from http_server import Fault, LoopbackServer
+from needlework.data.archives import Archive
+from needlework.data.corpora.registry import CORPORA, languages_of
+from needlework.data.registry import SourceFile, load_registry
+from needlework.data.sources import Record, fetch, record_path
+from needlework.data.transfer import Patience
+from needlework.errors import UserError
+
+DATA = b"".join(b"%d\tpassage number %d\n" % (i, i * i) for i in range(20_000))
+QUICK = Patience(retries=2, timeout=2.0, backoff=0.001)
+ID = "corpus/part/data.tsv"
+SCRIPTS = str(Path(__file__).parents[3] / "workflow" / "scripts")
+
+
+def broken_off(length: int) -> list[Fault]:
+    """Faults that use up QUICK's patience and leave a part of `length` bytes."""
+    return [Fault(stop_after=length), Fault(status=503), Fault(status=503)]
+
+
+@pytest.fixture
+def server() -> Iterator[LoopbackServer]:
+    with LoopbackServer() as server:
+        server.files[ID] = DATA
+        yield server
+
+
+@pytest.fixture
+def source(server: LoopbackServer) -> SourceFile:
+    return SourceFile(
+        id=ID,
+        url=f"{server.url}/{ID}",
+        languages=("en",),
+        size=len(DATA),
+        sha256=hashlib.sha256(DATA).hexdigest(),
+    )
+
+
+@pytest.fixture
+def destination(tmp_path: Path) -> Path:
+    return tmp_path / "sources" / ID
+
+
+def the_record(destination: Path) -> Record:
+    return Record(**json.loads(record_path(destination).read_text()))
+
+
+def left_behind(destination: Path) -> set[str]:
+    """What stands in the destination's folder, by suffix."""
+    if not destination.parent.exists():
+        return set()
+    return {path.name.removeprefix(destination.name) for path in destination.parent.iterdir()}
+
+
+def test_a_file_arrives_whole_with_its_record(server, source, destination):
+    record = fetch(source, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+    assert record == the_record(destination)
+    assert record == Record(
+        id=ID,
+        url=f"{server.url}/{ID}",
+        via="origin",
+        read="whole",
+        bytes=len(DATA),
+        sha256=source.sha256,
+        published_sha256=source.sha256,
+        verified="published sha256",
+    )
+    assert left_behind(destination) == {"", ".json"}
+    # Sizes and ranges are those of the file only if it comes as it is.
+    assert server.requests[0].headers["Accept-Encoding"] == "identity"
+
+
+def test_dropped_connections_are_resumed_where_they_ended(server, source, destination):
+    server.faults[ID] = [Fault(stop_after=100_000), Fault(stop_after=50_000)]
+    fetch(source, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+    assert server.ranges() == [None, "bytes=100000-", "bytes=150000-"]
+    assert server.requests[1].headers["If-Range"] == f'"{source.sha256[:16]}"'
+
+
+def test_a_later_call_resumes_what_an_earlier_one_left(server, source, destination):
+    server.faults[ID] = broken_off(100_000)
+    with pytest.raises(UserError):
+        fetch(source, destination, patience=QUICK)
+    assert left_behind(destination) == {".part", ".part.json"}
+    server.requests.clear()
+    fetch(source, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+    assert server.ranges() == ["bytes=100000-"]
+
+
+def test_a_killed_download_is_continued(server, source, destination):
+    server.faults[ID] = [Fault(stop_after=500_000, stall=60)]
+    code = f"""
+import sys
+sys.path.insert(0, {SCRIPTS!r})
+from needlework.data.registry import SourceFile
+from needlework.data.sources import fetch
+fetch(SourceFile({ID!r}, {source.url!r}, ("en",)), {str(destination)!r})
+"""
+    part = destination.with_name(destination.name + ".part")
+    download = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 30
+        while not (part.exists() and part.stat().st_size > 300_000):
+            assert download.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
+    finally:
+        download.kill()
+        download.wait()
+    assert left_behind(destination) == {".part", ".part.json"}
+    arrived = part.stat().st_size
+    fetch(source, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+    assert server.ranges() == [None, f"bytes={arrived}-"]
+
+
+def test_progress_renews_the_patience(server, source, destination):
+    server.faults[ID] = [Fault(stop_after=30_000)] * 10
+    fetch(source, destination, patience=Patience(retries=1, backoff=0.001))
+    assert destination.read_bytes() == DATA
+
+
+@pytest.mark.parametrize("ignore_if_range", [False, True])
+def test_a_part_of_an_older_version_is_not_continued(server, source, destination, ignore_if_range):
+    server.files[ID] = b"old" + DATA[3:]
+    server.faults[ID] = broken_off(100_000)
+    with pytest.raises(UserError):
+        fetch(source, destination, patience=QUICK)
+    server.files[ID] = DATA
+    server.faults[ID] = [Fault(ignore_if_range=ignore_if_range)]
+    # Without a checksum, nothing but the server's validator can tell.
+    unknown = dataclasses.replace(source, sha256=None, size=None)
+    fetch(unknown, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+
+
+def test_a_part_from_another_url_is_not_continued(server, source, destination):
+    server.faults[ID] = broken_off(100_000)
+    with pytest.raises(UserError):
+        fetch(source, destination, patience=QUICK)
+    server.files["elsewhere"] = DATA
+    server.requests.clear()
+    fetch(dataclasses.replace(source, url=f"{server.url}/elsewhere"), destination, patience=QUICK)
+    assert server.ranges() == [None]
+    assert destination.read_bytes() == DATA
+
+
+@pytest.mark.parametrize("note", [None, "{", "[]", '{"url": 1}'])
+def test_a_part_without_a_sound_note_is_not_continued(server, source, destination, note):
+    destination.parent.mkdir(parents=True)
+    destination.with_name(destination.name + ".part").write_bytes(b"x" * 1000)
+    if note is not None:
+        destination.with_name(destination.name + ".part.json").write_text(note)
+    fetch(source, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+    assert server.ranges() == [None]
+
+
+def test_a_part_longer_than_its_file_is_not_continued(server, source, destination):
+    server.faults[ID] = broken_off(100_000)
+    with pytest.raises(UserError):
+        fetch(source, destination, patience=QUICK)
+    with destination.with_name(destination.name + ".part").open("ab") as part:
+        part.write(b"x" * len(DATA))
+    fetch(source, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+
+
+@pytest.mark.parametrize("headers", [{}, {"ETag": 'W/"weak"'}])
+def test_without_a_strong_validator_a_part_is_not_continued(server, source, destination, headers):
+    server.faults[ID] = [Fault(stop_after=100_000, send_validators=False, headers=headers)]
+    fetch(source, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+    assert server.ranges() == [None, None]
+
+
+def test_a_complete_part_is_verified_without_a_download(server, source, destination):
+    fetch(source, destination, patience=QUICK)
+    # As a kill just before the file got its name leaves it.
+    destination.rename(destination.with_name(destination.name + ".part"))
+    etag = f'"{source.sha256[:16]}"'
+    destination.with_name(destination.name + ".part.json").write_text(
+        json.dumps({"url": source.url, "validator": etag, "size": len(DATA)})
+    )
+    server.requests.clear()
+    fetch(source, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+    assert server.requests == []
+
+
+def test_a_last_modified_date_is_a_validator(server, source, destination):
+    dated = {"Last-Modified": "Wed, 21 Oct 2015 07:28:00 GMT"}
+    server.faults[ID] = [
+        Fault(stop_after=100_000, send_validators=False, headers=dated),
+        Fault(ignore_if_range=True, send_validators=False),
+    ]
+    fetch(source, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+    assert server.ranges() == [None, "bytes=100000-"]
+    assert server.requests[1].headers["If-Range"] == dated["Last-Modified"]
+
+
+def test_a_part_that_turns_out_complete_is_read_again(server, source, destination):
+    """Where the size was not announced, asking for the rest of a complete file is an error."""
+    unknown = dataclasses.replace(source, sha256=None, size=None)
+    fetch(unknown, destination, patience=QUICK)
+    destination.rename(destination.with_name(destination.name + ".part"))
+    etag = f'"{source.sha256[:16]}"'
+    destination.with_name(destination.name + ".part.json").write_text(
+        json.dumps({"url": source.url, "validator": etag, "size": None})
+    )
+    server.requests.clear()
+    fetch(unknown, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+    assert server.ranges() == [f"bytes={len(DATA)}-", None]
+
+
+def test_a_server_that_ignores_range_is_read_again_from_the_start(server, source, destination):
+    server.faults[ID] = [Fault(stop_after=100_000), Fault(ignore_range=True)]
+    fetch(source, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+
+
+def test_a_range_that_was_not_asked_for_is_not_appended(server, source, destination):
+    server.faults[ID] = [Fault(stop_after=100_000), Fault(shift_range=7)]
+    unknown = dataclasses.replace(source, sha256=None, size=None)
+    fetch(unknown, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 520])
+def test_transient_answers_are_retried(server, source, destination, status):
+    server.faults[ID] = [Fault(status=status)] * 2
+    fetch(source, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+
+
+def test_retry_after_is_honoured(server, source, destination, caplog):
+    server.faults[ID] = [Fault(status=503, headers={"Retry-After": "1"})]
+    begun = time.monotonic()
+    fetch(source, destination, patience=QUICK)
+    assert time.monotonic() - begun >= 1
+    assert "503" in caplog.text
+    assert "again in 1.0 s" in caplog.text
+    assert len(server.requests) == 2
+
+
+def test_a_retry_after_in_the_past_or_unreadable_is_no_obstacle(server, source, destination):
+    server.faults[ID] = [
+        Fault(status=429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}),
+        Fault(status=429, headers={"Retry-After": "soon"}),
+    ]
+    fetch(source, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+
+
+def test_a_server_that_asks_for_an_hour_is_not_waited_for(server, source, destination):
+    server.faults[ID] = [Fault(status=503, headers={"Retry-After": "3600"})]
+    with pytest.raises(UserError, match=r"answers 503 .*try later"):
+        fetch(source, destination, patience=QUICK)
+
+
+def failure(source: SourceFile, destination: Path, **arguments) -> str:
+    """The error of a fetch, which must be one sentence and leave nothing that could be trusted."""
+    with pytest.raises(UserError) as caught:
+        fetch(source, destination, **{"patience": QUICK, **arguments})
+    message = str(caught.value)
+    assert message.startswith(f"{source.id}: ") and message.endswith(".") and "\n" not in message
+    assert "" not in left_behind(destination) and ".json" not in left_behind(destination)
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+    return message
+
+
+def test_a_server_that_stays_broken(server, source, destination):
+    server.always[ID] = Fault(status=503)
+    message = failure(source, destination)
+    assert "503" in message and source.url in message and "`mirror:`" in message
+    assert len(server.requests) == 3
+
+
+def test_wrong_bytes_are_deleted_and_reported(server, source, destination):
+    server.always[ID] = Fault(corrupt=True)
+    message = failure(source, destination)
+    assert "sha256" in message and source.url in message and "`mirror:`" in message
+    assert left_behind(destination) == set()
+
+
+def test_where_only_the_md5_is_published_it_is_verified(server, source, destination):
+    source = dataclasses.replace(source, sha256=None, md5=hashlib.md5(DATA).hexdigest())
+    assert fetch(source, destination, patience=QUICK).verified == "published md5"
+    destination.unlink()
+    record_path(destination).unlink()
+    server.always[ID] = Fault(corrupt=True)
+    assert "md5" in failure(source, destination)
+
+
+def test_a_file_with_no_known_checksum_is_recorded_and_warned_of(source, destination, caplog):
+    source = dataclasses.replace(source, sha256=None, size=None)
+    record = fetch(source, destination, patience=QUICK)
+    assert (record.verified, record.published_sha256) == ("nothing", None)
+    assert record.sha256 == hashlib.sha256(DATA).hexdigest()
+    assert f"{ID} has no known checksum" in caplog.text
+
+
+def test_a_truncated_file_is_no_file(server, source, destination):
+    server.files[ID] = DATA[:-1000]
+    message = failure(source, destination)
+    assert f"{len(DATA) - 1000:,} bytes, not the published {len(DATA):,}" in message
+    assert len(server.requests) == 1
+
+
+def test_a_truncation_that_the_server_does_not_admit_is_noticed(server, source, destination):
+    server.always[ID] = Fault(stop_after=1000, announce_length=False, send_validators=False)
+    message = failure(source, destination)
+    assert f"broke off after 1,000 of {len(DATA):,} bytes" in message
+
+
+def test_more_bytes_than_published_are_deleted_and_reported(server, source, destination):
+    server.always[ID] = Fault(announce_length=False)
+    longer = dataclasses.replace(source, size=len(DATA) - 1, sha256=None)
+    assert "does not have the published size" in failure(longer, destination)
+    assert left_behind(destination) == set()
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 410])
+def test_what_is_not_there_is_not_asked_for_again(server, source, destination, status):
+    server.always[ID] = Fault(status=status)
+    message = failure(source, destination)
+    assert str(status) in message and source.url in message and "`mirror:`" in message
+    assert len(server.requests) == 1
+
+
+def test_a_dead_host(source, destination):
+    with LoopbackServer() as gone:
+        url = f"{gone.url}/{ID}"
+    message = failure(dataclasses.replace(source, url=url), destination)
+    assert "cannot be reached" in message and url in message and "check the network" in message
+
+
+def test_a_silent_server(server, source, destination):
+    server.always[ID] = Fault(delay=0.5)
+    message = failure(source, destination, patience=Patience(0, timeout=0.1, backoff=0.001))
+    assert "silent for 0.1 s" in message
+
+
+def test_a_compressed_answer_is_refused(server, source, destination):
+    server.always[ID] = Fault(headers={"Content-Encoding": "gzip"})
+    assert "compressed" in failure(dataclasses.replace(source, sha256=None, size=None), destination)
+
+
+def test_secrets_in_a_url_stay_out_of_everything(server, source, destination, caplog):
+    caplog.set_level(logging.DEBUG)
+    # The origin redirects to signed URLs, as stores of large files do.
+    server.redirects["signed"] = f"{server.url}/{ID}?signature=SECRET"
+    server.faults[ID] = [Fault(stop_after=1000), Fault(status=503)]
+    url = f"http://user:SECRET@{server.host}/signed?token=SECRET#SECRET"
+    record = fetch(dataclasses.replace(source, url=url), destination, patience=QUICK)
+    assert record.url == f"{server.url}/signed"
+    assert "SECRET" not in record_path(destination).read_text()
+    destination.unlink()
+    record_path(destination).unlink()
+    server.always[ID] = Fault(status=404)
+    assert "SECRET" not in failure(dataclasses.replace(source, url=url), destination)
+    bad_port = dataclasses.replace(source, url="http://user:SECRET@host:port/file")
+    assert "SECRET" not in failure(bad_port, destination)
+    del server.always[ID]
+    server.faults[ID] = broken_off(1000)
+    failure(dataclasses.replace(source, url=url), destination)
+    assert "SECRET" not in (destination.parent / (destination.name + ".part.json")).read_text()
+    assert "SECRET" not in caplog.text
+    authorization = [request.headers.get("Authorization") for request in server.requests]
+    assert any(authorization), "the credentials were not used either"
+
+
+# Prefixes
+
+
+def full_lines(data: bytes) -> bytes:
+    return data[: data.rindex(b"\n") + 1]
+
+
+@pytest.mark.parametrize("fault", [Fault(), Fault(ignore_range=True, stop_after=400_000)])
+def test_a_prefix_ends_with_a_full_line(server, source, destination, fault, caplog):
+    server.always[ID] = fault
+    record = fetch(source, destination, prefix=100_003, patience=QUICK)
+    expected = full_lines(DATA[:100_003])
+    assert destination.read_bytes() == expected
+    assert (record.read, record.bytes, record.verified) == ("prefix", len(expected), "nothing")
+    assert record.sha256 == hashlib.sha256(expected).hexdigest()
+    assert server.ranges() == ["bytes=0-100002"]
+    assert caplog.text == "", "more was read than the prefix"
+
+
+def test_a_prefix_that_ends_with_a_line_is_kept_whole(source, destination):
+    length = DATA.index(b"\n", 50_000) + 1
+    fetch(source, destination, prefix=length, patience=QUICK)
+    assert destination.read_bytes() == DATA[:length]
+
+
+def test_a_prefix_is_resumed(server, source, destination):
+    server.faults[ID] = [Fault(stop_after=40_000)]
+    fetch(source, destination, prefix=100_000, patience=QUICK)
+    assert destination.read_bytes() == full_lines(DATA[:100_000])
+    assert server.ranges() == ["bytes=0-99999", "bytes=40000-99999"]
+
+
+def test_a_shorter_prefix_is_cut_from_a_longer_part(server, source, destination):
+    server.faults[ID] = broken_off(40_000)
+    with pytest.raises(UserError):
+        fetch(source, destination, patience=QUICK)
+    server.requests.clear()
+    record = fetch(source, destination, prefix=30_000, patience=QUICK)
+    assert destination.read_bytes() == full_lines(DATA[:30_000])
+    assert record.read == "prefix"
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("prefix", [len(DATA), len(DATA) + 1, 10**12])
+def test_a_prefix_as_long_as_the_file_is_the_whole_verified_file(source, destination, prefix):
+    record = fetch(source, destination, prefix=prefix, patience=QUICK)
+    assert destination.read_bytes() == DATA
+    assert (record.read, record.verified) == ("whole", "published sha256")
+
+
+def test_a_prefix_without_a_line_end_is_refused(source, destination):
+    assert "raise `prefix_mb`" in failure(source, destination, prefix=5)
+
+
+def test_long_lines_do_not_hide_the_last_line_end(server, source, destination):
+    server.files[ID] = b"0\tfirst\n1\t" + b"x" * 3_000_000
+    source = dataclasses.replace(source, size=None)
+    fetch(source, destination, prefix=2_500_000, patience=QUICK)
+    assert destination.read_bytes() == b"0\tfirst\n"
+
+
+# Mirrors
+
+
+@pytest.fixture(params=["directory", "URL"])
+def a_mirror(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[tuple[str, Callable[[str, bytes], None]]]:
+    """A mirror in either form, and how to put a file into it."""
+    if request.param == "directory":
+        root = tmp_path / "mirror"
+
+        def put(path: str, data: bytes) -> None:
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(data)
+
+        yield str(root), put
+    else:
+        with LoopbackServer() as mirror:
+            yield (
+                f"{mirror.url}/base/",
+                lambda path, data: mirror.files.update({f"base/{path}": data}),
+            )
+
+
+def sums(data: bytes, mark: str = " ") -> bytes:
+    other = "0" * 64
+    digest = hashlib.sha256(data).hexdigest()
+    return f"{other}  another/file\n{digest} {mark}{ID}\n".encode()
+
+
+def test_a_mirror_serves_the_published_file(server, source, destination, a_mirror):
+    mirror, put = a_mirror
+    put(ID, DATA)
+    record = fetch(source, destination, mirror=mirror, patience=QUICK)
+    assert destination.read_bytes() == DATA
+    assert (record.via, record.verified) == ("mirror", "published sha256")
+    assert record.url.endswith(ID) and record.url.startswith(mirror.rstrip("/"))
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("mark", [" ", "*", " ./"])
+def test_a_mirror_vouches_for_a_file_of_its_own(source, destination, a_mirror, caplog, mark):
+    mirror, put = a_mirror
+    put(ID, DATA[:5000])
+    put("SHA256SUMS", sums(DATA[:5000], mark))
+    record = fetch(source, destination, mirror=mirror, patience=QUICK)
+    assert destination.read_bytes() == DATA[:5000]
+    assert record.verified == "mirror's sha256"
+    assert record.published_sha256 == source.sha256 != record.sha256
+    assert "not the published one" in caplog.text
+
+
+def test_a_mirrors_checksums_are_enforced(source, destination, a_mirror):
+    mirror, put = a_mirror
+    put(ID, DATA)
+    put("SHA256SUMS", sums(DATA[:5000]))
+    assert "mirror's sha256" in failure(source, destination, mirror=mirror)
+
+
+@pytest.mark.parametrize("listing", [None, b"0" * 64 + b"  another/file\n"])
+def test_a_mirror_that_does_not_vouch_must_have_the_published_file(
+    source, destination, a_mirror, listing
+):
+    mirror, put = a_mirror
+    put(ID, bytes([DATA[0] ^ 1]) + DATA[1:])
+    if listing is not None:
+        put("SHA256SUMS", listing)
+    assert "published sha256" in failure(source, destination, mirror=mirror)
+    put(ID, DATA[:-1])
+    assert "not the published" in failure(source, destination, mirror=mirror)
+
+
+def test_a_prefix_from_a_mirror(source, destination, a_mirror):
+    mirror, put = a_mirror
+    put(ID, DATA)
+    record = fetch(source, destination, mirror=mirror, prefix=10_000, patience=QUICK)
+    assert destination.read_bytes() == full_lines(DATA[:10_000])
+    assert (record.read, record.via) == ("prefix", "mirror")
+
+
+def test_a_file_that_the_mirror_lacks(source, destination, a_mirror):
+    mirror, put = a_mirror
+    put("another", b"")
+    message = failure(source, destination, mirror=mirror)
+    assert ID in message and "mirror" in message
+
+
+def test_a_token_of_a_mirror_reaches_the_server_and_nothing_else(server, source, destination):
+    mirror = f"{server.url}?token=SECRET"
+    record = fetch(source, destination, mirror=mirror, patience=QUICK)
+    assert [request.path for request in server.requests] == [
+        "/SHA256SUMS?token=SECRET",
+        f"/{ID}?token=SECRET",
+    ]
+    assert "SECRET" not in str(record)
+
+
+def test_a_malformed_mirror(source, destination):
+    with pytest.raises(UserError, match="mend it"):
+        fetch(source, destination, mirror="http://[broken", patience=QUICK)
+
+
+# Disks
+
+
+def test_a_disk_without_room_is_noticed_before_the_download(server, source, destination):
+    destination.parent.mkdir(parents=True)
+    size = 10**15
+    server.always[ID] = Fault(headers={"Content-Length": str(size)}, announce_length=False)
+    message = failure(dataclasses.replace(source, size=size), destination)
+    assert "is full" in message and "MB" in message and source.url in message
+    free = os.statvfs(destination.parent)
+    missing = (size - free.f_bavail * free.f_frsize) // 1_000_000
+    stated = int(message.split("at least ")[1].split(" MB")[0])
+    assert abs(stated - missing) < 10_000
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own with room for 64 KiB."""
+    mount = tmp_path / "small"
+    mount.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(mount)]
+    if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a small file system needs root")
+    yield mount
+    subprocess.run(["umount", str(mount)], check=True)
+
+
+def test_a_disk_that_fills_up_is_reported_and_the_download_continues(server, source, small_disk):
+    destination = small_disk / "data.tsv"
+    # Without a length, the size of what is to come is not known beforehand.
+    server.always[ID] = Fault(announce_length=False)
+    unknown = dataclasses.replace(source, size=None)
+    message = failure(unknown, destination)
+    assert f"the disk of {small_disk} is full" in message and "free at least" in message
+    subprocess.run(["mount", "-o", "remount,size=2m", str(small_disk)], check=True)
+    fetch(unknown, destination, patience=QUICK)
+    assert destination.read_bytes() == DATA
+
+
+def test_a_full_disk_without_root(server, source, destination):
+    """The same by a limit on the size of files, which any user can set."""
+    server.always[ID] = Fault(announce_length=False)
+    code = f"""
+import resource, sys
+sys.path.insert(0, {SCRIPTS!r})
+from needlework.errors import UserError
+from needlework.data.registry import SourceFile
+from needlework.data.sources import fetch
+resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+try:
+    fetch(SourceFile({ID!r}, {source.url!r}, ("en",)), {str(destination)!r})
+except UserError as error:
+    print(error)
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert "is full" in result.stdout and source.url in result.stdout
+    assert "" not in left_behind(destination)
+
+
+def test_a_destination_that_cannot_be_written(source, tmp_path):
+    (tmp_path / "file").write_text("not a directory")
+    with pytest.raises(UserError, match="permissions or choose another place"):
+        fetch(source, tmp_path / "file" / "data.tsv", patience=QUICK)
+
+
+# The registry
+
+
+def test_the_registry_names_every_file_and_how_it_is_verified(root):
+    registry = load_registry(root / "resources" / "sources.yaml")
+    assert {name: len(source.files) for name, source in registry.items()} == {
+        "mlqa": 1,
+        "xquad": 12,
+        "mmarco": 14,
+        "lost-in-the-middle": 6,
+        "wikipedia": 1,
+        "oneruler": 104,
+        "mlongrr": 12,
+        "paul-graham-essays": 49,
+        # A file a task, and the first release's archive.
+        "m4le": 40,
+    }
+    files = [file for source in registry.values() for file in source.files]
+    assert len({file.id for file in files}) == len({file.url for file in files}) == len(files)
+    for file in files:
+        assert file.url.startswith("https://") and unquote(file.url).endswith(Path(file.id).name)
+        assert file.sha256 is None or (len(file.sha256) == 64 and int(file.sha256, 16))
+        assert file.md5 is None or (len(file.md5) == 32 and int(file.md5, 16))
+    for source in registry.values():
+        assert source.revision and source.licence and source.citation and source.homepage
+        assert source.revision == "V1" or any(source.revision in file.url for file in source.files)
+
+
+def test_the_registry_has_the_languages_that_the_configuration_accepts(root):
+    registry = load_registry(root / "resources" / "sources.yaml")
+    for name, corpus in CORPORA.items():
+        if corpus.source is not None and (corpus.part or not corpus.resources):
+            files = [f for f in registry[corpus.source].files if f.part == corpus.part]
+            held = {lang for file in files for lang in file.languages} | set(corpus.packaged)
+            assert held == set(languages_of(name)), name
+
+
+def test_a_language_finds_its_file(root):
+    registry = load_registry(root / "resources" / "sources.yaml")
+    assert registry["mmarco"].of("zh")[0].id == "mmarco/collections/chinese_collection.tsv"
+    assert registry["mlqa"].of("hi") == registry["mlqa"].of("vi")
+    with pytest.raises(UserError, match=r"xquad has no language 'fr': choose among ar, de, el"):
+        registry["xquad"].of("fr")
+
+
+ENTRY = """
+a:
+  {{title: t, homepage: h, revision: r, licence: l, citation: c,
+   files: [{{id: {id}, url: u, languages: [en], {rest}}}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: [",
+        "a: 1",
+        "[]",
+        "",
+        "a: {files: []}",
+        ENTRY.format(id="a/b", rest="sha: 1"),
+        ENTRY.format(id="a/b", rest="size: 1"),
+        ENTRY.format(id="a/../b", rest="sha256: x"),
+        ENTRY.format(id="/a/b", rest="sha256: x"),
+        ENTRY.format(id="b/b", rest="sha256: x"),
+    ],
+)
+def test_a_malformed_registry_is_refused(tmp_path, text):
+    path = tmp_path / "sources.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError, match=r"sources\.yaml is no registry"):
+        load_registry(path)
+
+
+def test_a_sound_registry_entry_is_accepted(tmp_path):
+    path = tmp_path / "sources.yaml"
+    path.write_text(ENTRY.format(id="a/b.tsv", rest="sha256: x"))
+    assert load_registry(path)["a"].of("en")[0].id == "a/b.tsv"
+
+
+def test_the_real_mirror_serves_every_file_that_it_has(root, mirror, tmp_path, caplog):
+    registry = load_registry(root / "resources" / "sources.yaml")
+    verified = {}
+    for file in (file for source in registry.values() for file in source.files):
+        if (mirror / file.id).exists():
+            record = fetch(file, tmp_path / file.id, mirror=str(mirror), prefix=100_000_000)
+            assert (record.read, record.via) == ("whole", "mirror")
+            verified.setdefault(record.verified, []).append(file.id)
+    sources = Counter(name.partition("/")[0] for name in verified["published sha256"])
+    assert sources == {"xquad": 7, "lost-in-the-middle": 2, "oneruler": 104, "mlongrr": 12}
+    # MLQA is rebuilt, and the collections stand in for mMARCO's, the rows for M4LE's.
+    own = Counter(name.partition("/")[0] for name in verified["mirror's sha256"])
+    assert own == {"mlqa": 1, "mmarco": 7, "m4le": 39}
+    assert "mlqa/MLQA_V1.zip: the mirror's file is not the published one" in caplog.text
+
+
+# Archives
+
+
+def zipped(path: Path, members: dict[str | zipfile.ZipInfo, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+def test_an_archive_gives_its_members(tmp_path):
+    with Archive(zipped(tmp_path / "a.zip", {"a/b.json": b"{}", "a/c.json": b"[]"})) as archive:
+        assert archive.names == {"a/b.json", "a/c.json"}
+        assert archive.read("a/b.json") == b"{}"
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../up", "a/../../up", "..\\up", "\\root"])
+def test_members_that_climb_out_are_refused(tmp_path, name):
+    with pytest.raises(UserError, match=r"is not unpacked because its member .*delete it"):
+        Archive(zipped(tmp_path / "a.zip", {"good": b"", name: b""}))
+
+
+def test_symbolic_links_are_refused(tmp_path):
+    link = zipfile.ZipInfo("link")
+    link.external_attr = 0o120777 << 16
+    with pytest.raises(UserError, match="'link' is a link"):
+        Archive(zipped(tmp_path / "a.zip", {link: b"/etc/passwd"}))
+
+
+def test_encrypted_members_are_refused(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"a": b"1"})
+    data = bytearray(path.read_bytes())
+    data[6] |= 1
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(data)
+    with pytest.raises(UserError, match="encrypted"):
+        Archive(path)
+
+
+def test_two_members_of_one_name_are_refused(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"a": b"1"})
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("a", b"2")
+    with pytest.raises(UserError, match="two members of one name"):
+        Archive(path)
+
+
+def test_zip_bombs_are_refused(tmp_path):
+    bomb = zipped(tmp_path / "a.zip", {"zeros": bytes(10_000_000)})
+    with pytest.raises(UserError, match="would unpack to 10,000,000 bytes"):
+        Archive(bomb)
+    large = zipped(tmp_path / "b.zip", {"noise": os.urandom(2000)})
+    with pytest.raises(UserError, match="would unpack to 2,000 bytes"):
+        Archive(large, max_total=1999)
+    Archive(large, max_total=2000)
+
+
+def test_damaged_archives_are_reported(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"a": b"some text that is there to be damaged" * 9})
+    data = bytearray(path.read_bytes())
+    damaged = tmp_path / "damaged.zip"
+    data[40] ^= 0xFF
+    damaged.write_bytes(data)
+    with Archive(damaged) as archive, pytest.raises(UserError, match=r"damaged\.zip.*delete it"):
+        archive.read("a")
+    damaged.write_bytes(data[:-30])
+    with pytest.raises(UserError, match="cannot be read as a zip archive"):
+        Archive(damaged)
+    with pytest.raises(UserError, match="does not exist"):
+        Archive(tmp_path / "none.zip")
+
+
+def peak_of(work: Callable[[], object]) -> int:
+    """The most memory in bytes that Python held at once during `work`."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_member_that_is_longer_than_declared_is_not_unpacked_whole(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"zeros": bytes(200_000_000)})
+    # The directory's and the member's own header declare 1,000 bytes.
+    data = path.read_bytes().replace(struct.pack("<L", 200_000_000), struct.pack("<L", 1000))
+    path.write_bytes(data)
+
+    def read() -> None:
+        with Archive(path) as archive, pytest.raises(UserError, match=r"a\.zip.*delete it"):
+            archive.read("zeros")
+
+    assert peak_of(read) < 20_000_000
+
+
+def test_a_list_of_checksums_without_an_end_is_refused(server, tmp_path):
+    server.files["SHA256SUMS"] = bytes(20_000_000)
+    server.files["a/b.tsv"] = b"1"
+    file = SourceFile("a/b.tsv", f"{server.url}/a/b.tsv", ("en",))
+    with pytest.raises(UserError, match="list of checksums is longer than"):
+        fetch(file, tmp_path / "b.tsv", mirror=server.url, patience=QUICK)

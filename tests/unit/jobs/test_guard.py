@@ -1,0 +1,160 @@
+"""A killed job takes along what it started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[3] / "workflow/scripts"
+
+# A job with a guard, and a child that has one itself.
+JOB = """
+import subprocess, sys, time
+sys.path.append(sys.argv[1])
+from needlework.jobs.guard import start_guard
+
+guard = start_guard()
+subprocess.Popen(["sh", "-c", "sleep 600 & wait"])
+time.sleep(float(sys.argv[2]))
+guard.terminate()
+guard.wait()
+print("closed", flush=True)
+time.sleep(600)
+"""
+
+
+def start(seconds: float) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", JOB, SCRIPTS, str(seconds)], stdout=subprocess.PIPE, text=True
+    )
+
+
+def family(job: subprocess.Popen[str], size: int) -> list[psutil.Process]:
+    """The job's children and theirs, once there are so many."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        found = psutil.Process(job.pid).children(recursive=True)
+        if len(found) == size:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(found)
+
+
+def left(processes: list[psutil.Process], seconds: float) -> list[psutil.Process]:
+    """Those that still run after a while."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        running = [p for p in processes if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+        if not running:
+            return []
+        time.sleep(0.05)
+    return running
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.slow
+def test_what_a_killed_job_started_ends(how: signal.Signals) -> None:
+    with start(600) as job:
+        found = family(job, 3)
+        try:
+            # The guard looks every second.
+            time.sleep(2.5)
+            job.send_signal(how)
+            job.wait(5)
+            assert left(found, 10) == [], "the guard itself is among them"
+        finally:
+            job.kill()
+            for process in left(found, 0.1):
+                process.kill()
+
+
+@pytest.mark.slow
+def test_a_guard_that_is_sent_home_touches_nothing() -> None:
+    with start(2.5) as job:
+        found = family(job, 3)
+        try:
+            assert job.stdout.readline() == "closed\n"
+            job.kill()
+            job.wait(5)
+            assert len(left(found, 3)) == 2
+        finally:
+            job.kill()
+            for process in left(found, 0.1):
+                process.kill()
+
+
+# As Snakemake starts a job.
+PARENT = """
+import subprocess, sys
+job = "import sys, time; sys.path.append(sys.argv[1]); from needlework.jobs.guard import end_with_parent; "
+job += "end_with_parent(); print('ready', flush=True); time.sleep(600)"
+subprocess.run([sys.executable, "-c", job, sys.argv[1]])
+"""
+
+
+def test_a_job_ends_with_the_one_that_started_it() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, SCRIPTS], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout.readline() == "ready\n"
+        (job,) = psutil.Process(parent.pid).children()
+        try:
+            assert left([job], 1.5) == [job], "it ended before"
+            parent.kill()
+            parent.wait(5)
+            assert left([job], 10) == []
+        finally:
+            for process in (parent, *left([job], 0.1)):
+                process.kill()
+
+
+# As Snakemake starts a job that needs a while for its imports.
+SLOW = """
+import subprocess, sys
+sys.path.append(sys.argv[1])
+try:
+    from needlework.jobs.guard import announce
+    announce()
+except ImportError:
+    pass
+job = "import sys, time; print('started', flush=True); time.sleep(0.8); "
+job += "sys.path.append(sys.argv[1]); from needlework.jobs.guard import end_with_parent; "
+job += "end_with_parent(); open(sys.argv[2], 'w').close(); time.sleep(600)"
+subprocess.run([sys.executable, "-c", job, *sys.argv[1:]])
+"""
+
+
+@pytest.mark.parametrize("seconds", [0, 0.1, 0.3, 0.6])
+def test_a_job_whose_snakemake_was_killed_during_imports_does_nothing(
+    tmp_path: Path, seconds: float
+) -> None:
+    worked = tmp_path / "worked"
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW, SCRIPTS, worked], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout.readline() == "started\n"
+        (job,) = psutil.Process(parent.pid).children()
+        try:
+            time.sleep(seconds)
+            parent.kill()
+            parent.wait(5)
+            assert left([job], 10) == []
+            assert not worked.exists()
+        finally:
+            for process in (parent, *left([job], 0.1)):
+                process.kill()
+
+
+def test_another_process_with_the_same_number_is_no_parent() -> None:
+    job = "import sys; sys.path.append(sys.argv[1]); from needlework.jobs.guard import end_with_parent; "
+    job += "end_with_parent(); print('alive')"
+    environment = {**os.environ, "NEEDLEWORK_SNAKEMAKE": f"{os.getpid()} 1"}
+    done = subprocess.run([sys.executable, "-c", job, SCRIPTS], env=environment)
+    assert done.returncode == -signal.SIGKILL

@@ -1,0 +1,194 @@
+"""A rule's script: everything it says is in its log, its errors are one line on the terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[3] / "workflow/scripts"
+
+SCRIPT = """\
+import logging, os, subprocess, sys, time, warnings
+from types import SimpleNamespace
+
+sys.path.insert(0, {scripts!r})
+from needlework.errors import UserError
+from needlework.jobs.job import running
+from needlework.jobs.progress import progress
+
+snakemake = SimpleNamespace(
+    rule="read_corpus", log=["logs/read_corpus/en.log"], output=["results/en.parquet"]
+)
+print("before")
+logging.basicConfig()  # as a library may have done
+with running(snakemake) as logger:
+{body}
+"""
+
+
+def run(
+    directory: Path, body: str, stderr: int = subprocess.PIPE, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a script with `body` in `directory`, as Snakemake would."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    return subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(scripts=str(SCRIPTS), body=lines)],
+        cwd=directory,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+    )
+
+
+def log(directory: Path) -> str:
+    return (directory / "logs/read_corpus/en.log").read_text(encoding="utf-8")
+
+
+def test_all_output_goes_to_the_log(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """\
+print("printed", "पता")
+print("to stderr", file=sys.stderr)
+logger.info("%d rows", 5)
+logging.getLogger("a.library").warning("a library's warning")
+warnings.warn("deprecated")
+subprocess.run([sys.executable, "-c", "print('a child')"])
+os.write(2, b"from C\\n")
+""",
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "before\n", "")
+    found = log(tmp_path)
+    for words in (
+        "printed पता",
+        "to stderr",
+        "INFO 5 rows",
+        "WARNING a library's warning",
+        "UserWarning: deprecated",
+        "a child",
+        "from C",
+    ):
+        assert words in found
+    assert "before" not in found
+
+
+def test_a_user_error_is_one_sentence_on_the_terminal(tmp_path: Path) -> None:
+    done = run(
+        tmp_path, 'print("working")\nraise UserError("config.yaml: वह mend it.")', LC_ALL="C"
+    )
+    assert done.returncode == 1
+    assert done.stderr == "\nread_corpus: config.yaml: वह mend it.\n"
+    assert "ERROR config.yaml: वह mend it." in log(tmp_path)
+    assert "working" in log(tmp_path) and "Traceback" not in log(tmp_path)
+
+
+def test_any_other_error_is_its_last_line_and_a_traceback_in_the_log(tmp_path: Path) -> None:
+    done = run(tmp_path, "def fail():\n    return {}['missing']\nfail()")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "\nread_corpus: KeyError: 'missing' (traceback in logs/read_corpus/en.log)\n"
+    )
+    assert "Traceback" in log(tmp_path) and "in fail" in log(tmp_path)
+
+
+FULL = """\
+import resource
+import pyarrow as pa
+from needlework.records import write_table
+resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+{work}
+"""
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "write_table(pa.table({'a': [str(n * n) for n in range(9999)]}), 'results/en.parquet')",
+        "open('results.txt', 'w').write('a' * 9999)",
+    ],
+)
+def test_a_disk_that_takes_nothing_more_is_one_sentence(tmp_path: Path, work: str) -> None:
+    """A limit on the size of files fails as a full disk does, with another number."""
+    done = run(tmp_path, FULL.format(work=work))
+    assert done.returncode == 1
+    assert done.stderr.startswith("\nread_corpus: results/en.parquet cannot be written (")
+    assert done.stderr.endswith("and run again; finished work is kept.\n")
+    assert done.stderr.count("\n") == 2
+
+
+def test_a_log_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "logs").write_text("in the way")
+    done = run(tmp_path, "pass")
+    assert done.returncode == 1
+    assert done.stderr.startswith("\nread_corpus: logs/read_corpus cannot be written (")
+    assert "Traceback" not in done.stderr
+
+
+def test_leaving_early_is_no_error(tmp_path: Path) -> None:
+    done = run(tmp_path, "sys.exit(3)")
+    assert (done.returncode, done.stderr, log(tmp_path)) == (3, "", "")
+
+
+def test_the_log_is_that_of_the_last_run(tmp_path: Path) -> None:
+    run(tmp_path, 'print("first")')
+    run(tmp_path, 'print("second")')
+    assert log(tmp_path) == "second\n"
+
+
+def test_what_was_logged_before_a_kill_is_there(tmp_path: Path) -> None:
+    done = run(tmp_path, 'logger.info("so far")\nos.kill(os.getpid(), 9)')
+    assert done.returncode == -9
+    assert "so far" in log(tmp_path)
+
+
+# Progress
+
+
+def test_without_a_terminal_progress_is_in_the_log(tmp_path: Path) -> None:
+    done = run(tmp_path, "list(progress(range(3), desc='prompts'))")
+    assert done.stderr == ""
+    assert "prompts: 100%" in log(tmp_path) and "3/3" in log(tmp_path)
+
+
+def test_a_long_job_says_how_far_it_is_where_nobody_watches(tmp_path: Path) -> None:
+    body = """\
+import needlework.jobs.progress
+needlework.jobs.progress.HEARTBEAT_S = 0.2
+with progress(desc="answers", total=4, unit="prompt", told=True) as bar:
+    bar.update()
+    bar.set_postfix_str("1 failed")
+    # Between two answers too.
+    time.sleep(0.5)
+for _ in progress(range(2), desc="short"):
+    time.sleep(0.3)
+"""
+    said = run(tmp_path, body).stderr.splitlines()
+    assert len(said) == 2
+    assert (
+        said[0].startswith("read_corpus: answers 1 of 4 prompt, ") and " left, 1 failed" in said[0]
+    )
+    assert said[0].endswith("(log: logs/read_corpus/en.log)")
+
+
+def test_progress_is_seldom_in_the_log(tmp_path: Path) -> None:
+    run(tmp_path, "for _ in progress(range(200), desc='prompts'):\n    time.sleep(0.005)")
+    assert log(tmp_path).count("prompts:") <= 2
+
+
+def test_progress_is_drawn_on_the_terminal(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        body = 'for i in progress(["a", "b"], desc="prompts"):\n    print("item", i)'
+        assert run(tmp_path, body, stderr=theirs).returncode == 0
+        seen = os.read(ours, 10000).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert "prompts: 100%" in seen and "2/2" in seen
+    assert log(tmp_path) == "item a\nitem b\n"

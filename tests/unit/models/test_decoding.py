@@ -1,0 +1,23 @@
+"""How a model's decoding is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from needlework.models.decoding import decoding
+
+SAMPLING = {"temperature": 0.7, "top_k": 50, "top_p": 1.0, "seed": 0}
+
+
+@pytest.mark.parametrize(
+    ("sampling", "request_fields", "said"),
+    [
+        ({}, {}, "temperature 0.7, top-k 50, top-p 1"),
+        ({"top_k": None}, {}, "temperature 0.7, top-p 1"),
+        ({"temperature": 0}, {}, "greedy"),
+        ({}, {"temperature": 0}, "greedy"),
+        ({"temperature": 0}, {"temperature": None, "top_p": None}, "the endpoint's own"),
+    ],
+)
+def test_decoding_is_what_is_sent(sampling, request_fields, said) -> None:
+    assert decoding({"sampling": SAMPLING | sampling, "request": request_fields}) == said

@@ -1,0 +1,316 @@
+"""What a run would take: counted from the prompts, less what the journal holds."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from needlework.journal import Journal
+from needlework.models.backends.base import load_backend
+from needlework.models.estimates import (
+    BLOCK,
+    Estimate,
+    PromptSet,
+    as_text,
+    billions,
+    estimate,
+    throughput,
+    write_csv,
+)
+from needlework.models.generation import InstanceRequests, generate
+from needlework.prompts.spans import render
+from needlework.records import SPAN, write_table
+from needlework.seeding import rng
+from prefix_cache import lower_bound
+
+GUESS = {"prefill": 160_000, "decode": 16_000}
+ENTRY = {
+    "backend": "lexical",
+    "name": None,
+    "context": 1000,
+    "samples": 1,
+    "engine": {},
+    "request": {},
+    "reasoning": None,
+    "throughput": None,
+    "price": None,
+}
+DOCUMENTS = {
+    f"c/en/{i}": "".join(rng("estimates", i).choice(list("abcdefgh "), 300)) for i in range(6)
+}
+
+
+def text_of(n: int, salt: str = "") -> str:
+    """n characters."""
+    return f"{salt}{'the quick brown fox ' * n}"[:n]
+
+
+def instances(path: Path, prompts: list[list[dict]], lengths: list[int] | None = None) -> Path:
+    """An instance file whose tokens are characters."""
+    rows = [
+        {
+            "instance_id": f"{path.stem}-{n}",
+            "task": "exact",
+            "prompt": [{"role": "haystack", **span} for span in prompt],
+            "references": [f"answer {n}"],
+            "max_new_tokens": 8,
+            "n_tokens": len(render([{"role": "haystack", **s} for s in prompt], DOCUMENTS)),
+            "length": 0 if lengths is None else lengths[n],
+        }
+        for n, prompt in enumerate(prompts)
+    ]
+    schema = pa.schema(
+        [
+            ("instance_id", pa.string()),
+            ("task", pa.string()),
+            ("prompt", pa.list_(SPAN)),
+            ("references", pa.list_(pa.string())),
+            ("max_new_tokens", pa.int32()),
+            ("n_tokens", pa.int32()),
+            ("length", pa.int32()),
+        ]
+    )
+    write_table(pa.Table.from_pylist(rows, schema=schema), path)
+    return path
+
+
+def passages(n: int, draw: Any) -> list[list[dict]]:
+    """n prompts of up to five slices of documents and literal texts, many of which begin alike."""
+    made = []
+    for _ in range(n):
+        spans = [{"text": "Read this: "}]
+        for _ in range(int(draw.integers(1, 6))):
+            start = int(draw.integers(2)) * 100
+            source = f"c/en/{draw.integers(3)}"
+            spans += [{"source": source, "start": start, "end": start + 120}, {"text": "\n"}]
+        made.append([*spans, {"text": f"Question {draw.integers(4)}?"}])
+    return made
+
+
+def of(
+    model: dict, prompts: PromptSet, *, done: Any = (), gpus: int = 0, **options: Any
+) -> Estimate:
+    entry = ENTRY | model
+    backend = options.pop("backend", None) or load_backend("lexical", {**entry, "model": "m"})
+    names = ("m", "b")
+    lengths = options.pop("lengths", [])
+    return estimate(
+        entry, prompts, lengths, backend, done, names=names, gpus=gpus, guess=GUESS, **options
+    )
+
+
+# What there is to ask
+
+
+def test_prompts_are_counted_as_a_model_gets_them(tmp_path) -> None:
+    """Its lengths and those without one, as often as there are samples, without what is too long."""
+    prompts = [[{"text": text_of(n)}] for n in (100, 200, 300, 1001, 50)]
+    file = instances(tmp_path / "a.parquet", prompts, [100, 200, 100, 100, 0])
+    found = of({"samples": 3}, PromptSet([file], {}), lengths=[100])
+    assert (found.prompts, found.skipped) == (9, 3)
+    assert found.prompt_tokens == 3 * (100 + 300 + 50)
+    assert found.output_tokens == 9 * 8
+    assert (found.left_prompts, found.left_prompt_tokens) == (9, 3 * 450)
+    both = of({}, PromptSet([file, file], {}), lengths=[100, 200])
+    assert (both.prompts, both.prompt_tokens) == (8, 2 * 650)
+
+
+def test_a_request_s_own_limit_of_the_answer_holds(tmp_path) -> None:
+    file = instances(tmp_path / "a.parquet", [[{"text": "x"}]])
+    own = {"max_tokens": None, "max_completion_tokens": 4096}
+    assert of({"request": own}, PromptSet([file], {})).output_tokens == 4096
+
+
+@pytest.mark.parametrize("samples", [1, 2])
+def test_what_the_journal_holds_is_not_left(tmp_path, samples) -> None:
+    files = [
+        instances(tmp_path / f"{name}.parquet", passages(20, rng("estimates", name)))
+        for name in "ab"
+    ]
+    model = ENTRY | {"samples": samples}
+    backend = load_backend("lexical", {**model, "model": "m"})
+    with Journal(tmp_path / "journal") as journal:
+        generate(InstanceRequests(files[:1], DOCUMENTS, samples=samples), backend, journal)
+        done = {record["key"] for record in journal.records()}
+    found = of({"samples": samples}, PromptSet(files, DOCUMENTS), done=done)
+    rest = of({"samples": samples}, PromptSet(files[1:], DOCUMENTS))
+    assert found.prompts == 40 * samples
+    # Prompts that are equal are asked once.
+    texts = [{r.prompt for r in InstanceRequests([file], DOCUMENTS)} for file in files]
+    answered = [r.prompt in texts[0] for r in InstanceRequests(files[1:], DOCUMENTS)]
+    assert found.left_prompts == rest.left_prompts - samples * sum(answered) < found.prompts
+    assert 0 < found.left_prompt_tokens < found.prompt_tokens
+
+
+def test_an_answer_of_another_model_is_none_of_this_one(tmp_path) -> None:
+    file = instances(tmp_path / "a.parquet", passages(5, rng("estimates", "other")))
+    with Journal(tmp_path / "journal") as journal:
+        other = load_backend("oracle", {**ENTRY, "model": "o"})
+        generate(InstanceRequests([file], DOCUMENTS), other, journal)
+        done = {record["key"] for record in journal.records()}
+    assert of({}, PromptSet([file], DOCUMENTS), done=done).left_prompts == 5
+    again = of({"backend": "oracle"}, PromptSet([file], DOCUMENTS), done=done, backend=other)
+    assert again.left_prompts == 0
+
+
+# What prefix caching saves
+
+
+@pytest.mark.parametrize("case", range(4))
+def test_what_is_not_cached_is_the_least_that_can_be_computed(tmp_path, case) -> None:
+    """A token is a character here, so that nothing is approximate but the last block of a prompt."""
+    file = instances(tmp_path / "a.parquet", passages(120, rng("estimates", "trees", case)))
+    prompts = PromptSet([file], DOCUMENTS)
+    found = of({"backend": "vllm", "name": "an-8B"}, prompts, gpus=1)
+    texts = [request.prompt for request in InstanceRequests([file], DOCUMENTS)]
+    least = lower_bound(([ord(c) for c in text] for text in texts), BLOCK)
+    computed = found.left_prompt_tokens - found.left_cached_tokens
+    # Of a prompt that was there before, the last token's block is computed all the same.
+    again = sum(len(text) % BLOCK == 0 for text in texts)
+    assert least <= computed <= least + BLOCK * again
+    assert found.left_cached_tokens > 0.3 * found.left_prompt_tokens
+
+
+def test_samples_share_their_prompt(tmp_path) -> None:
+    file = instances(tmp_path / "a.parquet", [[{"text": text_of(101)}]])
+    vllm = {"backend": "vllm", "name": "an-8B", "samples": 5}
+    assert of(vllm, PromptSet([file], {})).left_cached_tokens == 4 * 96
+
+
+def test_what_is_answered_shares_nothing_any_more(tmp_path) -> None:
+    """Two prompts that are left share what both share with an answered one between them."""
+    start = text_of(160)
+    file = instances(
+        tmp_path / "a.parquet",
+        [[{"text": start}, {"text": text_of(200, salt)}] for salt in "abc"],
+    )
+    prompts = PromptSet([file], {})
+    assert prompts.repeated(np.array([1, 1, 1])) == 2 * 160
+    assert prompts.repeated(np.array([1, 0, 1])) == 160
+    assert prompts.repeated(np.array([0, 1, 0])) == 0
+
+
+def test_long_prompts_share_as_short_ones_do(tmp_path) -> None:
+    """Where characters times tokens are more than 32 bits hold."""
+    file = instances(tmp_path / "a.parquet", [[{"text": text_of(160_000)}]] * 2)
+    found = of({"backend": "vllm", "context": 200_000}, PromptSet([file], {}))
+    assert found.left_cached_tokens == 160_000 - BLOCK
+
+
+@pytest.mark.parametrize(
+    ("model", "cached"),
+    [
+        ({"backend": "vllm"}, True),
+        ({"backend": "vllm", "engine": {"enable_prefix_caching": False}}, False),
+        ({"backend": "transformers"}, False),
+        ({"backend": "openai"}, False),
+        ({"backend": "openai", "price": {"input": 1, "cached_input": None, "output": 1}}, False),
+        ({"backend": "openai", "price": {"input": 1, "cached_input": 0.5, "output": 1}}, True),
+    ],
+)
+def test_only_what_has_a_cache_saves(tmp_path, model, cached) -> None:
+    file = instances(tmp_path / "a.parquet", [[{"text": text_of(100)}]] * 2)
+    assert (of(model, PromptSet([file], {})).left_cached_tokens > 0) == cached
+
+
+# Hours and costs
+
+
+def test_hours_are_tokens_by_throughput(tmp_path) -> None:
+    file = instances(tmp_path / "a.parquet", [[{"text": text_of(720, str(n))}] for n in range(10)])
+    prompts = PromptSet([file], {})
+    own = {"backend": "transformers", "throughput": {"prefill": 2.0, "decode": 0.1}}
+    found = of(own, prompts, gpus=4)
+    assert found.hours == pytest.approx((7200 / 2 + 80 / 0.1) / 3600)
+    assert found.gpu_hours == pytest.approx(4 * found.hours)
+    thinking = of(own | {"reasoning": {"max_tokens": 100}}, prompts)
+    assert thinking.output_tokens == found.output_tokens + 10 * 100
+    assert found.throughput == "configured"
+    guessed = of({"backend": "transformers", "name": "x/y-8B"}, prompts, gpus=2)
+    assert (guessed.prefill_per_s, guessed.decode_per_s) == (40_000, 4_000)
+    assert guessed.throughput == "guessed from 8B"
+    assert of({"backend": "transformers", "name": "x/y"}, prompts, gpus=2).hours is None
+    assert of({"backend": "openai", "name": "x/y-8B"}, prompts).hours is None
+
+
+def test_costs_are_tokens_by_price(tmp_path) -> None:
+    file = instances(tmp_path / "a.parquet", [[{"text": text_of(161)}]] * 2)
+    prompts = PromptSet([file], {})
+    price = {"input": 2.0, "cached_input": None, "output": 10.0}
+    openai = {"backend": "openai", "price": price}
+    assert of(openai, prompts).cost == pytest.approx((322 * 2 + 16 * 10) / 1e6)
+    openai["price"] = price | {"cached_input": 0.5}
+    assert of(openai, prompts).cost == pytest.approx((162 * 2 + 160 * 0.5 + 16 * 10) / 1e6)
+    assert of({"backend": "openai"}, prompts).cost is None
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("meta-llama/Llama-2-7b-chat-hf", 7),
+        ("CohereLabs/aya-23-8B", 8),
+        ("Qwen/Qwen2.5-0.5B-Instruct", 0.5),
+        ("Qwen/Qwen3-30B-A3B", 3),
+        ("mistralai/Mixtral-8x7B-Instruct-v0.1", 56),
+        ("/models/70B/some-model", None),
+        ("mistralai/Mistral-Nemo-Instruct-2407", None),
+        ("bert-base", None),
+        ("", None),
+    ],
+)
+def test_a_name_tells_a_size(name, size) -> None:
+    assert billions(name) == size
+    found = throughput(ENTRY | {"name": name}, 1, GUESS)
+    assert (found and found.prefill) == (size and 160_000 / size)
+
+
+# What is shown
+
+
+def row(**changes: Any) -> Estimate:
+    numbers = {
+        "prompts": 84_000,
+        "skipped": 0,
+        "prompt_tokens": 1_264_000_000,
+        "output_tokens": 10_752_000,
+        "left_prompts": 42_000,
+        "left_prompt_tokens": 632_000_000,
+        "left_cached_tokens": 316_000_000,
+        "left_output_tokens": 5_376_000,
+        "throughput": "guessed from 8B",
+        "prefill_per_s": 20_000.0,
+        "decode_per_s": 2_000.0,
+        "gpus": 1,
+        "hours": 5.1355,
+        "gpu_hours": 5.1355,
+        "cost": None,
+    }
+    return Estimate("a-model", "mlneedle", "vllm", **numbers | changes)
+
+
+def test_the_table_says_what_is_left_and_what_it_rests_on() -> None:
+    text = as_text([row(), row(gpu_hours=200.0, cost=1234.5, skipped=7)])
+    lines = text.splitlines()
+    assert lines[0].split("  ")[0] == "model"
+    assert "84,000  42,000           632M     50%           5.38M       5.14" in lines[2]
+    assert lines[4].startswith("all") and "168,000" in lines[4] and "205" in lines[4]
+    assert "1,234" in lines[3] and "1,234" in lines[4]
+    assert "7 prompts exceed" in text and "a-model are a guess" in text
+    assert max(map(len, lines[:5])) <= 110
+    assert "cost" not in as_text([row()]) and "all" not in as_text([row()])
+    assert "tells no size" in as_text([row(hours=None, gpu_hours=None, throughput="")])
+    assert "GPU hours" not in as_text([row(hours=None, gpu_hours=None, gpus=0, throughput="")])
+
+
+def test_the_file_has_it_all(tmp_path) -> None:
+    write_csv([row()], tmp_path / "new/estimate.csv")
+    (found,) = csv.DictReader((tmp_path / "new/estimate.csv").read_text("utf-8").splitlines())
+    assert found["left_cached_tokens"] == "316000000"
+    assert (found["hours"], found["cost"]) == ("5.1355", "")
+    assert json.loads(found["prefill_per_s"]) == 20_000

@@ -1,0 +1,779 @@
+"""Generation: every request answered once, whatever dies, and every answer in its row."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from needlework.errors import UserError
+from needlework.journal import Journal
+from needlework.models.backends.base import Answer, Backend, Request, load_backend
+from needlework.models.backends.lexical import Lexical
+from needlework.models.backends.oracle import Oracle
+from needlework.models.backends.replay import Replay
+from needlework.models.generation import InstanceRequests, check_room, generate, merge, request_key
+from needlework.prompts.spans import Span, literal
+from needlework.records import GENERATIONS, instances_schema, read_table, write_table
+from openai_server import OpenAIServer, Reply, completion
+
+TOWNS = ("Orveld", "Tamsin", "Quillmouth", "Brackwater", "Ilmar", "Sedgeby")
+
+
+def documents(count: int = 40) -> dict[str, str]:
+    return {
+        f"made/en/{n}": f"{TOWNS[n % 6]} has a harbour. House {n} of {TOWNS[n % 6]} was built in "
+        f"{1500 + n}. Nobody lives there."
+        for n in range(count)
+    }
+
+
+def instances(count: int = 24, passages: int = 10) -> pa.Table:
+    """`count` prompts: which year was house n built, among `passages` passages."""
+    texts = documents()
+    rows = []
+    for n in range(count):
+        shown = [(n + step) % 40 for step in range(passages)]
+        spans = [literal("instruction", "Answer.\n")]
+        for place in shown:
+            source = f"made/en/{place}"
+            role = "needle" if place == n % 40 else "distractor"
+            spans += [literal("haystack", "\n"), Span(role, source, 0, len(texts[source]))]
+        spans += [
+            literal("instruction", "\nQuestion: "),
+            literal("question", f"When was house {n % 40} of {TOWNS[n % 40 % 6]} built?"),
+            literal("answer_format", f"\nAnswer {n}:"),
+        ]
+        rows.append(
+            {
+                "instance_id": f"{(n * 37) % 101:064x}",
+                "benchmark": "made",
+                "task": "exact",
+                "length": 512 * (n % 3),
+                "example_id": str(n),
+                "prompt": [span._asdict() for span in spans],
+                "references": [str(1500 + n % 40)],
+                "metric": "exact",
+                "max_new_tokens": 16,
+                "n_tokens": 100 + n,
+            }
+        )
+    return pa.Table.from_pylist(rows, schema=instances_schema({"length": "int32"}))
+
+
+@pytest.fixture
+def requests(tmp_path: Path) -> InstanceRequests:
+    """24 requests in two instance files."""
+    table, files = instances(), [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    write_table(table.slice(0, 15), files[0])
+    write_table(table.slice(15), files[1])
+    return InstanceRequests(files, documents())
+
+
+class Watched(Lexical):
+    """The lexical reader, keeping count of what it is asked."""
+
+    def __init__(self, config: Mapping[str, object] | None = None) -> None:
+        super().__init__(config or {})
+        self.loads, self.closes, self.asked = 0, 0, Counter()
+
+    def load(self) -> None:
+        self.loads += 1
+
+    def close(self) -> None:
+        self.closes += 1
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        self.asked.update((r.instance_id, r.sample) for r in batch)
+        return super().generate(batch)
+
+
+class Revised(Watched):
+    """The same reader as another revision."""
+
+    def identity(self) -> Mapping[str, object]:
+        return {**super().identity(), "revision": 2}
+
+
+class Failing(Watched):
+    """Fails on the prompts whose sizes are in `bad`; `broken` stops everything instead."""
+
+    bad = frozenset({103, 107, 120})
+    broken = False
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        for request, answer in zip(batch, super().generate(batch), strict=True):
+            if request.n_tokens not in self.bad:
+                yield answer
+            elif self.broken:
+                raise RuntimeError("the engine died")
+            else:
+                yield Answer("", error=f"refused {request.n_tokens}")
+
+
+def by_fives(backend: Backend) -> Backend:
+    """The backend, which gets five requests at once."""
+    backend.batch_size = 5
+    return backend
+
+
+def test_rows_are_complete_and_sorted(requests: InstanceRequests, tmp_path: Path) -> None:
+    requests.samples = 2
+    table = generate(requests, by_fives(Oracle({})), Journal(tmp_path / "j"))
+    assert table.schema == GENERATIONS
+    rows = table.to_pylist()
+    references = {r["instance_id"]: r["references"][0] for r in instances().to_pylist()}
+    assert [(r["instance_id"], r["sample"]) for r in rows] == sorted(
+        (instance, sample) for instance in references for sample in (0, 1)
+    )
+    assert all(r["text"] == references[r["instance_id"]] for r in rows)
+    assert {r["finish_reason"] for r in rows} == {"stop"}
+    assert len({r["request_key"] for r in rows}) == 48
+
+
+def test_the_reader_finds_the_answer(requests: InstanceRequests, tmp_path: Path) -> None:
+    rows = generate(requests, Lexical({}), Journal(tmp_path / "j")).to_pylist()
+    references = {r["instance_id"]: r["references"][0] for r in instances().to_pylist()}
+    assert all(references[r["instance_id"]] in r["text"] for r in rows)
+
+
+def test_a_second_run_asks_nothing_and_loads_nothing(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    first, second = Watched(), Watched()
+    with Journal(tmp_path / "j") as journal:
+        table = generate(requests, by_fives(first), journal)
+    with Journal(tmp_path / "j") as journal:
+        assert generate(requests, second, journal) == table
+    assert (first.loads, first.closes, first.asked.total()) == (1, 1, 24)
+    assert (second.loads, second.closes, second.asked.total()) == (0, 0, 0)
+
+
+def test_only_what_is_missing_is_asked(requests: InstanceRequests, tmp_path: Path) -> None:
+    short = InstanceRequests(requests.files[:1], documents())
+    backend = Watched()
+    with Journal(tmp_path / "j") as journal:
+        generate(short, Watched(), journal)
+        table = generate(requests, backend, journal)
+    assert backend.asked.total() == 9
+    assert table == generate(requests, Watched(), Journal(tmp_path / "other"))
+
+
+def test_answers_of_another_identity_are_not_used(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    backend = Revised()
+    with Journal(tmp_path / "j") as journal:
+        generate(requests, Watched(), journal)
+        generate(requests, backend, journal)
+    assert backend.asked.total() == 24
+
+
+def test_lengths_choose_the_instances(requests: InstanceRequests) -> None:
+    requests.lengths = InstanceRequests([], {}, lengths=[1024]).lengths
+    expected = {r["instance_id"] for r in instances().to_pylist() if r["length"] in (0, 1024)}
+    assert {r.instance_id for r in requests} == expected and len(expected) == 16
+
+
+def test_only_chooses_values_of_factors(requests: InstanceRequests) -> None:
+    requests.only = {"length": [512], "task": ["exact"], "a_factor_of_another_benchmark": ["x"]}
+    expected = {r["instance_id"] for r in instances().to_pylist() if r["length"] == 512}
+    assert {r.instance_id for r in requests} == expected and len(expected) == 8
+    requests = InstanceRequests(requests.files, requests.documents, only={"task": ["absent"]})
+    assert list(requests) == []
+
+
+def test_prompts_are_sent_so_that_neighbours_share_most(requests: InstanceRequests) -> None:
+    requests.samples = 2
+    sent = list(requests)
+    prompts = [request.prompt for request in sent]
+    assert prompts == sorted(prompts) and len(set(prompts)) == 24
+    assert [request.sample for request in sent] == [0, 1] * 24
+    assert [r.instance_id for r in sent] == [r.instance_id for r in requests]
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_shards_change_no_byte(requests: InstanceRequests, tmp_path: Path, n: int) -> None:
+    """All of them share a journal, as the jobs of a model do."""
+    requests.samples = 2
+    whole = generate(requests, Watched(), Journal(tmp_path / "whole"))
+    write_table(whole, tmp_path / "whole.parquet", inputs=requests.files)
+    files, asked = [], Counter()
+    for shard in range(n):
+        backend = Watched()
+        part = InstanceRequests(requests.files, documents(), samples=2, shard=(shard, n))
+        with Journal(tmp_path / "j") as journal:
+            table = generate(part, backend, journal, known=part.known())
+        assert part.known() == requests.known() and len(part.known()) == 48
+        assert abs(table.num_rows - 48 / n) <= 2
+        files.append(tmp_path / f"made.{shard}-of-{n}.parquet")
+        write_table(table, files[-1])
+        asked += backend.asked
+    write_table(merge(files), tmp_path / "merged.parquet", inputs=requests.files)
+    assert set(asked.values()) == {1} and asked.keys() == requests.known()
+    merged = tmp_path / "merged.parquet"
+    assert merged.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
+def test_a_shard_of_a_replay_is_no_shard_of_its_file(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    lines = [json.dumps({"instance_id": r.instance_id, "text": "a"}) for r in requests]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    part = InstanceRequests(requests.files, documents(), shard=(1, 3))
+    backend = Replay({"answers": tmp_path / "a.jsonl"})
+    table = generate(part, backend, Journal(tmp_path / "j"), known=part.known())
+    assert 6 <= table.num_rows <= 10
+
+
+@pytest.mark.parametrize("shard", [(2, 2), (-1, 2), (0, 0)])
+def test_there_is_no_such_shard(shard: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="there is no shard"):
+        InstanceRequests([], {}, shard=shard)
+
+
+def test_a_request_of_two_rows_counts_twice_in_one_job_as_in_shards(tmp_path: Path) -> None:
+    """Two instances with one prompt, which fails."""
+    rows = instances(2).to_pylist()
+    rows[1]["prompt"] = rows[0]["prompt"]
+    write_table(pa.Table.from_pylist(rows, instances(2).schema), tmp_path / "two.parquet")
+
+    class Refusing(Lexical):
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            yield from (Answer("", error="no") for _ in batch)
+
+    requests = InstanceRequests([tmp_path / "two.parquet"], documents())
+    assert len({request.prompt for request in requests}) == 1
+    whole = generate(requests, Refusing({}), Journal(tmp_path / "j"), max_failed=2)
+    assert whole["error"].to_pylist() == ["no", "no"]
+    with pytest.raises(UserError, match="2 of 2 requests failed"):
+        generate(requests, Refusing({}), Journal(tmp_path / "j"), max_failed=1)
+
+
+def test_failures_of_all_shards_count_together(requests: InstanceRequests, tmp_path: Path) -> None:
+    files = []
+    for shard in range(3):
+        part = InstanceRequests(requests.files, documents(), shard=(shard, 3))
+        files.append(tmp_path / f"made.{shard}-of-3.parquet")
+        with Journal(tmp_path / "j") as journal:
+            write_table(generate(part, Failing(), journal, max_failed=3), files[-1])
+    assert merge(files, max_failed=3).num_rows == 24
+    with pytest.raises(UserError, match=r"3 of 24 requests .* refused 1\d\d\..*-of-3") as error:
+        merge(files, max_failed=2)
+    for file in files:
+        failed = "error" in read_table(file)["finish_reason"].to_pylist()
+        assert (file.name in str(error.value)) == failed
+
+
+def test_equal_prompts_are_asked_once_and_answered_in_each_row(tmp_path: Path) -> None:
+    table = instances(1)
+    twin = table.set_column(0, "instance_id", pa.array(["f" * 64]))
+    write_table(pa.concat_tables([table, twin]), tmp_path / "twins.parquet")
+    backend = Watched()
+    rows = generate(
+        InstanceRequests([tmp_path / "twins.parquet"], documents()), backend, Journal(tmp_path)
+    ).to_pylist()
+    assert backend.asked.total() == 1
+    assert len(rows) == 2 and rows[0]["text"] == rows[1]["text"] != ""
+
+
+def test_what_exceeds_the_context_is_skipped_and_not_asked(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    backend = Watched()
+    rows = generate(requests, backend, Journal(tmp_path / "j"), context=113).to_pylist()
+    sizes = {r["instance_id"]: r["n_tokens"] for r in instances().to_pylist()}
+    skipped = [r for r in rows if r["finish_reason"] == "skipped"]
+    assert {sizes[r["instance_id"]] for r in skipped} == set(range(114, 124))
+    assert all(r["text"] == "" and "113" in r["error"] for r in skipped)
+    assert backend.asked.total() == 14
+    assert len(Journal(tmp_path / "j").load()) == 14
+
+
+def test_what_the_backend_skips_is_no_failure_and_stays_out_of_the_journal(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    class Templated(Watched):
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            for request, answer in zip(batch, super().generate(batch), strict=True):
+                fits = request.n_tokens < 120
+                yield answer if fits else Answer("", "skipped", error="too long with its template")
+
+    backend = Templated()
+    with Journal(tmp_path / "j") as journal:
+        for _ in range(2):
+            rows = generate(requests, backend, journal).to_pylist()
+        assert len(journal.load()) == 20
+    skipped = [r for r in rows if r["finish_reason"] == "skipped"]
+    assert [r["error"] for r in skipped] == ["too long with its template"] * 4
+    assert sorted(backend.asked.values()) == [1] * 20 + [2] * 4
+
+
+def test_failures_above_the_limit_stop_the_job_after_the_rest_is_kept(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    with Journal(tmp_path / "j") as journal:
+        with pytest.raises(UserError, match=r"3 of 24 .*`max_failed: 2`.* refused 103\."):
+            generate(requests, by_fives(Failing()), journal, max_failed=2)
+        assert len(journal.load()) == 21
+        mended = Watched()
+        table = generate(requests, mended, journal)
+    assert mended.asked.total() == 3
+    assert table == generate(requests, Watched(), Journal(tmp_path / "other"))
+
+
+def test_failures_within_the_limit_are_rows_and_are_asked_again(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    backend = Failing()
+    with Journal(tmp_path / "j") as journal:
+        for _ in range(2):
+            rows = generate(requests, backend, journal, max_failed=3).to_pylist()
+    errors = [r["error"] for r in rows if r["finish_reason"] == "error"]
+    assert sorted(errors) == ["refused 103", "refused 107", "refused 120"]
+    assert sorted(backend.asked.values()) == [1] * 21 + [2] * 3
+
+
+def test_what_was_answered_before_a_crash_is_kept(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    backend = Failing()
+    backend.broken = True
+    with Journal(tmp_path / "j") as journal, pytest.raises(RuntimeError, match="the engine died"):
+        generate(requests, backend, journal)
+    sent = [request.n_tokens for request in requests]
+    before = min(sent.index(size) for size in Failing.bad)
+    assert len(Journal(tmp_path / "j").load()) == before > 0
+    assert backend.closes == 1
+
+
+def test_an_answer_waits_for_no_earlier_one(requests: InstanceRequests, tmp_path: Path) -> None:
+    class Backwards(Lexical):
+        def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
+            found = list(super().answers(requests))
+            yield from found[:0:-1]
+            raise RuntimeError("killed before the first")
+
+    with pytest.raises(RuntimeError):
+        generate(requests, Backwards({}), Journal(tmp_path / "j"))
+    kept = Journal(tmp_path / "j").load()
+    whole = generate(requests, Lexical({}), Journal(tmp_path / "whole"))
+    texts = dict(zip(whole["request_key"].to_pylist(), whole["text"].to_pylist(), strict=True))
+    assert len(kept) == 23
+    assert all(record["text"] == texts[key] for key, record in kept.items())
+
+
+def many(tmp_path: Path, count: int) -> InstanceRequests:
+    """`count` requests: more than any backend gets at once by default."""
+    ids = pa.array([f"{n:064x}" for n in range(count)])
+    write_table(instances(count).set_column(0, "instance_id", ids), tmp_path / "many.parquet")
+    return InstanceRequests([tmp_path / "many.parquet"], documents())
+
+
+def test_a_request_that_hangs_holds_no_other_up(tmp_path: Path) -> None:
+    class Hanging(Lexical):
+        def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
+            first, *others = super().answers(requests)
+            yield from others
+            yield first
+
+    requests = many(tmp_path, 600)
+    table = generate(requests, Hanging({}), Journal(tmp_path / "j"))
+    keys = dict(
+        zip(table["instance_id"].to_pylist(), table["request_key"].to_pylist(), strict=True)
+    )
+    *_, last = Journal(tmp_path / "j").records()
+    assert last["key"] == keys[next(iter(requests)).instance_id]
+    assert table == generate(requests, Lexical({}), Journal(tmp_path / "other"))
+
+
+@pytest.mark.slow
+def test_a_slow_endpoint_idles_no_slot_but_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first prompt is answered once all the others have come."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    others_came = []
+
+    def reply(number: int, body: Any) -> Reply:
+        end = time.monotonic() + 10
+        while number == 0 and len(server.received) < 300 and time.monotonic() < end:
+            time.sleep(0.01)
+        if number == 0:
+            others_came.append(len(server.received))
+        return completion(body)
+
+    with OpenAIServer() as server:
+        server.reply = reply
+        config = {
+            **{"model": "remote", "name": "some-model", "revision": None, "base_url": server.url},
+            **{"key_env": None, "chat": True, "concurrency": 3, "timeout": 60, "request": {}},
+            "sampling": {"temperature": 0, "top_k": None, "top_p": 1, "seed": 0},
+        }
+        requests = many(tmp_path, 300)
+        table = generate(requests, load_backend("openai", config), Journal(tmp_path / "j"))
+    assert others_came == [300] and server.most_at_once == 3
+    assert set(table["finish_reason"].to_pylist()) == {"stop"}
+
+
+def test_prompts_are_made_as_the_backend_takes_them(tmp_path: Path) -> None:
+    made = []
+
+    class Counted(InstanceRequests):
+        def __iter__(self) -> Iterator[Request]:
+            made.append(0)
+            for request in super().__iter__():
+                made[-1] += 1
+                yield request
+
+    class Careful(Lexical):
+        batch_size = 7
+
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            ahead.append(made[-1] - sum(batches))
+            batches.append(len(batch))
+            return super().generate(batch)
+
+    ahead, batches = [], []
+    requests = many(tmp_path, 600)
+    counted = Counted(requests.files, requests.documents)
+    generate(counted, Careful({}), Journal(tmp_path / "j"))
+    assert sum(batches) == 600 and set(ahead) == {7, 600 % 7}
+
+
+@pytest.mark.parametrize("change", [-1, 1])
+def test_a_backend_that_answers_too_little_or_too_much_is_noticed(
+    requests: InstanceRequests, tmp_path: Path, change: int
+) -> None:
+    class Miscounting(Lexical):
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            return (Answer("a") for _ in range(len(batch) + change))
+
+    with pytest.raises((ValueError, IndexError)):
+        generate(requests, Miscounting({}), Journal(tmp_path / "j"))
+
+
+def test_an_answer_is_on_the_disk_before_its_batch_is_done(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    class Patient(Lexical):
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            for finished, answer in enumerate(super().generate(batch)):
+                end = time.monotonic() + 10
+                while len(Journal(tmp_path / "j").load()) < finished:
+                    assert time.monotonic() < end, f"{finished} were answered"
+                    time.sleep(0.001)
+                yield answer
+
+    generate(requests, Patient({}), Journal(tmp_path / "j"))
+
+
+def test_a_full_disk_stops_the_model(requests: InstanceRequests, tmp_path: Path) -> None:
+    class Full(Journal):
+        def append(self, records: Iterable[Mapping[str, object]]) -> None:
+            if list(records):
+                raise UserError("the journal cannot be written")
+
+    class Slow(Watched):
+        batch_size = 1
+
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            for answer in super().generate(batch):
+                time.sleep(0.02)
+                yield answer
+
+    backend = Slow()
+    with pytest.raises(UserError, match="cannot be written"):
+        generate(requests, backend, Full(tmp_path / "j"))
+    assert backend.closes == 1 and backend.asked.total() < 10
+
+
+def test_lone_surrogates_of_a_model_do_no_harm(requests: InstanceRequests, tmp_path: Path) -> None:
+    class Odd(Lexical):
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            return (Answer("x\ud83dy \ud83d\ude00") for _ in batch)
+
+    table = generate(requests, Odd({}), Journal(tmp_path / "j"))
+    write_table(table, tmp_path / "t.parquet")
+    assert set(read_table(tmp_path / "t.parquet")["text"].to_pylist()) == {"x\ufffdy \U0001f600"}
+
+
+def test_token_counts_come_back_from_the_journal(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    class Counting(Lexical):
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            return (Answer("a", "length", r.n_tokens, 0, 16, None) for r in batch)
+
+    with Journal(tmp_path / "j") as journal:
+        for _ in range(2):
+            rows = generate(requests, Counting({}), journal).to_pylist()
+    assert {r["prompt_tokens"] for r in rows} == set(range(100, 124))
+    assert {(r["finish_reason"], r["cached_tokens"], r["reasoning_tokens"]) for r in rows} == {
+        ("length", 0, None)
+    }
+
+
+def test_each_part_of_a_key_counts() -> None:
+    base = {"identity": {"name": "m", "t": 0.7}, "prompt": "p", "sample": 0, "max_new_tokens": 8}
+    changes = [
+        {"identity": {"name": "m", "t": 0.1}},
+        {"prompt": "q"},
+        {"sample": 1},
+        {"max_new_tokens": 9},
+        {"extra": ["reference"]},
+    ]
+    keys = {request_key(**{**base, **change}) for change in [{}, *changes]}
+    assert len(keys) == 6
+    assert request_key(**{**base, "identity": {"t": 0.7, "name": "m"}}) in keys
+
+
+def test_a_changed_reference_or_role_changes_the_key_of_who_sees_it(
+    requests: InstanceRequests,
+) -> None:
+    request = next(iter(requests))
+    fields = {name: getattr(request, name) for name in Request.__slots__}
+    other = Request(**{**fields, "references": ["1066"]})
+    assert Oracle({}).depends_on(other) != Oracle({}).depends_on(request)
+    assert Lexical({}).depends_on(other) == Lexical({}).depends_on(request)
+    roles = [Span(**{**s._asdict(), "role": "needle"}) for s in request.spans]
+    moved = Request(**{**fields, "spans": roles})
+    assert moved.prompt == request.prompt
+    assert Lexical({}).depends_on(moved) != Lexical({}).depends_on(request)
+
+
+def test_memory_holds_a_batch_and_not_all_prompts(tmp_path: Path) -> None:
+    table = instances(100, passages=1)
+    write_table(table, tmp_path / "i.parquet")
+    long = {source: text.ljust(1_000_000) for source, text in documents().items()}
+
+    class Whole(InstanceRequests):
+        def __iter__(self) -> Iterator[Request]:
+            for request in super().__iter__():
+                spans = [
+                    span._replace(end=1_000_000) if span.source else span for span in request.spans
+                ]
+                fields = {name: getattr(request, name) for name in Request.__slots__}
+                yield Request(**{**fields, "spans": spans})
+
+    tracemalloc.start()
+    try:
+        generate(Whole([tmp_path / "i.parquet"], long), Oracle({}), Journal(tmp_path / "j"))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 20_000_000, "100 prompts of 1 MB each"
+
+
+# Jobs that are killed, or run at once
+
+JOB = """
+import sys, time
+from pathlib import Path
+sys.path[:0] = [{tests!r}]
+from test_generation import documents
+from needlework.models.backends.lexical import Lexical
+from needlework.models.generation import InstanceRequests, check_room, generate
+from needlework.journal import Journal
+from needlework.records import write_table
+
+class Slow(Lexical):
+    batch_size = {batch}
+
+    def load(self):
+        print("ready", flush=True)
+
+    def generate(self, batch):
+        for answer in super().generate(batch):
+            time.sleep({pause})
+            yield answer
+
+folder = Path({folder!r})
+with Journal(folder / "journal") as journal:
+    requests = InstanceRequests([folder / "instances.parquet"], documents())
+    write_table(generate(requests, Slow({{}}), journal), folder / "answers.parquet")
+"""
+
+
+def start_job(folder: Path, pause: float = 0, batch: int = 256) -> subprocess.Popen[str]:
+    tests = str(Path(__file__).parent)
+    code = JOB.format(tests=tests, folder=str(folder), pause=pause, batch=batch)
+    paths = repr([path for path in sys.path if path])
+    return subprocess.Popen(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {paths}\n{code}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
+    table = instances(1500)
+    ids = pa.array([f"{n:064x}" for n in range(1500)])
+    killed, undisturbed = tmp_path / "killed", tmp_path / "undisturbed"
+    for folder in (killed, undisturbed):
+        folder.mkdir()
+        write_table(table.set_column(0, "instance_id", ids), folder / "instances.parquet")
+    assert start_job(undisturbed).wait(60) == 0
+
+    dice = random.Random(time.time_ns())
+    progress = []
+    while len(progress) < 10:
+        job = start_job(killed, pause=0.002, batch=4)
+        assert job.stdout is not None and job.stdout.readline() == "ready\n", "ended too soon"
+        time.sleep(dice.uniform(0, 0.12))
+        job.send_signal(signal.SIGKILL)
+        assert job.wait() == -signal.SIGKILL
+        progress.append(len(Journal(killed / "journal").load()))
+    assert start_job(killed).wait(60) == 0
+
+    assert progress == sorted(progress) and 0 < progress[-1] < 1500
+    keys = Counter(r["key"] for r in Journal(killed / "journal").records())
+    assert len(keys) == 1500 and set(keys.values()) == {1}
+    assert (killed / "answers.parquet").read_bytes() == (
+        undisturbed / "answers.parquet"
+    ).read_bytes()
+
+
+@pytest.mark.slow
+def test_two_jobs_of_a_model_at_once_give_what_one_gives(tmp_path: Path) -> None:
+    """On one journal, started together, so that most requests are under way twice."""
+    table = instances(200)
+    ids = pa.array([f"{n:064x}" for n in range(200)])
+    folders = [tmp_path / name for name in ("one", "two", "alone")]
+    for folder in folders:
+        folder.mkdir()
+        write_table(table.set_column(0, "instance_id", ids), folder / "instances.parquet")
+    (folders[0] / "journal").mkdir()
+    (folders[1] / "journal").symlink_to(folders[0] / "journal")
+    jobs = [start_job(folder, pause=0.02, batch=16) for folder in folders]
+    assert [job.wait(60) for job in jobs] == [0, 0, 0]
+    one, two, alone = ((folder / "answers.parquet").read_bytes() for folder in folders)
+    assert one == two == alone
+    files = sorted((folders[0] / "journal").glob("*.jsonl"))
+    assert len(files) == 2 and all(file.stat().st_size for file in files), "only one job asked"
+    keys = Counter(record["key"] for record in Journal(folders[0] / "journal").records())
+    # What both have under way when they meet may be asked twice; a batch is 16.
+    assert len(keys) == 200 and keys.total() <= 200 + 3 * 16
+    assert start_job(folders[0]).wait(60) == 0
+    assert len(list((folders[0] / "journal").glob("*.jsonl"))) == 2, "a third job asked again"
+
+
+class Numbered(Watched):
+    """Answers differently whenever it is made, as sampling or another batch does."""
+
+    made = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        Numbered.made += 1
+        self.number = Numbered.made
+        self.during: list[Any] = []
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        self.asked.update((r.instance_id, r.sample) for r in batch)
+        # What happens while the answers are under way.
+        while self.during:
+            self.during.pop()()
+        return (Answer(f"run {self.number}: {request.n_tokens}") for request in batch)
+
+
+def test_a_run_that_started_first_and_answers_last_changes_no_answer(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    first, second = Numbered(), Numbered()
+    tables = []
+
+    def whole_second_run() -> None:
+        with Journal(tmp_path / "j") as journal:
+            tables.append(generate(requests, second, journal))
+
+    first.during.append(whole_second_run)
+    with Journal(tmp_path / "j") as journal:
+        tables.append(generate(requests, by_fives(first), journal))
+    for _ in range(2):
+        tables.append(generate(requests, Numbered(), Journal(tmp_path / "j")))
+    assert all(table == tables[0] for table in tables)
+
+
+def test_what_another_run_has_finished_is_not_asked(
+    requests: InstanceRequests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("needlework.models.other_runs.LOOK_SECONDS", 0.0)
+    first, second = by_fives(Numbered()), by_fives(Numbered())
+
+    def whole_second_run() -> None:
+        with Journal(tmp_path / "j") as journal:
+            generate(requests, second, journal)
+
+    first.during.append(whole_second_run)
+    with Journal(tmp_path / "j") as journal:
+        generate(requests, first, journal)
+    # The five that were under way.
+    assert first.asked.total() == 5 and second.asked.total() == 24
+
+
+def test_runs_at_once_begin_at_different_places(requests: InstanceRequests, tmp_path: Path) -> None:
+    sent = [request.instance_id for request in requests]
+    first, second = Numbered(), Numbered()
+    first.during.append(lambda: generate(requests, second, Journal(tmp_path / "j")))
+    generate(requests, first, Journal(tmp_path / "j"))
+    assert list(first.asked) == [(instance, 0) for instance in sent]
+    assert list(second.asked) == [(instance, 0) for instance in [*sent[12:], *sent[:12]]]
+
+
+@pytest.mark.parametrize(
+    "record", [{"text": 5}, {"text": None}, {"finish_reason": "maybe"}, {"prompt_tokens": "many"}]
+)
+def test_a_record_that_is_no_answer_is_asked_again(
+    requests: InstanceRequests, tmp_path: Path, record: dict[str, Any]
+) -> None:
+    with Journal(tmp_path / "j") as journal:
+        expected = generate(requests, Watched(), journal)
+        (key, *_) = expected["request_key"].to_pylist()
+    (file,) = (tmp_path / "j").glob("*.jsonl")
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines:
+        line.pop("check", None)
+        if line["key"] == key:
+            line.update(record)
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    backend = Watched()
+    assert generate(requests, backend, Journal(tmp_path / "j")) == expected
+    assert backend.asked.total() == 1
+
+
+# Room for the chat template
+
+
+@pytest.mark.parametrize(
+    ("longest", "overhead", "refused"),
+    [
+        (4096, 30, "reserve: 35"),
+        (4090, 30, "reserve: 29"),
+        (4066, 30, ""),
+        (4096, None, ""),
+        (5000, 30, ""),
+    ],
+)
+def test_prompts_that_only_the_template_makes_too_long_are_refused(
+    longest: int, overhead: int | None, refused: str
+) -> None:
+    entry = {"model": "m", "context": 4096, "tokenizer": "t"}
+    if not refused:
+        check_room(entry, longest, overhead, 5)
+        return
+    with pytest.raises(UserError, match=f"`{refused}` for tokenizers.t"):
+        check_room(entry, longest, overhead, 5)

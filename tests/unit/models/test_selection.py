@@ -1,0 +1,110 @@
+"""Which prompts a model is asked: `only`."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import yaml
+
+from needlework.data import packaged
+from needlework.errors import UserError
+from needlework.models.selection import mask, only_of
+from needlework.planning.config import ROOT, left_out, validated
+from needlework.planning.layout import Layout
+
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+ROWS = pa.table(
+    {
+        "task": ["qa", "qa", "pairs", "closed"],
+        "lang": ["en", "zh", "en", None],
+        "n": pa.array([10, 10, 75, None], pa.int32()),
+    }
+)
+
+
+def configured(only: Any) -> dict[str, Any]:
+    config = copy.deepcopy(DEFAULT)
+    config["run"]["models"] = ["lexical"]
+    config["models"]["lexical"]["only"] = only
+    return validated(config)
+
+
+@pytest.mark.parametrize(
+    ("only", "kept"),
+    [
+        ({}, [0, 1, 2, 3]),
+        ({"lang": ["en"]}, [0, 2, 3]),
+        ({"lang": ["en"], "n": [10]}, [0, 3]),
+        ({"task": ["pairs", "closed"]}, [2, 3]),
+        ({"absent": ["x"]}, [0, 1, 2, 3]),
+        ({"lang": []}, [3]),
+    ],
+)
+def test_rows_without_a_factor_are_kept(only: dict[str, list], kept: list[int]) -> None:
+    found = mask(ROWS, only).to_pylist()
+    assert [n for n, yes in enumerate(found) if yes] == kept
+
+
+def test_a_restriction_is_of_all_benchmarks_or_by_name() -> None:
+    everywhere = configured({"length": [512]})
+    assert only_of(everywhere, "lexical", "mlneedle") == {"length": [512]}
+    assert only_of(everywhere, "lexical", "oneruler") == {"length": [512]}
+    one = configured({"mlneedle": {"needle_lang": ["en"]}})
+    assert only_of(one, "lexical", "mlneedle") == {"needle_lang": ["en"]}
+    assert only_of(one, "lexical", "oneruler") == {}
+
+
+@pytest.mark.parametrize(
+    ("only", "said"),
+    [
+        ({"needel_lang": ["en"]}, "did you mean 'needle_lang'"),
+        ({"mlneedle": {"gold_index": [1]}}, "models.lexical.only.mlneedle names 'gold_index'"),
+        ({"mlneedel": {}}, "did you mean 'mlneedle'"),
+        ({"length": ["512"]}, "models.lexical.only.length has '512', but is of type int32"),
+        ({"needle_present": [1]}, "is of type bool"),
+    ],
+)
+def test_what_is_no_factor_or_no_value_is_refused(only: Any, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        configured(only)
+
+
+def test_a_restriction_is_no_setting_that_answers_depend_on() -> None:
+    plain, restricted = configured({}), configured({"length": [512]})
+    assert Layout(plain).model_settings("lexical") == Layout(restricted).model_settings("lexical")
+
+
+# Models whose weights may be absent
+
+
+def test_an_optional_model_without_weights_is_left_out() -> None:
+    config = copy.deepcopy(DEFAULT)
+    config["models"]["smollm2"]["name"] = "package:no-such-package/m.gguf"
+    assert validated(config)["run"]["models"] == ["lexical", "oracle", "empty"]
+    config["run"]["models"] = ["smollm2"]
+    with pytest.raises(UserError, match="make weights"):
+        validated(config)
+
+
+def test_a_model_that_is_not_optional_stays() -> None:
+    config = copy.deepcopy(DEFAULT)
+    config["models"]["smollm2"] |= {"name": "package:no-such-package/m.gguf", "optional": False}
+    assert "smollm2" in validated(config)["run"]["models"]
+
+
+@pytest.mark.parametrize(
+    "name", ["package:pip/../../secret", "package:pip/absent", "package:absent/x"]
+)
+def test_a_packaged_name_names_only_what_is_there(name: str) -> None:
+    assert packaged.find(name) is None
+    with pytest.raises(UserError, match="is not installed"):
+        packaged.local_name(name, "models.m.name")
+
+
+def test_a_packaged_file_is_found_without_its_code() -> None:
+    found = packaged.find("package:pip/pip/__init__.py")
+    assert found is not None and found.name == "__init__.py"
+    assert left_out(configured({})) == []

@@ -1,0 +1,67 @@
+"""Which sides are compared follows from the configuration, and what cannot be is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from needlework.errors import UserError
+from needlework.planning.compared_runs import pairs, sides
+from needlework.planning.config import validated
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def config(**own) -> dict:
+    default = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    default["run"]["models"] = ["lexical", "oracle", "empty"]
+    return validated(default | own)
+
+
+@pytest.fixture
+def other(tmp_path) -> str:
+    """Another run, with the scores of two models."""
+    for model in ("lexical", "mine"):
+        folder = tmp_path / "results/scores" / model
+        folder.mkdir(parents=True)
+        (folder / "mlneedle.parquet").touch()
+    return str(tmp_path)
+
+
+def test_every_two_models_are_compared_by_default() -> None:
+    assert pairs(config(), "mlneedle") == [
+        ("lexical", "oracle", True),
+        ("lexical", "empty", True),
+        ("oracle", "empty", True),
+    ]
+
+
+def test_named_pairs_are_compared_alone() -> None:
+    assert pairs(config(compare=[["empty", "oracle"]]), "mlneedle") == [("empty", "oracle", True)]
+
+
+def test_another_tokenizer_has_other_prompts() -> None:
+    own = config()
+    own["models"]["oracle"]["tokenizer"] = "mistral-v1"
+    assert pairs(own, "mlneedle")[0] == ("lexical", "oracle", False)
+
+
+def test_another_run_is_compared_model_by_model(other) -> None:
+    own = config(runs={"before": other})
+    assert sides(own, "mlneedle")["before/mine"].endswith("results/scores/mine/mlneedle.parquet")
+    assert pairs(own, "mlneedle") == [("before/lexical", "lexical", True)]
+
+
+@pytest.mark.parametrize(
+    "own, message",
+    [
+        ({"compare": [["oracel", "empty"]]}, "did you mean 'oracle'"),
+        ({"runs": {"before": "/nowhere"}}, "runs.before: /nowhere holds no results/scores"),
+        ({"run": {"models": ["oracle"], "benchmarks": ["mlneedle"]}}, "nothing to compare"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(own, message) -> None:
+    with pytest.raises(UserError, match=message):
+        pairs(config(**own), "mlneedle")

@@ -1,0 +1,586 @@
+"""What is wrong with a configuration is said in one sentence, before any work starts."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from needlework.errors import UserError
+from needlework.planning.config import lengths_of, replaced_choices, schema, validated
+from needlework.planning.layout import Layout
+
+ROOT = Path(__file__).resolve().parents[3]
+PRESETS = sorted((ROOT / "presets").glob("*.yaml"))
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+DEFAULT["run"]["benchmarks"] = ["mlneedle"]
+
+
+def changed(key: str, value: Any) -> dict[str, Any]:
+    """The default configuration with `value` at the dotted key."""
+    config = copy.deepcopy(DEFAULT)
+    *path, last = key.split(".")
+    block = config
+    for part in path:
+        block = block.setdefault(part, {})
+    block[last] = value
+    return config
+
+
+def complaint(config: Any) -> str:
+    """What is said about a wrong configuration: always one line that ends a sentence."""
+    with pytest.raises(UserError) as raised:
+        validated(config)
+    message = str(raised.value)
+    assert "\n" not in message and message.endswith(".")
+    return message
+
+
+# Configurations that are right
+
+
+def test_the_default_is_valid() -> None:
+    config = validated(DEFAULT)
+    assert config["benchmarks"]["mlneedle"]["needles"] == "sample_questions"
+    assert lengths_of(config, "lexical", "mlneedle") == [512, 1024, 2048]
+
+
+def test_the_papers_preset_is_there() -> None:
+    assert ROOT / "presets" / "mlneedle.yaml" in PRESETS
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda path: path.stem)
+def test_every_preset_is_valid_on_top_of_the_default(preset: Path) -> None:
+    from snakemake.utils import update_config
+
+    config = copy.deepcopy(DEFAULT)
+    update_config(config, yaml.safe_load(preset.read_text(encoding="utf-8")))
+    validated(config)
+
+
+def test_the_configuration_given_is_left_as_it_is() -> None:
+    config = copy.deepcopy(DEFAULT)
+    validated(config)["models"]["lexical"]["sampling"]["top_k"] = 1
+    validated(config)["benchmarks"]["mlneedle"]["haystack_languages"].append("xx")
+    assert config == DEFAULT
+    # Nor do the defaults of one configuration leak into another.
+    assert validated(config)["models"]["lexical"]["sampling"]["top_k"] == 50
+    assert "xx" not in validated(config)["benchmarks"]["mlneedle"]["haystack_languages"]
+
+
+def test_defaults_are_filled_in_at_every_level() -> None:
+    config = {
+        "run": {"models": ["m"], "benchmarks": ["mlneedle"]},
+        "tokenizers": {"w": {"kind": "huggingface", "name": "n"}},
+        "models": {
+            "m": {"backend": "lexical", "tokenizer": "w", "context": 40000},
+            "partly": {"backend": "empty", "tokenizer": "w", "context": 1, "sampling": {"seed": 3}},
+        },
+        "embedders": {"mpnet": {"kind": "sentence-transformers", "name": "n"}},
+        "benchmarks": {},
+    }
+    full = validated(config)
+    assert full["journal"] == "journal" and full["mirror"] is None
+    assert full["sources"]["mmarco"]["passages"] == 10000
+    assert full["sources"]["mlqa"] == {"split": "test"}
+    assert full["translation"] == {"translator": "none"}
+    assert full["translators"] == {"none": {"kind": "none"}}
+    # Inside the entries of registries, by the kind of each.
+    assert full["tokenizers"]["w"]["trust_remote_code"] is False
+    assert full["embedders"]["mpnet"]["batch_size"] == 64
+    assert full["models"]["m"]["samples"] == 1
+    assert full["models"]["partly"]["sampling"] == {
+        "temperature": 0.7,
+        "top_k": 50,
+        "top_p": 1,
+        "seed": 3,
+    }
+    mlneedle = full["benchmarks"]["mlneedle"]
+    assert mlneedle["lengths"] == [4096, 8192, 16384, 32768]
+    assert mlneedle["comparisons"] == {"instruction_tuning": [], "decoding": []}
+
+
+def test_every_default_is_valid() -> None:
+    """A schema's default is not checked against it by anything else."""
+    full = validated(DEFAULT)
+    assert validated(full) == full
+
+
+def test_a_validated_configuration_has_every_key_of_the_schema() -> None:
+    def missing(value: Any, node: Mapping[str, Any], path: str) -> list[str]:
+        lacking = []
+        for key, child in node.get("properties", {}).items():
+            if key not in value:
+                lacking.append(f"{path}.{key}")
+            elif isinstance(value[key], Mapping):
+                lacking += missing(value[key], child, f"{path}.{key}")
+        entries = node.get("additionalProperties")
+        if isinstance(entries, Mapping) and "properties" in entries:
+            for name, entry in value.items():
+                lacking += missing(entry, entries, f"{path}.{name}")
+        return lacking
+
+    assert missing(validated(DEFAULT), schema(), "") == []
+
+
+def test_a_whole_number_is_the_same_however_it_is_written() -> None:
+    """1.0 and 1 must not make different digests."""
+    config = changed("benchmarks.mlneedle.lengths", [512.0, 1024, 2048])
+    config["models"]["oracle"]["sampling"] = {"temperature": 0.0, "top_p": 0.9}
+    full = validated(config)
+    assert [type(n) for n in full["benchmarks"]["mlneedle"]["lengths"]] == [int] * 3
+    assert repr(full["models"]["oracle"]["sampling"]["temperature"]) == "0"
+    assert full["models"]["oracle"]["sampling"]["top_p"] == 0.9
+
+
+def test_a_models_own_lengths_come_first() -> None:
+    config = validated(changed("models.empty.lengths", [1024, 512]))
+    assert lengths_of(config, "empty", "mlneedle") == [512, 1024]
+    config = validated(changed("models.empty.lengths", []))
+    assert lengths_of(config, "empty", "mlneedle") == []
+
+
+# Keys
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "where", "nearest"),
+    [
+        ("modles", {}, "the configuration", "models"),
+        ("run.model", ["lexical"], "run", "models"),
+        ("retrieval.embeder", "ngram", "retrieval", "embedder"),
+        ("sources.mmarco.passage", 5, "sources.mmarco", "passages"),
+        ("models.lexical.contxt", 5, "models.lexical", "context"),
+        ("models.lexical.sampling.temprature", 1, "models.lexical.sampling", "temperature"),
+        ("tokenizers.mistral-v1.versoin", "v1", "tokenizers.mistral-v1", "version"),
+        ("embedders.mpnet.revison", "x", "embedders.mpnet", "revision"),
+        ("translators.google.key-env", "X", "translators.google", "key_env"),
+        ("translation.translater", "none", "translation", "translator"),
+        ("benchmarks.mlneedel", {}, "benchmarks", "mlneedle"),
+        ("benchmarks.mlneedle.needle_langs", ["en"], "benchmarks.mlneedle", "needle_languages"),
+        (
+            "benchmarks.mlneedle.comparisons.decode",
+            [],
+            "benchmarks.mlneedle.comparisons",
+            "decoding",
+        ),
+    ],
+)
+def test_an_unknown_key_is_named_with_its_place_and_the_nearest(key, value, where, nearest) -> None:
+    message = complaint(changed(key, value))
+    assert f"unknown key {key.rpartition('.')[2]!r} in {where}: " in message
+    assert f"did you mean {nearest!r}?" in message
+
+
+def test_an_unknown_key_like_no_other_gets_the_known_ones() -> None:
+    message = complaint(changed("retrieval.xyz", 1))
+    assert "did you mean" not in message
+    assert "Known: embedder, shards, top" in message
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "missing"),
+    [
+        (
+            "models.new",
+            {"backend": "lexical", "context": 5},
+            "models.new lacks the key 'tokenizer'",
+        ),
+        ("tokenizers.new", {"kind": "tiktoken"}, "tokenizers.new lacks the key 'encoding'"),
+        ("run", {"models": ["lexical"]}, "run lacks the key 'benchmarks'"),
+    ],
+)
+def test_a_missing_key_is_named(key, value, missing) -> None:
+    assert missing in complaint(changed(key, value))
+
+
+def test_the_kind_decides_which_keys_are_known() -> None:
+    # `encoding` is a key of tiktoken's, not of words.
+    message = complaint(changed("tokenizers.words", {"kind": "words", "encoding": "x"}))
+    assert "unknown key 'encoding' in tokenizers.words: Known: kind, reserve." in message
+
+
+# Types
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("models", []),
+        ("models", None),
+        ("run", None),
+        ("run", "mlneedle"),
+        ("run.models", "lexical"),
+        ("run.models", []),
+        ("run.models", [1]),
+        ("run.models", ["lexical", "lexical"]),
+        ("retrieval", None),
+        ("retrieval.top", "300"),
+        ("retrieval.top", 0),
+        ("retrieval.shards", True),
+        ("journal", 5),
+        ("models.lexical", None),
+        ("models.lexical", []),
+        ("models.lexical.context", "8192"),
+        ("models.lexical.context", 8192.5),
+        ("models.lexical.sampling", None),
+        ("models.lexical.sampling.top_p", 0),
+        ("models.lexical.sampling.temperature", -1),
+        ("models.lexical.lengths", 512),
+        ("tokenizers.words", "words"),
+        ("tokenizers.words", None),
+        ("translators.none", []),
+        ("benchmarks", None),
+        ("benchmarks.mlneedle", None),
+        ("benchmarks.mlneedle.lengths", "512"),
+        ("benchmarks.mlneedle.lengths", []),
+        ("benchmarks.mlneedle.lengths", [512, 512]),
+        ("benchmarks.mlneedle.questions", "ten"),
+        ("benchmarks.mlneedle.questions", 0),
+        ("benchmarks.mlneedle.questions", {"en": 5}),
+        ("benchmarks.mlneedle.positions", 1),
+        ("benchmarks.mlneedle.positions", "start"),
+        ("benchmarks.mlneedle.question_lang", ["en"]),
+        ("benchmarks.mlneedle.needle_languages", []),
+        ("benchmarks.mlneedle.comparisons.decoding", [["lexical", "oracle", "empty"]]),
+    ],
+)
+def test_a_value_of_a_wrong_type_is_named_with_its_key(key, value) -> None:
+    message = complaint(changed(key, value))
+    assert message.startswith(key) and "docs/configuration.md" in message
+    # The whole value, or the one of a list that is wrong.
+    assert any(repr(v) in message for v in (value, *(value if isinstance(value, list) else ())))
+
+
+@pytest.mark.parametrize("config", [None, {}, [], "config"], ids=repr)
+def test_no_configuration_at_all(config: Any) -> None:
+    assert complaint(config).startswith("the configuration ")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("run.benchmarks", ["mlnedle"], "run.benchmarks.0 is 'mlnedle': did you mean 'mlneedle'?"),
+        ("models.lexical.backend", "lexcal", "models.lexical.backend is 'lexcal': did you mean 'l"),
+        (
+            "tokenizers.words.kind",
+            "wrods",
+            "tokenizers.words.kind is 'wrods': did you mean 'words'",
+        ),
+        ("tokenizers.words", {"knd": "words"}, "tokenizers.words.kind is None: Known: characters"),
+        ("sources.mlqa.split", "tset", "sources.mlqa.split is 'tset': did you mean 'test'?"),
+        (
+            "benchmarks.mlneedle.positions",
+            ["start", "midle"],
+            "benchmarks.mlneedle.positions.1 is 'midle': did you mean 'middle'?",
+        ),
+        ("benchmarks.mlneedle.metric", "contain", "did you mean 'containment'?"),
+        ("benchmarks.mlneedle.tasks", ["existance"], "did you mean 'existence'?"),
+    ],
+)
+def test_a_word_that_is_none_of_the_choices(key, value, said) -> None:
+    assert said in complaint(changed(key, value))
+
+
+# References from one part to another
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        (
+            "run.models",
+            ["lexicl"],
+            "run.models names 'lexicl', which is not in `models`: did you mean 'lexical'?",
+        ),
+        (
+            "models.lexical.tokenizer",
+            "word",
+            "models.lexical.tokenizer names 'word', which is not in `tokenizers`: "
+            "did you mean 'words'?",
+        ),
+        (
+            "retrieval.embedder",
+            "ngrams",
+            "retrieval.embedder names 'ngrams', which is not in `embedders`: "
+            "did you mean 'ngram'? Known: mpnet, ngram.",
+        ),
+        (
+            "translation.translator",
+            "gogle",
+            "translation.translator names 'gogle', which is not in `translators`: "
+            "did you mean 'google'?",
+        ),
+        (
+            "benchmarks.mlneedle.comparisons.decoding",
+            [["lexical", "orakle"]],
+            "benchmarks.mlneedle.comparisons.decoding names 'orakle', which is not in `models`: "
+            "did you mean 'oracle'?",
+        ),
+        (
+            "benchmarks.mlneedle.comparisons.instruction_tuning",
+            [["base", "lexical"]],
+            "benchmarks.mlneedle.comparisons.instruction_tuning names 'base'",
+        ),
+        ("embedders", {}, "which is not in `embedders`: Known: (nothing)."),
+    ],
+)
+def test_a_name_that_is_in_no_registry(key, value, said) -> None:
+    assert said in complaint(changed(key, value))
+
+
+def test_only_the_models_that_run_are_held_to_their_names() -> None:
+    entry = {"backend": "lexical", "tokenizer": "absent", "context": 1}
+    validated(changed("models.spare", entry))
+
+
+def test_the_nearest_of_many_names() -> None:
+    config = changed("run.models", ["model-4O"])
+    for i in range(60):
+        config["models"][f"model-{i}"] = config["models"]["lexical"]
+    message = complaint(config)
+    assert "did you mean 'model-4'" in message and len(message) < 600
+
+
+@pytest.mark.parametrize(
+    ("key", "lang", "known"),
+    [
+        ("needle_languages", ["en", "fr"], "en, de, es, zh, vi, hi, ar"),
+        ("haystack_languages", ["en", "fr"], "en, de, es, zh, vi, hi, ar, multilingual"),
+        ("answer_languages", ["en", "fr"], "en, de, es, zh, vi, hi, ar"),
+        ("multilingual", ["fr"], "en, de, es, zh, vi, hi, ar"),
+        ("question_lang", "fr", "en, de, es, zh, vi, hi, ar"),
+    ],
+)
+def test_a_language_that_the_corpus_does_not_have(key, lang, known) -> None:
+    message = complaint(changed(f"benchmarks.mlneedle.{key}", lang))
+    assert f"benchmarks.mlneedle.{key} has the unknown language 'fr'" in message
+    assert known in message
+
+
+def test_the_languages_are_those_of_the_corpus_that_is_chosen() -> None:
+    config = changed("benchmarks.mlneedle.haystack", "mmarco")
+    config["benchmarks"]["mlneedle"]["haystack_languages"] = ["en", "fr"]
+    validated(config)
+    config["benchmarks"]["mlneedle"]["haystack_languages"] = ["en", "el"]
+    assert "'el'" in complaint(config)
+
+
+@pytest.mark.parametrize("lang", ["needle_languages", "haystack_languages"])
+def test_the_mixed_haystack_is_no_needle_language(lang: str) -> None:
+    config = changed(f"benchmarks.mlneedle.{lang}", ["multilingual"])
+    if lang == "haystack_languages":
+        validated(config)
+    else:
+        assert "unknown language 'multilingual'" in complaint(config)
+
+
+@pytest.mark.parametrize(("key", "value"), [("question_lang", "de"), ("needle_languages", ["de"])])
+def test_answers_are_accepted_in_the_languages_that_are_used(key, value) -> None:
+    config = copy.deepcopy(DEFAULT)
+    own = config["benchmarks"]["mlneedle"]
+    own |= {"answer_languages": ["en", "es"], "needle_languages": ["en", "es"], key: value}
+    message = complaint(config)
+    assert f"benchmarks.mlneedle.{key} has 'de'" in message
+    assert "benchmarks.mlneedle.answer_languages: add it there" in message
+
+
+# Lengths
+
+
+def test_a_length_above_the_models_context_says_which_lengths_fit() -> None:
+    config = changed("models.lexical.context", 1024)
+    message = complaint(config)
+    assert "models.lexical: the length 2048 is above the model's context of 1024" in message
+    assert "set `lengths: [512, 1024]` for this model" in message
+    # And the remedy helps.
+    config["models"]["lexical"]["lengths"] = [512, 1024]
+    validated(config)
+
+
+def test_a_model_that_does_not_run_may_have_any_context() -> None:
+    config = changed("models.oracle.context", 100)
+    config["run"]["models"] = ["lexical"]
+    validated(config)
+
+
+def test_a_models_lengths_are_among_the_benchmarks() -> None:
+    message = complaint(changed("models.lexical.lengths", [512, 4096]))
+    assert "models.lexical.lengths has 4096" in message
+    assert "benchmarks.mlneedle.lengths (512, 1024, 2048)" in message
+
+
+def test_a_length_that_the_answer_takes_whole() -> None:
+    config = changed("benchmarks.mlneedle.lengths", [64, 512])
+    message = complaint(config)
+    assert "benchmarks.mlneedle.lengths has 64" in message and "answer_buffer (64)" in message
+    config["benchmarks"]["mlneedle"]["answer_buffer"] = 63
+    validated(config)
+
+
+# The rest
+
+
+def test_replay_needs_answers() -> None:
+    config = changed("models.lexical.backend", "replay")
+    message = complaint(config)
+    assert "models.lexical.answers is missing" in message and "replay" in message
+    config["models"]["lexical"]["answers"] = "answers.jsonl"
+    validated(config)
+
+
+def test_the_sample_of_passages_is_no_larger_than_its_pool() -> None:
+    message = complaint(changed("sources.mmarco", {"pool": 10, "passages": 11}))
+    assert "sources.mmarco.passages is 11" in message and "raise sources.mmarco.pool" in message
+
+
+@pytest.mark.parametrize("registry", ["models", "tokenizers", "embedders", "translators"])
+@pytest.mark.parametrize(
+    "name", ["a/b", "..", ".hidden", "", "a b", "a\\b", "a\nb", "модель", "a$b"]
+)
+def test_a_name_that_cannot_be_part_of_a_path(registry: str, name: str) -> None:
+    entry = {
+        "models": {"backend": "lexical", "tokenizer": "words", "context": 131072},
+        "tokenizers": {"kind": "words"},
+        "embedders": {"kind": "ngram"},
+        "translators": {"kind": "none"},
+    }[registry]
+    config = copy.deepcopy(DEFAULT)
+    config[registry][name] = entry
+    message = complaint(config)
+    assert f"{registry} has the name {name!r}" in message and "letters" in message
+
+
+@pytest.mark.parametrize("name", ["Mistral-7B-v0.2", "a", "_x", "0.5B"])
+def test_ordinary_names(name: str) -> None:
+    config = changed("run.models", [name])
+    config["models"][name] = config["models"]["lexical"]
+    validated(config)
+
+
+class Unique(yaml.SafeLoader):
+    """YAML takes the last of two equal keys without a word."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [key.value for key, _ in node.value]
+        assert len(keys) == len(set(keys)), f"{node.start_mark}: {keys}"
+        return super().construct_mapping(node, deep)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "config.yaml",
+        "resources/sources.yaml",
+        "workflow/schemas/config.schema.yaml",
+        *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("presets/*.yaml")),
+    ],
+)
+def test_no_key_stands_twice(file) -> None:
+    # A safe loader is its base.
+    yaml.load((ROOT / file).read_text(encoding="utf-8"), Unique)  # noqa: S506
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "models.lexical.timeout",
+        "models.lexical.sampling.temperature",
+        "models.lexical.engine.gpu_memory_utilization",
+        "models.lexical.request.frequency_penalty",
+        "models.lexical.batch_limits.megabytes",
+        "sources.mmarco.prefix_mb",
+    ],
+)
+def test_what_is_no_finite_number_is_refused(key: str, number: float) -> None:
+    assert complaint(changed(key, number)).startswith(f"{key} is {number}, which is no number")
+
+
+def test_a_misspelt_benchmark_in_a_model_s_lengths_is_refused() -> None:
+    message = complaint(changed("models.lexical.lengths", {"mlneedel": [512]}))
+    assert "models.lexical.lengths names 'mlneedel'" in message
+    assert "did you mean 'mlneedle'?" in message
+
+
+def test_a_benchmark_without_lengths_has_none_to_choose() -> None:
+    message = complaint(changed("models.lexical.lengths", {"lost_in_the_middle": [512]}))
+    assert "names 'lost_in_the_middle', whose prompts have no lengths" in message
+
+
+@pytest.mark.parametrize("benchmarks", [["mlneedle"], ["mlneedle", "oneruler"]])
+def test_the_lengths_that_an_error_proposes_work(benchmarks: list[str]) -> None:
+    config = changed("models.lexical.context", 1024)
+    config["run"]["benchmarks"] = benchmarks
+    proposed = complaint(config).partition("`lengths: ")[2].partition("`")[0]
+    config["models"]["lexical"]["lengths"] = yaml.safe_load(proposed)
+    made = validated(config)
+    assert lengths_of(made, "lexical", "mlneedle") == [512, 1024]
+
+
+def test_where_no_length_fits_another_remedy_is_proposed() -> None:
+    message = complaint(changed("models.lexical.context", 100))
+    assert "`lengths: []`" not in message
+    assert "add a shorter one to benchmarks.mlneedle.lengths, of which 512 is the least" in message
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [("models.lexical.shards", "1000000 is greater"), ("retrieval.shards", "1000000 is greater")],
+)
+def test_more_shards_than_can_be_planned_are_refused(key: str, shown: str) -> None:
+    message = complaint(changed(key, 1000000))
+    assert message.startswith(f"{key} is 1000000") and shown in message
+
+
+def test_a_name_too_long_for_a_path_is_refused() -> None:
+    config = copy.deepcopy(DEFAULT)
+    config["models"]["m" * 300] = config["models"]["lexical"]
+    assert "of 300 characters" in complaint(config)
+
+
+def test_a_configuration_that_contains_itself_is_refused() -> None:
+    config = copy.deepcopy(DEFAULT)
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    config["run"]["models"] = cycle
+    assert "contains itself" in complaint(config)
+
+
+def test_a_file_that_takes_back_what_an_earlier_one_chose_is_told(tmp_path: Path) -> None:
+    mine, preset, other = (tmp_path / name for name in ("mine.yaml", "preset.yaml", "other.yaml"))
+    mine.write_text("run: {models: [mine], benchmarks: [mlneedle]}")
+    preset.write_text("run: {models: [a, b], benchmarks: [mlneedle]}")
+    other.write_text("models: {}")
+    (said,) = replaced_choices([mine, other, preset])
+    assert said.startswith(
+        f"run.models is that of {preset}, ['a', 'b'], and not that of {mine}, ['mine']"
+    )
+    assert replaced_choices([mine]) == replaced_choices([mine, other]) == []
+
+
+def test_answers_in_all_languages_of_the_corpus_are_accepted() -> None:
+    """So a further needle language changes no other slice."""
+    config = copy.deepcopy(DEFAULT)
+    layouts = []
+    for languages in (["en"], ["en", "vi"]):
+        config["benchmarks"]["mlneedle"]["needle_languages"] = languages
+        layouts.append(Layout(validated(config)))
+    before, after = (
+        {
+            name: (
+                layout.slice_settings("mlneedle", "words", name),
+                layout.slice_inputs("mlneedle", "words", name),
+            )
+            for name in layout.benchmark("mlneedle").slices(layout.settings("mlneedle"))
+        }
+        for layout in layouts
+    )
+    assert before.items() <= after.items() and len(after) == 2 * len(before)
+    config["benchmarks"]["mlneedle"]["needles"] = "xquad"
+    accepted = validated(config)["benchmarks"]["mlneedle"]["answer_languages"]
+    assert len(accepted) == 12 and {"ru", "th", "tr"} <= set(accepted)

@@ -1,0 +1,375 @@
+"""Which files and settings each step needs: all that it reads, and nothing that it does not."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from needlework.data.corpora.registry import CORPORA, languages_of
+from needlework.planning.config import schema, validated
+from needlework.planning.layout import CPU_THREADS, Layout, resource
+
+ROOT = Path(__file__).resolve().parents[3]
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+DEFAULT["run"]["benchmarks"] = ["mlneedle"]
+
+
+@pytest.fixture
+def config() -> dict[str, Any]:
+    """Three languages of the real corpora, two tokenizers, models with lengths of their own."""
+    config = copy.deepcopy(DEFAULT)
+    config["tokenizers"]["characters"] = {"kind": "characters"}
+    entry = {"backend": "lexical", "tokenizer": "words", "context": 40000}
+    config["models"] |= {
+        "short": entry | {"lengths": [1024]},
+        "long": entry | {"lengths": [4096, 2048]},
+        "other": entry | {"tokenizer": "characters"},
+        "replayed": entry | {"backend": "replay", "answers": "answers.jsonl", "lengths": [1024]},
+        "absent": entry | {"lengths": [8192]},
+    }
+    config["run"]["models"] = ["short", "long", "other", "replayed"]
+    config["benchmarks"]["mlneedle"] = {
+        "needles": "mlqa",
+        "haystack": "mmarco",
+        "needle_languages": ["en", "de"],
+        "haystack_languages": ["en", "hi", "multilingual"],
+        "multilingual": ["hi", "zh"],
+        "answer_languages": ["en", "de", "es"],
+        "lengths": [1024, 2048, 4096, 8192],
+    }
+    return config
+
+
+@pytest.fixture
+def files(config: dict[str, Any]) -> Layout:
+    return Layout(validated(config))
+
+
+def corpora(corpus: str, *languages: str) -> list[str]:
+    return [f"results/corpora/{corpus}/{lang}.parquet" for lang in languages]
+
+
+# Corpora
+
+
+def test_a_corpus_is_read_from_its_source(files: Layout) -> None:
+    assert files.corpus_sources("mlqa", "de") == ["results/sources/mlqa/MLQA_V1.zip"]
+    (german,) = files.corpus_sources("mmarco", "de")
+    assert german.startswith("results/sources/mmarco/") and "german" in german
+    assert files.corpus_sources("mmarco", "hi") != [german]
+    assert files.source_entry("mlqa/MLQA_V1.zip")["id"] == "mlqa/MLQA_V1.zip"
+
+
+def test_the_sample_is_read_from_the_resources(files: Layout) -> None:
+    found = files.corpus_sources("sample_questions", "de")
+    assert found == sorted(found) and len(found) == len(
+        list((ROOT / "resources/sample").glob("*.json"))
+    )
+    assert files.corpus_reader("sample_questions") == "sample"
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_every_corpus_has_a_reader_and_its_languages(files: Layout, corpus: str) -> None:
+    from importlib import import_module
+
+    assert callable(import_module(f"needlework.data.corpora.{files.corpus_reader(corpus)}").table)
+    assert languages_of(corpus)
+    if corpus == "m4le_constructed":
+        return  # Its files are in a user's folder.
+    for lang in languages_of(corpus):
+        packaged = lang in CORPORA[corpus].packaged
+        assert bool(files.corpus_sources(corpus, lang)) != packaged
+
+
+def test_the_corpora_of_the_schema_are_those_that_can_be_read() -> None:
+    own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
+    assert own["needles"]["enum"] == ["mlqa", "xquad", "sample_questions"]
+    assert own["haystack"]["enum"] == ["mmarco", "sample_passages"]
+
+
+def test_how_much_was_fetched_changes_no_corpus(config: dict[str, Any]) -> None:
+    config["sources"] = {"mmarco": {"prefix_mb": 5, "pool": 70, "passages": 60, "seed": 2}}
+    found = Layout(validated(config)).corpus_settings("mmarco")
+    assert found == {"pool": 70, "passages": 60, "seed": 2}
+
+
+def test_resources_are_named_from_where_the_workflow_runs(tmp_path: Path, monkeypatch) -> None:
+    """A clone with the results of another one has the same inputs as it."""
+    monkeypatch.chdir(ROOT)
+    assert resource("sources.yaml") == "resources/sources.yaml"
+    monkeypatch.chdir(tmp_path)
+    assert resource("sources.yaml") == str(ROOT / "resources/sources.yaml")
+
+
+# Retrieval
+
+
+def test_a_search_reads_the_passages_of_its_language_and_all_accepted_answers(
+    files: Layout,
+) -> None:
+    assert files.search_inputs("mlneedle", "random", "hi", "0-of-1") == {
+        "passages": "results/corpora/mmarco/hi.parquet",
+        "questions": corpora("mlqa", "en", "de", "es"),
+    }
+    found = files.search_inputs("mlneedle", "semantic", "hi", "0-of-1")
+    assert found["question_vectors"] == "results/embeddings/ngram/mlqa/en.npy"
+    assert found["passage_vectors"] == "results/embeddings/ngram/mmarco/hi.npy"
+
+
+def test_shards_are_embedded_and_ranked_apart(config: dict[str, Any]) -> None:
+    config["retrieval"]["shards"] = 3
+    config["benchmarks"]["mlneedle"]["retrieval"] = ["random", "semantic"]
+    files = Layout(validated(config))
+    found = files.search_inputs("mlneedle", "semantic", "hi", "1-of-3")
+    assert found["passage_vectors"] == "results/embeddings/ngram/mmarco/hi.1-of-3.npy"
+    # There are few questions: they are not cut.
+    assert found["question_vectors"] == "results/embeddings/ngram/mlqa/en.npy"
+    assert files.distractor_inputs("mlneedle", "hi")["rankings"] == [
+        f"results/distractors/mlneedle/hi.{retrieval}.{shard}-of-3.npy"
+        for retrieval in ("random", "semantic")
+        for shard in range(3)
+    ]
+
+
+def test_only_neural_embedders_take_a_gpu_and_several_cores(config: dict[str, Any]) -> None:
+    config["embedders"] |= {"slow": config["embedders"]["mpnet"] | {"device": "cpu"}}
+    files = Layout(validated(config))
+    names = ("ngram", "mpnet", "slow")
+    assert [files.embedding_gpus(name) for name in names] == [0, 1, 0]
+    assert [files.embedding_threads(name) for name in names] == [1, 6, CPU_THREADS]
+
+
+# Instances
+
+
+def test_a_slice_reads_what_its_languages_need(files: Layout) -> None:
+    def inputs(name: str) -> dict[str, list[str]]:
+        return files.slice_inputs("mlneedle", "words", name)
+
+    found = inputs("de-hi")
+    assert found["questions"] == corpora("mlqa", "de", "en", "es")
+    assert found["passages"] == corpora("mmarco", "hi")
+    assert found["distractors"] == ["results/distractors/mlneedle/hi.parquet"]
+    assert [Path(p).stem for p in found["templates"]] == ["closed_book", "exact", "existence"]
+
+    found = inputs("en-multilingual")
+    assert found["passages"] == corpora("mmarco", "hi", "zh")
+    assert found["distractors"] == [
+        f"results/distractors/mlneedle/{n}.parquet" for n in ("hi", "zh")
+    ]
+
+    found = inputs("en-none")
+    assert found["passages"] == found["distractors"] == []
+
+
+def test_the_lengths_are_those_of_the_models_with_the_tokenizer(files: Layout) -> None:
+    def lengths(tokenizer: str) -> list[int]:
+        return files.slice_settings("mlneedle", tokenizer, "en-hi")["lengths"]
+
+    # Not 8192, which only a model wants that does not run.
+    assert lengths("words") == [1024, 2048, 4096]
+    assert lengths("characters") == [1024, 2048, 4096, 8192]
+
+
+def test_a_model_reads_all_slices_of_its_tokenizer(files: Layout) -> None:
+    names = [f"{n}-{h}" for n in ("en", "de") for h in ("en", "hi", "multilingual", "none")]
+    assert files.tokenizer("other") == "characters"
+    assert files.instances("mlneedle", "characters") == [
+        f"results/instances/mlneedle/characters/{name}.parquet" for name in names
+    ]
+    assert set(files.baselines("mlneedle")) == {
+        f"results/instances/mlneedle/words/{lang}-none.parquet" for lang in ("en", "de")
+    }
+    assert set(files.baselines("mlneedle")) <= set(files.instances("mlneedle", "words"))
+
+
+# Models
+
+
+def test_generation_reads_every_document_that_a_prompt_can_hold(files: Layout) -> None:
+    found = files.generation_inputs("mlneedle", "short")
+    assert found["corpora"] == [
+        *corpora("mlqa", "en", "de"),
+        *corpora("mmarco", "en", "hi", "zh"),
+    ]
+    assert found["answers"] == []
+    assert files.generation_inputs("mlneedle", "replayed")["answers"] == ["answers.jsonl"]
+
+
+def test_what_only_names_or_chooses_is_no_part_of_a_models_answers(config: dict[str, Any]) -> None:
+    before = Layout(validated(config)).model_settings("long")
+    assert {"backend", "context", "samples", "sampling", "max_failed", "answers"} <= set(before)
+    config["models"]["long"] |= {"lengths": [2048], "published": "A", "tokenizer": "characters"}
+    assert Layout(validated(config)).model_settings("long") == before
+    config["models"]["long"]["sampling"] = {"temperature": 0}
+    assert Layout(validated(config)).model_settings("long") != before
+
+
+@pytest.mark.parametrize(
+    ("entry", "gpus", "threads"),
+    [
+        ({"backend": "lexical"}, 0, 1),
+        ({"backend": "openai", "name": "a/model"}, 0, 1),
+        ({"backend": "transformers", "name": "a/model"}, 1, 6),
+        ({"backend": "transformers", "name": "a/model", "device": "cuda:1"}, 1, 6),
+        ({"backend": "transformers", "name": "a/model", "device": "cpu"}, 0, CPU_THREADS),
+        ({"backend": "vllm", "name": "a/model"}, 1, 6),
+        ({"backend": "vllm", "name": "a/model", "engine": {"tensor_parallel_size": 4}}, 4, 12),
+    ],
+)
+def test_a_model_has_cores_for_its_gpus(config, entry, gpus, threads) -> None:
+    config["models"]["mine"] = {"tokenizer": "words", "context": 40000} | entry
+    files = Layout(validated(config))
+    assert (files.generation_gpus("mine"), files.generation_threads("mine")) == (gpus, threads)
+    assert "device" not in files.model_settings("mine")
+
+
+# Translation
+
+
+NLLB = {"kind": "nllb", "name": "a/model", "revision": "1"}
+LLM = {"kind": "llm", "name": "a/model", "base_url": "http://localhost/v1"}
+
+
+def translated(config: dict[str, Any], entry: dict[str, Any]) -> Layout:
+    config["translators"] = {"mine": entry}
+    config["translation"] = {"translator": "mine"}
+    return Layout(validated(config))
+
+
+@pytest.mark.parametrize(
+    ("entry", "gpus", "threads"),
+    [
+        ({"kind": "none"}, 0, 1),
+        ({"kind": "google"}, 0, 1),
+        (LLM, 0, 1),
+        (NLLB, 1, 6),
+        (NLLB | {"device": "cpu"}, 0, CPU_THREADS),
+    ],
+)
+def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
+    config, entry, gpus, threads
+) -> None:
+    files = translated(config, entry)
+    assert (files.translation_gpus, files.translation_threads) == (gpus, threads)
+
+
+@pytest.mark.parametrize(
+    ("entry", "unsaid", "said"),
+    [
+        (NLLB, {"batch_size": 3, "device": "cpu"}, {"beams": 4}),
+        (NLLB, {}, {"revision": "2"}),
+        (LLM, {"key_env": "MY_KEY", "base_url": "https://elsewhere/v1"}, {"name": "another"}),
+        ({"kind": "google"}, {"key_env": "MY_KEY", "base_url": "https://elsewhere"}, LLM),
+    ],
+)
+def test_what_changes_no_translation_is_no_part_of_it(config, entry, unsaid, said) -> None:
+    before = translated(config, entry).translator_settings
+    assert translated(config, entry | unsaid).translator_settings == before
+    assert translated(config, entry | said).translator_settings != before
+    assert before["kind"] == entry["kind"]
+
+
+# Results
+
+
+def test_the_translator_is_the_one_that_is_chosen(config: dict[str, Any]) -> None:
+    assert Layout(validated(config)).translator == {"kind": "none"}
+    config["translation"] = {"translator": "nllb"}
+    assert Layout(validated(config)).translator["kind"] == "nllb"
+
+
+def test_the_results_are_those_of_the_models_that_run(files: Layout) -> None:
+    assert files.scores("mlneedle") == [
+        f"results/scores/{model}/mlneedle.parquet"
+        for model in ("short", "long", "other", "replayed")
+    ]
+    assert files.result_rows("mlneedle", "scores") == files.scores("mlneedle")
+    assert files.result_rows("mlneedle", "ceilings") == [
+        "results/translation_ceilings/mlneedle.parquet"
+    ]
+    prompts = files.result_rows("mlneedle", "instances")
+    assert prompts == [
+        file for name in files.tokenizers for file in files.instances("mlneedle", name)
+    ]
+
+
+def test_the_final_files_are_the_tables_and_figures_of_the_paper(files: Layout) -> None:
+    for name in ("table1", "table2", "table3", "table4"):
+        for ending in ("csv", "tex"):
+            assert f"results/tables/mlneedle/{name}.{ending}" in files.final
+    for n in (1, 3, 4, 5, 6, 7, 8):
+        for ending in ("svg", "pdf", "png"):
+            assert f"results/figures/mlneedle/figure{n}.{ending}" in files.final
+    assert len(set(files.final)) == len(files.final)
+    assert all(Path(path).is_file() for path in files.published("mlneedle"))
+    assert files.published("mlneedle")
+    for name in files.templates("mlneedle"):
+        assert Path(name).is_file()
+
+
+def both() -> dict[str, Any]:
+    """Two tokenizers, two benchmarks, and a model that can sample."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    config["tokenizers"]["characters"] = {"kind": "characters"}
+    config["run"] |= {"models": ["lexical"], "benchmarks": ["mlneedle", "oneruler"]}
+    config["run"]["tokenizers"] = ["words", "characters"]
+    config["models"]["lexical"] = {"backend": "lexical", "tokenizer": "words", "context": 40000}
+    return config
+
+
+def jobs_of(config: dict[str, Any]) -> dict[tuple[str, str], tuple[Any, ...]]:
+    """What the jobs of a configuration's results depend on, by benchmark and rows."""
+    layout = Layout(validated(config))
+    return {
+        (name, needs): (
+            layout.result_rows(name, needs),
+            layout.run_settings(name, needs),
+            layout.numbers_digest(results),
+            layout.shown_digest(name, results),
+        )
+        for name in config["run"]["benchmarks"]
+        for needs, results in layout.results_by_needs(name).items()
+    }
+
+
+def changed(config: dict[str, Any]) -> set[tuple[str, str]]:
+    before, after = jobs_of(both()), jobs_of(config)
+    assert before.keys() == after.keys()
+    return {job for job in before if before[job] != after[job]}
+
+
+def test_a_temperature_makes_no_table_of_token_counts() -> None:
+    warm = both()
+    warm["models"]["lexical"]["sampling"] = {"temperature": 0.3}
+    counted = {("oneruler", "token_counts"), ("oneruler", "books"), ("mlneedle", "ceilings")}
+    assert counted < jobs_of(warm).keys()
+    assert changed(warm) == {("mlneedle", "scores"), ("oneruler", "scores")}
+
+
+def test_results_are_made_of_the_benchmark_that_changed() -> None:
+    other = both()
+    other["benchmarks"]["oneruler"]["multiquery_needles"] = 4
+    assert {name for name, _ in changed(other)} == {"oneruler"}
+    other = both()
+    other["benchmarks"]["mlneedle"]["lengths"] = [512]
+    assert "oneruler" not in {name for name, _ in changed(other)}
+
+
+def test_a_phrase_for_none_is_an_input_of_scoring_alone() -> None:
+    """It once rebuilt prompts and ran generation again."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    layout = Layout(validated(config))
+    phrases = [resource("oneruler/none_phrases.yaml")]
+    assert layout.scoring_inputs("oneruler", "lexical")["phrases"] == phrases
+    others = [layout.generation_inputs("oneruler", "lexical")]
+    others += [
+        layout.slice_inputs("oneruler", "words", name)
+        for name in layout.benchmark("oneruler").slices(layout.settings("oneruler"))
+    ]
+    assert not any("phrases" in str(inputs) for inputs in others)
+    assert "phrases" not in layout.scoring_inputs("mlneedle", "lexical")

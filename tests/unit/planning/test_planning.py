@@ -1,0 +1,36 @@
+"""What Snakemake itself must load to plan a run: no more than a bare Snakemake has.
+
+With --use-conda the packages are in the rules' environments, not in Snakemake's own.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PLANNING = """
+import sys
+for missing in ("httpx", "numpy", "openai", "pandas", "pyarrow", "tiktoken", "torch", "tqdm", "transformers"):
+    sys.modules[missing] = None
+sys.path.append("workflow/scripts")
+import yaml
+from needlework.codedigest import code_digest
+from needlework.planning.config import validated
+from needlework.planning.layout import Layout
+from needlework.planning.preflight import check
+config = validated(yaml.safe_load(open("config.yaml")))
+files = Layout(config)
+assert len(files.final) > 30
+for language in ("en", "hi"):
+    assert files.corpus_sources("mmarco", language)
+    assert files.slice_inputs("mlneedle", "words", f"{language}-en")
+check(config, config["run"]["models"], ["words"], True)
+assert code_digest("generate_answers.py", "needlework/models/backends/lexical.py")
+"""
+
+
+def test_a_bare_snakemake_can_plan(root) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PLANNING], cwd=root, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,105 @@
+"""What a run lacks is told before its first job."""
+
+from __future__ import annotations
+
+import re
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from needlework.errors import UserError
+from needlework.planning.config import validated
+from needlework.planning.preflight import check, without_records
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def no_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
+
+
+def run(**changes: Any) -> list[str]:
+    """Check a run whose model stands in the configuration with these changes."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    config["run"]["models"] = ["mine"]
+    config["models"]["mine"] = {
+        "backend": "vllm",
+        "name": "some/model",
+        "tokenizer": "words",
+        "context": 4096,
+        **changes,
+    }
+    return check(validated(config), ["mine"], [], translating=False)
+
+
+def test_a_gated_model_needs_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match=r"models\.mine is gated.* page of some/model.*HF_TOKEN"):
+        run(gated=True)
+    run()
+    monkeypatch.setenv("HF_TOKEN", "hf_something")
+    run(gated=True)
+
+
+def test_a_token_in_a_file_an_offline_run_and_a_local_folder_will_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run(gated=True, name=str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    run(gated=True)
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: "hf_something")
+    run(gated=True)
+
+
+@pytest.mark.parametrize("changes", [{"gated": True}, {"reasoning": {"max_tokens": 10}}])
+def test_neither_a_licence_nor_thoughts_are_an_endpoint_s(changes: dict[str, Any]) -> None:
+    with pytest.raises(
+        UserError, match=f"{next(iter(changes))} says nothing to the backend openai"
+    ):
+        run(backend="openai", key_env=None, **changes)
+
+
+@pytest.mark.parametrize("key", ["name", "lora"])
+def test_a_folder_of_weights_that_is_missing_is_told_with_its_whole_path(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    expected = re.escape(f"models.mine.{key} is the folder {tmp_path / 'weights/tiny'}, which does")
+    for given in ("./weights/tiny", str(tmp_path / "weights/tiny")):
+        with pytest.raises(UserError, match=expected):
+            run(**{key: given})
+    (tmp_path / "weights/tiny").mkdir(parents=True)
+    run(**{key: "./weights/tiny"})
+    run(**{key: "some/model"})
+
+
+def test_an_endpoint_that_nothing_listens_at_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        endpoint = {"backend": "openai", "key_env": None, "name": "x"}
+        url = f"http://user:password@127.0.0.1:{port}/v1"
+        assert run(**endpoint, base_url=url) == []
+    (said,) = run(**endpoint, base_url=url)
+    assert said.startswith(f"models.mine: http://127.0.0.1:{port}/v1 cannot be reached (Connection")
+    # Behind a proxy, that is what has to be reached.
+    monkeypatch.setenv("NO_PROXY", "")
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
+    with socket.create_server(("127.0.0.1", port)):
+        assert run(**endpoint, base_url="http://no.such.host.invalid/v1") == []
+
+
+def test_results_without_snakemake_s_records_are_told(tmp_path: Path) -> None:
+    assert without_records(tmp_path) == ""
+    (tmp_path / "results/tables").mkdir(parents=True)
+    assert f"{tmp_path / 'results'} is there without the records" in without_records(tmp_path)
+    (tmp_path / ".snakemake/metadata").mkdir(parents=True)
+    assert "--touch" in without_records(tmp_path)
+    (tmp_path / ".snakemake/metadata/one").write_text("")
+    assert without_records(tmp_path) == ""

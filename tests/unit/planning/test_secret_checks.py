@@ -1,0 +1,52 @@
+"""Debugging output of Slurm's jobs holds the environment, so it is refused where that holds a key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from needlework.errors import UserError
+from needlework.planning.config import validated
+from needlework.planning.effective_config import key_variables
+from needlework.planning.secret_checks import check_verbose
+
+ROOT = Path(__file__).resolve().parents[3]
+SECRET = "sk-very-secret-0123456789"
+
+
+@pytest.fixture
+def config(monkeypatch) -> dict:
+    """The default configuration and an endpoint with a key of its own, none of whose keys is set."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    endpoint = {"backend": "openai", "name": "a/model", "tokenizer": "words", "context": 4096}
+    config["models"]["endpoint"] = endpoint | {"key_env": "MY_OWN_KEY"}
+    config = validated(config)
+    for name in key_variables(config):
+        monkeypatch.delenv(name, raising=False)
+    return config
+
+
+@pytest.mark.parametrize("variable", ["MY_OWN_KEY", "HF_TOKEN", "GOOGLE_TRANSLATE_API_KEY"])
+def test_a_key_and_verbose_output_are_refused(config, monkeypatch, variable) -> None:
+    monkeypatch.setenv(variable, SECRET)
+    with pytest.raises(UserError, match=f"--verbose would write {variable} into") as refused:
+        check_verbose(config, "slurm", True)
+    assert SECRET not in str(refused.value) and "Run without it" in str(refused.value)
+
+
+def test_all_keys_are_named(config, monkeypatch) -> None:
+    monkeypatch.setenv("MY_OWN_KEY", SECRET)
+    monkeypatch.setenv("HF_TOKEN", SECRET)
+    with pytest.raises(UserError, match="HF_TOKEN and MY_OWN_KEY"):
+        check_verbose(config, "slurm", True)
+
+
+def test_without_slurm_or_verbose_output_or_a_key_nothing_is_refused(config, monkeypatch) -> None:
+    check_verbose(config, "slurm", True)
+    monkeypatch.setenv("MY_OWN_KEY", " ")
+    check_verbose(config, "slurm", True)
+    monkeypatch.setenv("MY_OWN_KEY", SECRET)
+    check_verbose(config, "local", True)
+    check_verbose(config, "slurm", False)

@@ -1,0 +1,144 @@
+"""A prompt is its spans, one after the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from needlework.errors import UserError
+from needlework.prompts.spans import (
+    ROLES,
+    Documents,
+    Span,
+    literal,
+    read_template,
+    render,
+    span_text,
+)
+from needlework.records import PASSAGES, QUESTIONS, SPAN, write_table
+
+DOCUMENTS = {"c/de/1": "Der Turm steht.", "c/zh/1": "塔还在。", "c/en/𝄞": "a𝄞b"}
+
+
+def test_rendering_is_concatenation() -> None:
+    spans = [
+        literal("instruction", "Read.\n"),
+        Span("distractor", "c/de/1", 0, 8),
+        literal("haystack", "\n"),
+        Span("needle", "c/zh/1", 0, 4),
+        literal("question", ""),
+    ]
+    assert render(spans, DOCUMENTS) == "Read.\nDer Turm\n塔还在。"
+    assert render([], DOCUMENTS) == ""
+
+
+def test_a_slice_is_counted_in_characters() -> None:
+    assert span_text(Span("needle", "c/zh/1", 1, 3), DOCUMENTS) == "还在"
+    # Beyond the basic plane as well: not in UTF-16's units, nor in bytes.
+    assert span_text(Span("needle", "c/en/𝄞", 1, 2), DOCUMENTS) == "𝄞"
+
+
+def test_spans_from_a_file_render_as_those_in_memory(tmp_path: Path) -> None:
+    spans = [literal("instruction", "a {b} "), Span("needle", "c/de/1", 4, 8)]
+    column = pa.array([[span._asdict() for span in spans]], pa.list_(SPAN))
+    assert render(column.to_pylist()[0], DOCUMENTS) == render(spans, DOCUMENTS) == "a {b} Turm"
+
+
+def test_a_span_has_the_fields_of_the_schema() -> None:
+    assert Span._fields == tuple(field.name for field in SPAN)
+    assert len(set(ROLES)) == len(ROLES)
+
+
+def test_a_document_that_is_not_there() -> None:
+    with pytest.raises(UserError, match=r"'c/de/9'.*delete the instance file and run again"):
+        render([Span("needle", "c/de/9", 0, 1)], DOCUMENTS)
+
+
+# Documents
+
+
+def test_documents_are_named_by_corpus_language_and_id(tmp_path: Path) -> None:
+    passages = pa.table({"passage_id": ["1", "a/b"], "text": ["eins", "zwei"]}, schema=PASSAGES)
+    question = {
+        "example_id": "1",
+        "title": "t",
+        "context": "the context",
+        "question": "the question",
+        "answers": ["the"],
+        "answer_starts": [0],
+    }
+    write_table(passages, tmp_path / "p.parquet")
+    write_table(pa.Table.from_pylist([question], schema=QUESTIONS), tmp_path / "q.parquet")
+    documents = Documents.read(
+        {"p/de": str(tmp_path / "p.parquet"), "q/en": str(tmp_path / "q.parquet")}
+    )
+    assert dict(documents) == {"p/de/1": "eins", "p/de/a/b": "zwei", "q/en/1": "the context"}
+    assert len(documents) == 3
+
+
+# Templates
+
+WANTED = ["passages", "question"]
+
+
+def template(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "exact.txt"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_template_is_the_text_around_its_placeholders(tmp_path: Path) -> None:
+    path = template(tmp_path, "\nRead.\n{passages}\n\nQ: {question}\nA:\n\n")
+    assert read_template(path, WANTED) == ["Read.\n", "\n\nQ: ", "\nA:"]
+    assert read_template(template(tmp_path, "{question}"), ["question"]) == ["", ""]
+    assert read_template(template(tmp_path, "Hello.\n"), []) == ["Hello."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{question} {passages}",
+        "{passages}",
+        "{passages} {question} {question}",
+        "{passages} {Question}",
+        "{passages} {question} {answer}",
+        "{passages} {question} {the answer}",
+        "{passages} {question} {question.upper}",
+        "{passages} {question} {}",
+        "{passages!r} {question}",
+        "passages question",
+    ],
+)
+def test_a_template_with_other_placeholders_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UserError) as raised:
+        read_template(template(tmp_path, text), WANTED)
+    message = str(raised.value)
+    assert "exact.txt" in message and "{passages} and {question}, once and in this order" in message
+
+
+def test_the_text_put_into_a_template_is_no_template(tmp_path: Path) -> None:
+    """A question with braces is a question with braces."""
+    pieces = read_template(template(tmp_path, "{passages} | {question}"), WANTED)
+    assert "{question} {0}".join(pieces[1:]) == " | {question} {0}"
+
+
+def test_line_ends_of_another_system_are_the_same_template(tmp_path: Path) -> None:
+    path = tmp_path / "exact.txt"
+    path.write_bytes(b"Read.\r\n\r\n{passages}\r\n{question}\r\n")
+    assert read_template(path, WANTED) == ["Read.\n\n", "\n", ""]
+
+
+def test_whole_prompts_are_read_when_they_are_asked_for(tmp_path):
+    table = pa.table({"passage_id": ["a", "b"], "text": ["first", "second"], "pieces": [[1], [2]]})
+    other = table.set_column(1, "text", pa.array(["third", "fourth"]))
+    files = {}
+    for name, own in (("m4le_2024/c3", table), ("m4le_2024/wow", other)):
+        files[name] = str(tmp_path / f"{name[-2:]}.parquet")
+        write_table(own, files[name])
+    documents = Documents.read(files)
+    asked = ("m4le_2024/c3/b", "m4le_2024/wow/a", "m4le_2024/c3/a")
+    assert [documents[name] for name in asked] == ["second", "third", "first"]
+    assert len(documents) == 4
+    assert documents._held[0] == "m4le_2024/c3"

@@ -1,0 +1,274 @@
+"""Prompts counted from their pieces have the tokens that they have as a whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import tokenizers_made
+from needlework.benchmarks.oneruler.haystack import Haystack, Run
+from needlework.errors import UserError
+from needlework.prompts.patterns import Automaton, Unproven
+from needlework.prompts.spans import literal
+from needlework.prompts.sums import Counter, counter
+from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
+from tokenizers_made import NAMES, PACKAGED
+
+# What patterns and vocabularies tell apart, side by side in every order.
+ODD = [
+    *"ab Z9'\n.,\r\t(!-—é٣塔，한ᄒ\u1161\u11a8e\u0301हि\u200d😀\u00a0\u2009\u3000",
+    *"▁<s>|end_'sTLlſ\u0130\x85\x1c",
+    *("<|end|>", "'re", "  ", "\n\n", "12345", " the"),
+]
+
+
+@pytest.fixture(params=NAMES)
+def tokenizer(request, named_tokenizer) -> Tokenizer:
+    return named_tokenizer(request.param)
+
+
+def exact(tokenizer: Tokenizer) -> Counter:
+    found = counter(tokenizer)
+    assert found is not None
+    return found
+
+
+def test_random_seams_between_texts_are_counted_exactly(tokenizer) -> None:
+    counting, draw = exact(tokenizer), random.Random(17)
+
+    def noise(most: int) -> str:
+        return "".join(draw.choice(ODD) for _ in range(draw.randrange(most)))
+
+    texts = tokenizers_made.texts()
+    documents = [counting.document(text) for text in [*texts, *(noise(400) for _ in range(40))]]
+    assert all(document.places for document in documents[: len(texts)])
+    for _ in range(3000):
+        parts, whole = [], ""
+        for _ in range(draw.randrange(1, 7)):
+            if draw.random() < 0.35:
+                text = noise(8)
+                parts.append(counting.part(text))
+            else:
+                document = draw.choice(documents)
+                start = draw.randrange(len(document.text) + 1)
+                end = min(len(document.text), start + draw.randrange(300))
+                text = document.text[start:end]
+                parts.append(document.part(start, end))
+            whole += text
+        assert counting.tokens(parts) == tokenizer.count(whole), repr(whole)
+
+
+def test_a_split_between_two_characters_holds_in_every_neighbourhood(tokenizer) -> None:
+    counting, draw = exact(tokenizer), random.Random(18)
+    found = 0
+    for _ in range(4000):
+        left, right = ("".join(draw.choices(ODD, k=draw.randrange(1, 6))) for _ in range(2))
+        if counting.proof.splits(left[-1], right[0]):
+            found += 1
+            within = counting.proof.within(right)
+            assert tokenizer.count(left + right) == tokenizer.count(left) + within, (left, right)
+    assert found > 500
+
+
+@pytest.mark.parametrize("pattern", [r"(?<=a)b|.", r"\ba|b", r"\w+|\W", r"[a-z&&[^b]]|b", r"^a|a"])
+def test_a_pattern_that_is_not_understood_proves_nothing(pattern) -> None:
+    with pytest.raises(Unproven):
+        Automaton(pattern)
+
+
+def test_a_pattern_splits_where_no_path_reads_on() -> None:
+    automaton = Automaton(r"'(?i:s|ll)| ?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+(?!\S)|\s+")
+    assert automaton.splits("a", " ")
+    assert automaton.splits("a", "1")
+    assert not automaton.splits(" ", "a")
+    assert not automaton.splits("1", "2")
+    assert not automaton.splits(".", "\n")
+    # What follows white space decides where its match ends.
+    assert not automaton.splits("\n", "a")
+    assert not automaton.splits("'", "S")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": {"type": "Unigram"}},
+        {"normalizer": {"type": "Lowercase"}},
+        {"pre_tokenizer": {"type": "Punctuation", "behavior": "Isolated"}},
+        {"added_tokens": [{"content": "x", "lstrip": True, "rstrip": False, "single_word": False}]},
+    ],
+)
+def test_a_tokenizer_of_which_nothing_is_proved_is_refused(change, tmp_path) -> None:
+    from needlework.prompts.proofs import of_huggingface
+
+    tokenizers_made.save("llama-3", tmp_path)
+    told = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+    assert of_huggingface(json.dumps(told)).splits("a", " ")
+    with pytest.raises(Unproven):
+        of_huggingface(json.dumps({**told, **change}))
+
+
+def test_without_a_proof_there_is_no_counter(tmp_path) -> None:
+    from tokenizers import Tokenizer as Made
+    from tokenizers import models
+    from transformers import PreTrainedTokenizerFast
+
+    words = Made(models.WordLevel({"[UNK]": 0, "a": 1}, unk_token="[UNK]"))
+    PreTrainedTokenizerFast(tokenizer_object=words).save_pretrained(tmp_path)
+    loaded = load_tokenizer("mine", {"kind": "huggingface", "name": str(tmp_path)})
+    assert loaded.proof is None
+    assert counter(loaded) is None
+    whole = load_tokenizer("words", {"kind": "words"}, {"from_pieces": False})
+    assert counter(whole) is None
+
+
+def test_a_long_document_is_summed_in_stretches(tokenizer, monkeypatch) -> None:
+    text = max(tokenizers_made.texts(), key=len)
+    document = exact(tokenizer).document(text)
+    monkeypatch.setattr("needlework.prompts.sums._STRETCH", 1000)
+    in_stretches = exact(tokenizer).document(text)
+    assert in_stretches.places == document.places
+    assert in_stretches.sums == document.sums
+    assert len(text) > 5000
+
+
+# Verification
+
+
+def test_a_sum_that_is_wrong_ends_in_an_error_that_names_the_prompt() -> None:
+    words = load_tokenizer("words", {"kind": "words"}, {"verify": "all"})
+    words.check("f" * 64, "two words", 2)
+    with pytest.raises(UserError, match="f" * 64):
+        words.check("f" * 64, "two words", 3)
+    replace(words, verify="none").check("f" * 64, "two words", 3)
+    replace(words, proof=None).check("f" * 64, "two words", 3)
+
+
+def test_a_sample_of_a_hundredth_is_verified() -> None:
+    from needlework.seeding import rank_key
+
+    counted = []
+    words = load_tokenizer("words", {"kind": "words"})
+    words = replace(words, count=lambda text: counted.append(text) or 2)
+    for i in range(20_000):
+        words.check(rank_key("prompt", i), "two words", 2)
+    assert 150 < len(counted) < 250
+
+
+# What is kept on disk
+
+
+def counting_words(folder: Path) -> tuple[Counter, list[str]]:
+    """A counter that keeps its sums in a folder, and the documents that it tokenizes."""
+    words = load_tokenizer("words", {"kind": "words"}, {"sums": os.fspath(folder)})
+    assert words.proof is not None
+    seen: list[str] = []
+
+    def before(text, places):
+        seen.append(text)
+        return words.proof.before(text, places)
+
+    return exact(replace(words, proof=replace(words.proof, before=before))), seen
+
+
+BOOK = "One two, three. " * 1000
+
+
+def test_the_sums_of_a_document_are_made_once_for_all_jobs(tmp_path) -> None:
+    first, seen = counting_words(tmp_path)
+    document = first.document(BOOK)
+    second, again = counting_words(tmp_path)
+    assert second.document(BOOK).sums == document.sums
+    assert second.document(BOOK).places == document.places
+    assert (seen, again) == ([BOOK], [])
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[:-1], lambda data: b"", lambda data: data[:40] + b"x"]
+)
+def test_damaged_or_deleted_sums_are_made_again(tmp_path, damage) -> None:
+    document = counting_words(tmp_path)[0].document(BOOK)
+    (path,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    path.write_bytes(damage(path.read_bytes()))
+    repaired, seen = counting_words(tmp_path)
+    assert repaired.document(BOOK).sums == document.sums
+    assert seen == [BOOK]
+    path.unlink()
+    assert counting_words(tmp_path)[0].document(BOOK).sums == document.sums
+
+
+def test_what_two_jobs_learn_at_once_is_known_to_a_third(tmp_path) -> None:
+    texts = [f"{i} " + "word " * 80 for i in range(4)]
+    one, two = counting_words(tmp_path)[0], counting_words(tmp_path)[0]
+    for job, own in ((one, texts[:3]), (two, texts[1:])):
+        for text in own:
+            job.cut(text)
+    one.save()
+    two.save()
+    third = exact(replace(load_tokenizer("words", PACKAGED["words"]), sums=tmp_path))
+    counted = []
+    third.proof = replace(third.proof, within=lambda text: counted.append(text) or 0)
+    assert [third.cut(text).inner for text in texts] == [one.cut(texts[0]).inner] * 4
+    assert counted == []
+
+
+def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    kept, _ = counting_words(tmp_path / "file")
+    assert kept.document(BOOK).tokens == counting_words(tmp_path / "other")[0].document(BOOK).tokens
+    kept.cut("word " * 80)
+    kept.save()
+
+
+def test_sums_of_one_tokenizer_are_none_of_another(tmp_path) -> None:
+    words = load_tokenizer("t", PACKAGED["words"], {"sums": os.fspath(tmp_path)})
+    characters = load_tokenizer("t", PACKAGED["characters"], {"sums": os.fspath(tmp_path)})
+    assert exact(words).document(BOOK).sums != exact(characters).document(BOOK).sums
+
+
+# Long contexts
+
+
+def test_a_prompt_of_two_million_tokens_takes_seconds_and_little_memory(named_tokenizer) -> None:
+    import time
+
+    import pyarrow as pa
+
+    from needlework.data.corpora.oneruler import BOOKS
+
+    tokenizer = named_tokenizer("tekken")
+    sentences = [
+        f"Sentence {i} tells of the harbour, {i * 7} boats and a tower." for i in range(9000)
+    ]
+    text, starts = "", []
+    for sentence in sentences:
+        text += " " if text else ""
+        starts.append(len(text))
+        text += sentence
+    table = pa.table([["book"], [text], [starts]], schema=BOOKS)
+    counting = exact(tokenizer)
+    haystack = Haystack("books", "en", table, tokenizer, 2_000_000, counting)
+    haystack.most(1)
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+    n = haystack.most(1_990_000)
+    parts = [
+        counting.part("Read this. "),
+        *haystack.parts(Run(0, n)),
+        counting.part("\n\nWhat now?"),
+    ]
+    tokens = counting.tokens(parts)
+    spent = time.perf_counter() - start
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert 1_900_000 < tokens <= 2_000_000
+    assert spent < 2
+    assert grown < 50_000  # KiB
+    spans = [literal("instruction", "Read this. "), *haystack.spans(Run(0, n))]
+    from needlework.prompts.spans import render
+
+    whole = render(spans, haystack.documents) + "\n\nWhat now?"
+    assert tokenizer.count(whole) == tokens

@@ -1,0 +1,176 @@
+"""The seal over a run, and what of it goes into an artifact."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from needlework.data.registry import load_registry
+from needlework.errors import UserError
+from needlework.journal import Journal
+from needlework.records import GENERATIONS, ROOT, file_digest, write_table
+from needlework.results.artifact import RulePaths, jobs_of, withheld, write_artifact
+from needlework.results.seal import differences, seal, used_records
+from rocrate_cache import errors
+
+GENERATED = "results/generations/m/b.parquet"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch) -> dict:
+    """A folder with a table, two answers of which one failed, and a journal that holds more."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"request_key": "k1", "text": "Ada", "finish_reason": "stop"},
+        {"request_key": "k2", "text": "", "finish_reason": "error"},
+    ]
+    write_table(pa.Table.from_pylist(rows, schema=GENERATIONS), GENERATED)
+    Path("results/tables").mkdir()
+    Path("results/tables/a.csv").write_text("value\n1.0\n")
+    with Journal("journal/generations/m") as journal:
+        journal.append(
+            [
+                # An answer that a limit cut was asked again: the second is the one that was used.
+                {"key": "k1", "text": "Ad", "finish_reason": "length"},
+                {"key": "k1", "text": "Ada", "finish_reason": "stop"},
+                {"key": "of another run", "text": "x", "finish_reason": "stop"},
+            ]
+        )
+    sealed = seal(["results/tables/a.csv", GENERATED], {"m": {"b": GENERATED}}, "journal")
+    return {"seal": sealed}
+
+
+def test_an_untouched_folder_is_as_it_was_sealed(run) -> None:
+    assert differences(run, ".", "journal") == []
+    assert run["seal"]["journal"]["m"]["records"] == 1
+
+
+def test_only_the_record_that_was_used_is_sealed(run) -> None:
+    assert [r["text"] for r in used_records("journal/generations/m", [GENERATED])] == ["Ada"]
+
+
+def test_a_shared_journal_may_grow(run) -> None:
+    with Journal("journal/generations/m") as journal:
+        journal.append([{"key": "new", "text": "y", "finish_reason": "stop"}])
+    assert differences(run, ".", "journal") == []
+
+
+def test_changed_and_missing_files_are_named(run) -> None:
+    Path("results/tables/a.csv").write_text("value\n0.9\n")
+    Path(GENERATED).unlink()
+    found = differences(run, ".", "journal")
+    assert found[0] == f"{GENERATED} is missing."
+    assert found[1] == "results/tables/a.csv has changed."
+
+
+def test_an_answer_that_left_the_journal_is_counted(run) -> None:
+    (file,) = Path("journal/generations/m").glob("*.jsonl")
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(line for line in lines if '"Ada"' not in line))
+    assert differences(run, ".", "journal") == [
+        "The journal of m holds 0 of the 1 answers that were used."
+    ]
+
+
+def test_a_provenance_without_a_seal_is_refused() -> None:
+    with pytest.raises(UserError, match="holds no seal"):
+        differences({}, ".", "journal")
+
+
+RULES = [
+    RulePaths(
+        "score_answers",
+        ["results/scores/{model}/{benchmark}.parquet"],
+        "benchmarks/score_answers/{model}/{benchmark}.tsv",
+    ),
+    RulePaths("tables", ["results/tables/b/t1.csv", "results/tables/b/t2.csv"], "benchmarks/t.tsv"),
+    RulePaths("explorer", ["results/explorer"]),
+]
+
+
+def test_files_are_given_to_the_jobs_that_wrote_them() -> None:
+    paths = [
+        "results/scores/m/b.parquet",
+        "results/scores/n/b.parquet",
+        "results/tables/b/t1.csv",
+        "results/tables/b/t2.csv",
+        "results/explorer/data/documents-0.js",
+        "elsewhere.txt",
+    ]
+    assert [(job.rule, job.name, job.outputs) for job in jobs_of(paths, RULES)] == [
+        ("explorer", None, ("results/explorer/data/documents-0.js",)),
+        ("score_answers", "score_answers/m/b", ("results/scores/m/b.parquet",)),
+        ("score_answers", "score_answers/n/b", ("results/scores/n/b.parquet",)),
+        ("tables", "t", ("results/tables/b/t1.csv", "results/tables/b/t2.csv")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "licence, free",
+    [
+        ("CC-BY-SA-3.0", True),
+        ("MIT", True),
+        ("CC-BY-NC-4.0", False),
+        ("CC-BY-SA-3.0 for the text; the repository that publishes it is CC-BY-NC-4.0.", False),
+        ("none stated", False),
+    ],
+)
+def test_texts_go_along_only_under_plainly_free_licences(licence, free) -> None:
+    provenance = {"sources": [{"id": "mlqa/data.zip", "licence": licence}]}
+    assert withheld(provenance) == ([] if free else [f"mlqa ({licence})"])
+
+
+def test_sources_go_along_as_what_was_published_and_never_as_bytes(run, tmp_path) -> None:
+    """A mirror's address is private, and the licence may forbid the text."""
+    registry = ROOT / "resources/sources.yaml"
+    own = load_registry(registry)["mmarco"]
+    private = tmp_path / "mirror/collection.tsv"
+    private.parent.mkdir()
+    private.write_text("SECRET TEXT")
+    source = {
+        "id": own.files[0].id,
+        "url": str(private),
+        "sha256": file_digest(private),
+        "licence": own.licence,
+        "revision": own.revision,
+    }
+    provenance = {
+        "workflow": {"version": "0.1.0", "commit": None, "modified": None},
+        "configuration": {"run": {"models": ["m"], "benchmarks": ["b"]}},
+        "software": {"packages": {"snakemake": "9"}},
+        "sources": [source],
+        "models": {
+            "m": {
+                "identity": {"backend": "x"},
+                "benchmarks": {"b": {"first_prompt": {"sha256": "0", "text": "SECRET TEXT"}}},
+            }
+        },
+        **run,
+    }
+    with Journal("journal/jobs/m") as journal:
+        prompt = {"sha256": "0", "text": "SECRET TEXT"}
+        journal.append([{"key": "j", "identity": {"backend": "x"}, "first_prompt": prompt}])
+    corpus = Path("results/corpora/c/en.parquet")
+    corpus.parent.mkdir(parents=True)
+    corpus.write_text("SECRET TEXT")
+    Path("results/provenance.json").write_text(json.dumps(provenance))
+    write_artifact("a.zip", "results/provenance.json", RULES, registry=registry, journal="journal")
+    with zipfile.ZipFile("a.zip") as archive:
+        inside = {name: archive.read(name) for name in archive.namelist()}
+    assert "results/tables/a.csv" in inside and "journal/generations/m/artifact.jsonl" in inside
+    assert "journal/jobs/m/artifact.jsonl" in inside
+    assert not [name for name, content in inside.items() if b"SECRET TEXT" in content]
+    metadata = inside["ro-crate-metadata.json"].decode()
+    assert str(private) not in metadata
+    (entity,) = [e for e in json.loads(metadata)["@graph"] if e["@id"] == own.files[0].url]
+    assert entity["sha256"] == source["sha256"]
+    assert "mmarco (" in metadata and "left out" in metadata
+    assert errors(Path("a.zip"), tmp_path) == []
+
+
+def test_the_seal_is_json(run) -> None:
+    assert json.loads(json.dumps(run)) == run

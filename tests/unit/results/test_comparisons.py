@@ -1,0 +1,186 @@
+"""Comparisons of models: tests agree with others' and with hand counts, and say what n could show."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats as scipy_stats
+
+from needlework.errors import UserError
+from needlework.results.comparisons import (
+    Pair,
+    as_text,
+    compare,
+    factors,
+    holm,
+    indistinguishable,
+    permutation_test,
+    planned_difference,
+    prompts_differ,
+    sets_of,
+    smallest_difference,
+)
+
+
+def scores(values: list[float], model: str = "m", tongues=("en", "hi"), **columns) -> pd.DataFrame:
+    """Scores of questions, each asked in two languages."""
+    rows = [
+        {
+            "instance_id": f"{i}-{tongue}",
+            "sample": 0,
+            "model": model,
+            "metric": "exact",
+            "value": value,
+            "verdict": "",
+            "finish_reason": "stop",
+            "completion_tokens": 1,
+            "reasoning_tokens": None,
+            "example_id": f"q{i}",
+            "task": "find",
+            "tongue": tongue,
+            **columns,
+        }
+        for i, value in enumerate(values)
+        for tongue in tongues
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_factors_are_what_no_benchmark_shares() -> None:
+    assert factors(scores([1.0])) == ["task", "tongue"]
+
+
+def test_permutation_tries_all_signs_of_few_clusters() -> None:
+    # Of 8 signs of (1, 1, 1), two give a sum as large as 3.
+    assert permutation_test([1, 1, 1], ["a", "b", "c"]) == 2 / 8
+    # One cluster's values keep one sign.
+    assert permutation_test([1, 1, 1], ["a", "a", "b"]) == 2 / 4
+
+
+def test_permutation_of_single_values_agrees_with_scipy() -> None:
+    rng = np.random.default_rng(0)
+    d = rng.choice([-1.0, 0.0, 1.0], p=[0.1, 0.6, 0.3], size=60)
+    found = permutation_test(d, np.arange(60))
+    theirs = scipy_stats.permutation_test(
+        (d,), np.sum, permutation_type="samples", n_resamples=9999, rng=np.random.default_rng(1)
+    )
+    assert found == pytest.approx(theirs.pvalue, abs=0.01)
+    assert found == permutation_test(d, np.arange(60))
+
+
+def test_permutation_holds_its_level_where_prompts_share_questions() -> None:
+    """Nothing is different, but a question's prompts all agree: McNemar's test would be fooled."""
+    rng = np.random.default_rng(2)
+    rejected = 0
+    for i in range(200):
+        d = np.repeat(rng.choice([-1.0, 0.0, 1.0], size=20), 10)
+        rejected += permutation_test(d, np.repeat(np.arange(20), 10), seed=(i,)) < 0.05
+    assert rejected <= 20
+
+
+def test_no_difference_is_no_evidence() -> None:
+    assert permutation_test([0, 0], ["a", "b"]) == 1.0
+    assert math.isnan(permutation_test([], []))
+
+
+def test_holm_corrects_as_in_his_paper() -> None:
+    assert holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.9, 0.8]).tolist() == [1.0, 1.0]
+    corrected = holm([0.01, math.nan])
+    assert corrected[0] == 0.01 and math.isnan(corrected[1])
+
+
+def test_smallest_difference_is_found_four_times_in_five() -> None:
+    rng = np.random.default_rng(3)
+    n, share = 400, 0.3
+    null = np.repeat([-1.0, 0.0, 1.0], [60, 280, 60])
+    least = smallest_difference(null, np.arange(n))
+    assert least == pytest.approx(2.8 * math.sqrt(share / n), rel=0.01)
+    found = 0
+    for i in range(200):
+        up = (share + least) / 2
+        d = rng.choice([-1.0, 0.0, 1.0], p=[share - up, 1 - share, up], size=n)
+        found += permutation_test(d, np.arange(n), seed=(i,)) < 0.05
+    assert 0.7 < found / 200 < 0.9
+
+
+def test_smallest_difference_counts_questions_not_prompts() -> None:
+    rng = np.random.default_rng(4)
+    d = rng.choice([-1.0, 1.0], size=30)
+    alone = smallest_difference(d, np.arange(30))
+    repeated = smallest_difference(np.repeat(d, 10), np.repeat(np.arange(30), 10))
+    assert repeated == pytest.approx(alone)
+
+
+def test_equal_answers_still_leave_room_for_a_difference() -> None:
+    for same in (np.zeros, np.ones):
+        few, many = (smallest_difference(same(n), np.arange(n)) for n in (10, 1000))
+        assert 0 < many < few <= 1
+    assert math.isnan(smallest_difference([0.0], ["a"]))
+
+
+def test_planned_difference_shrinks_with_questions() -> None:
+    assert planned_difference(400) == pytest.approx(0.07, abs=0.001)
+    assert planned_difference(100) == pytest.approx(2 * planned_difference(400))
+    assert planned_difference(1) == 1.0
+
+
+def test_sets_overlap_where_a_middle_model_is_like_both() -> None:
+    assert indistinguishable(["a", "b", "c"], [("a", "c")]) == [("a", "b"), ("b", "c")]
+    assert indistinguishable(["a", "b", "c"], []) == [("a", "b", "c")]
+    assert indistinguishable(["a", "b"], [("b", "a")]) == [("a",), ("b",)]
+
+
+def test_compare_says_which_is_better_where() -> None:
+    one = scores([0.0] * 30, "one")
+    two = scores([1.0] * 15 + [0.0] * 15, "two")
+    two.loc[two["tongue"] == "hi", "value"] = 0.0
+    table = compare({"one": one, "two": two}, [Pair("one", "two")])
+    overall = table[table["by"] == "all"].iloc[0]
+    assert (overall["n"], overall["n_questions"]) == (60, 30)
+    assert overall["difference"] == 0.25
+    assert (overall["n_first_only"], overall["n_second_only"]) == (0, 15)
+    assert 0 < overall["ci_low"] < 0.25 < overall["ci_high"]
+    levels = table[table["by"] == "tongue"].set_index("level")
+    assert levels["difference"].to_dict() == {"en": 0.5, "hi": 0.0}
+    assert levels.loc["en", "p_holm"] == 2 * levels.loc["en", "p"]
+    assert sets_of(table, ["one", "two"]) == {"exact": [("one",), ("two",)]}
+    assert "two - one = +25.0 points" in as_text(table, {})
+
+
+def test_models_that_answer_alike_are_not_told_apart() -> None:
+    rng = np.random.default_rng(5)
+    sides = {name: scores(rng.integers(2, size=30).tolist(), name) for name in "abc"}
+    table = compare(sides, [Pair(*two) for two in combinations("abc", 2)])
+    assert sets_of(table, list("abc")) == {"exact": [("a", "b", "c")]}
+    assert "not told apart: {a, b, c}" in as_text(table, sets_of(table, list("abc")))
+
+
+def test_failed_requests_are_left_out_of_pairs() -> None:
+    one, two = scores([1.0, 1.0], "one"), scores([1.0, 0.0], "two")
+    two.loc[two["example_id"] == "q1", "finish_reason"] = "error"
+    table = compare({"one": one, "two": two}, [Pair("one", "two")])
+    assert table.iloc[0][["n", "difference"]].tolist() == [2, 0.0]
+
+
+def test_prompts_in_another_tokenizer_pair_by_question_and_factors() -> None:
+    one, two = scores([1.0, 0.0], "one"), scores([1.0, 1.0], "two")
+    two["instance_id"] = "other-" + two["instance_id"]
+    table = compare({"one": one, "two": two}, [Pair("one", "two", False)])
+    assert table.iloc[0][["n", "difference"]].tolist() == [4, 0.5]
+    with pytest.raises(UserError, match="asked in other words in 4 of 4"):
+        compare({"one": one, "two": two}, [Pair("one", "two")])
+
+
+def test_how_prompts_differ_is_said() -> None:
+    one = scores([1.0, 0.0])
+    assert prompts_differ(one, scores([0.0, 0.0])) is None
+    other = scores([1.0, 0.0, 1.0], tongues=("en", "sw"))
+    said = prompts_differ(one, other)
+    assert "only the first has tongue hi" in said
+    assert "only the second has tongue sw" in said
+    assert "0 questions are in the first alone and 1 in the second" in said

@@ -1,0 +1,508 @@
+"""Figures from their descriptions: every shipped one on made-up scores, new ones on made-up frames."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.artist import Artist
+from matplotlib.colors import to_hex
+
+import lost_in_the_middle_scores
+import mlneedle_scores
+import oneruler_scores
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.drawings import Bars, Heatmap, Lines, Points, Polar, StackedBars
+from needlework.benchmarks.factor import Factor
+from needlework.results import published
+from needlework.results.drawing import NothingToDraw, draw, stated
+from needlework.results.figures.save import save_figure
+from needlework.results.figures.style import COLOURS, PAGE, style
+from needlework.results.numbers import Context, frame
+
+ROOT = Path(__file__).parents[3]
+SCORES = {
+    "mlneedle": (mlneedle_scores, {"questions": 2}),
+    "lost_in_the_middle": (lost_in_the_middle_scores, {"questions": 6, "languages": ("en", "de")}),
+    "oneruler": (
+        oneruler_scores,
+        {
+            "models": ("gemini", "o3", "qwen7b", "qwen7b-equal"),
+            "langs": ("en", "ko", "hi", "pl", "st"),
+            "lengths": (8000, 64000, 128000),
+            "examples": 2,
+        },
+    ),
+}
+OF_RUN = {
+    "metric": "strict",
+    "unit_of_length": "words",
+    "needle_languages": ["en", "de", "hi"],
+    "long_contexts": "contexts of 64K and 128K",
+}
+ALL = [
+    (b, n) for b in SCORES for n in import_module(f"needlework.benchmarks.{b}.drawings").DRAWINGS
+]
+
+
+class Shipped:
+    """The figures of a benchmark with frames made of scores that are drawn at random."""
+
+    def __init__(self, benchmark):
+        module, arguments = SCORES[benchmark]
+        self.benchmark = load_benchmark(benchmark)
+        self.numbers = published.load(ROOT / f"resources/published/{benchmark}.csv")
+        self.settings = module.SETTINGS
+        self.run = {**OF_RUN, **module.SETTINGS}
+        self.scores = module.make(**arguments)
+        self.frames = {}
+
+    def frame(self, name, scores=None, numbers=None):
+        """The numbers of the figure."""
+        if scores is None and numbers is None:
+            if name not in self.frames:
+                self.frames[name] = self.frame(name, self.scores)
+            return self.frames[name]
+        scores = self.scores if scores is None else scores
+        settings = self.settings
+        if name == "figure24":
+            scores, settings = (
+                oneruler_scores.token_counts(),
+                {**settings, "text_tokenizer": "cl100k_base"},
+            )
+        numbers = self.numbers if numbers is None else numbers
+        return frame(self.benchmark.by_name[name].numbers, scores, Context(numbers, settings))
+
+    def draw(self, name, frame=None):
+        frame = self.frame(name) if frame is None else frame
+        return draw(self.benchmark.by_name[name].shown, frame, self.benchmark.called, self.run)
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    made = {}
+    return lambda benchmark: made.setdefault(benchmark, Shipped(benchmark))
+
+
+def words(figure):
+    """All text of a figure, lines joined."""
+    found = figure.findobj(match=lambda artist: hasattr(artist, "get_text"))
+    return "\n".join(artist.get_text().replace("\n", " ") for artist in found)
+
+
+def laid_out(figure):
+    """What fails in a layout fails here."""
+    with style():
+        figure.draw_without_rendering()
+    return figure
+
+
+def frame_of(models=("a", "b"), langs=("en", "de"), lengths=(1024, 2048), **columns):
+    """One row a model, language and length; right in 6 of 10 prompts."""
+    rows = [
+        {"model": model, "source": "ours", "lang": lang, "length": length}
+        for model in models for lang in langs for length in lengths
+    ]  # fmt: skip
+    data = pd.DataFrame(rows).assign(value=0.6, n=10, n_questions=10, n_skipped=0, n_error=0)
+    return data.assign(ci_low_clustered=0.4, ci_high_clustered=0.8, published=np.nan).assign(
+        **columns
+    )
+
+
+FACTORS = {
+    "lang": Factor("lang", label="Language", order=("en", "de"), format="language"),
+    "length": Factor("length", label="Context length", format="1024"),
+}
+PLAIN = Lines(x="lang", panel="length", nothing="nobody answered", paper="the paper's Table 9")
+
+
+def shown(drawing, data, **run):
+    return laid_out(draw(drawing, data, FACTORS, run))
+
+
+def lines_of(ax, label):
+    handles, labels = ax.get_legend_handles_labels()
+    return [handle for handle, one in zip(handles, labels, strict=True) if one == label]
+
+
+# Every figure that is shipped
+
+
+@pytest.mark.parametrize("benchmark, name", ALL)
+def test_pictures_say_n_and_only_what_is_drawn(benchmark, name, shipped):
+    it = shipped(benchmark)
+    text = words(laid_out(it.draw(name))).replace("\n", " ")
+    assert re.search(r"n\s=\s[\d,]+", text)
+    drawing = it.benchmark.by_name[name].shown
+    bars = drawing.intervals and not getattr(drawing, "numbers", False)
+    assert ("95% interval" in text) == bars
+    assert f"prompts a {drawing.mark}" in text or name in ("figure21", "figure24")
+
+
+@pytest.mark.parametrize("benchmark, name", ALL)
+def test_dashes_are_explained_where_the_paper_has_numbers(benchmark, name, shipped):
+    it = shipped(benchmark)
+    drawing, frame = it.benchmark.by_name[name].shown, it.frame(name)
+    rows = frame.query(drawing.where.format_map(it.run)) if drawing.where else frame
+    printed = "published" in rows and rows["published"].notna().any()
+    assert (f"{drawing.printed}: " in words(it.draw(name))) == bool(printed)
+    none = it.frame(name, numbers=it.numbers.iloc[:0])
+    assert f"{drawing.printed}: " not in words(it.draw(name, none))
+
+
+@pytest.mark.parametrize("benchmark, name", ALL)
+def test_no_rows_are_no_picture_but_a_reason(benchmark, name, shipped):
+    it = shipped(benchmark)
+    with pytest.raises(NothingToDraw, match=re.escape(it.benchmark.by_name[name].shown.nothing)):
+        it.draw(name, it.frame(name).iloc[:0])
+
+
+@pytest.mark.parametrize("benchmark, name", ALL)
+def test_a_run_of_one_model_is_drawn(benchmark, name, shipped):
+    it = shipped(benchmark)
+    frame = it.frame(name, it.scores[it.scores["model"] == it.scores["model"].iloc[0]])
+    try:
+        laid_out(it.draw(name, frame))
+    except NothingToDraw as reason:
+        assert str(reason) == it.benchmark.by_name[name].shown.nothing
+
+
+def test_published_lines_bear_the_papers_names(shipped):
+    text = words(shipped("mlneedle").draw("figure3")).split("\n")
+    assert {"mistral", "Mistral-7B-Instruct-v0.2 (paper)", "Cohere-Aya-23-8B (paper)"} <= set(text)
+    assert not any(line.endswith("mistral (paper)") for line in text)
+
+
+def test_panels_name_the_runs_unit_and_languages(shipped):
+    text = words(shipped("mlneedle").draw("figure4")).split("\n")
+    assert "8K words" in text and "High and medium resource (en, de)" in text
+    assert "Low resource (hi)" in text
+
+
+def test_long_contexts_are_those_of_the_run(shipped):
+    for name in ("figure4a", "figure4b", "figure18"):
+        assert "n contexts of 64K and 128K" in words(shipped("oneruler").draw(name))
+
+
+def test_oracle_is_no_name_of_a_condition(shipped):
+    text = words(shipped("lost_in_the_middle").draw("figure5")).split("\n")
+    assert "closed book" in text and "gold alone" in text and "oracle" not in text
+
+
+def test_the_origin_of_printed_numbers_is_named(shipped):
+    it = shipped("lost_in_the_middle")
+    assert "Dashed: the paper's Tables 1, 5, 6 and 7." in words(it.draw("figure5"))
+    text = words(it.draw("figure10"))
+    assert "section 5.2 (level: the lowest of all positions)" in text and "EXPERIMENTS.md" in text
+
+
+def test_models_that_are_left_out_are_named(shipped):
+    it = shipped("lost_in_the_middle")
+    lost = (it.scores["model"] == "mpt") & (it.scores["n_documents"] == 30)
+    scores = it.scores.assign(finish_reason=it.scores["finish_reason"].mask(lost, "skipped"))
+    text = words(it.draw("figure18", it.frame("figure18", scores)))
+    assert "Left out, having answered less than 50% of the prompts: mpt (30 documents)" in text
+    every = it.scores.assign(finish_reason="skipped")
+    with pytest.raises(NothingToDraw, match=r"every answer was skipped or failed\. Questions that"):
+        it.draw("figure18", it.frame("figure18", every))
+
+
+def test_unambiguous_questions_are_counted_once(shipped):
+    text = words(shipped("lost_in_the_middle").draw("figure15"))
+    assert re.search(r"n\s=\s6 prompts a point \(6 questions\).* Unambiguous: \d of the", text)
+
+
+def test_the_heat_map_has_every_number_and_the_papers(shipped):
+    it = shipped("oneruler")
+    frame = it.frame("figure3").query("metric == 'strict'")
+    text = words(it.draw("figure3", frame)).split("\n")
+    for value in (*frame["value"].dropna(), *frame["published"].dropna()):
+        assert f"{100 * value:.0f}" in text
+    assert {"All languages", "Sesotho", "128K"} <= set(text)
+
+
+@pytest.mark.parametrize("name", ["figure1a", "figure3", "figure5", "figure22"])
+def test_only_the_chosen_metric_is_drawn(name, shipped):
+    it = shipped("oneruler")
+    frame = it.frame(name)
+    strict = frame[frame["metric"] == "strict"]
+    assert len(strict) < len(frame) and words(it.draw(name, frame)) == words(it.draw(name, strict))
+
+
+def test_short_prompts_are_hollow_and_hatched(shipped):
+    it = shipped("oneruler")
+    frame = it.frame("figure5").query("metric == 'strict' and task != 'niah' and group != 'all'")
+    figure = it.draw("figure5", frame)
+    hatched = [patch for ax in figure.axes for patch in ax.patches if patch.get_hatch()]
+    assert len(hatched) == (frame["n_exhausted"] > 0).sum() > 0
+    figure = it.draw("figure23")
+    white = [
+        line for ax in figure.axes for line in ax.lines
+        if line.get_linestyle() == "None" and to_hex(line.get_markerfacecolor()) == "#ffffff"
+    ]  # fmt: skip
+    assert white and "the vocabulary ran out" in words(figure)
+
+
+def test_differences_are_written_in_points(shipped):
+    text = words(shipped("oneruler").draw("figure1b"))
+    assert "English." in text and "drop" in text and "paper 32" in text
+
+
+def test_a_model_has_one_colour_in_every_figure(shipped):
+    it = shipped("mlneedle")
+    found = set()
+    for name in ("figure3", "figure4"):
+        frame = it.frame(name)
+        figure = it.draw(name, frame[frame["model"] != "mistral-base"])
+        found.add(to_hex(lines_of(figure.axes[0], "llama3")[0].lines[0].get_color()))
+    # Fourth of the run's models, though only the third that is drawn.
+    assert found == {COLOURS[3].lower()}
+
+
+# A figure by its description alone
+
+
+NEW = {
+    "lines": PLAIN,
+    "bars": Bars(x="lang", panel="length", nothing="nobody answered"),
+    "stacked": StackedBars(
+        x="model", line="lang", limits=None, where="length == 1024", nothing="no"
+    ),
+    "points": Points(x="lang", where="length == 1024", nothing="nobody answered"),
+    "heatmap": Heatmap(x="length", down="lang", panel="model", nothing="nobody answered"),
+    "polar": Polar(x="lang", where="length == 1024", nothing="nobody answered"),
+}
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_a_description_alone_gives_files(name, tmp_path):
+    frame = frame_of(langs=("en", "de", "fr", "es", "hi"))
+    for folder in ("a", "b"):
+        save_figure(draw(NEW[name], frame, FACTORS, {}), tmp_path / folder / name)
+    for kind in ("svg", "pdf", "png"):
+        first, second = (tmp_path / folder / f"{name}.{kind}" for folder in "ab")
+        assert first.read_bytes() == second.read_bytes() != b""
+    text = (tmp_path / "a" / f"{name}.svg").read_text()
+    assert ("DejaVu Sans" in text and "dc:date" not in text and "95% intervals" in text) or name in (
+        *("stacked", "points", "heatmap"),
+    )  # fmt: skip
+
+
+def test_a_description_needs_no_drawing_library():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, needlework.benchmarks.drawings as d; "
+        "print({'pandas', 'matplotlib', 'numpy'} & set(sys.modules))"
+    )
+    where = str(ROOT / "workflow" / "scripts")
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=where)
+    assert ran.stdout.strip() == "set()", ran.stderr
+
+
+def test_lines_of_many_models_get_panels_of_six_at_most():
+    names = [f"model {i}" for i in range(15)]
+    figure = shown(PLAIN, frame_of(names, langs=[f"l{i:02}" for i in range(26)]), models=names)
+    counts = [len(ax.get_legend_handles_labels()[1]) for ax in figure.axes]
+    assert max(counts) <= 6 and sum(counts) == 15 * 2
+    assert figure.get_size_inches()[0] <= PAGE
+    legends = [ax.get_legend() for ax in figure.axes if ax.get_legend()]
+    assert {text.get_text() for one in legends for text in one.get_texts()} == set(names)
+
+
+def test_many_panels_stay_on_the_page():
+    names = [f"model {i}" for i in range(15)]
+    figure = shown(replace(PLAIN, panel="model", line="length", row=("lang",)), frame_of(names))
+    assert figure.get_size_inches()[0] <= PAGE and len(figure.axes) == 15 * 2
+
+
+@pytest.mark.parametrize("n", [2, 6])
+def test_lines_are_not_moved_to_the_next_value(n):
+    """Seven close positions: all lines stay nearer to theirs."""
+    names = [f"model {i}" for i in range(n)]
+    at = [1, 2, 3, 4, 5, 6, 300]
+    drawing = Lines(x="length", scaled=True, nothing="nobody answered")
+    (ax,) = shown(drawing, frame_of(names, langs=("en",), lengths=at)).axes
+    for name in names:
+        x = lines_of(ax, name)[0].lines[0].get_xdata()
+        assert max(abs(np.asarray(x) - at)) <= 0.25
+
+
+def test_languages_are_all_named_on_a_narrow_axis():
+    langs = [f"l{i:02}" for i in range(26)]
+    figure = shown(PLAIN, frame_of(langs=langs))
+    for ax in figure.axes:
+        assert [label.get_text() for label in ax.get_xticklabels()] == langs
+        boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+        assert all(a.x1 <= b.x0 + 1 for a, b in pairwise(boxes))
+
+
+def test_positions_that_do_not_fit_are_not_named():
+    at = [1, 50, 52, 150, 200, 250, 300]
+    drawing = Lines(x="length", panel="lang", scaled=True, nothing="nobody answered")
+    factors = {**FACTORS, "length": Factor("length")}
+    ax = draw(drawing, frame_of(lengths=at), factors, {}).axes[0]
+    named = [label.get_text() for label in ax.get_xticklabels()]
+    assert len(named) == 7 and named[-1] == "300" and named[1:3] == ["", "52"]
+
+
+def test_many_bars_lie_and_all_are_named():
+    names = [f"model {i}" for i in range(15)]
+    drawing = Bars(x="model", line="lang", where="length == 1024", nothing="nobody answered")
+    (ax,) = shown(drawing, frame_of(names)).axes
+    assert [label.get_text() for label in ax.get_yticklabels()] == names
+    assert len(ax.patches) == 30
+
+
+def test_a_radar_of_few_values_is_bars():
+    few = shown(NEW["polar"], frame_of(langs=("en", "de", "fr", "es")))
+    many = shown(NEW["polar"], frame_of(langs=("en", "de", "fr", "es", "hi")))
+    assert few.axes[0].name != "polar" and many.axes[0].name == "polar"
+    assert "prompts a bar" in words(few) and "prompts a point" in words(many)
+
+
+def test_errors_are_stacked_to_their_sum():
+    drawing = NEW["stacked"]
+    (ax,) = draw(drawing, frame_of(value=0.3), FACTORS, {}).axes
+    tops = sorted(patch.get_y() + patch.get_height() for patch in ax.patches)
+    assert tops == pytest.approx([0.3, 0.3, 0.6, 0.6])
+
+
+def test_missing_answers_are_counted():
+    frame = frame_of()
+    frame.loc[0, ["n_skipped", "n_error"]] = [4, 2]
+    assert "6 answers skipped or failed" in words(shown(PLAIN, frame))
+    with pytest.raises(NothingToDraw, match="every answer was skipped or failed"):
+        shown(PLAIN, frame_of(value=np.nan))
+
+
+@pytest.mark.parametrize("benchmark, name", ALL)
+def test_a_file_of_nothing_says_why(benchmark, name):
+    """Every reason fits its picture."""
+    drawing = load_benchmark(benchmark).by_name[name].shown
+    figure = laid_out(stated(f"Nothing to draw: {drawing.nothing}"))
+    assert drawing.nothing in words(figure) and not figure.axes
+    (text,) = figure.texts
+    box, size = text.get_window_extent(), figure.get_size_inches() * figure.dpi
+    assert min(box.x0, box.y0) >= 0 and (box.x1, box.y1) <= tuple(size)
+
+
+def test_a_panel_without_rows_says_so():
+    frame = frame_of()
+    frame = frame[~((frame["model"] == "b") & (frame["length"] == 2048))]
+    drawing = replace(PLAIN, panel="model", row=("length",))
+    assert words(shown(drawing, frame)).split("\n").count("not run") == 1
+    frame = frame_of()
+    frame.loc[frame["length"] == 2048, "value"] = np.nan
+    assert "no answer" in words(shown(PLAIN, frame))
+
+
+def test_a_bar_without_width_is_not_called_an_interval():
+    assert "intervals" not in words(
+        shown(PLAIN, frame_of(ci_low_clustered=0.6, ci_high_clustered=0.6))
+    )
+
+
+def test_a_number_of_the_papers_is_drawn_as_printed():
+    frame = frame_of(models=("a",), lengths=(1024,), published=0.25)
+    (ax,) = shown(PLAIN, frame, published={"a": "Model A"}).axes
+    (line,) = lines_of(ax, "Model A (paper)")
+    assert list(line.get_ydata()) == [0.25, 0.25] and line.get_linestyle() == "--"
+
+
+def test_rows_without_a_panel_stand_in_all():
+    level = frame_of(models=("a",), langs=(None,), lengths=(None,), value=0.9)
+    drawing = Lines(x="lang", panel="length", nothing="nobody answered")
+    figure = shown(drawing, pd.concat([frame_of(models=("a",)), level], ignore_index=True))
+    for ax in figure.axes:
+        assert any(list(line.get_ydata()) == [0.9, 0.9] for line in ax.lines)
+
+
+# Files
+
+
+class Unprintable(Artist):
+    """Something that cannot be drawn."""
+
+    def draw(self, renderer):
+        raise RuntimeError("out of ink")
+
+
+def test_a_failed_save_leaves_what_was_there(tmp_path):
+    (tmp_path / "figure.svg").write_text("old")
+    figure = draw(PLAIN, frame_of(), FACTORS, {})
+    figure.add_artist(Unprintable())
+    with pytest.raises(RuntimeError, match="out of ink"):
+        save_figure(figure, tmp_path / "figure")
+    assert [path.name for path in tmp_path.iterdir()] == ["figure.svg"]
+    assert (tmp_path / "figure.svg").read_text() == "old"
+
+
+def test_text_stays_text(tmp_path):
+    save_figure(draw(PLAIN, frame_of(), FACTORS, {}), tmp_path / "figure")
+    assert ">Language</text>" in (tmp_path / "figure.svg").read_text()
+    pdf = (tmp_path / "figure.pdf").read_bytes()
+    assert b"/FontFile2" in pdf and b"/Type3" not in pdf and b"CreationDate" not in pdf
+
+
+# A preset's number of models
+
+
+NAMES = [f"mistral-7b-instruct-v0.{i}" for i in range(15)]
+MANY = {
+    # Seven positions; seven positions; 26 languages.
+    ("mlneedle", "figure4"): lambda: mlneedle_scores.make(
+        ("mistral",), 1, {f"p{i}": i / 6 for i in range(7)}
+    ),
+    ("mlneedle", "figure1"): lambda: mlneedle_scores.make(("mistral",), 1),
+    ("lost_in_the_middle", "figure5"): lambda: lost_in_the_middle_scores.make(("mpt",), 4),
+    ("oneruler", "figure3"): lambda: oneruler_scores.make(
+        ("o3",), tuple(oneruler_scores.LANGS), (8000, 64000), 1, oneruler_scores.TASKS[:1]
+    ),
+    ("oneruler", "figure17"): lambda: oneruler_scores.make(
+        ("o3",), ("en", "ko"), (8000, 64000), 2, oneruler_scores.TASKS[:1]
+    ),
+}
+
+
+@pytest.mark.parametrize("benchmark, name", MANY)
+def test_fifteen_models_stay_on_the_page_six_to_a_panel(benchmark, name):
+    """Points once slid off their places, and a figure was 3,900 pixels wide."""
+    it = Shipped(benchmark)
+    one = MANY[benchmark, name]()
+    it.settings = {**it.settings, "models": NAMES}
+    it.run = {**it.run, "models": NAMES}
+    rows = pd.concat([one.assign(model=model) for model in NAMES], ignore_index=True)
+    figure = laid_out(it.draw(name, it.frame(name, rows)))
+    width, height = figure.get_size_inches() * figure.dpi
+    assert width <= PAGE * figure.dpi + 1
+    drawn = set()
+    for ax in figure.axes:
+        ours = set(ax.get_legend_handles_labels()[1]) & set(NAMES)
+        assert len(ours) <= 6
+        drawn |= ours
+        if ax.name != "polar" and ours and len(places := ax.get_xticks()) > 1:
+            half = min(b - a for a, b in pairwise(sorted(places))) / 2
+            for model in ours:
+                x = lines_of(ax, model)[0].lines[0].get_xdata()
+                assert np.abs(np.subtract.outer(x, places)).min(axis=1).max() < half
+    assert drawn == set(NAMES) or name == "figure3"
+    for text in figure.findobj(lambda artist: hasattr(artist, "get_text")):
+        box = text.get_window_extent()
+        if text.get_visible() and text.get_text().strip():
+            assert box.x0 >= -1 and box.x1 <= width + 1, text.get_text()
+            assert box.y0 >= -1 and box.y1 <= height + 1, text.get_text()
+
+
+@pytest.mark.parametrize("benchmark, name", ALL)
+def test_a_caption_promises_no_mark(benchmark, name):
+    """Error bars and dashed lines are named in the small print alone, where they are drawn."""
+    caption = load_benchmark(benchmark).by_name[name].full_caption
+    assert not re.search(r"Dashed|Hollow|Hatched|Dotted|Error bars|Small numbers", caption)

@@ -1,0 +1,177 @@
+"""The explorer's files: what the page reads is what the run's files say."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer_run import Asked, explore, identifier, write_files
+from needlework.errors import UserError
+from needlework.prompts.spans import Span, literal
+from needlework.results.explorer.page import write_explorer
+from needlework.results.explorer.shards import columns, encoded, smallest
+from needlework.results.explorer.verdicts import MEANINGS
+
+ROOT = Path(__file__).resolve().parents[3]
+TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "i32": "<i4", "f32": "<f4"}
+SPANS = [
+    literal("instruction", "Find it. "),
+    Span("distractor", "texts/en/a", 0, 5),
+    Span("needle", "texts/en/b", 2, 4),
+    literal("question", "Who?"),
+]
+PASSAGES = {"a": "apple", "b": "🙂🙂bc🙂d"}
+
+
+def shards(page: Path) -> dict[str, bytes]:
+    """All shards of an explorer, whether in the page or beside it."""
+    inside = re.findall(
+        r'<script type="text/plain" id="shard-([^"]+)">([^<]*)</script>', page.read_text()
+    )
+    beside = [
+        re.fullmatch(r'needlework\("([^"]+)","([^"]*)"\);\n', file.read_text()).groups()
+        for file in page.parent.glob("data/*.js")
+    ]
+    return {name: gzip.decompress(base64.b64decode(text)) for name, text in [*inside, *beside]}
+
+
+def unpacked(payload: bytes) -> tuple[dict, dict[str, np.ndarray]]:
+    """A shard of columns."""
+    size = int.from_bytes(payload[:4], "little")
+    header = json.loads(payload[4 : 4 + size])
+    return header, {
+        name: np.frombuffer(payload, TYPES[kind], count, 4 + size + offset)
+        for name, (kind, offset, count) in header["arrays"].items()
+    }
+
+
+def asked(n: int = 3) -> list[Asked]:
+    return [
+        Asked(
+            SPANS,
+            {"one": "Ada Lovelace", "two": f"nobody {i}"},
+            factors={"tongue": "हि" if i else "en", "place": i / 2, "size": 1000},
+            example=f"example-{i}",
+        )
+        for i in range(n)
+    ]
+
+
+def test_columns_come_back_as_they_were() -> None:
+    arrays = {
+        "small": np.array([1, 2, 3], np.uint8),
+        "real": np.array([0.5, np.nan], np.float32),
+        "whole": np.array([-1, 2**31 - 1], np.int32),
+    }
+    header, back = unpacked(columns({"name": "नाम"}, arrays))
+    assert header["name"] == "नाम"
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(back[name], array)
+
+
+@pytest.mark.parametrize("size, kind", [(256, "u1"), (257, "u2"), (65536, "u2"), (65537, "u4")])
+def test_codes_take_the_smallest_type_that_holds_them(size, kind) -> None:
+    codes = smallest([0, size - 1], size)
+    assert codes.dtype.str[1:] == kind
+    assert codes.tolist() == [0, size - 1]
+
+
+def test_index_says_what_the_scores_say(tmp_path) -> None:
+    header, arrays = unpacked(shards(explore(tmp_path, asked(), PASSAGES))["made_up-index"])
+    assert header["columns"] == ["task", "tongue", "place", "size"]
+    assert header["factors"] == ["task", "tongue", "place", "size"]
+    tongue = header["columns"].index("tongue")
+    assert [header["values"][tongue][code] for code in arrays[f"factor{tongue}"]] == [
+        "en",
+        "हि",
+        "हि",
+    ]
+    assert header["values"][tongue] == ["en", "हि"]
+    assert arrays["instance"].tolist() == [0, 0, 1, 1, 2, 2]
+    assert arrays["model"].tolist() == [0, 1] * 3
+    assert arrays["value0"].tolist() == [1, 0] * 3
+    verdicts = [header["verdicts"][code] for code in arrays["verdict0"]]
+    assert verdicts == ["match:0", "no_match"] * 3
+    assert arrays["id"].tobytes()[:8].hex() == identifier(0)[:16]
+    # 9 characters of instruction and 5 of a distractor, of 22 in the browser's units.
+    assert arrays["needle"].tolist() == [round(1000 * 14 / 20)] * 3
+    assert "cached_tokens" not in arrays
+    assert arrays["prompt_tokens"].tolist() == [100] * 6
+
+
+def test_details_hold_spans_answers_and_references(tmp_path) -> None:
+    found = shards(explore(tmp_path, asked(1), PASSAGES))
+    (detail,) = json.loads(found["made_up-details-0"])
+    assert detail["id"] == identifier(0)
+    assert detail["references"] == ["Ada Lovelace"]
+    assert [answer["text"] for answer in detail["answers"]] == ["Ada Lovelace", "nobody 0"]
+    # Two faces before it, which a browser counts as four.
+    assert detail["prompt"] == [[0, "Find it. "], [2, 0], [3, 1, 4, 6], [4, "Who?"]]
+    assert json.loads(found["documents-0"]) == ["apple", "🙂🙂bc🙂d"]
+
+
+def test_each_document_is_stored_once(tmp_path) -> None:
+    found = shards(explore(tmp_path, asked(50), PASSAGES))
+    documents = [text for name in found if "documents" in name for text in json.loads(found[name])]
+    assert documents == ["apple", "🙂🙂bc🙂d"]
+
+
+def test_large_runs_lie_beside_the_page(tmp_path) -> None:
+    page = explore(tmp_path, asked(), PASSAGES, one_file=100)
+    assert "shard-" not in re.sub(r"<script>.*?</script>", "", page.read_text(), flags=re.S)
+    assert {file.name for file in page.parent.glob("data/*")} == {
+        "documents-0.js",
+        "made_up-details-0.js",
+        "made_up-index.js",
+        "made_up-texts.js",
+    }
+
+
+def test_the_same_run_gives_the_same_bytes(tmp_path) -> None:
+    pages = [explore(tmp_path / name, asked(), PASSAGES) for name in ("a", "b")]
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+
+
+def test_hostile_names_stay_data(tmp_path) -> None:
+    hostile = "</script><script>alert(1)</script>"
+    page = explore(
+        tmp_path, [Asked(SPANS, {"model": hostile}, references=[hostile])], PASSAGES
+    ).read_text()
+    assert "alert(1)" not in page
+    texts = shards(tmp_path / "explorer/index.html")["made_up-details-0"].decode()
+    assert json.loads(texts)[0]["answers"][0]["text"] == hostile
+
+
+def test_answers_without_an_instance_are_refused(tmp_path) -> None:
+    prompts, answers = write_files(tmp_path / "many", asked(3), PASSAGES)
+    fewer, _ = write_files(tmp_path / "few", asked(2), PASSAGES)
+    assert prompts != fewer
+    with pytest.raises(UserError, match="answers 1, which no"):
+        write_explorer(
+            tmp_path / "out",
+            {"made_up": ("Made up", fewer, answers)},
+            program=ROOT / "resources/explorer/explorer.js",
+            style=ROOT / "resources/explorer/explorer.css",
+        )
+
+
+def test_every_verdict_that_a_metric_writes_has_a_meaning() -> None:
+    found: set[str] = set()
+    package = ROOT / "workflow/scripts/needlework"
+    for file in [*package.glob("metrics/*.py"), package / "scoring.py"]:
+        text = file.read_text("utf-8")
+        found |= set(re.findall(r'return [^"\n]*?\d\.\d, f?"([a-z_]+)', text))
+        found |= set(re.findall(r'else "(no_[a-z]+)"', text))
+    assert {"correct", "partial", "no_match", "empty"} <= found
+    assert found <= set(MEANINGS)
+
+
+def test_encoding_depends_on_the_payload_alone() -> None:
+    assert encoded(b"text") == encoded(b"text")
+    assert gzip.decompress(base64.b64decode(encoded(b"text"))) == b"text"

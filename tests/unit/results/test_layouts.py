@@ -1,0 +1,480 @@
+"""Tables as LaTeX: sound, complete, and small enough for a page, from descriptions alone."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import fields, is_dataclass
+from functools import cache
+from importlib import import_module
+from io import StringIO
+from pathlib import Path
+from pkgutil import resolve_name
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import lost_in_the_middle_scores
+import mlneedle_scores
+import oneruler_scores
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.factor import Factor
+from needlework.benchmarks.layouts import PERCENT, Grid, Line, Mark, Number
+from needlework.records import write_table
+from needlework.results import latex, published
+from needlework.results.latex import escape, lay_out
+from needlework.results.numbers import Context, frame
+from needlework.results.prompts import PromptTable, describe
+
+ROOT = Path(__file__).parents[3]
+CEILINGS = pd.DataFrame({"lang": ["hi", "de"], "n": [90, 100], "n_survived": [70, 91]})
+SCORES = {
+    "mlneedle": mlneedle_scores,
+    "lost_in_the_middle": lost_in_the_middle_scores,
+    "oneruler": oneruler_scores,
+}
+TABLES = [
+    (benchmark, name)
+    for benchmark in SCORES
+    for name in import_module(f"needlework.benchmarks.{benchmark}.layouts").LAYOUTS
+]
+TOKENS = ("table2", "table3", "table4")
+
+
+@cache
+def scores(benchmark):
+    if benchmark == "mlneedle":
+        return mlneedle_scores.make(questions=2)
+    if benchmark == "oneruler":
+        models = ("o3", "qwen7b", "qwen7b-equal")
+        return oneruler_scores.make(models, ("en", "ko", "zh", "pl"), (8000, 64000, 128000), 4)
+    models = ("gpt-16k", "mpt-instruct", "qwen")
+    return lost_in_the_middle_scores.make(models, questions=12, languages=("en", "de"))
+
+
+def numbers(benchmark, name, rows=None, **changes):
+    """The tidy table of a result."""
+    table = load_benchmark(benchmark).by_name[name]
+    if rows is None:
+        rows = scores(benchmark)
+        if benchmark == "lost_in_the_middle" and name in TOKENS:
+            rows = lost_in_the_middle_scores.lengths(8)
+        if (benchmark, name) == ("oneruler", "table4"):
+            rows = oneruler_scores.books()
+        if name == "translation_ceiling":
+            rows = CEILINGS
+    paper = published.load(ROOT / "resources" / "published" / f"{benchmark}.csv")
+    return frame(table.numbers, rows, Context(paper, SCORES[benchmark].SETTINGS | changes))
+
+
+@cache
+def made(benchmark, name):
+    """The tidy table of a result from the scores above. Not to be changed."""
+    return numbers(benchmark, name)
+
+
+def laid_out(benchmark, name, table):
+    layout = import_module(f"needlework.benchmarks.{benchmark}.layouts").LAYOUTS[name]
+    return lay_out(table, layout, f"{benchmark}-{name}", "A_title")
+
+
+def check(text):
+    """Balanced braces and environments, as many cells a row as columns, labels of its own each."""
+    plain = re.sub(r"\\[\\%&#_{}$]", "", text)
+    depth = 0
+    for character in plain:
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        assert depth >= 0
+    assert depth == 0
+    assert plain.count("$") % 2 == 0
+    begun = re.findall(r"\\begin\{([^}]*)\}", text)
+    assert sorted(begun) == sorted(re.findall(r"\\end\{([^}]*)\}", text))
+    labels = re.findall(r"\\label\{(.*)\}", text)
+    assert len(labels) == len(set(labels)) == text.count(r"\begin{tabular}") > 0
+    for columns, body in re.findall(
+        r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end\{tabular\}", text, re.DOTALL
+    ):
+        for line in body.splitlines():
+            if line.endswith(r"\\"):
+                spans = sum(int(n) - 1 for n in re.findall(r"\\multicolumn\{(\d+)\}", line))
+                assert len(re.sub(r"\\&", "", line).split("&")) + spans == len(columns), line
+    assert "nan" not in text and "<NA>" not in text and "None &" not in text
+
+
+def lines(text, start):
+    """The lines of the first block that begins so, cell by cell."""
+    found = text[text.index("\n" + start) + 1 :].split(r"\addlinespace")[0]
+    return [line.removesuffix(r" \\").split(" & ") for line in found.strip().splitlines()]
+
+
+@pytest.mark.parametrize(("benchmark", "name"), TABLES)
+def test_every_table_is_sound(benchmark, name):
+    table = made(benchmark, name)
+    texts = [laid_out(benchmark, name, table), laid_out(benchmark, name, table.iloc[:0])]
+    if "model" in table:
+        odd = table.assign(model=table["model"] + r" a_b&c 50% {x} \y $#~^<>")
+        texts.append(laid_out(benchmark, name, odd))
+        assert r"a\_b\&c 50\% \{x\} \textbackslash{}y" in texts[-1]
+    for text in texts:
+        check(text)
+        assert r"A\_title" in text
+
+
+@pytest.mark.parametrize(("benchmark", "name"), TABLES)
+def test_the_csv_gives_the_same_latex(benchmark, name):
+    table = made(benchmark, name)
+    again = pd.read_csv(StringIO(table.to_csv(index=False)))
+    assert laid_out(benchmark, name, again) == laid_out(benchmark, name, table)
+
+
+@pytest.mark.parametrize(("benchmark", "name"), TABLES)
+def test_every_number_of_ours_stands_in_latex(benchmark, name):
+    """Of rows that are shown; of shares, as the layout writes them."""
+    if name in TOKENS and benchmark == "lost_in_the_middle":
+        pytest.skip("its numbers are in columns")
+    table = made(benchmark, name)
+    layout = import_module(f"needlework.benchmarks.{benchmark}.layouts").LAYOUTS[name]
+    text = laid_out(benchmark, name, table)
+    shown = 0
+    for grid in layout:
+        rows = table.query(grid.show) if grid.show else table
+        if "column" in rows:
+            rows = rows[~rows["column"].isin(["claimed_length", "effective_length"])]
+        for value in rows["value"].dropna():
+            number = f"{grid.number.scale * value:.{grid.number.digits}f}"
+            assert number.removeprefix("-") in text
+            shown += 1
+    assert shown > 1
+
+
+def test_table1_is_laid_out_like_the_papers():
+    rows = scores("mlneedle")
+    rows = rows.assign(value=rows["length"].isin([0, 4096]).astype(float))
+    text = laid_out("mlneedle", "table1", numbers("mlneedle", "table1", rows))
+    assert "Model & Claimed & Effective & Baseline & 4K & 8K & 16K & 32K & Avg." in text
+    ours, interval, paper = lines(text, "llama3")
+    one = r"\underline{1.000}"
+    assert ours == ["llama3", "8K", "4K", one, one, "0.000", "--", "--", "0.667"]
+    assert interval[3].startswith(r"{\scriptsize[.") and interval[1] == ""
+    assert paper[:4] == [
+        r"\quad \textit{paper}",
+        r"\textit{8K}",
+        r"\textit{4K}",
+        r"\textit{0.622}\textsuperscript{$>$}",
+    ]
+    assert lines(text, r"\textit{Cohere-Aya-23-8B} (paper)")[0][-1] == r"\textit{0.536}"
+    assert "Underlined: at least 75\\% of the baseline." in text
+
+
+def test_the_papers_effective_length_is_below_its_own_shortest():
+    rows = scores("mlneedle")
+    rows = rows[rows["model"] == "mistral"]
+    short = rows.assign(length=rows["length"].replace({4096: 512}))
+    short["value"] = (short["length"] == 0).astype(float)
+    table = numbers("mlneedle", "table1", short)
+    text = laid_out("mlneedle", "table1", table)
+    assert lines(text, "mistral")[0][2] == "$<$512"
+    assert lines(text, r"\textit{Llama2-7B-Chat} (paper)")[0][1:3] == [
+        r"\textit{4K}",
+        r"\textit{$<$4K}",
+    ]
+
+
+def test_pairs_show_difference_and_mcnemar():
+    table = made("mlneedle", "table3")
+    text = laid_out("mlneedle", "table3", table)
+    delta = table[(table["role"] == "delta") & (table["column"] == "4096")].iloc[0]
+    ours, interval, paper, test = lines(text, r"$\Delta$ second $-$ first")
+    assert ours[2] == f"${delta['value']:+.3f}$"
+    assert interval[2].startswith(r"{\scriptsize[")
+    assert "$?$" in paper[2]
+    p = delta["p_mcnemar"]
+    assert test[0] == r"\quad McNemar's p" and test[2] == ("$<$0.001" if p < 0.001 else f"{p:.3f}")
+
+
+def test_variants_have_rows_and_names_of_their_own():
+    rows = scores("mlneedle")
+    rows = rows[rows["model"] == "mistral"]
+    random = rows[rows["length"] > 0].assign(retrieval="random", value=1.0)
+    text = laid_out("mlneedle", "table1", numbers("mlneedle", "table1", pd.concat([rows, random])))
+    assert lines(text, "mistral (random)")[0][4] == r"\underline{1.000}"
+    assert "mistral (semantic) &" in text and "(random) (paper)" not in text
+
+
+def test_missing_answers_are_counted_below():
+    rows = scores("mlneedle").copy()
+    here = rows[(rows["task"] == "exact") & (rows["model"] == "mistral") & (rows["length"] == 4096)]
+    rows.loc[here.index[:5], ["finish_reason", "value"]] = ["skipped", 0.0]
+    rows.loc[here.index[5:8], ["finish_reason", "value"]] = ["error", 0.0]
+    rows.loc[here.index[8:10], "finish_reason"] = "length"
+    text = laid_out("mlneedle", "table1", numbers("mlneedle", "table1", rows))
+    assert "5 answers were skipped (longer than the model's context)." in text
+    assert "3 requests failed." in text and "2 answers were cut" in text
+
+
+def test_lost_answers_stand_in_their_cell():
+    rows = scores("lost_in_the_middle").copy()
+    found = rows.query(
+        "task == 'multi_document_qa' and model == 'gpt-16k' and lang == 'en' and n_documents == 20 "
+        "and gold_index == 4 and order == 'relevance' and distractors == 'retrieved' "
+        "and query_aware == False"
+    )
+    rows.loc[found.index[:5], ["value", "finish_reason"]] = [0.0, "skipped"]
+    rows.loc[found.index[5], "finish_reason"] = "error"
+    text = laid_out("lost_in_the_middle", "table6", numbers("lost_in_the_middle", "table6", rows))
+    block = {line[0]: line[1:] for line in lines(text, "gpt-16k (en)")}
+    assert block[r"\quad skipped, failed"] == ["", "5, 1", "", "", ""]
+    assert text.count("skipped, failed") == 1
+
+
+def test_percentages_have_intervals_and_the_papers_number_below():
+    table = made("lost_in_the_middle", "table6")
+    text = laid_out("lost_in_the_middle", "table6", table)
+    row = table.query("model == 'gpt-16k' and lang == 'en' and column == '0'").iloc[0]
+    ours, interval, paper = lines(text, "gpt-16k (en)")
+    assert ours[1] == f"{100 * row['value']:.1f}"
+    low, high = 100 * row["ci_low_clustered"], 100 * row["ci_high_clustered"]
+    assert interval[1] == rf"{{\scriptsize[{low:.1f}, {high:.1f}]}}"
+    assert paper[1].startswith(r"\textit{75.7}\textsuperscript{$")
+
+
+def test_numbers_of_the_released_code_are_marked():
+    names = {"qwen": "Llama-2-70B-chat", "mpt-instruct": "MPT-30B-Instruct"}
+    text = laid_out(
+        "lost_in_the_middle",
+        "table1",
+        numbers("lost_in_the_middle", "table1", published=names),
+    )
+    assert r"\textit{84.7}\textsuperscript{\dag}" in text
+    assert r"\textit{81.9}\textsuperscript{\dag}" not in text
+    assert r"\textsuperscript{\dag}: from the released code's EXPERIMENTS.md." in text
+    text = laid_out("lost_in_the_middle", "table1", made("lost_in_the_middle", "table1"))
+    assert "EXPERIMENTS.md" not in text
+
+
+def test_the_table_of_all_has_a_float_a_number_of_documents_or_pairs():
+    text = laid_out("lost_in_the_middle", "accuracy", made("lost_in_the_middle", "accuracy"))
+    captions = [c.split(" (part")[0].rstrip(".") for c in re.findall(r"\\caption\{(.*)\}", text)]
+    assert list(dict.fromkeys(captions)) == [
+        r"A\_title",
+        *(rf"A\_title: {n} documents" for n in (10, 20, 30)),
+        *(rf"A\_title: {n} pairs" for n in (75, 140, 300)),
+        r"A\_title: retrieved documents",
+    ]
+    assert "qwen (en, query aware) &" in text and "qwen (words, de) &" in text
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_token_counts_show_the_papers_and_its_chat_formats(name):
+    text = laid_out("lost_in_the_middle", name, made("lost_in_the_middle", name))
+    assert "MPT-30B and LongChat-13B (16K) seem to include these models' chat formats" in text
+    assert r"\textit{LongChat-13B (16K)} (paper)" in text
+    assert r"avg & $\pm$ stdev & max" in text
+    if name == "table4":
+        assert r"cl100k\_base (words) &" in text
+
+
+def test_token_counts_are_compared_one_by_one():
+    table = made("lost_in_the_middle", "table2").copy()
+    mine = table["tokenizer"] == "cl100k_base"
+    table.loc[mine, "comparison"] = "differs: stdev"
+    text = laid_out("lost_in_the_middle", "table2", table)
+    paper = next(b for b in lines(text, r"cl100k\_base") if "paper" in b[0])
+    assert [re.findall(r"\$(.*)\$", cell)[0] for cell in paper[1:4]] == ["=", r"\neq", "="]
+    assert "last digit" in text
+
+
+def test_languages_have_both_metrics_ranks_and_denominators():
+    table = made("oneruler", "languages")
+    text = laid_out("oneruler", "languages", table)
+    polish = lines(text, "Polish")
+    row = table.query("context_lang == 'pl' and model == 'all'").set_index("metric")
+    ranks = [str(row["rank"]["strict"]), f"{row['rank']['released']} (1)"]
+    shown = [f"{100 * row['value'][metric]:.1f}" for metric in ("strict", "released")]
+    assert polish[0][1:6] == [*ranks, "high", *shown]
+    below = next(line for line in polish if "all prompts" in line[0])
+    assert below[4] == f"{100 * row['value_all']['strict']:.1f}"
+    dropped = table.query("metric == 'strict' and model != 'all'")["n_dropped"].sum()
+    assert f"{dropped} answers to tasks with needles that the output limit cut" in text
+
+
+def test_accuracy_of_oneruler_marks_what_ran_out_of_words():
+    table = made("oneruler", "accuracy")
+    text = laid_out("oneruler", "accuracy", table)
+    assert "all prompts" in text and "strict & released & strict & released" in text
+    for number in ("CWE-easy", "CWE-hard"):
+        first = next(line for line in text.splitlines() if f"& {number} &" in line)
+        cells = first.removesuffix(r" \\").split(" & ")[2:]
+        assert [r"\dag" in cell for cell in cells] == [False] * 4 + [True] * 2
+    assert "the vocabulary ran out before it." in text
+
+
+# The engine alone
+
+
+def tidy(models=2, colours=("red", "green"), **columns):
+    """A tidy table that no benchmark has."""
+    rows = [
+        {"model": f"m{i:02}", "source": "ours", "colour": colour, "value": 0.25 + 0.01 * i, "n": 7}
+        | {"ci_low_clustered": 0.125, "ci_high_clustered": 0.5, "published": 0.5 if i else None}
+        | {"comparison": "below: x", "n_skipped": 0, "n_error": 0}
+        for i in range(models)
+        for colour in colours
+    ]
+    return pd.DataFrame(rows).assign(**columns)
+
+
+COLOUR = Factor("colour", label="Colour", order=("green", "red"), words={"red": "Red & more"})
+BY_COLOUR = Grid(rows=(Factor("model", label="Model"),), columns=(COLOUR,), number=PERCENT)
+
+
+def test_a_new_table_is_a_description_alone():
+    text = lay_out(tidy(), (BY_COLOUR,), "new-colours", "By colour")
+    check(text)
+    assert r"\caption{By colour.}" in text and r"\label{tab:new-colours}" in text
+    assert r"& \multicolumn{2}{c}{Colour} \\" in text
+    assert "Model & green & Red \\& more \\\\\n{$n$} & 7 & 7 \\\\\n\\midrule" in text
+    assert lines(text, "m01") == [
+        ["m01", "26.0", "26.0"],
+        ["", *2 * [r"{\scriptsize[12.5, 50.0]}"]],
+        [r"\quad \textit{paper}", *2 * [r"\textit{50.0}\textsuperscript{$<$}"]],
+    ]
+    assert len(lines(text, "m00")) == 2
+
+
+def test_marks_and_lines_stand_where_their_condition_holds():
+    table = tidy(2, odd=[1, 0, 0, 0])
+    grid = Grid(
+        rows=BY_COLOUR.rows,
+        columns=(COLOUR,),
+        marks=(Mark("odd > 0", "odd"), Mark("odd < 1", "even", underline=True)),
+        lines=(Line("oddity", ("odd", "n"), Number(0), "odd > 0"),),
+    )
+    text = lay_out(table, (grid,), "x", "X")
+    block = lines(text, "m00")
+    assert block[0] == ["m00", r"\underline{0.250}", r"0.250\textsuperscript{\dag}"]
+    assert block[-1] == [r"\quad oddity", "", "1, 7"]
+    assert r"\textsuperscript{\dag}: odd. Underlined: even." in text
+    assert "oddity" not in text.split("m01")[1]
+
+
+def test_tall_tables_are_parted_between_blocks():
+    text = lay_out(tidy(40), (BY_COLOUR,), "tall", "Tall")
+    check(text)
+    floats = text.split(r"\begin{table}")[1:]
+    assert len(floats) == 4 and "Tall (part 4 of 4)." in text
+    for one in floats:
+        assert one.count(r"\\") + one.count(r"\addlinespace") / 2 < latex.DOWN
+        assert "In brackets" in one and "Model & green" in one
+    assert re.findall(r"^m\d\d", text, re.MULTILINE) == [f"m{i:02}" for i in range(40)]
+
+
+def test_blocks_of_one_unit_share_a_page():
+    parts = latex._packed(["a", "a", "b", "b", "b", "c"], [2, 2, 2, 2, 2, 1], 7)
+    assert parts == [[0, 1], [2, 3, 4, 5]]
+    assert latex._packed(["a"] * 4, [3, 3, 3, 3], 7) == [[0, 1], [2, 3]]
+    assert latex._packed([], [], 7) == [[]]
+
+
+def test_wide_tables_are_parted_between_outer_columns():
+    both = pd.concat([tidy(9, metric=metric) for metric in ("strict", "released")])
+    across = (Factor("model"), Factor("metric"))
+    text = lay_out(both, (Grid(rows=(COLOUR,), columns=across),), "wide", "Wide")
+    check(text)
+    widths = [len(spec) for spec in re.findall(r"\\begin\{tabular\}\{l(c+)\}", text)]
+    assert widths == [10, 8] and text.count(r"\multicolumn{2}{c}{m0") == 9
+
+
+def test_fifteen_models_fit_their_pages():
+    for benchmark, name in TABLES:
+        table = made(benchmark, name)
+        if "model" not in table or "pair" in table:
+            continue
+        ours = table[table["source"] == "ours"] if "source" in table else table
+        one = ours[ours["model"] == next(m for m in ours["model"] if m != "all")]
+        names = [f"mistral-7b-instruct-v0.{i}" for i in range(15)]
+        many = pd.concat([one.assign(model=name) for name in names])
+        text = laid_out(benchmark, name, many)
+        check(text)
+        for one in re.findall(r"\\begin\{table\*?\}.*?\\end\{table", text, re.DOTALL):
+            assert one.count("\\\\\n") + one.count(r"\addlinespace") / 2 < latex.DOWN
+            assert len(re.findall(r"\\begin\{tabular\}\{(\w+)\}", one)[0]) <= latex.ACROSS
+
+
+def test_two_rows_of_one_cell_are_refused():
+    with pytest.raises(ValueError, match="no column of the layout"):
+        lay_out(pd.concat([tidy(), tidy()]), (BY_COLOUR,), "x", "X")
+
+
+def test_escape():
+    assert escape("a_b 5% {x} & $y$ #1 ~^\\") == (
+        r"a\_b 5\% \{x\} \& \$y\$ \#1 \textasciitilde{}\textasciicircum{}\textbackslash{}"
+    )
+    assert escape("<b>\n\n x") == r"\textless{}b\textgreater{} x"
+
+
+def test_a_row_that_begins_with_a_bracket_is_no_argument():
+    assert "{}[x] & " in lay_out(tidy(1, model="[x]"), (BY_COLOUR,), "x", "X")
+
+
+def values(spec):
+    """All values in a description."""
+    if is_dataclass(spec):
+        for field in fields(spec):
+            yield field.name, getattr(spec, field.name)
+            yield from values(getattr(spec, field.name))
+    for item in (
+        spec if isinstance(spec, tuple) else spec.values() if isinstance(spec, dict) else ()
+    ):
+        yield from values(item)
+
+
+@pytest.mark.parametrize(("benchmark", "name"), TABLES)
+def test_hooks_are_names_of_functions(benchmark, name):
+    layout = import_module(f"needlework.benchmarks.{benchmark}.layouts").LAYOUTS[name]
+    for field, value in values(layout):
+        assert not callable(value) or isinstance(value, Factor)
+        if field in ("hook", "prepare") and value:
+            assert callable(resolve_name(value))
+
+
+def test_descriptions_need_the_standard_library_alone():
+    code = "import sys; sys.modules.update(dict.fromkeys(('pandas', 'numpy', 'pyarrow')))\n"
+    code += "import needlework.benchmarks.layouts, needlework.results.prompts"
+    path = ROOT / "workflow" / "scripts"
+    subprocess.run([sys.executable, "-c", code], cwd=path, check=True)
+
+
+# Tables of prompts
+
+
+def test_prompts_of_any_benchmark_are_described(tmp_path):
+    spec = PromptTable(
+        by=("colour", "size"),
+        counts=(
+            ("prompts", "example_id", "size"),
+            ("questions", "example_id", "nunique"),
+            ("share", "share", "mean"),
+            ("tokens_mean", "n_tokens", "mean"),
+        ),
+        slice_names=("", "colour"),
+        computed={"share": "n_tokens / room"},
+        digits={"share": 3},
+        kept=("doubtful",),
+    )
+    rows = {"colour": ["red", "red", "blue"], "size": [2, 2, 1], "example_id": ["a", "a", "b"]}
+    rows |= {"n_tokens": [2, 3, 5], "room": [6, 6, 7]}
+    notes = {"left_out": {"torn": 2, "doubtful": 3, "odd_kept": 1, "none": 0}}
+    write_table(pa.table(rows), tmp_path / "x-dark-red.parquet", notes=notes)
+    write_table(pa.table(rows), tmp_path / "y-red.parquet", notes={"left_out": {}})
+    text = describe(spec, sorted(tmp_path.glob("*.parquet"))).to_csv(index=False)
+    assert text.splitlines() == [
+        "colour,size,prompts,questions,share,tokens_mean,task",
+        "blue,1,2,1,0.714,5.0,",
+        "red,2,4,1,0.417,2.5,",
+        "dark-red,,3,,,,found: doubtful",
+        "dark-red,,1,,,,found: odd",
+        "dark-red,,2,,,,left out: torn",
+    ]

@@ -1,0 +1,80 @@
+"""Cells of metrics that are no share of right answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from needlework.benchmarks.result import MODEL, By, Measure, View
+from needlework.results import published
+from needlework.results.columns import MEASURES
+from needlework.results.numbers import Context, frame
+
+HERE = "test_measures"
+NOTHING = Context(published.none(), {})
+
+
+def micro_f1(sums):
+    """F1 of summed counts of found, answered and wanted."""
+    found, answered, wanted = sums.T
+    return 2 * found / (answered + wanted)
+
+
+def scores(counts: list[tuple[int, int, int]], questions: list[str]) -> pd.DataFrame:
+    found = np.array([c[0] / max(1, c[2]) for c in counts])
+    return pd.DataFrame(
+        {"model": "m", "value": found, "counts": counts, "example_id": questions}
+        | {"finish_reason": "stop"}
+    )
+
+
+def cell(rows: pd.DataFrame, measure: Measure) -> pd.Series:
+    return frame(View(by=(By(MODEL),), measure=measure), rows, NOTHING).iloc[0]
+
+
+F1 = Measure(
+    MEASURES, f"needlework.results.measures:of_sums?column=counts&function={HERE}:micro_f1"
+)
+
+
+def test_a_corpus_metric_is_of_sums_not_a_mean() -> None:
+    rows = scores([(1, 1, 1), (0, 10, 1), (3, 4, 4)], ["a", "b", "c"])
+    made = cell(rows, F1)
+    assert made["value"] == pytest.approx(2 * 4 / (15 + 6))
+    assert made["value"] != pytest.approx(np.mean([1.0, 0.0, 0.75]))
+    assert (made["n"], made["n_questions"]) == (3, 3)
+    assert made["ci_low"] < made["value"] < made["ci_high"]
+
+
+def test_its_interval_over_questions_is_wider() -> None:
+    counts = [(1, 1, 1)] * 20 + [(0, 1, 1)] * 20
+    one_each = cell(scores(counts, [str(i) for i in range(40)]), F1)
+    asked_often = cell(scores(counts, [str(i // 10) for i in range(40)]), F1)
+    assert one_each["value"] == asked_often["value"] == 0.5
+    wide = asked_often["ci_high_clustered"] - asked_often["ci_low_clustered"]
+    narrow = one_each["ci_high_clustered"] - one_each["ci_low_clustered"]
+    assert wide > 1.5 * narrow
+
+
+def test_failed_answers_are_in_no_sum() -> None:
+    rows = scores([(1, 1, 1), (0, 5, 5)], ["a", "b"])
+    rows.loc[1, "finish_reason"] = "error"
+    made = cell(rows, F1)
+    assert (made["value"], made["n"], made["n_error"]) == (1.0, 1, 1)
+
+
+def test_a_cell_without_answers_has_no_value() -> None:
+    rows = scores([(1, 1, 1)], ["a"]).assign(finish_reason="skipped")
+    made = cell(rows, F1)
+    assert np.isnan(made["value"])
+    assert (made["n"], made["n_skipped"]) == (0, 1)
+
+
+def test_values_between_0_and_1_have_bootstrap_intervals() -> None:
+    rows = scores([(1, 1, 1)] * 30, [str(i) for i in range(30)])
+    rows["value"] = np.linspace(0.2, 0.8, 30)
+    made = cell(rows, Measure())
+    assert made["value"] == pytest.approx(0.5)
+    spread = rows["value"].std() / np.sqrt(30)
+    assert made["ci_high"] - made["ci_low"] == pytest.approx(2 * 1.96 * spread, rel=0.15)

@@ -1,0 +1,112 @@
+"""The page of results: its means are the scores', its links lead to what they name, its text is no markup."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from needlework.records import scores_schema, write_table
+from needlework.results import overview
+from needlework.results.overview_page import write_page
+
+ROOT = Path(__file__).resolve().parents[3]
+TEMPLATE = ROOT / "resources/overview/index.html.j2"
+HOSTILE = "<script>alert(1)</script>"
+
+
+def rows(model: str, values: dict[str, float], finish: str = "stop") -> list[dict]:
+    """Scores of ten questions in each language; the value is that of the first of them."""
+    return [
+        {
+            "instance_id": f"{tongue}{i}",
+            "sample": 0,
+            "model": model,
+            "metric": "exact",
+            "value": float(i < 10 * share),
+            "verdict": "match",
+            "finish_reason": finish if i == 0 else "stop",
+            "example_id": f"q{i}",
+            "task": "find",
+            "first_lang": tongue,
+        }
+        for tongue, share in values.items()
+        for i in range(10)
+    ]
+
+
+def test_means_are_by_model_and_language() -> None:
+    scores = pd.DataFrame(rows("a", {"en": 0.8, "hi": 0.2}) + rows("b", {"en": 1.0, "hi": 1.0}))
+    (grid,) = overview.grids(scores)
+    assert (grid.metric, grid.languages) == ("exact", ("en", "hi"))
+    assert [cell.value for cell in grid.rows["a"]] == pytest.approx([0.5, 0.8, 0.2])
+    assert [cell.n for cell in grid.rows["a"]] == [20, 10, 10]
+    assert all(cell.low <= cell.value <= cell.high for cell in grid.rows["a"])
+    assert grid.rows["b"][0].n_questions == 10
+
+
+def test_requests_without_an_answer_are_in_no_mean_but_in_a_warning() -> None:
+    scores = pd.DataFrame(rows("a", {"en": 1.0, "hi": 1.0}, finish="error"))
+    assert overview.grids(scores)[0].rows["a"][0].n == 18
+    (warning,) = overview.warnings("made_up", scores)
+    assert warning.text == "2 of 20 failed"
+    assert warning.link == ("explorer/index.html#b=made_up&f.model=a&f.ended+with=error")
+
+
+def test_prompts_that_texts_did_not_fill_are_counted() -> None:
+    scores = pd.DataFrame(rows("a", {"en": 1.0}))
+    scores["exhausted"] = [True, True, *[False] * 7, None]
+    (warning,) = overview.warnings("made_up", scores)
+    assert warning.text.startswith("2 of 10 prompts are shorter")
+
+
+def test_a_run_in_one_language_has_no_columns_of_languages() -> None:
+    (grid,) = overview.grids(pd.DataFrame(rows("a", {"en": 0.5})))
+    assert grid.languages == ()
+    assert len(grid.rows["a"]) == 1
+
+
+def test_agreement_counts_and_gives_the_usual_reason(tmp_path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text(
+        "value,comparison\n1,covers\n1,below\n1,cannot tell: a\n1,cannot tell: b\n"
+        "1,cannot tell: b\n1,\n"
+    )
+    found = overview.agreement("t", table)
+    assert (found.covers, found.below, found.above, found.cannot_tell) == (1, 1, 0, 3)
+    assert found.reason == "b"
+    table.write_text("value\n1\n")
+    assert overview.agreement("t", table) is None
+
+
+def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
+    schema = scores_schema({"first_lang": "string"})
+    scores = tmp_path / "results/scores.parquet"
+    write_table(pa.Table.from_pylist(rows(HOSTILE, {"en": 0.5, "hi": 0.5}), schema=schema), scores)
+    table = tmp_path / "results/tables/t.csv"
+    table.parent.mkdir()
+    table.write_text(f"model,value,empty\n{HOSTILE},0.123456789,\n")
+    caption = "**A table** of ``values``."
+    target = tmp_path / "results/index.html"
+    write_page(
+        {
+            "made_up": {
+                "title": "Made up",
+                "scores": [str(scores)],
+                "tables": {"t": {"file": str(table), "title": "T", "caption": caption}},
+                "figures": {},
+            }
+        },
+        [HOSTILE],
+        template=TEMPLATE,
+        target=target,
+    )
+    page = target.read_text()
+    assert HOSTILE not in page
+    assert "<strong>A table</strong> of" in page
+    assert "<td>0.1235</td>" in page
+    assert ">empty<" not in page
+    assert 'href="tables/t.csv"' in page
+    assert "50.0" in page

@@ -1,0 +1,356 @@
+"""What results were made from: read back from files, from jobs' records and from git."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import yaml
+
+from needlework.journal import Journal
+from needlework.models import job_records
+from needlework.models.backends.base import Backend, Request
+from needlework.models.job_records import SHOWN, gpus, remember, software
+from needlework.planning.config import validated
+from needlework.planning.effective_config import in_use, key_variables
+from needlework.prompts.spans import literal
+from needlework.records import GENERATIONS, file_digest, write_table
+from needlework.results import provenance
+
+ROOT = Path(__file__).resolve().parents[3]
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+CANARY = "sk-canary-0123456789"
+
+
+class Parrot(Backend):
+    """A backend with a chat template."""
+
+    def identity(self) -> dict[str, Any]:
+        return {"backend": "parrot", **self.config}
+
+    def as_sent(self, prompt: str) -> tuple[str, str]:
+        return "in a template", f"<user>{prompt}</user>"
+
+    def generate(self, batch: Any) -> Any:
+        raise NotImplementedError
+
+
+def request(text: str = "Who?") -> Request:
+    return Request("i1", 0, "t", [literal("question", text)], ["x"], 4, 1, {})
+
+
+def fake_smi(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    """An `nvidia-smi` that is the first on the PATH."""
+    program = folder / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\n{body}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+# What a job writes down
+
+
+def test_a_job_is_remembered_once(tmp_path) -> None:
+    for revision in ("1", "1", "2"):
+        remember(tmp_path, "b", Parrot({"revision": revision}), request())
+    found = list(Journal(tmp_path).load().values())
+    assert [record["identity"]["revision"] for record in found].count("1") == 1
+    assert len(found) == 2
+    assert found[0]["first_prompt"]["text"] == "<user>Who?</user>"
+    assert found[0]["first_prompt"]["form"] == "in a template"
+    assert found[0]["gpus"] == []
+    remember(tmp_path, "other", Parrot({"revision": "1"}))
+    assert len(Journal(tmp_path).load()) == 3
+
+
+def test_of_a_long_prompt_both_ends_are_shown(tmp_path) -> None:
+    text = "a" * SHOWN + "middle" * 5000 + "z" * SHOWN
+    remember(tmp_path, "b", Parrot({}), request(text))
+    (record,) = Journal(tmp_path).load().values()
+    first = record["first_prompt"]
+    assert first["characters"] == len(text) + 13
+    assert len(first["text"]) < 2 * SHOWN + 30
+    assert first["text"].startswith("<user>aaa") and first["text"].endswith("zzz</user>")
+    assert f"[... {len(text) + 13 - 2 * SHOWN} ...]" in first["text"]
+
+
+def test_half_a_character_is_no_reason_to_fail(tmp_path) -> None:
+    remember(tmp_path, "b", Parrot({}), request("a\ud800b"))
+    (record,) = Journal(tmp_path).load().values()
+    assert record["first_prompt"]["text"] == "<user>a?b</user>"
+
+
+def test_software_is_what_is_installed() -> None:
+    found = software()
+    assert found["packages"]["pyarrow"] == pa.__version__
+    assert found["packages"]["pytest"] == pytest.__version__
+    assert "vllm" not in found["packages"], "it is not in this environment"
+
+
+def test_gpus_are_the_driver_s(tmp_path, monkeypatch) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    line = "NVIDIA H100 80GB HBM3, 81559 MiB, 550.54.15"
+    fake_smi(tmp_path, monkeypatch, f'echo "$@" > {tmp_path}/asked; echo "{line}"; echo "{line}"')
+    one = {"name": "NVIDIA H100 80GB HBM3", "memory": "81559 MiB", "driver": "550.54.15"}
+    assert gpus() == [one, one]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,2")
+    gpus()
+    assert "--id=0,2" in (tmp_path / "asked").read_text()
+
+
+def test_where_there_is_no_gpu_there_is_none(tmp_path, monkeypatch) -> None:
+    fake_smi(tmp_path, monkeypatch, "exit 9")
+    assert gpus() == []
+    monkeypatch.setattr(job_records.shutil, "which", lambda name: None)
+    assert gpus() == []
+
+
+# The configuration
+
+
+def configured() -> dict[str, Any]:
+    config = copy.deepcopy(DEFAULT)
+    # By mistake, the key itself; of a model that is not run, it is not refused.
+    config["models"]["unused"] = {
+        "backend": "openai",
+        "name": "x",
+        "key_env": CANARY,
+        "tokenizer": "words",
+        "context": 1,
+    }
+    config["models"]["used"] = config["models"]["unused"] | {
+        "context": 131072,
+        "key_env": "A_VARIABLE",
+        "base_url": f"https://user:{CANARY}@host:8000/v1?key={CANARY}",
+    }
+    config["run"] = {"models": ["lexical", "used"], "benchmarks": ["mlneedle"]}
+    config["mirror"] = "/some/place"
+    return validated(config)
+
+
+def test_the_configuration_is_what_the_run_uses_and_holds_no_secret() -> None:
+    found = in_use(configured())
+    assert CANARY not in json.dumps(found) and "A_VARIABLE" not in json.dumps(found)
+    assert "/some/place" not in json.dumps(found)
+    assert found["models"]["used"]["base_url"] == "https://host:8000/v1"
+    assert list(found["models"]) == ["lexical", "used"]
+    assert list(found["tokenizers"]) == ["words"]
+    assert list(found["embedders"]) == ["ngram"]
+    assert list(found["benchmarks"]) == ["mlneedle"]
+    assert found["benchmarks"]["mlneedle"]["lengths"] == [512, 1024, 2048]
+
+
+def test_the_variables_that_hold_keys_are_known() -> None:
+    assert {"A_VARIABLE", "HF_TOKEN", "OPENAI_API_KEY"} <= set(key_variables(configured()))
+
+
+# The workflow
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch) -> Path:
+    """A repository with the workflow's folders in its root."""
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", "/dev/null")
+    folder = tmp_path / "clone"
+    (folder / "workflow").mkdir(parents=True)
+    (folder / "workflow/module.py").write_text("a = 1\n")
+    who = ["-c", "user.name=n", "-c", "user.email=e"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "m"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    monkeypatch.setattr(provenance, "ROOT", folder)
+    return folder
+
+
+def test_a_clone_has_a_commit(clone) -> None:
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=clone, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    (clone / "results.json").write_text("made by a run")
+    found = provenance.workflow()
+    assert (found["commit"], found["modified"]) == (head, False)
+    (clone / "workflow/new.py").write_text("b = 2\n")
+    assert provenance.workflow()["modified"] is True
+
+
+def test_a_copy_inside_another_repository_has_none(clone, monkeypatch) -> None:
+    monkeypatch.setattr(provenance, "ROOT", clone / "workflow")
+    assert provenance.workflow()["commit"] is None
+
+
+def test_without_git_there_is_none(clone, monkeypatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert provenance.workflow()["commit"] is None
+    assert provenance.workflow()["version"]
+
+
+# Files, answers, times
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch) -> Path:
+    """A run's folder: a source, a corpus, instances, a model's answers."""
+    monkeypatch.chdir(tmp_path)
+    source = Path("results/sources/mmarco/hindi_collection.tsv")
+    source.parent.mkdir(parents=True)
+    source.write_text("1\tx\n")
+    record = {
+        "id": "mmarco/" + source.name,
+        "url": "/mirror/x.tsv",
+        "via": "mirror",
+        "read": "prefix",
+        "bytes": 4,
+        "sha256": file_digest(source),
+        "published_sha256": "f" * 64,
+        "verified": "nothing",
+    }
+    Path(f"{source}.json").write_text(json.dumps(record))
+    table = pa.table({"x": [1]})
+    write_table(table, "results/corpora/mmarco/hi.parquet", inputs=[source])
+    array = Path("results/distractors/b/hi.npy")
+    array.parent.mkdir(parents=True)
+    array.write_bytes(b"")
+    write_table(
+        table,
+        "results/instances/b/t/s.parquet",
+        inputs=["results/corpora/mmarco/hi.parquet", array, ROOT / "config.yaml"],
+    )
+    array.unlink()
+    write_answers("1")
+    return tmp_path
+
+
+def write_answers(revision: str) -> None:
+    reasons = ["stop", "stop", "error", "length"]
+    rows = [
+        {
+            "request_key": str(n),
+            "instance_id": str(n),
+            "sample": 0,
+            "text": "x",
+            "finish_reason": reason,
+            "prompt_tokens": 100,
+            "cached_tokens": None if n else 64,
+        }
+        for n, reason in enumerate(reasons)
+    ]
+    write_table(
+        pa.Table.from_pylist(rows, schema=GENERATIONS),
+        "results/generations/m/b.parquet",
+        inputs=["results/instances/b/t/s.parquet"],
+        notes={"identity": {"backend": "parrot", "revision": revision}},
+    )
+
+
+def collected() -> dict[str, Any]:
+    return provenance.collect(
+        {"run": {}},
+        generations={"m": {"b": "results/generations/m/b.parquet"}},
+        scores=[],
+        results=[],
+        registry=ROOT / "resources/sources.yaml",
+        journal="journal",
+        benchmarks="benchmarks",
+    )
+
+
+def test_files_are_traced_to_their_sources(run) -> None:
+    found = collected()
+    name = "results/sources/mmarco/hindi_collection.tsv"
+    # A changed file is not what was read.
+    (run / name).write_text("2\ty\n")
+    assert found["files"] == {
+        "config.yaml": file_digest(ROOT / "config.yaml"),
+        name: json.loads(Path(f"{name}.json").read_text())["sha256"],
+    }
+    (source,) = found["sources"]
+    assert source["sha256"] == found["files"][name] == collected()["sources"][0]["sha256"]
+    assert (source["id"], source["read"]) == ("mmarco/hindi_collection.tsv", "prefix")
+    assert source["revision"] and source["licence"]
+
+
+def test_files_elsewhere_are_all_named(run, tmp_path_factory) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    files = [outside / name for name in ("a/answers.parquet", "b/answers.parquet", "b/book.txt")]
+    for file in files:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(str(file))
+    write_table(pa.table({"x": [1]}), "results/made.parquet", inputs=files)
+    found = provenance.made_from(["results/made.parquet"])
+    assert sorted(found.values()) == sorted(map(file_digest, files))
+    assert {name.split("@")[0] for name in found} == {"answers.parquet", "book.txt"}
+
+
+def test_answers_are_counted_and_their_jobs_named(run) -> None:
+    model = Parrot({"revision": "1"})
+    remember("journal/jobs/m", "b", model, request("first"))
+    remember("journal/jobs/m", "b", Parrot({"revision": "0"}), request("another model's"))
+    remember("journal/jobs/m", "other", model, request("another benchmark's"))
+    found = collected()["models"]["m"]
+    assert found["identity"] == {"backend": "parrot", "revision": "1"}
+    part = found["benchmarks"]["b"]
+    assert part["answers"] == 4
+    assert part["ended"] == {"stop": 2, "error": 1, "length": 1}
+    assert part["tokens"] == {
+        "prompt_tokens": 400,
+        "cached_tokens": 64,
+        "completion_tokens": None,
+        "reasoning_tokens": None,
+    }
+    assert part["first_prompt"]["text"] == "<user>first</user>"
+    assert [job["gpus"] for job in part["ran_on"]] == [[]]
+    assert part["ran_on"][0]["software"] == software()
+
+
+def test_answers_from_two_machines_name_both(run, tmp_path, monkeypatch) -> None:
+    model = Parrot({"revision": "1"})
+    remember("journal/jobs/m", "b", model, request("first"), on_gpus=True)
+    (tmp_path / "bin").mkdir()
+    fake_smi(tmp_path / "bin", monkeypatch, 'echo "NVIDIA H200, 1 MiB, 1"')
+    remember("journal/jobs/m", "b", model, request("first"), on_gpus=True)
+    ran_on = collected()["models"]["m"]["benchmarks"]["b"]["ran_on"]
+    assert sorted(len(job["gpus"]) for job in ran_on) == [0, 1]
+
+
+def test_what_was_not_written_down_is_not_invented(run) -> None:
+    part = collected()["models"]["m"]["benchmarks"]["b"]
+    assert (part["first_prompt"], part["ran_on"]) == (None, [])
+
+
+def test_times_are_snakemake_s(run) -> None:
+    head = "s\th:m:s\tmax_rss\tcpu_time\n"
+    for name, text in {
+        "generate_answers/m/b": "12.5\t0:00:12\t148.48\t3.0\n",
+        "provenance": "0.1\t0:00:00\t-\t0\n",
+    }.items():
+        path = Path("benchmarks") / f"{name}.tsv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(head + text)
+    Path("benchmarks/empty.tsv").write_text("")
+    assert collected()["jobs"] == {
+        "generate_answers/m/b": {"seconds": 12.5, "memory_mib": 148.48},
+        "provenance": {"seconds": 0.1, "memory_mib": None},
+    }
+
+
+def test_it_is_the_same_each_time_and_holds_no_key(run) -> None:
+    odd = 'key-with-"quotes"-ü'
+    remember("journal/jobs/m", "b", Parrot({"revision": "1"}), request(f"{CANARY} {odd} short"))
+    for name in ("a.json", "b.json"):
+        provenance.write(collected(), name, [CANARY, odd, "", "short"])
+    text = Path("a.json").read_text(encoding="utf-8")
+    assert text == Path("b.json").read_text(encoding="utf-8")
+    assert CANARY not in text and odd not in text and "quotes" not in text
+    assert json.loads(text)["models"]["m"]["benchmarks"]["b"]["first_prompt"]["text"] == (
+        "<user>*** *** short</user>"
+    )
+    assert str(run) not in text
+    assert not list(run.glob("*.part"))

@@ -1,0 +1,197 @@
+"""Intervals and tests against numbers worked out by hand, and against simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from needlework.results import stats
+
+
+def test_standard_error_is_the_papers_equation():
+    assert stats.standard_error(0.5, 100) == pytest.approx(0.05)
+    assert stats.standard_error(0.2, 400) == pytest.approx(0.02)
+    assert math.isnan(stats.standard_error(0.5, 0))
+
+
+@pytest.mark.parametrize(
+    ("p", "n", "low", "high"),
+    [
+        # Newcombe (1998), Table I, method 3, and the closed form z^2 / (n + z^2) at the ends.
+        (81 / 263, 263, 0.2553, 0.3662),
+        (15 / 148, 148, 0.0624, 0.1605),
+        (0.0, 20, 0.0, 0.1611),
+        (1.0, 20, 0.8389, 1.0),
+    ],
+)
+def test_wilson(p, n, low, high):
+    assert stats.wilson(p, n) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+
+
+def test_wilson_ends_exactly_at_0_and_1():
+    assert stats.wilson(0.0, 7)[0] == 0.0
+    assert stats.wilson(1.0, 7)[1] == 1.0
+
+
+def test_nothing_measured_is_nan_not_zero():
+    estimate = stats.estimate([], [])
+    assert (estimate.n, estimate.n_questions) == (0, 0)
+    assert math.isnan(estimate.value) and math.isnan(estimate.ci_low)
+    assert all(math.isnan(end) for end in stats.wilson(math.nan, 0))
+
+
+def test_estimate_of_a_proportion():
+    estimate = stats.estimate([1, 1, 1, 0], list("abcd"))
+    assert estimate.value == 0.75
+    assert estimate.se == pytest.approx(math.sqrt(0.75 * 0.25 / 4))
+    assert (estimate.ci_low, estimate.ci_high) == stats.wilson(0.75, 4)
+    # One prompt a question: n - 1 degrees of freedom are left.
+    assert (estimate.ci_low_clustered, estimate.ci_high_clustered) == pytest.approx(
+        stats.wilson(0.75, 3)
+    )
+
+
+def test_questions_whose_prompts_all_agree_count_once():
+    values = np.repeat([1, 1, 1, 1, 1, 1, 0, 0, 0, 0], 24)
+    questions = np.repeat(np.arange(10), 24)
+    estimate = stats.estimate(values, questions)
+    assert (estimate.n, estimate.n_questions) == (240, 10)
+    assert (estimate.ci_low, estimate.ci_high) == stats.wilson(0.6, 240)
+    # By hand: the variance of ten questions' means is 0.6 * 0.4 / 9.
+    assert (estimate.ci_low_clustered, estimate.ci_high_clustered) == pytest.approx(
+        stats.wilson(0.6, 9)
+    )
+
+
+def test_all_right_is_as_sure_as_the_questions_are_many():
+    estimate = stats.estimate(np.ones(60), np.repeat(np.arange(20), 3))
+    assert (estimate.ci_low_clustered, estimate.ci_high_clustered) == stats.wilson(1.0, 20)
+    assert stats.estimate(np.ones(60), np.zeros(60)).ci_low_clustered == stats.wilson(1.0, 1)[0]
+
+
+def test_the_clustered_interval_is_never_the_narrower_one():
+    # Within each question one right and one wrong: less spread than independent draws have.
+    estimate = stats.estimate([1, 0] * 10, np.repeat(np.arange(10), 2))
+    assert estimate.ci_low_clustered <= estimate.ci_low
+    assert estimate.ci_high_clustered >= estimate.ci_high
+
+
+def test_strata_weigh_the_same_whatever_their_size():
+    values, strata = [1, 1, 1, 1, 0, 1], ["4K"] * 4 + ["8K"] * 2
+    estimate = stats.estimate(values, list("abcdef"), strata)
+    assert estimate.value == pytest.approx((1 + 0.5) / 2)
+    # By hand: (0 / 4 + 0.25 / 2) / 2^2.
+    assert estimate.se == pytest.approx(math.sqrt(0.25 / 2 / 4))
+
+
+def test_clustered_interval_covers_where_wilson_does_not():
+    rng = np.random.default_rng(1)
+    covered = {"wilson": 0, "clustered": 0}
+    for _ in range(300):
+        ease = rng.beta(0.6, 0.9, size=40)  # mean 0.4
+        values = (rng.random((40, 24)) < ease[:, None]).astype(float).ravel()
+        estimate = stats.estimate(values, np.repeat(np.arange(40), 24))
+        covered["wilson"] += estimate.ci_low <= 0.4 <= estimate.ci_high
+        covered["clustered"] += estimate.ci_low_clustered <= 0.4 <= estimate.ci_high_clustered
+    assert covered["clustered"] / 300 > 0.92
+    assert covered["wilson"] / 300 < 0.6
+
+
+def test_bootstrap_for_what_is_no_proportion():
+    rng = np.random.default_rng(2)
+    values = rng.random(200)
+    estimate = stats.estimate(values, np.arange(200), seed=("test",))
+    se = values.std() / math.sqrt(200)
+    assert estimate.ci_low == pytest.approx(values.mean() - 1.96 * se, abs=0.006)
+    assert estimate.ci_high == pytest.approx(values.mean() + 1.96 * se, abs=0.006)
+    assert estimate.se == pytest.approx(se)
+
+
+def test_bootstrap_depends_on_the_seed_alone():
+    values, clusters = np.random.default_rng(4).random(50), np.arange(50)
+    first = stats.bootstrap_interval(values, clusters, seed=("x",))
+    assert first == stats.bootstrap_interval(values, clusters, seed=("x",))
+    assert first != stats.bootstrap_interval(values, clusters, seed=("y",))
+
+
+def test_bootstrap_of_clusters_is_wider_where_they_agree():
+    rng = np.random.default_rng(3)
+    values, clusters = np.repeat(rng.random(20), 10), np.repeat(np.arange(20), 10)
+    low, high = stats.bootstrap_interval(values, np.arange(200), seed=("x",))
+    low_clustered, high_clustered = stats.bootstrap_interval(values, clusters, seed=("x",))
+    assert high_clustered - low_clustered > 2 * (high - low)
+
+
+def test_bootstrap_keeps_strata_apart():
+    low, high = stats.bootstrap_interval(
+        [0.2] * 9 + [0.8], range(10), ["4K"] * 9 + ["8K"], seed=("x",)
+    )
+    # Either both strata are drawn (0.5), or the first alone (0.2), or, once in 10^10, the second.
+    assert (low, high) == pytest.approx((0.2, 0.5))
+
+
+def test_mcnemar_by_hand():
+    first = [1] * 9 + [0] * 1 + [1] * 30
+    second = [0] * 9 + [1] * 1 + [1] * 30
+    test = stats.mcnemar(first, second)
+    assert (test.n, test.first_only, test.second_only) == (40, 9, 1)
+    assert test.p == pytest.approx(2 * (1 + 10) / 2**10)
+
+
+def test_mcnemar_without_a_differing_pair():
+    assert stats.mcnemar([1, 0], [1, 0]).p == 1.0
+    assert stats.mcnemar([], []).n == 0
+
+
+def test_paired_difference_by_hand():
+    difference = stats.paired_difference([0, 0, 1, 1], [1, 1, 1, 0], list("abcd"))
+    assert difference.value == 0.25
+    # d = 1, 1, 0, -1; squared deviations from 0.25 add up to 2.75.
+    se = math.sqrt(2.75) / 4
+    assert difference.se == pytest.approx(se)
+    assert difference.ci_low == pytest.approx(0.25 - 1.959964 * se)
+    assert difference.ci_low_clustered == pytest.approx(0.25 - 1.959964 * se * math.sqrt(4 / 3))
+
+
+def test_models_that_never_differ_may_still_differ():
+    difference = stats.paired_difference([1, 0] * 20, [1, 0] * 20, np.repeat(np.arange(10), 4))
+    assert (difference.value, difference.se) == (0, 0)
+    assert difference.ci_high == stats.wilson(0, 40)[1]
+    assert difference.ci_high_clustered == stats.wilson(0, 10)[1]
+
+
+def test_paired_difference_of_means_of_strata():
+    difference = stats.paired_difference(
+        [0, 0, 0, 0, 0], [1, 1, 1, 1, 0], range(5), ["4K"] * 4 + ["8K"]
+    )
+    assert difference.value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("means", "baseline", "expected"),
+    [
+        ({4096: 0.171}, 0.335, 0),  # the four models of the paper's Table 1
+        ({4096: 0.479, 8192: 0.295}, 0.622, 4096),
+        ({4096: 0.460, 8192: 0.449}, 0.700, 0),
+        ({4096: 0.485, 8192: 0.455, 16384: 0.427, 32768: 0.397}, 0.579, 8192),
+        ({4096: 0.1, 8192: 0.5}, 0.6, 8192),  # the longest, even past a shorter one that fails
+        ({4096: 0.45}, 0.6, 4096),  # exactly 75%
+        ({4096: math.nan, 8192: 0.5}, 0.6, 8192),
+        ({}, 0.6, None),
+        ({4096: 0.5}, None, None),
+        ({4096: 0.5}, math.nan, None),
+        ({4096: 0.0, 8192: 0.0}, 0.0, None),  # a model that knows nothing keeps nothing
+    ],
+)
+def test_effective_length(means, baseline, expected):
+    assert stats.effective_length(means, baseline) == expected
+
+
+def test_bounds_take_what_failed_as_wrong_and_as_right() -> None:
+    assert stats.bounds([1, 0, 1, 0.5], [False] * 4) == (0.625, 0.625)
+    # The value of what failed, which tables take for 0, says nothing.
+    assert stats.bounds([1, 0, 1, 0.5], [False, True, True, False]) == (0.375, 0.875)
+    assert stats.bounds([0, 0], [True, True]) == (0, 1)
+    assert all(map(math.isnan, stats.bounds([], [])))

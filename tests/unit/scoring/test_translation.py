@@ -1,0 +1,719 @@
+"""Translation: language identification, the cache, each translator, and the ceiling."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from needlework.errors import UserError
+from needlework.records import GENERATIONS, QUESTIONS, TRANSLATIONS
+from needlework.scoring.metrics import containment, released_mlneedle
+from needlework.scoring.translation import (
+    LANGUAGES,
+    Translation,
+    identify,
+    translate,
+    translate_generations,
+    translation_ceiling,
+)
+from needlework.scoring.translators import http
+from needlework.scoring.translators.base import Translator, check_translator, load_translator
+from needlework.scoring.translators.nllb import FLORES
+
+SECRET = "sk-very-secret-0123456789"
+SENTENCES = {
+    "en": "The river flows through the old town and into the sea.",
+    "de": "Der Fluss fließt durch die alte Stadt und ins Meer.",
+    "es": "El río fluye por la ciudad vieja y llega hasta el mar.",
+    "zh": "这条河流经古城，最后流入大海。",
+    "vi": "Con sông chảy qua khu phố cổ rồi đổ ra biển.",
+    "hi": "नदी पुराने शहर से होकर समुद्र में बहती है।",
+    "ar": "يتدفق النهر عبر المدينة القديمة إلى البحر.",
+}
+
+
+class Dictionary(Translator):
+    """Translates by a dictionary, and remembers in which batches it was asked."""
+
+    batch_size = 2
+
+    def __init__(self, words: Mapping[str, str] | None = None, version: int = 1) -> None:
+        super().__init__({})
+        self.words, self.version = words or {}, version
+        self.batches: list[list[tuple[str, str]]] = []
+
+    def identity(self) -> Mapping[str, Any]:
+        return {"kind": "dictionary", "version": self.version}
+
+    def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
+        self.batches.append(list(zip(texts, languages, strict=True)))
+        return [self.words.get(text, f"<{text}>") for text in texts]
+
+
+# Language identification
+
+
+@pytest.mark.slow
+def test_sentences_of_the_paper_s_languages_are_identified():
+    assert identify(list(SENTENCES.values())) == list(SENTENCES)
+
+
+def test_norwegian_has_the_code_of_the_benchmarks():
+    assert identify(["Jeg vet ikke hva svaret på spørsmålet er, men det står i teksten."]) == ["no"]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "1942", "19.42 %", "...", "🙂", "გამარჯობა"])
+def test_texts_without_a_known_letter_are_of_unknown_language(text):
+    assert identify([text]) == ["und"]
+
+
+def test_nllb_has_a_code_for_every_language_that_can_be_identified():
+    assert set(LANGUAGES) == set(FLORES)
+
+
+# The cache
+
+
+@pytest.mark.slow
+def test_only_what_is_foreign_is_translated_and_each_text_once(tmp_path):
+    translator = Dictionary()
+    texts = [SENTENCES["de"], SENTENCES["en"], "1942", SENTENCES["es"], SENTENCES["de"], ""]
+    assert translate(texts, translator, tmp_path) == [
+        Translation("de", f"<{SENTENCES['de']}>"),
+        Translation("en", SENTENCES["en"]),
+        Translation("und", "1942"),
+        Translation("es", f"<{SENTENCES['es']}>"),
+        Translation("de", f"<{SENTENCES['de']}>"),
+        Translation("und", ""),
+    ]
+    assert translator.batches == [[(SENTENCES["de"], "de"), (SENTENCES["es"], "es")]]
+
+
+def test_letters_of_an_unknown_script_are_left_to_the_translator(tmp_path):
+    assert translate(["გამარჯობა"], Dictionary({"გამარჯობა": "hello"}), tmp_path) == [
+        Translation("und", "hello")
+    ]
+
+
+def test_batches_hold_texts_of_similar_length(tmp_path):
+    translator = Dictionary()
+    base = SENTENCES["de"]
+    translate([base * 4, base, base * 3, base * 2], translator, tmp_path)
+    sizes = [[len(text) // len(base) for text, _ in batch] for batch in translator.batches]
+    assert sizes == [[1, 2], [3, 4]]
+
+
+def test_a_second_run_translates_only_what_is_new(tmp_path):
+    first = translate([SENTENCES["de"], SENTENCES["es"]], Dictionary(), tmp_path)
+    again = Dictionary()
+    assert translate([SENTENCES["es"], SENTENCES["de"]], again, tmp_path) == first[::-1]
+    assert again.batches == []
+    translate(list(SENTENCES.values()), again, tmp_path)
+    asked = {language for batch in again.batches for _, language in batch}
+    assert asked == {"zh", "vi", "hi", "ar"}
+
+
+def test_runs_that_share_the_cache_end_with_the_same_translations(tmp_path):
+    """The first asks, a second does all of its work meanwhile, and the first answers otherwise."""
+    second = []
+
+    class Slow(Dictionary):
+        def translate(self, texts, languages):
+            if not second:
+                second.extend(translate(list(SENTENCES.values()), Dictionary(), tmp_path))
+            return [f"late {text}" for text in texts]
+
+    assert translate(list(SENTENCES.values()), Slow(), tmp_path) == second
+    assert translate(list(SENTENCES.values()), Dictionary(), tmp_path) == second
+
+
+def test_another_translator_does_not_believe_the_cache_of_the_first(tmp_path):
+    translate([SENTENCES["de"]], Dictionary(), tmp_path)
+    other = Dictionary({SENTENCES["de"]: "river"}, version=2)
+    assert translate([SENTENCES["de"]], other, tmp_path) == [Translation("de", "river")]
+
+
+def test_a_torn_last_line_is_translated_again(tmp_path):
+    translate([SENTENCES["de"], SENTENCES["es"]], Dictionary(), tmp_path)
+    (file,) = tmp_path.glob("*.jsonl")
+    file.write_bytes(file.read_bytes()[:-5])
+    again = Dictionary()
+    translate([SENTENCES["de"], SENTENCES["es"]], again, tmp_path)
+    assert again.batches == [[(SENTENCES["es"], "es")]]
+
+
+def test_a_lone_surrogate_in_a_translation_cannot_break_the_table(tmp_path):
+    broken = Dictionary({SENTENCES["de"]: "river \ud800"})
+    generations = pa.Table.from_pylist(
+        [{"instance_id": "a", "sample": 0, "text": SENTENCES["de"]}], schema=GENERATIONS
+    )
+    for _ in range(2):
+        table = translate_generations(generations, broken, tmp_path)
+        assert table["text"].to_pylist() == ["river ?"]
+
+
+def test_each_generation_gets_its_translation(tmp_path):
+    rows = [("a", 0, SENTENCES["de"]), ("a", 1, SENTENCES["en"]), ("b", 0, None)]
+    generations = pa.Table.from_pylist(
+        [{"instance_id": i, "sample": s, "text": t} for i, s, t in rows], schema=GENERATIONS
+    )
+    table = translate_generations(generations, Dictionary({SENTENCES["de"]: "river"}), tmp_path)
+    assert table.schema == TRANSLATIONS
+    assert [tuple(row.values()) for row in table.to_pylist()] == [
+        ("a", 0, "de", "river"),
+        ("a", 1, "en", SENTENCES["en"]),
+        ("b", 0, "und", ""),
+    ]
+
+
+def test_without_a_translator_texts_stay_and_nothing_is_kept(tmp_path):
+    translator = load_translator({"kind": "none"})
+    translator.check()
+    # Nor is its language asked for, which takes seconds to tell.
+    assert translate([SENTENCES["de"]], translator, tmp_path / "cache") == [
+        Translation("und", SENTENCES["de"])
+    ]
+    assert not (tmp_path / "cache").exists()
+
+
+def test_an_unknown_kind_names_the_nearest():
+    with pytest.raises(UserError, match=r"'goggle'.*did you mean 'google'"):
+        load_translator({"kind": "goggle"})
+
+
+# The ceiling
+
+
+def questions(answers: Mapping[str, list[str]]) -> pa.Table:
+    """A table of questions with these answers by example_id."""
+    return pa.Table.from_pylist(
+        [{"example_id": name, "answers": texts} for name, texts in answers.items()],
+        schema=QUESTIONS,
+    )
+
+
+def test_the_ceiling_counts_the_gold_answers_that_survive(tmp_path):
+    tables = {
+        "en": questions({"1": ["the sea"], "2": ["Old Town", "the town"], "3": ["1942"]}),
+        "de": questions({"1": ["das Meer dort"], "2": ["die Altstadt"], "3": ["1942"], "9": ["x"]}),
+        "es": questions({"2": ["la ciudad vieja", "el pueblo viejo"]}),
+    }
+    translator = Dictionary(
+        {
+            "das Meer dort": "the ocean there",
+            "die Altstadt": "the old town",
+            "la ciudad vieja": "the old city",
+            "el pueblo viejo": "town, the",
+        }
+    )
+    ceiling = translation_ceiling(tables, translator, tmp_path, containment.score)
+    assert ceiling.to_pylist() == [
+        {"lang": "de", "n": 3, "n_survived": 2},
+        {"lang": "es", "n": 2, "n_survived": 0},
+    ]
+    released = translation_ceiling(tables, translator, tmp_path, released_mlneedle.score)
+    assert released["n_survived"].to_pylist() == [2, 1]
+
+
+def test_the_ceiling_without_english_answers_is_refused(tmp_path):
+    with pytest.raises(UserError, match="add en to the benchmark's `answer_languages`"):
+        translation_ceiling({"de": questions({})}, Dictionary(), tmp_path, containment.score)
+
+
+# NLLB
+
+NLLB_PAIRS = [
+    # The same text in two languages: only the source language's code can tell them apart.
+    ("gift", "de", "poison"),
+    ("gift", "sv", "married"),
+    ("pan", "es", "bread"),
+    ("pan", "pl", "mister"),
+    ("hola amigo mio", "es", "hello my friend"),
+]
+
+
+@pytest.fixture(scope="module")
+def tiny_nllb(tmp_path_factory) -> Path:
+    """A model of NLLB's architecture that was initialised at random and has learnt five texts."""
+    import torch
+    from transformers import M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer
+
+    letters = sorted({c for text, _, english in NLLB_PAIRS for c in text + english} - {" "})
+    vocabulary = ["<s>", "<pad>", "</s>", "<unk>", "▁", *letters]
+    tokenizer = NllbTokenizer(
+        vocab={token: place for place, token in enumerate(vocabulary)},
+        merges=[],
+        extra_special_tokens=sorted(FLORES.values()),
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = M2M100ForConditionalGeneration(
+            M2M100Config(
+                vocab_size=len(tokenizer),
+                d_model=32,
+                encoder_layers=1,
+                decoder_layers=1,
+                encoder_attention_heads=2,
+                decoder_attention_heads=2,
+                encoder_ffn_dim=64,
+                decoder_ffn_dim=64,
+                dropout=0,
+                attention_dropout=0,
+                activation_dropout=0,
+                encoder_layerdrop=0,
+                decoder_layerdrop=0,
+                decoder_start_token_id=2,
+            )
+        )
+        rows = []
+        for text, language, english in NLLB_PAIRS:
+            tokenizer.src_lang, tokenizer.tgt_lang = FLORES[language], FLORES["en"]
+            rows.append(tokenizer(text, text_target=english))
+        inputs = tokenizer.pad(
+            [{"input_ids": row["input_ids"]} for row in rows], return_tensors="pt"
+        )
+        labels = torch.nn.utils.rnn.pad_sequence(
+            [torch.tensor(row["labels"]) for row in rows], batch_first=True, padding_value=-100
+        )
+        # It learns no first token, so only a forced one begins an English text.
+        prompts = labels.roll(1, dims=1)
+        prompts[prompts == -100] = tokenizer.pad_token_id
+        prompts[:, 0], labels[:, 0] = tokenizer.eos_token_id, -100
+        optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
+        for _ in range(500):
+            loss = model(**inputs, decoder_input_ids=prompts, labels=labels).loss
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            if loss < 0.01:
+                break
+    folder = tmp_path_factory.mktemp("nllb")
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def nllb(name: Path | str, **changes: Any) -> dict[str, Any]:
+    block = {"kind": "nllb", "name": str(name), "revision": None, "beams": 2}
+    return block | {"batch_size": 4, "device": "cpu"} | changes
+
+
+@pytest.mark.slow
+def test_nllb_translates_a_mixed_batch_by_source_language(tiny_nllb):
+    check_translator(nllb(tiny_nllb))
+    translator = load_translator(nllb(tiny_nllb))
+    texts = [text for text, _, _ in NLLB_PAIRS]
+    languages = [language for _, language, _ in NLLB_PAIRS]
+    expected = [english for _, _, english in NLLB_PAIRS]
+    assert translator.translate(texts, languages) == expected
+    assert translator.translate(["gift", "pan"], ["und", "pl"]) == ["gift", "mister"]
+    assert load_translator(nllb(tiny_nllb, device="auto", beams=1)).translate(["gift"], ["sv"]) == [
+        "married"
+    ]
+
+
+def test_nllb_through_the_cache(tiny_nllb, tmp_path):
+    translator = load_translator(nllb(tiny_nllb))
+    assert translate(["hola amigo mio", "1942"], translator, tmp_path) == [
+        Translation("es", "hello my friend"),
+        Translation("und", "1942"),
+    ]
+
+
+def test_nllb_s_identity_is_all_that_its_output_depends_on():
+    base = load_translator(nllb("x")).identity()
+    assert load_translator(nllb("x", device="cuda", batch_size=9)).identity() == base
+    for change in ({"name": "y"}, {"revision": "abc"}, {"beams": 5}):
+        assert load_translator(nllb("x") | change).identity() != base
+
+
+def test_nllb_without_a_model_is_an_error_of_one_sentence(tmp_path):
+    with pytest.raises(UserError, match=r"no folder with a model \(it has no config.json\)"):
+        check_translator(nllb(tmp_path))
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(UserError, match="cannot be loaded"):
+        load_translator(nllb(tmp_path)).translate(["gift"], ["de"])
+
+
+@pytest.mark.slow
+def test_nllb_without_its_packages_says_which(tiny_nllb, monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(UserError, match="the package 'transformers' is not installed"):
+        load_translator(nllb(tiny_nllb)).translate(["gift"], ["de"])
+
+
+# The services
+
+# What the server does with a request: (status, headers, body), or None to drop the connection.
+Response = tuple[int, Mapping[str, str], bytes] | None
+
+
+class Service:
+    """A server on loopback. `respond` gets each request's number (from 0) and JSON body."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, Mapping[str, str], Any]] = []
+        self.respond: Callable[[int, Any], Response] = lambda number, body: (500, {}, b"")
+        lock = threading.Lock()
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                with lock:
+                    number = len(service.requests)
+                    service.requests.append((self.path, dict(self.headers), body))
+                response = service.respond(number, body)
+                if response is None:
+                    self.close_connection = True
+                    return
+                status, headers, content = response
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+
+
+def ok(body: Any) -> Response:
+    return 200, {"Content-Type": "application/json"}, json.dumps(body).encode()
+
+
+def google_answer(body: Any) -> Response:
+    return ok({"data": {"translations": [{"translatedText": f"<{q}>"} for q in body["q"]]}})
+
+
+def llm_answer(body: Any) -> Response:
+    text = body["messages"][-1]["content"]
+    return ok({"choices": [{"message": {"role": "assistant", "content": f" <{text}>\n"}}]})
+
+
+@pytest.fixture
+def service(monkeypatch) -> Iterator[Service]:
+    monkeypatch.setenv("A_KEY", SECRET)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(http, "FIRST_PAUSE_S", 0.01)
+    running = Service()
+    yield running
+    running.server.shutdown()
+    running.server.server_close()
+
+
+def google(service: Service | None, **changes: Any) -> dict[str, Any]:
+    url = service.url if service else "https://translation.googleapis.com"
+    return {"kind": "google", "key_env": "A_KEY", "base_url": url} | changes
+
+
+def llm(service: Service, **changes: Any) -> dict[str, Any]:
+    url = f"{service.url}/v1"
+    return {"kind": "llm", "name": "some-model", "key_env": "A_KEY", "base_url": url} | changes
+
+
+KINDS = {"google": (google, google_answer), "llm": (llm, llm_answer)}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request) -> tuple[Callable[..., dict[str, Any]], Callable[[Any], Response]]:
+    """A service's block of the configuration, and its right answer to a request."""
+    return KINDS[request.param]
+
+
+def test_google_gets_the_texts_and_the_key_in_a_header(service):
+    service.respond = lambda number, body: google_answer(body)
+    check_translator(google(service))
+    english = load_translator(google(service)).translate(["uno & dos", "zwei"], ["es", "de"])
+    assert english == ["<uno & dos>", "<zwei>"]
+    ((path, headers, body),) = service.requests
+    assert path == "/language/translate/v2"
+    assert headers["X-goog-api-key"] == SECRET
+    assert body == {"q": ["uno & dos", "zwei"], "target": "en", "format": "text"}
+
+
+def test_google_s_limits_on_a_request_are_kept(service):
+    service.respond = lambda number, body: google_answer(body)
+    texts = [f"{number}" for number in range(300)] + ["a" * 20_000, "b" * 20_000, "c" * 40_000]
+    english = load_translator(google(service)).translate(texts, ["es"] * len(texts))
+    assert english == [f"<{text}>" for text in texts]
+    sizes = [(len(body["q"]), sum(map(len, body["q"]))) for _, _, body in service.requests]
+    assert all(count <= 128 for count, _ in sizes)
+    assert all(characters <= 25_000 or count == 1 for count, characters in sizes)
+    assert len(sizes) == 5
+
+
+def test_llm_gets_the_text_as_a_user_s_message(service):
+    service.respond = lambda number, body: llm_answer(body)
+    check_translator(llm(service))
+    texts = [f"texto {number}" for number in range(30)]
+    english = load_translator(llm(service)).translate(texts, ["es"] * 30)
+    assert english == [f"<{text}>" for text in texts]
+    path, headers, body = service.requests[0]
+    assert path == "/v1/chat/completions"
+    assert headers["Authorization"] == f"Bearer {SECRET}"
+    assert (body["model"], body["temperature"]) == ("some-model", 0)
+    assert [message["role"] for message in body["messages"]] == ["system", "user"]
+
+
+def test_llm_without_a_key_sends_none(service, monkeypatch):
+    monkeypatch.delenv("A_KEY")
+    service.respond = lambda number, body: llm_answer(body)
+    check_translator(llm(service, key_env=None))
+    assert load_translator(llm(service, key_env=None)).translate(["uno"], ["es"]) == ["<uno>"]
+    assert "Authorization" not in service.requests[0][1]
+
+
+def test_an_llm_that_refuses_has_translated_nothing(service):
+    service.respond = lambda number, body: ok({"choices": [{"message": {"content": None}}]})
+    assert load_translator(llm(service)).translate(["uno"], ["es"]) == [""]
+
+
+FAULTS: dict[str, Response] = {
+    "busy": (503, {}, b"<html>busy</html>"),
+    "too many requests": (429, {"Retry-After": "0"}, b""),
+    "dropped connection": None,
+    "not JSON": (200, {}, b'{"data": '),
+    "another shape": ok({"data": [], "choices": []}),
+    "not text": ok(
+        {
+            "data": {"translations": [{"translatedText": 7}]},
+            "choices": [{"message": {"content": 7}}],
+        }
+    ),
+    "too few": ok({"data": {"translations": []}, "choices": [{}]}),
+    "deeply nested": (200, {}, b"[" * 100_000),
+    "broken compression": (200, {"Content-Encoding": "gzip"}, b"not gzip"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_transient_fault_is_tried_again(service, kind, fault):
+    block, answer = kind
+    service.respond = lambda number, body: FAULTS[fault] if number < 2 else answer(body)
+    assert load_translator(block(service)).translate(["uno"], ["es"]) == ["<uno>"]
+    assert len(service.requests) == 3
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_lasting_fault_ends_in_one_sentence(service, kind, fault, monkeypatch):
+    monkeypatch.setattr(http, "ATTEMPTS", 3)
+    block, _ = kind
+    service.respond = lambda number, body: FAULTS[fault]
+    with pytest.raises(UserError, match=r"failed: .* \(attempt 3\); check .* run again") as error:
+        load_translator(block(service)).translate(["uno"], ["es"])
+    assert service.url in str(error.value)
+    assert len(service.requests) == 3
+
+
+@pytest.mark.parametrize("date", [False, True])
+def test_retry_after_is_honoured(service, kind, date):
+    block, answer = kind
+    # A date counts whole seconds, so two of them are at least one from now.
+    after = formatdate(time.time() + 2, usegmt=True) if date else "1"
+    times: list[float] = []
+
+    def respond(number: int, body: Any) -> Response:
+        times.append(time.monotonic())
+        return (429, {"Retry-After": after}, b"") if number == 0 else answer(body)
+
+    service.respond = respond
+    assert load_translator(block(service)).translate(["uno"], ["es"]) == ["<uno>"]
+    assert times[1] - times[0] >= 0.9
+
+
+def test_a_server_that_asks_for_hours_is_not_waited_for(service, kind):
+    block, _ = kind
+    service.respond = lambda number, body: (429, {"Retry-After": "7200"}, b"")
+    with pytest.raises(UserError, match=r"status 429 \(attempt 1\)"):
+        load_translator(block(service)).translate(["uno"], ["es"])
+
+
+def test_a_refused_request_is_not_tried_again_and_the_key_shows_nowhere(
+    service, kind, tmp_path, caplog
+):
+    caplog.set_level(logging.DEBUG)
+    block, answer = kind
+    denied = f"\x1b[31mAPI key {SECRET} is not valid\n" + "x" * 5000
+    service.respond = lambda number, body: (
+        answer(body) if number == 0 else (403, {}, denied.encode())
+    )
+    with_password = service.url.replace("://", f"://user:{SECRET}@")
+    translator = load_translator(block(service, base_url=f"{with_password}/v1?key={SECRET}"))
+    translate([SENTENCES["de"]], translator, tmp_path)
+    with pytest.raises(UserError, match=r"status 403: .*API key \*\*\* is not valid") as error:
+        translate([SENTENCES["es"]], translator, tmp_path)
+    assert len(service.requests) == 2
+    assert "\x1b" not in str(error.value)
+    assert len(str(error.value)) < 600
+    assert SECRET not in str(error.value) + caplog.text
+    assert not any(SECRET in file.read_text("utf-8") for file in tmp_path.rglob("*.jsonl"))
+
+
+def test_a_key_that_json_escapes_shows_nowhere(service, kind, tmp_path, caplog, monkeypatch):
+    caplog.set_level(logging.DEBUG)
+    key = "ABSKabc/def+ghi0123456789=="
+    monkeypatch.setenv("A_KEY", key)
+    written = key.replace("/", "\\/").replace("=", "\\u003d").encode()
+    block, answer = kind
+
+    def respond(number: int, body: Any) -> Response:
+        status, headers, content = answer(body)
+        if number:
+            status, content = 403, b'{"error": {"message": "not with KEY"}}'
+        return status, headers, content.replace(b"KEY", written)
+
+    service.respond = respond
+    translator = load_translator(block(service))
+    text = SENTENCES["de"] + " KEY"
+    (found,) = translate([text], translator, tmp_path)
+    assert "***" in found.text
+    with pytest.raises(UserError, match=r"not with \*\*\*") as error:
+        translate([SENTENCES["es"]], translator, tmp_path)
+    kept = "".join(file.read_text("utf-8") for file in tmp_path.rglob("*.jsonl"))
+    assert "***" in kept
+    assert "ABSK" not in kept + str(error.value) + caplog.text
+
+
+def test_nobody_listens(service, kind, monkeypatch):
+    monkeypatch.setattr(http, "ATTEMPTS", 2)
+    block, _ = kind
+    with pytest.raises(UserError, match="the connection failed"):
+        load_translator(block(service, base_url="http://127.0.0.1:9")).translate(["uno"], ["es"])
+
+
+@pytest.mark.parametrize("value", [None, "", "  "])
+def test_a_missing_key_is_named_before_any_work(service, kind, value, monkeypatch):
+    monkeypatch.delenv("A_KEY")
+    if value is not None:
+        monkeypatch.setenv("A_KEY", value)
+    block, _ = kind
+    with pytest.raises(UserError, match="needs an API key: set the environment variable A_KEY"):
+        check_translator(block(service))
+
+
+def test_a_key_that_cannot_be_sent_does_not_show_in_the_error(service, kind, monkeypatch):
+    block, answer = kind
+    monkeypatch.setenv("A_KEY", f"{SECRET}\nx")
+    with pytest.raises(UserError, match="A_KEY") as error:
+        check_translator(block(service))
+    assert SECRET not in str(error.value)
+    # What `$(cat file)` or an editor leaves at the end of a key is no part of it.
+    monkeypatch.setenv("A_KEY", f" {SECRET}\r\n")
+    service.respond = lambda number, body: answer(body)
+    load_translator(block(service)).translate(["uno"], ["es"])
+    assert any(SECRET in value for value in service.requests[0][1].values())
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost:8000/v1", "ftp://host/v1", "http://", "http://a:b:c/"]
+)
+def test_a_url_that_is_none_is_refused(service, kind, url):
+    block, _ = kind
+    with pytest.raises(UserError, match="`base_url` that is no http"):
+        check_translator(block(service, base_url=url))
+
+
+CHECKS = """
+from needlework.scoring.translators.base import check_translator
+
+url = "https://host/v1"
+check_translator({"kind": "none"})
+check_translator({"kind": "nllb", "name": "some/model"})
+check_translator({"kind": "google", "key_env": "A_KEY", "base_url": url})
+check_translator({"kind": "llm", "name": "some-model", "key_env": "A_KEY", "base_url": url})
+"""
+
+
+def test_checks_need_the_standard_library_alone(root):
+    environment = {"A_KEY": SECRET, "PYTHONPATH": str(root / "workflow" / "scripts")}
+    # -S: none of the installed packages can be imported.
+    subprocess.run([sys.executable, "-S", "-c", CHECKS], env=environment, check=True)
+
+
+KILLED = """
+import sys
+from needlework.scoring.translation import translate
+from needlework.scoring.translators import llm
+from needlework.scoring.translators.base import load_translator
+
+llm.Llm.batch_size = 4
+texts = [f"Der Fluss Nummer {number} fließt durch die alte Stadt." for number in range(40)]
+translator = load_translator(
+    {"kind": "llm", "name": "some-model", "key_env": None, "base_url": sys.argv[1]}
+)
+for lang, text in translate(texts, translator, sys.argv[2]):
+    print(lang, text)
+"""
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_reply_of_an_odd_charset_or_without_end_is_one_sentence(service, monkeypatch, status):
+    monkeypatch.setattr("needlework.scoring.translators.http.ATTEMPTS", 1)
+    headers = {"Content-Type": "text/plain; charset=punycode", "Content-Encoding": "gzip"}
+    for content in (b"\xff\xfeno", bytes(100_000_000)):
+        service.respond = lambda number, body, content=content: (
+            status,
+            headers,
+            gzip.compress(content),
+        )
+        with pytest.raises(UserError, match=r"the translator some-model .* failed: "):
+            load_translator(llm(service)).translate(["gift"], ["de"])
+
+
+@pytest.mark.slow
+def test_a_killed_run_is_continued_and_loses_at_most_its_batch(service, tmp_path, root):
+    command = [sys.executable, "-c", KILLED, f"{service.url}/v1", str(tmp_path)]
+    environment = os.environ | {
+        "PYTHONPATH": str(root / "workflow" / "scripts"),
+        "PYTHONIOENCODING": "utf-8",
+    }
+    in_the_middle, killed = threading.Event(), threading.Event()
+
+    def respond(number: int, body: Any) -> Response:
+        if number < 18:
+            return llm_answer(body)
+        in_the_middle.set()
+        killed.wait(60)
+        return None
+
+    service.respond = respond
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+    assert in_the_middle.wait(60)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    killed.set()
+    # Four batches of four were on the disk; the fifth was in flight.
+    kept = {body["messages"][-1]["content"] for _, _, body in service.requests[:16]}
+
+    service.requests.clear()
+    service.respond = lambda number, body: llm_answer(body)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, encoding="utf-8", check=True
+    )
+    texts = [f"Der Fluss Nummer {number} fließt durch die alte Stadt." for number in range(40)]
+    assert done.stdout.splitlines() == [f"de <{text}>" for text in texts]
+    asked = sorted(body["messages"][-1]["content"] for _, _, body in service.requests)
+    assert asked == sorted(set(texts) - kept)

@@ -1,0 +1,100 @@
+"""What all that speaks HTTP shares: when to ask again, and what may be shown of a URL."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime, formatdate
+
+import httpx
+import pytest
+
+from needlework.services.endpoints import excerpt, may_pass, retry_after, shown_url, without
+
+
+def asked(**headers: str) -> float:
+    return retry_after(httpx.Headers({k.replace("_", "-"): v for k, v in headers.items()}))
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("3", 3.0),
+        ("0", 0.0),
+        ("1.5", 1.5),
+        (" 7 ", 7.0),
+        ("2.", 2.0),
+        ("", 0.0),
+        ("-1", 0.0),
+        ("soon", 0.0),
+        ("inf", 0.0),
+        ("nan", 0.0),
+        ("1e9", 0.0),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("Wed, 21 Oct 99999999999999999999 07:28:00 GMT", 0.0),
+    ],
+)
+def test_retry_after_in_seconds(value, seconds) -> None:
+    assert asked(Retry_After=value) == asked(retry_after=value) == seconds
+
+
+def test_milliseconds_are_finer() -> None:
+    assert asked(Retry_After_Ms="350", Retry_After="1") == 0.35
+    assert asked(Retry_After_Ms="350.5") == 0.3505
+    assert asked(Retry_After_Ms="soon", Retry_After="1") == 1.0
+    assert asked() == 0.0
+
+
+@pytest.mark.parametrize("zone", ["GMT", "-0000", "+0000", "+0200"])
+def test_a_date_is_in_its_own_zone_and_else_in_utc(zone, monkeypatch) -> None:
+    """Wherever this machine is: a date of -0000 has no zone in Python, and is in UTC."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        then = datetime.now(UTC) + timedelta(seconds=90)
+        shown = then + timedelta(hours=2 * (zone == "+0200"))
+        text = formatdate(shown.timestamp(), usegmt=True).replace("GMT", zone)
+        assert 85 < asked(Retry_After=text) <= 90
+        assert asked(Retry_After=format_datetime(then - timedelta(hours=1))) == 0.0
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_what_may_pass() -> None:
+    passing = {status for status in range(100, 600) if may_pass(status)}
+    assert passing == {408, 425, 429, *range(500, 600)}
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://host/v1", "https://host/v1"),
+        ("https://user:pass@host:8000/v1?key=x#y", "https://host:8000/v1"),
+        ("http://[::1]:8000/v1", "http://[::1]:8000/v1"),
+        ("https://host?key=a@b", "https://host"),
+        # What is no URL is shown too: where it is refused.
+        ("http://a:b:c/", "http://a:b:c/"),
+    ],
+)
+def test_a_url_is_shown_without_secrets(url, shown) -> None:
+    assert shown_url(url) == shown
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        'k/"\\+',
+        r"k\/\"\\+",
+        r"k\u002f\u0022\u005C\u002B",
+        r"\u006b\u002F\u0022\u005c\u002b",
+        # A text in a text.
+        r"k\\/\\\"\\\\\\u002b",
+    ],
+)
+def test_a_secret_is_taken_out_however_it_is_written(written) -> None:
+    secret = 'k/"\\+'
+    assert without(f"a {written} b {written}", secret) == "a *** b ***"
+    assert excerpt(f"{written}\n", secret) == "***"
+    assert without(written, "") == written
+    assert without("k/", secret) == "k/"

@@ -1,0 +1,135 @@
+"""Which way imports go between the library's packages, and what lies in none."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+LIBRARY = Path(__file__).resolve().parents[2] / "workflow/scripts/needlework"
+
+# A module imports from its own room and from those before it. The modules beside the packages come
+# first: every room uses them.
+TOP, TYPES, BENCHMARKS = "the top", "the types of benchmarks", "a benchmark"
+ORDER = (
+    TOP,
+    TYPES,
+    "services",
+    "jobs",
+    "data",
+    "retrieval",
+    "prompts",
+    "models",
+    "scoring",
+    "results",
+    "planning",
+    BENCHMARKS,
+)
+ON_TOP = {
+    "atomic",
+    "codedigest",
+    "errors",
+    "hooks",
+    "journal",
+    "published_records",
+    "records",
+    "seeding",
+}
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """All modules and packages by their dotted names."""
+    found = {}
+    for path in sorted(LIBRARY.rglob("*.py")):
+        parts = path.relative_to(LIBRARY.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """The modules of the library that a module imports, also inside its functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules())
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in modules() else node.module for name in names)
+
+
+def named(tree: ast.AST) -> Iterator[str]:
+    """The modules that hooks name ("needlework.results.measures:of_sums")."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from re.findall(r"^(needlework(?:\.\w+)+):\w*", node.value)
+
+
+def room(module: str) -> str:
+    parts = module.split(".")[1:]
+    if not parts:
+        return TOP
+    if parts[0] == "benchmarks":
+        own = len(parts) > 1 and (LIBRARY / "benchmarks" / parts[1]).is_dir()
+        return BENCHMARKS if own else TYPES
+    return parts[0] if (LIBRARY / parts[0]).is_dir() else TOP
+
+
+def against_the_order(module: str, tree: ast.AST) -> list[str]:
+    """What a module imports or names of a later room, or of another benchmark."""
+    own = room(module)
+    found = []
+    for other in {*imported(tree), *named(tree)}:
+        if not other.startswith("needlework"):
+            continue
+        later = ORDER.index(room(other)) > ORDER.index(own)
+        benchmarks = own == room(other) == BENCHMARKS
+        if later or (benchmarks and other.split(".")[2] != module.split(".")[2]):
+            found.append(other)
+    return found
+
+
+@pytest.mark.parametrize("module", modules())
+def test_a_module_imports_no_later_room(module: str) -> None:
+    tree = ast.parse(modules()[module].read_text(encoding="utf-8"))
+    assert not against_the_order(module, tree)
+
+
+@pytest.mark.parametrize(
+    "module, code",
+    [
+        ("needlework.data.words", "from needlework.prompts.tokenizers import Tokenizer"),
+        ("needlework.data.words", "def f():\n    import needlework.models.generation"),
+        ("needlework.records", "from needlework.jobs import progress"),
+        ("needlework.results.stats", "from needlework.planning.config import validated"),
+        ("needlework.results.stats", "HOOK = 'needlework.benchmarks.m4le.hooks:scores'"),
+        ("needlework.benchmarks.factor", "from needlework.results import stats"),
+        ("needlework.benchmarks.m4le.plan", "from needlework.benchmarks.oneruler import plan"),
+    ],
+)
+def test_an_import_against_the_order_is_seen(module: str, code: str) -> None:
+    assert against_the_order(module, ast.parse(code))
+
+
+def test_every_hook_names_a_module() -> None:
+    for path in modules().values():
+        for name in named(ast.parse(path.read_text(encoding="utf-8"))):
+            assert name in modules(), path
+
+
+def test_the_top_holds_only_what_every_room_uses() -> None:
+    assert {path.stem for path in LIBRARY.glob("*.py")} - {"__init__"} == ON_TOP
+
+
+def test_every_package_says_what_is_in_it() -> None:
+    for name, path in modules().items():
+        if path.name == "__init__.py":
+            assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), name
+
+
+def test_tests_lie_in_the_rooms_of_the_library() -> None:
+    rooms = {path.name for path in Path(__file__).parent.iterdir() if path.is_dir()}
+    assert rooms - {"__pycache__", "perf"} <= {path.name for path in LIBRARY.iterdir()}

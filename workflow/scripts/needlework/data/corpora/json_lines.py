@@ -1,0 +1,85 @@
+"""JSON Lines, gzipped or not, that nobody here made: read line by line, each field checked."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from needlework.errors import UserError
+from needlework.jobs.progress import progress
+
+# A question with a hundred passages is a tenth of this; without a limit, a file without line ends
+# would fill the memory.
+MAX_LINE_BYTES = 1 << 24
+
+
+class Line(NamedTuple):
+    """An object of a file, and where it stands, so that what is wrong with it can be named."""
+
+    path: Path
+    number: int
+    value: Mapping[str, Any]
+
+    def get(self, key: str, kind: type, inside: Mapping[str, Any] | None = None) -> Any:
+        """The field `key` of the object, or of one `inside` it. UserError where it is not a `kind`."""
+        where = self.value if inside is None else inside
+        if not isinstance(where, Mapping) or key not in where:
+            raise self.wrong(f"lacks the field {key!r}")
+        if not isinstance(where[key], kind):
+            raise self.wrong(f"has the field {key!r}, which is no {kind.__name__}")
+        return where[key]
+
+    def texts(self, key: str) -> list[str]:
+        """The field `key`, a list of texts."""
+        found = self.get(key, list)
+        if not all(isinstance(item, str) for item in found):
+            raise self.wrong(f"has the field {key!r}, which is no list of texts")
+        return found
+
+    def wrong(self, what: str) -> UserError:
+        """An error that names the file and the line."""
+        return UserError(
+            f"{self.path}, line {self.number} {what}: delete the file and run again, or mend it if it "
+            "is your own."
+        )
+
+
+def read_lines(path: str | Path) -> Iterator[Line]:
+    """The objects of a file, one a line; the name says whether it is gzipped.
+
+    UserError where the file is missing or ends within its compressed data, where a line is no JSON
+    object or absurdly long, or where there is none.
+    """
+    path = Path(path)
+    number = 0
+    for number, data in enumerate(progress(_raw(path), desc=path.name, unit=" lines"), start=1):
+        try:
+            value = json.loads(data) if len(data) < MAX_LINE_BYTES else None
+        except (ValueError, RecursionError):
+            value = None
+        line = Line(path, number, value)
+        if not isinstance(value, dict):
+            raise line.wrong("is no JSON object")
+        yield line
+    if not number:
+        raise UserError(f"{path} is empty: delete it and run again.")
+
+
+def _raw(path: Path) -> Iterator[bytes]:
+    number = 0
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            for data in iter(lambda: file.readline(MAX_LINE_BYTES), b""):
+                number += 1
+                yield data
+    except FileNotFoundError:
+        raise UserError(f"{path} does not exist: run the rule that downloads it.") from None
+    except (EOFError, OSError, zlib.error) as error:
+        raise UserError(
+            f"{path} cannot be read after line {number} ({error}): the file is damaged; delete it and "
+            "run again."
+        ) from None

@@ -1,0 +1,107 @@
+"""M4LE as it was released: the hub's JSON Lines, read line by line."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from needlework.data.archives import Archive
+from needlework.data.corpora.json_lines import Line, read_lines
+from needlework.data.corpora.m4le_data.frames import Cut, Frame, Piece, cut, pieces
+from needlework.data.corpora.m4le_data.rows import Row
+from needlework.data.corpora.m4le_data.tasks import BUCKETS, BUCKETS_2023, Task
+
+logger = logging.getLogger(__name__)
+
+# The archive of the first release has 1.09 GB of text, compressed.
+_MOST_BYTES = 16 << 30
+_KNOWN = {*BUCKETS, *BUCKETS_2023}
+
+
+def read_rows(
+    task: Task, frame: Frame, path: str | Path, buckets: Collection[int]
+) -> Iterator[Row]:
+    """The rows of a task's file in `buckets`, in the file's order.
+
+    A prompt in which the frame is not found is one piece of haystack; these, and rows whose gold
+    item is none of the items, are counted in the log. UserError where a line is no JSON object, lacks
+    a field, has an unknown bucket or an empty text. `path` is a JSON Lines file, or the first
+    release's data.zip.
+    """
+    path = Path(path)
+    counts: Counter[str] = Counter()
+    for line in _zipped(path, task) if path.suffix == ".zip" else read_lines(path):
+        bucket = line.get("length_bucket", int)
+        if bucket not in _KNOWN:
+            raise line.wrong(f"has the unknown length_bucket {bucket}")
+        if bucket not in buckets:
+            continue
+        instruction, text = line.get("instruction", str), line.get("input", str)
+        answers = line.texts("answers")
+        if not text.strip() or not any(answer.strip() for answer in answers):
+            raise line.wrong("has an empty 'input' or no answer")
+        found = cut(frame, instruction, text)
+        gold: list[int] = []
+        if found is None:
+            counts["rows without the task's frame"] += 1
+            found_pieces = [Piece("haystack", 0, len(instruction) + 1 + len(text))]
+        else:
+            gold, missing = _gold(task, line.value, found)
+            counts["rows with a gold item that is not there"] += missing
+            found_pieces = pieces(frame, found, len(text), gold)
+        yield Row(
+            task=task.name,
+            text=f"{instruction}\n{text}",
+            pieces=found_pieces,
+            answers=answers,
+            bucket=bucket,
+            length=line.get("total_length", int),
+            gold=gold,
+            n_items=len(found.items) if found else 0,
+        )
+    for what, count in counts.items():
+        if count:
+            logger.warning("%s: %d %s", task.name, count, what)
+
+
+def _zipped(path: Path, task: Task) -> Iterator[Line]:
+    """The lines of the task's file in an archive, wherever in it the file lies."""
+    with Archive(path, max_total=_MOST_BYTES) as archive:
+        wanted = f"/{task.name}.jsonl"
+        names = [name for name in sorted(archive.names) if f"/{name}".endswith(wanted)]
+        if len(names) != 1:
+            raise Line(path, 0, {}).wrong(f"has {len(names)} members named {wanted[1:]}")
+        for number, data in enumerate(archive.read(names[0]).splitlines(), start=1):
+            line = Line(path, number, {})
+            try:
+                value = json.loads(data)
+            except (ValueError, RecursionError):
+                value = None
+            if not isinstance(value, dict):
+                raise line.wrong(f"of {names[0]} is no JSON object")
+            yield line._replace(value=value)
+
+
+def _gold(task: Task, row: Mapping[str, Any], found: Cut) -> tuple[list[int], bool]:
+    """The places of the needles among the items, and whether the row names one that is not there."""
+    if isinstance(index := row.get("gold_index"), int):
+        named: Sequence[int | str] = [index]
+    elif isinstance(contexts := row.get("ctxs"), list):
+        named = [
+            i for i, c in enumerate(contexts) if isinstance(c, dict) and c.get("isgold") is True
+        ]
+    elif task.metric == "f1":
+        named = re.findall(r"[0-9A-F]{6}", row["answers"][0])
+    elif isinstance(asked := (row.get("labels") or {}).get(found.values.get("question")), list):
+        named = asked
+    else:
+        named = [found.values["gold"]] if found.values.get("gold") else []
+    places = {id_: place for place, id_ in enumerate(found.ids)} if any(found.ids) else {}
+    there = [places.get(name, -1) if isinstance(name, str) else name for name in named]
+    gold = sorted({place for place in there if 0 <= place < len(found.items)})
+    return gold, len(gold) < len(set(there))

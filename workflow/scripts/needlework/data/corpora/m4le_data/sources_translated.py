@@ -1,0 +1,157 @@
+"""M4LE's sources in English and Chinese: talks, news, subtitles, and summaries in the other language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from xml.etree import ElementTree
+
+from needlework.data.corpora.m4le_data.records import Document, Record
+from needlework.data.corpora.m4le_data.tasks import Task
+
+# These stand in the prompts as examples.
+_EXAMPLE_TALKS = ("1619", "322")
+_EXAMPLE_NEWS = ("en/tibet-s-peace-of-the-grave.xml", "en/playing-for-human-rights.xml")
+_EXAMPLE_FILM = "63013.xml"
+_TALK_LENGTH, _LEAST_TALK_WORDS = 300, 50
+_ARTICLE_LENGTH = 400
+# Subtitles begin with credits.
+_CREDITS = 20
+
+
+def tedtalks(task: Task, files: Sequence[Path]) -> Iterator[Record]:
+    """TED's talks (WIT3): their beginnings of about 300 words and characters."""
+    english, chinese = ({talk.findtext("head/talkid"): talk[0] for talk in _xml(f)} for f in files)
+    for number, zh in chinese.items():
+        en = english[number]
+        if zh.find("title") is None or number in _EXAMPLE_TALKS:
+            continue
+        taken: list[tuple[str, str]] = []
+        length = 0
+        for pair in zip(
+            *(talk.findall("transcription/seekvideo") for talk in (en, zh)), strict=False
+        ):
+            texts = tuple(element.text or "" for element in pair)
+            length += len(texts[0].split()) + len(texts[1])
+            if length >= _TALK_LENGTH:
+                break
+            taken.append(texts)
+        text = " ".join(pair[0] for pair in taken)
+        if len(text.split()) > _LEAST_TALK_WORDS:
+            titles = (en.findtext("title", ""), zh.findtext("title", ""))
+            yield _one_way(task, (text, "".join(pair[1] for pair in taken)), titles)
+
+
+def _one_way(task: Task, texts: tuple[str, str], titles: tuple[str, str]) -> Record:
+    """A record of the direction of the task, of (English, Chinese)."""
+    source = 0 if task.answer_lang == "zh" else 1
+    return Record(texts[source], titles[source], answers=(texts[1 - source],))
+
+
+def commentary(task: Task, files: Sequence[Path]) -> Iterator[Record]:
+    """News Commentary (OPUS): aligned paragraphs, joined up to about 400 words and characters."""
+    folders = _by_name(files[1:])
+    for pair, links in _alignments(files[0]):
+        trees = [folders.get(name) for name in pair]
+        if None in trees or pair[0] in _EXAMPLE_NEWS:
+            continue
+        roots = [_xml(path) for path in trees if path]
+        titles = (
+            " ".join(w.text or "" for w in roots[0].findall("./HEADLINE/s/chunk/w")),
+            "".join(w.text or "" for w in roots[1].findall("./HEADLINE/s/w")),
+        )
+        english, chinese = (_paragraphs(root) for root in roots)
+        taken: tuple[list[str], list[str]] = ([], [])
+        length = 0
+        for link in links[1:]:
+            ids, others = (part.split() for part in link.split(";"))
+            if not ids or not others:
+                continue
+            en = " ".join(word for id_ in ids for word in english[id_])
+            zh = "".join(word for id_ in others for word in chinese[id_])
+            size = len(en.split()) + len(zh)
+            if taken[0] and length + size > _ARTICLE_LENGTH:
+                yield _one_way(task, (" ".join(taken[0]), "".join(taken[1])), titles)
+                taken, length = ([], []), 0
+            taken[0].append(en)
+            taken[1].append(zh)
+            length += size
+        if taken[0]:
+            yield _one_way(task, (" ".join(taken[0]), "".join(taken[1])), titles)
+
+
+def _paragraphs(root: ElementTree.Element) -> dict[str, list[str]]:
+    """The words of each sentence behind the headline, by the number in their ids (`w<number>.<word>`)."""
+    found: dict[str, list[str]] = {}
+    for element in list(root)[1:]:
+        for word in element.iter("w"):
+            found.setdefault(word.attrib["id"][1:].split(".")[0], []).append(word.text or "")
+    return found
+
+
+def subtitles(task: Task, files: Sequence[Path]) -> Iterator[Record]:
+    """OpenSubtitles (OPUS): a film's aligned lines, each with its translation."""
+    films = _by_name(files[1:], parts=4)
+    for pair, links in _alignments(files[0], parts=4):
+        if _EXAMPLE_FILM in pair[0] or any(name not in films for name in pair):
+            continue
+        english, chinese = (
+            {
+                sentence.attrib["id"]: [word.text or "" for word in sentence.findall("w")]
+                for sentence in _xml(films[name]).findall("s")
+            }
+            for name in pair
+        )
+        lines = []
+        for link in links[_CREDITS:]:
+            ids, others = (part.split() for part in link.split(";"))
+            if ids and others:
+                en = " ".join(word for id_ in ids for word in english[id_])
+                zh = "".join(word for id_ in others for word in chinese[id_])
+                texts = [re.sub(r"\{.*?\}", "", text) for text in (en, zh)]
+                source = 0 if task.answer_lang == "zh" else 1
+                lines.append(Document(texts[source], texts[1 - source]))
+        yield Record("", pair[0], parts=tuple(lines))
+
+
+def _alignments(path: Path, parts: int = 2) -> Iterator[tuple[tuple[str, str], list[str]]]:
+    """The pairs of documents, by the last parts of their paths, with their links ("1 2;1")."""
+    for group in _xml(path):
+        links = [link.attrib["xtargets"] for link in group]
+        if links:
+            names = (group.attrib[key].removesuffix(".gz") for key in ("fromDoc", "toDoc"))
+            english, chinese = ("/".join(PurePosixPath(name).parts[-parts:]) for name in names)
+            yield (english, chinese), links
+
+
+def _by_name(files: Sequence[Path], parts: int = 2) -> Mapping[str, Path]:
+    """Files by the last parts of their paths: only they are read, whatever the data name."""
+    return {"/".join(path.parts[-parts:]): path for path in files}
+
+
+def ncls(task: Task, files: Sequence[Path]) -> Iterator[Record]:
+    """NCLS: English articles with a Chinese summary, the corrected one where there is one."""
+    found: dict[str, str] = {}
+    following = ""
+    with files[0].open(encoding="utf-8") as lines:
+        for line in map(str.strip, lines):
+            tag = re.match(r"<(Article|EN-REF|ZH-REF|/doc)\b", line)
+            if tag is None:
+                if following and line:
+                    found[following] = line
+                    following = ""
+            elif tag[1] == "/doc":
+                if "Article" in found and "ZH-REF" in found:
+                    yield Record(found["Article"], answers=(found["ZH-REF"],))
+                found, following = {}, ""
+            elif tag[1] not in found or "human-corrected" in line:
+                following = tag[1]
+
+
+def _xml(path: Path) -> ElementTree.Element:
+    """A file's root. ValueError where it declares entities, with which a small file grows without end."""
+    data = path.read_bytes()
+    if b"<!ENTITY" in data:
+        raise ValueError(f"{path} declares entities")
+    return ElementTree.fromstring(data)

@@ -1,0 +1,16 @@
+"""Words of a text in any script, as the tokenizer `words` counts them."""
+
+from __future__ import annotations
+
+import re
+
+# A word is a run without white space, or one character of a script that is written without spaces.
+WORD = re.compile(
+    r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
+    r"|[^\s\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]+"
+)
+
+
+def word_starts(text: str) -> list[int]:
+    """Where each word of `text` begins, in characters."""
+    return [match.start() for match in WORD.finditer(text)]

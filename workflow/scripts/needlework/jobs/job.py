@@ -1,0 +1,92 @@
+"""What every Snakemake script shares: where its output goes, and how its errors read."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+from needlework.errors import UserError
+from needlework.jobs.guard import end_with_parent
+from needlework.jobs.progress import show_on
+
+# Errors of a disk, or of its permissions, and of nothing else.
+DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
+
+logger = logging.getLogger("needlework")
+
+
+@contextmanager
+def running(snakemake: Any) -> Iterator[logging.Logger]:
+    """Send all output of a rule's script to its log file; give the logger.
+
+    What libraries and child processes print goes there too. A UserError ends the job with its one
+    sentence on the terminal; any other exception with its last line there and its traceback in the log.
+    The job ends with Snakemake, should that be killed.
+    """
+    end_with_parent()
+    path = Path(snakemake.log[0])
+    terminal = os.fdopen(os.dup(2), "w", encoding="utf-8", errors="replace")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        log_file = path.open("w", encoding="utf-8")
+    except OSError as error:
+        print(f"\n{snakemake.rule}: {disk_trouble(error, path)}", file=terminal, flush=True)
+        sys.exit(1)
+    own = getattr(snakemake, "wildcards", None) or ()
+    show_on(terminal, " ".join([snakemake.rule, *own]), str(path))
+    with log_file as log:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+        logging.basicConfig(
+            level=logging.INFO,
+            format="%(asctime)s %(levelname)s %(message)s",
+            stream=sys.stderr,
+            force=True,
+        )
+        try:
+            yield logger
+        except UserError as error:
+            logger.error("%s", error)
+            print(f"\n{snakemake.rule}: {error}", file=terminal, flush=True)
+            sys.exit(1)
+        except OSError as error:
+            if error.errno not in DISK_ERRORS:
+                _report(snakemake, error, path, terminal)
+            # Where the log's disk is full too, the terminal still has it.
+            with suppress(OSError):
+                traceback.print_exc()
+            outputs = [*snakemake.output] or [path]
+            print(
+                f"\n{snakemake.rule}: {disk_trouble(error, Path(outputs[0]))}",
+                file=terminal,
+                flush=True,
+            )
+            sys.exit(1)
+        except Exception as error:
+            _report(snakemake, error, path, terminal)
+
+
+def _report(snakemake: Any, error: Exception, path: Path, terminal: TextIO) -> NoReturn:
+    """Say what an error of no special kind is, and where its traceback stands; end the job."""
+    traceback.print_exc()
+    last = traceback.format_exception_only(error)[-1].strip()
+    print(f"\n{snakemake.rule}: {last} (traceback in {path})", file=terminal, flush=True)
+    sys.exit(1)
+
+
+def disk_trouble(error: OSError, output: Path) -> str:
+    """What a disk that takes nothing more, or nothing at all, means for a job's output."""
+    where = Path(error.filename) if error.filename else output
+    return (
+        f"{where} cannot be written ({error.strerror or error}): free some space, or correct the "
+        "permissions, and run again; finished work is kept."
+    )

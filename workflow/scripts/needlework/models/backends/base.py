@@ -1,0 +1,197 @@
+"""What every way of running a model offers, and how one is found by its name.
+
+A backend is one module in this folder with a `BACKEND`: a subclass of `Backend`. It is imported by
+name at run time, so an edit of one backend is no change of the others.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from needlework import seeding
+from needlework.data.packaged import is_packaged, local_name
+from needlework.errors import UserError
+from needlework.prompts.spans import Span, span_text
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One prompt to be answered once. Its text is put together when asked for, and not kept."""
+
+    instance_id: str
+    sample: int
+    task: str
+    spans: Sequence[Span]
+    references: Sequence[str]
+    max_new_tokens: int
+    n_tokens: int
+    documents: Mapping[str, str] = field(repr=False)
+
+    def parts(self) -> list[tuple[str, str]]:
+        """The prompt's spans in order, each as (role, text)."""
+        return [(span.role, span_text(span, self.documents)) for span in self.spans]
+
+    @property
+    def prompt(self) -> str:
+        """The rendered prompt, before any chat template."""
+        return "".join(span_text(span, self.documents) for span in self.spans)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A model's answer to a request. With `error` there is none, and the rest says nothing.
+
+    That is a failure, unless `finish_reason` is `skipped`: the prompt, as the model gets it, exceeds
+    its context. Token counts are the model's own, None where the backend does not count. `cut_at` is
+    the limit in the configuration that cut the answer, where one did that is no part of the journal's
+    key (`Backend.holds`).
+
+    `text` may hold thoughts: they are parted from it later (`thoughts`). Where special tokens are among
+    what the model wrote, `whole` is all of it with them, and `special` are those tokens. A backend that
+    counts `reasoning_tokens` itself says by which `mark` it found the thoughts' end.
+    """
+
+    text: str
+    finish_reason: Literal["stop", "length", "skipped", "error"] = "stop"
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cut_at: int | str | None = None
+    whole: str | None = None
+    special: tuple[str, ...] | None = None
+    mark: str | None = None
+    error: str | None = None
+
+
+class Backend(ABC):
+    """One model behind one way of running it, made from the model's block of the configuration."""
+
+    # So many requests are handed to `generate` at once, where `answers` is made of it.
+    batch_size = 256
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.config = config
+
+    @abstractmethod
+    def identity(self) -> Mapping[str, Any]:
+        """What every answer of this model depends on: JSON values, no secret, no path."""
+
+    def former_identity(self) -> Mapping[str, Any] | None:
+        """What `identity` was in older records, where that was another; they stay valid."""
+        return None
+
+    def depends_on(self, request: Request) -> Any:
+        """What the answer depends on beyond the prompt's text, sample number and token limit.
+
+        JSON values; None for every model that sees the prompt's text alone.
+        """
+        return None
+
+    def holds(self, record: Mapping[str, Any]) -> bool:
+        """Whether an answer that the journal has under a request's key is one to that request.
+
+        False where it depends on something that shows in the answer only, and that has changed since:
+        then the request is asked again.
+        """
+        return True
+
+    def check(self, known: Set[tuple[str, int]], asked: Set[tuple[str, int]]) -> None:
+        """Raise UserError, before any work, where the requests cannot be answered.
+
+        Both hold pairs of (instance_id, sample): all of the benchmark, and those to be asked
+        (without the ones that exceed the model's context).
+        """
+        return None
+
+    def load(self) -> None:
+        """Get ready to answer. Called once, and only where there is something to answer."""
+        return None
+
+    def as_sent(self, prompt: str) -> tuple[str, str]:
+        """In words, how the model gets a prompt, and the text that it gets. Asked once `load` is done."""
+        return "as it is", prompt
+
+    def overhead(self) -> int | None:
+        """Tokens around a prompt as the model gets it, and room for thoughts. Asked as `as_sent` is.
+
+        None where that cannot be told.
+        """
+        return None
+
+    def settings(self) -> dict[str, Any]:
+        """The engine's effective settings, as text and numbers, for provenance. Asked as `as_sent` is."""
+        return {}
+
+    @abstractmethod
+    def generate(self, batch: Sequence[Request]) -> Iterable[Answer]:
+        """The answers to `batch`, in its order, each as soon as it is known.
+
+        A request that fails gives an answer with `error`; an exception is for what stops them all.
+        """
+
+    def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
+        """The answers with their places in `requests`, each as soon as it is known, in any order.
+
+        An answer that is known and not given is lost where the job is killed. So whatever can know a
+        later one before an earlier one gives it here, and makes `generate` of this with `in_order`.
+
+        `requests` are all of a job, made as they are taken: take as many as are under way at once, and
+        the next when an answer has come, so that none waits for a batch to end.
+        """
+        left, first = iter(requests), 0
+        while batch := list(islice(left, self.batch_size)):
+            answers = (answer for _, answer in zip(batch, self.generate(batch), strict=True))
+            yield from enumerate(answers, first)
+            first += len(batch)
+
+    def close(self) -> None:
+        """Release what `load` took."""
+        return None
+
+
+def in_order(answers: Iterable[tuple[int, Answer]]) -> Iterator[Answer]:
+    """Answers that come with their places, in the order of these."""
+    known: dict[int, Answer] = {}
+    wanted = 0
+    for place, answer in answers:
+        known[place] = answer
+        while wanted in known:
+            yield known.pop(wanted)
+            wanted += 1
+
+
+def sample_seed(seed: int, prompt: str, sample: int) -> int:
+    """The 32-bit seed of one answer, named by its prompt: the company it is asked in changes nothing."""
+    return int(seeding.rank_key(seed, prompt, sample)[:8], 16)
+
+
+def backend_names() -> list[str]:
+    """The names that a model's `backend` can have: the modules beside this one."""
+    modules = {path.stem for path in Path(__file__).parent.glob("*.py")}
+    return sorted(modules - {"__init__", "base"})
+
+
+def load_backend(name: str, config: Mapping[str, Any]) -> Backend:
+    """The backend `name` for a model's block of the configuration; the model is not loaded yet.
+
+    Raises UserError where there is no such backend, or where it refuses the configuration.
+    """
+    names = backend_names()
+    if name not in names:
+        nearest = difflib.get_close_matches(name, names, n=1, cutoff=0)
+        raise UserError(
+            f"there is no backend {name!r} (a model's key `backend`): did you mean "
+            f"{nearest[0]!r}? There are {', '.join(names)}."
+        )
+    if is_packaged(config.get("name")):
+        path = local_name(config["name"], f"models.{config['model']}.name")
+        config = {**config, "name": path}
+    return importlib.import_module(f"needlework.models.backends.{name}").BACKEND(config)

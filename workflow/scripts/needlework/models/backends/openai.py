@@ -1,0 +1,387 @@
+"""A model behind an OpenAI-compatible endpoint, through the official client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from needlework.errors import UserError, not_installed
+from needlework.models.backends.base import Answer, Backend, Request, in_order, sample_seed
+from needlework.models.generation import request_key
+from needlework.models.local_models import messages, regime
+from needlework.models.openai_batches import Batches, Endpoint, Limits, Line
+from needlework.models.openai_protocol import (
+    ITS_OWN_FAULT,
+    MALFORMED,
+    NO_MONEY,
+    TOO_LONG,
+    connection_trouble,
+    message_of,
+    read_completion,
+)
+from needlework.services.bounded_replies import FILE_BYTES, REPLY_BYTES, bounded_async
+from needlework.services.endpoints import (
+    ATTEMPTS,
+    FIRST_PAUSE_S,
+    LONGEST_PAUSE_S,
+    Passing,
+    api_key,
+    excerpt,
+    may_pass,
+    retry_after,
+    secrets_in,
+    shown_url,
+    without,
+)
+
+logger = logging.getLogger("needlework")
+
+# OpenAI's own endpoint. The organization and project in the environment are for no other.
+OPENAI = "https://api.openai.com/v1"
+
+# An endpoint that says nothing but "too many requests" is asked again for so long; its limits are
+# mostly by the minute.
+RATE_LIMIT_S = 1800.0
+LONGEST_RATE_PAUSE_S = 60.0
+
+# An endpoint that fails so often in a row is not asked for all the rest.
+FAILURES_IN_A_ROW = 20
+
+# Statuses that say nothing of one request: the key, the money or the model's name is wrong.
+_HOPELESS = {401, 402, 404}
+
+
+def _longest(response: Any) -> int:
+    """How many bytes a response may have: files of a batch's results are larger than others."""
+    return FILE_BYTES if response.url.path.endswith("/content") else REPLY_BYTES
+
+
+class _RateLimit(Passing):
+    """The endpoint was asked too much (status 429), which says nothing of the request."""
+
+
+class OpenAI(Backend):
+    """The model `name` at `base_url`, with the API key in the variable that `key_env` names.
+
+    `chat` sends each prompt as a user's message, and the endpoint puts it into its chat template;
+    without it the prompt is sent as it is, to be completed. `concurrency` requests are under way at
+    once, each for at most `timeout` seconds. The fields in `request` go into every request.
+
+    `batch` sends them in files instead, through the endpoint's batch API, and waits for the answers;
+    what was submitted stands in `<journal>/batches/<model>`.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        super().__init__(config)
+        self._where = f"models.{config['model']}"
+        self._address = shown_url(config["base_url"])
+        self._secret = ""
+        self._url_secrets = secrets_in(config["base_url"])
+        self._client: Any = None
+        self._runner = asyncio.Runner()
+        self._not_before = 0.0
+        self._limited_since: float | None = None
+        self._shown = False
+        self._answered = False
+        self._failures = 0
+        self._batches: Batches | None = None
+
+    def identity(self) -> Mapping[str, Any]:
+        """The model and what it is asked for, wherever it is served."""
+        own = ("name", "revision", "chat", "sampling", "request")
+        return {
+            "backend": "openai",
+            **{key: self.config[key] for key in own},
+            **regime(self.config),
+        }
+
+    def load(self) -> None:
+        """Make the client; nothing is sent. Raises UserError where the key is missing."""
+        try:
+            import httpx2
+            import openai
+        except ImportError as error:
+            raise not_installed(self._where, error) from None
+        # What they log may hold URLs and headers, and so secrets, of ours or of the server's.
+        for library in ("openai", "httpx2", "httpcore2"):
+            logging.getLogger(library).setLevel(logging.WARNING)
+        config = self.config
+        if config["key_env"]:
+            self._secret = api_key(config["key_env"], f"the model {self._where}")
+        # Without a key the client would look for others in the environment, and insist on one.
+        self._headers = {} if self._secret else {"Authorization": openai.Omit()}
+        if config["base_url"].rstrip("/") != OPENAI:
+            # The client takes them from OPENAI_ORG_ID and OPENAI_PROJECT_ID.
+            own = ("OpenAI-Organization", "OpenAI-Project")
+            self._headers |= dict.fromkeys(own, openai.Omit())
+        self._client = openai.AsyncOpenAI(
+            api_key=self._secret,
+            admin_api_key="",
+            base_url=config["base_url"],
+            timeout=None,
+            max_retries=0,
+            http_client=openai.DefaultAsyncHttpxClient(
+                event_hooks={"response": [bounded_async(httpx2, _longest)]}
+            ),
+        )
+        loop = self._runner.get_loop()
+        self._slots = asyncio.Semaphore(config["concurrency"])
+        self._hopeless: asyncio.Future[str] = loop.create_future()
+        if config.get("batch"):
+            self._batches = self._batch_api()
+
+    def as_sent(self, prompt: str) -> tuple[str, str]:
+        """In words, how the endpoint gets a prompt, and the prompt: its template is its own."""
+        return "as a user's message" if self.config["chat"] else "as raw text", prompt
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        """The answers in order, each as soon as it and those before it are known.
+
+        Raises as `answers` does.
+        """
+        return in_order(self.answers(batch))
+
+    def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
+        """The answers with their places, as they come.
+
+        Raises UserError where the endpoint answers nothing any more: its key, its address or the
+        model's name is wrong, or it keeps failing. Nothing more is sent then, and what is under way,
+        which is paid for, is given before.
+        """
+        if self._batches is not None:
+            yield from self._collect(requests)
+            return
+        loop = self._runner.get_loop()
+        unsent = enumerate(requests)
+        places: dict[asyncio.Task[Answer], int] = {}
+        try:
+            while True:
+                free = self.config["concurrency"] - len(places)
+                for place, request in islice(unsent, 0 if self._hopeless.done() else free):
+                    self._show_first(request)
+                    places[loop.create_task(self._answer(request))] = place
+                if not places:
+                    break
+                loop.run_until_complete(asyncio.wait(places, return_when=asyncio.FIRST_COMPLETED))
+                for task in [task for task in places if task.done()]:
+                    yield places.pop(task), task.result()
+            if not self._hopeless.done():
+                return
+            raise UserError(
+                f"{self._where}: {self._hopeless.result()}. Check the key, `base_url`, `name`, and "
+                "whether the endpoint takes all fields (`sampling: {top_k: null}` and `request: "
+                "{seed: null}` leave some out). The answers until then are in the journal."
+            )
+        finally:
+            # `close` may have come first.
+            if places and not loop.is_closed():
+                for task in places:
+                    task.cancel()
+                loop.run_until_complete(asyncio.gather(*places, return_exceptions=True))
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._batches is not None:
+            self._batches.close()
+        if self._client is not None:
+            self._runner.run(self._client.close())
+            self._client = None
+        self._runner.close()
+
+    # In batches
+
+    def _batch_api(self) -> Batches:
+        config = self.config
+        endpoint = Endpoint(
+            self._client,
+            self._runner.run,
+            chat=config["chat"],
+            headers=self._headers,
+            timeout=config["timeout"],
+            clean=self._clean,
+        )
+        return Batches(
+            endpoint,
+            Path(config["journal"]) / "batches" / config["model"],
+            Limits(**config["batch_limits"]),
+            where=self._where,
+            address=self._address,
+        )
+
+    def _collect(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
+        places: dict[str, int] = {}
+
+        def lines() -> Iterator[Line]:
+            for place, request in enumerate(requests):
+                self._show_first(request)
+                key = self._key(request)
+                places[key] = place
+                yield Line(key, self._body(request), request.n_tokens)
+
+        for key, answer in self._batches.answers(lines()):
+            yield places.pop(key), answer
+
+    def _key(self, request: Request) -> str:
+        """The request's key in the journal of answers."""
+        return request_key(self.identity(), request.prompt, request.sample, request.max_new_tokens)
+
+    # One request
+
+    def _show_first(self, request: Request) -> None:
+        if not self._shown:
+            self._shown = True
+            logger.info("The first prompt, sent %s:\n%s", *self.as_sent(request.prompt))
+
+    async def _answer(self, request: Request) -> Answer:
+        """The answer, after as many attempts as it takes."""
+        async with self._slots:
+            body = self._body(request)
+            attempt, left, pause = 1, ATTEMPTS, FIRST_PAUSE_S
+            while True:
+                await self._wait_for_the_rate()
+                if self._hopeless.done():
+                    return Answer("", error=self._hopeless.result())
+                try:
+                    return await self._attempt(body)
+                except _RateLimit as failure:
+                    if self._limited_for() > RATE_LIMIT_S or failure.pause > LONGEST_PAUSE_S:
+                        return self._failed(f"{failure} (attempt {attempt})")
+                    self._slow_down(failure)
+                except Passing as failure:
+                    left -= 1
+                    if not left or failure.pause > LONGEST_PAUSE_S:
+                        return self._failed(f"{failure} (attempt {attempt})")
+                    logger.warning("%s: %s; it is asked again.", self._where, failure)
+                    self._rest(failure.pause)
+                    await self._sleep(pause)
+                    pause *= 2
+                attempt += 1
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        """The request's fields; the configuration's own come last, and null takes one out."""
+        config, sampling = self.config, self.config["sampling"]
+        # Half a character, which JSON cannot hold, becomes a question mark.
+        text = request.prompt.encode("utf-8", "replace").decode("utf-8")
+        asked = {"messages": messages(config, text)} if config["chat"] else {"prompt": text}
+        body = {
+            "model": config["name"],
+            **asked,
+            "temperature": sampling["temperature"],
+            "top_p": sampling["top_p"],
+            "top_k": sampling["top_k"],
+            "seed": sample_seed(sampling["seed"], text, request.sample),
+            "max_tokens": request.max_new_tokens,
+            "stop": config.get("stop") or None,
+            **config["request"],
+        }
+        return {field: value for field, value in body.items() if value is not None}
+
+    async def _attempt(self, body: Mapping[str, Any]) -> Answer:
+        """Send a request once. Raises Passing where another attempt may help."""
+        import openai
+
+        client, chat = self._client, self.config["chat"]
+        resource = client.chat.completions if chat else client.completions
+        text = "messages" if chat else "prompt"
+        rest = {field: value for field, value in body.items() if field not in ("model", text)}
+        try:
+            async with asyncio.timeout(self.config["timeout"]):
+                response = await resource.with_raw_response.create(
+                    model=body["model"],
+                    **{text: body[text]},
+                    extra_body=rest,
+                    extra_headers=self._headers,
+                )
+            status, headers, content = 200, response.headers, response.http_response.text
+        except TimeoutError:
+            raise Passing(f"no answer within {self.config['timeout']} s") from None
+        except openai.APIConnectionError as error:
+            raise Passing(connection_trouble(error.__cause__)) from None
+        except openai.APIStatusError as error:
+            status, headers, content = (
+                error.status_code,
+                error.response.headers,
+                error.response.text,
+            )
+        content = self._clean(content)
+        if status != 429:
+            self._limited_since = None
+        if status != 200:
+            return self._refused(status, retry_after(headers), content)
+        try:
+            answer = read_completion(json.loads(content), chat)
+        except MALFORMED:
+            raise Passing(f"the response is no completion: {excerpt(content, '')}") from None
+        self._answered, self._failures = True, 0
+        return answer
+
+    def _clean(self, content: str) -> str:
+        """What a server wrote, without the key: it may say that back, even in an answer."""
+        for secret in (self._secret, *self._url_secrets):
+            content = without(content, secret)
+        return content
+
+    def _limited_for(self) -> float:
+        """For how many seconds the endpoint has said nothing but that it is asked too much."""
+        since = self._limited_since
+        return 0.0 if since is None else self._runner.get_loop().time() - since
+
+    def _slow_down(self, failure: _RateLimit) -> None:
+        """Let all requests rest for as long again as the limit has lasted: pauses double."""
+        if self._limited_since is None:
+            self._limited_since = self._runner.get_loop().time()
+            logger.warning("%s: %s; requests wait and are sent again.", self._where, failure)
+        pause = max(FIRST_PAUSE_S, min(self._limited_for(), LONGEST_RATE_PAUSE_S))
+        # Jitter, so that jobs that were refused together do not come back together.
+        self._rest(max(pause, failure.pause) * random.uniform(1.0, 1.5))
+
+    def _rest(self, pause: float) -> None:
+        """Send no request for so many seconds: what the endpoint asks of one holds for all."""
+        self._not_before = max(self._not_before, self._runner.get_loop().time() + pause)
+
+    async def _wait_for_the_rate(self) -> None:
+        loop = self._runner.get_loop()
+        while (left := self._not_before - loop.time()) > 0 and not self._hopeless.done():
+            await self._sleep(left)
+
+    async def _sleep(self, seconds: float) -> None:
+        """Wait so long, and no longer where the endpoint turns out to be hopeless."""
+        await asyncio.wait([self._hopeless], timeout=seconds)
+
+    def _refused(self, status: int, pause: float, content: str) -> Answer:
+        """What a status other than 200 means. Raises Passing where another attempt may help."""
+        said = f"status {status}: {excerpt(message_of(content), '')}"
+        if status in _HOPELESS or NO_MONEY.search(content):
+            return self._give_up(f"{self._address} answers with {said}")
+        if TOO_LONG.search(content) and status < 500:
+            return Answer("", "skipped", error=said)
+        own = ITS_OWN_FAULT.search(content)
+        if may_pass(status) and not own:
+            raise (_RateLimit if status == 429 else Passing)(said, pause)
+        # Neighbours share text, so many in a row may be refused for it. Where nothing was ever
+        # answered, it is not the prompts.
+        return Answer("", error=said) if own and self._answered else self._failed(said)
+
+    def _failed(self, what: str) -> Answer:
+        """The answer to a request that failed, as far as can be told, through no fault of its own."""
+        self._failures += 1
+        if self._failures >= FAILURES_IN_A_ROW:
+            return self._give_up(
+                f"{self._failures} requests in a row failed at {self._address}, the last with {what}"
+            )
+        return Answer("", error=what)
+
+    def _give_up(self, why: str) -> Answer:
+        """Ask nothing more."""
+        if not self._hopeless.done():
+            self._hopeless.set_result(why.rstrip("."))
+        return Answer("", error=why)
+
+
+BACKEND = OpenAI

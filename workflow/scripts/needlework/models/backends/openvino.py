@@ -1,0 +1,326 @@
+"""OpenVINO GenAI: GGUF files and OpenVINO folders on a laptop's processor, with prefix caching.
+
+The engine is in this process, and sends nothing (`openvino_runtime`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from needlework.errors import UserError, not_installed, reason
+from needlework.models.backends.base import Answer, Backend, Request, in_order, sample_seed
+from needlework.models.engine_arguments import answer_arguments
+from needlework.models.local_models import (
+    form,
+    messages,
+    new_tokens,
+    read_chat_template,
+    reasoning_identity,
+    regime,
+    thoughts,
+    unfilled_template,
+    with_thoughts,
+    without_stop,
+)
+from needlework.models.model_files import weights_identity
+from needlework.prompts.openvino_runtime import genai, runtime
+
+logger = logging.getLogger("needlework")
+
+# In its other mode (PERFORMANCE), OpenVINO computes in bfloat16 where the processor has it, with a cache
+# of 8 bits, and answers depend on the prompts beside them and on the machine.
+_PROPERTIES = {"EXECUTION_MODE_HINT": "ACCURACY"}
+# For prompts and answers, in GB. It is taken as it is needed.
+_CACHE_GB = 2
+# What a job records of a device's effective settings, where the device knows them.
+_RECORDED = (
+    *("FULL_DEVICE_NAME", "EXECUTION_MODE_HINT", "INFERENCE_PRECISION_HINT", "KV_CACHE_PRECISION"),
+    *("DYNAMIC_QUANTIZATION_GROUP_SIZE", "INFERENCE_NUM_THREADS"),
+)
+
+
+class OpenVino(Backend):
+    """A GGUF file or an OpenVINO folder (key `name`), run by OpenVINO GenAI in this job.
+
+    `chat` puts each prompt into the model's chat template, or into the one in the file `chat_template`.
+    `batch_size` prompts are answered at once, one where tokens are sampled: the engine has one source
+    of random numbers. `engine` has settings of its scheduler (lower case) and of the device (upper case).
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        super().__init__(config)
+        self._where = f"models.{config['model']}"
+        self._tokenizer: Any = None
+        self._engine: Any = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def identity(self) -> Mapping[str, Any]:
+        """The weights, the chat template, sampling, and the engine settings that change answers."""
+        return {
+            "backend": "openvino",
+            "weights": weights_identity(self._name, None),
+            "chat": self.config["chat"],
+            "chat_template": self._template,
+            "sampling": self.config["sampling"],
+            "engine": answer_arguments(self.config["engine"]),
+            **reasoning_identity(self.config),
+            **regime(self.config),
+        }
+
+    def holds(self, record: Mapping[str, Any]) -> bool:
+        """Whether the model's `context` leaves the answer as it is."""
+        limit = self.config["context"]
+        if record.get("cut_at") is not None:
+            return record["cut_at"] == limit
+        return record.get("prompt_tokens", 0) + record.get("completion_tokens", 0) <= limit
+
+    def load(self) -> None:
+        """Read the tokenizer; the weights come with the first prompt.
+
+        So where all that is missing exceeds the context, no weights are loaded.
+        """
+        try:
+            self._tokenizer = genai().Tokenizer(self._name)
+        except ImportError as error:
+            raise not_installed(self._where, error) from None
+        except Exception as error:  # the library's own
+            raise self._unloadable(error) from error
+        try:
+            self._text("?")
+        except Exception as error:  # the template's own
+            raise unfilled_template(self._where, self.config["name"], error) from error
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        """The answers in order, each as soon as it and those before it are known."""
+        return in_order(self.answers(batch))
+
+    def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
+        """The answers with their places, as they finish."""
+        unsent = enumerate(requests)
+        running: dict[int, tuple[Request, int, Any]] = {}
+        while True:
+            room = len(running) < self._at_once
+            if room and (following := next(unsent, None)):
+                place, request = following
+                tokens = self._tokens(request.prompt)
+                if tokens.shape[1] >= self.config["context"]:
+                    yield place, self._too_long(tokens.shape[1])
+                else:
+                    running[place] = (request, tokens.shape[1], self._send(place, request, tokens))
+            elif running:
+                self._engine.step()
+                for place, (request, length, handle) in list(running.items()):
+                    if not _is_running(handle):
+                        del running[place]
+                        yield place, self._answer(request, length, handle)
+            else:
+                return
+
+    def close(self) -> None:
+        """Give the memory back, and remove what was written of a GGUF file."""
+        self._engine = self._tokenizer = None
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+    def as_sent(self, prompt: str) -> tuple[str, str]:
+        """The prompt in the chat template, with the special tokens that the model sees."""
+        tokens = self._tokens(prompt).data[0].tolist()
+        return form(self.config), self._tokenizer.decode(tokens, skip_special_tokens=False)
+
+    def overhead(self) -> int:
+        """The tokens of the chat template, of the answer's beginning, and of thoughts."""
+        plain = self._tokenizer.encode("?", add_special_tokens=False).input_ids.shape[1]
+        return self._tokens("?").shape[1] - plain + thoughts(self.config)
+
+    def settings(self) -> dict[str, Any]:
+        """What the device makes of the settings: its numbers, its cache, its threads."""
+        openvino = runtime()
+        opset13 = openvino.opset13
+        nothing = opset13.parameter([1], name="x")
+        model = openvino.Model([opset13.result(nothing)], [nothing], "settings")
+        compiled = openvino.Core().compile_model(model, self._device, self._split_engine()[1])
+        known = set(compiled.get_property("SUPPORTED_PROPERTIES"))
+        effective = {name: compiled.get_property(name) for name in _RECORDED if name in known}
+        return {
+            "device": self._device,
+            "prompts_at_once": self._at_once,
+            "scheduler": self._scheduler().to_string(),
+            **{name: _word(value) for name, value in effective.items()},
+        }
+
+    # Requests
+
+    def _text(self, prompt: str) -> str:
+        """The prompt in the chat template, and the beginning of the answer."""
+        text = prompt
+        if self.config["chat"]:
+            text = self._tokenizer.apply_chat_template(
+                messages(self.config, prompt),
+                add_generation_prompt=True,
+                chat_template=self._template or "",
+            )
+        return text + (self.config["answer_prefix"] or "")
+
+    def _tokens(self, prompt: str) -> Any:
+        """The prompt as the model gets it, a tensor (1, n). A chat template brings its first token."""
+        own = not self.config["chat"]
+        return self._tokenizer.encode(self._text(prompt), add_special_tokens=own).input_ids
+
+    def _send(self, place: int, request: Request, tokens: Any) -> Any:
+        """Hand a prompt to the engine, starting that if need be; its handle."""
+        if self._engine is None:
+            sent = self._tokenizer.decode(tokens.data[0].tolist(), skip_special_tokens=False)
+            logger.info("The first prompt, %s:\n%s", form(self.config), sent)
+            self._start()
+        return self._engine.add_request(place, tokens, self._generation(request, tokens.shape[1]))
+
+    def _generation(self, request: Request, length: int) -> Any:
+        sampling = self.config["sampling"]
+        new = min(new_tokens(self.config, request), self.config["context"] - length)
+        chosen = genai().GenerationConfig(max_new_tokens=new, apply_chat_template=False)
+        # Of what the checkpoint says about generation, the ends alone are the model's.
+        own = self._engine.get_config()
+        chosen.eos_token_id, chosen.stop_token_ids = own.eos_token_id, own.stop_token_ids
+        chosen.stop_strings = set(self.config["stop"])
+        if sampling["temperature"] > 0:
+            chosen.do_sample, chosen.temperature = True, sampling["temperature"]
+            chosen.top_p = sampling["top_p"]
+            if sampling["top_k"] is not None:
+                chosen.top_k = sampling["top_k"]
+            chosen.rng_seed = sample_seed(sampling["seed"], request.prompt, request.sample)
+        return chosen
+
+    def _answer(self, request: Request, length: int, handle: Any) -> Answer:
+        """The answer of a request that the engine has ended."""
+        status = handle.get_status()
+        if status != genai().GenerationStatus.FINISHED:
+            return Answer(
+                "",
+                error=f"the engine ended the request with {status.name}: its cache may be too small; raise "
+                f"`engine: {{cache_size: ...}}` (GB, now {self._scheduler().cache_size})",
+            )
+        (output,) = handle.read_all()
+        tokens = list(output.generated_ids)
+        stopped = output.finish_reason == genai().GenerationFinishReason.STOP
+        cut = not stopped and len(tokens) < new_tokens(self.config, request)
+        answer = Answer(
+            without_stop(
+                self._tokenizer.decode(tokens, skip_special_tokens=True), self.config["stop"]
+            ),
+            "stop" if stopped else "length",
+            prompt_tokens=length,
+            completion_tokens=len(tokens),
+            cut_at=self.config["context"] if cut else None,
+        )
+        # The token that ends an answer is none of its text.
+        ended = stopped and tokens and tokens[-1] in self._engine.get_config().stop_token_ids
+        return with_thoughts(self._tokenizer, tokens[:-1] if ended else tokens, answer, self.config)
+
+    def _too_long(self, length: int) -> Answer:
+        return Answer(
+            "",
+            "skipped",
+            error=f"the prompt has {length} tokens as the model gets it, the model's context is "
+            f"{self.config['context']}",
+        )
+
+    # The engine
+
+    @property
+    def _at_once(self) -> int:
+        """How many prompts are with the engine."""
+        alone = self.config["repeatable"] or self.config["sampling"]["temperature"] > 0
+        return 1 if alone else self.config["batch_size"] or 1
+
+    @property
+    def _device(self) -> str:
+        return "CPU" if self.config["device"] == "auto" else self.config["device"].upper()
+
+    @cached_property
+    def _name(self) -> str:
+        """The GGUF file or the folder."""
+        name = str(self.config["name"])
+        if not Path(name).exists():
+            raise UserError(
+                f"{self._where}.name: there is no {name}: name a GGUF file or an OpenVINO folder."
+            )
+        return name
+
+    @cached_property
+    def _template(self) -> str | None:
+        return read_chat_template(self.config["chat_template"], self._where)
+
+    def _split_engine(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The settings of the scheduler, and those of the device."""
+        own = self.config["engine"].items()
+        # The schema fills in vLLM's.
+        ours = {k: v for k, v in own if not k.endswith("_parallel_size")}
+        scheduler = {k: v for k, v in ours.items() if not k.isupper()}
+        return scheduler, _PROPERTIES | {k: v for k, v in ours.items() if k.isupper()}
+
+    def _scheduler(self) -> Any:
+        """The scheduler's configuration."""
+        scheduler = genai().SchedulerConfig()
+        known = [name for name in dir(scheduler) if not name.startswith("_")]
+        chosen = {
+            "enable_prefix_caching": True,
+            "cache_size": _CACHE_GB,
+            "max_num_seqs": self._at_once,
+        }
+        for name, value in (chosen | self._split_engine()[0]).items():
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1, cutoff=0)
+                raise UserError(
+                    f"{self._where}.engine.{name} is no setting of OpenVINO's scheduler: did you mean "
+                    f"{near[0]!r}? Settings of the device are in upper case."
+                )
+            setattr(scheduler, name, value)
+        return scheduler
+
+    def _start(self) -> None:
+        """Load the weights."""
+        name, scheduler, properties = self._name, self._scheduler(), self._split_engine()[1]
+        try:
+            if Path(name).is_file():
+                from needlework.models.gguf_models import exact_folder
+
+                self._folder = tempfile.TemporaryDirectory(prefix="needlework-")
+                exact_folder(Path(name), Path(self._folder.name))
+                name = self._folder.name
+            self._engine = genai().ContinuousBatchingPipeline(
+                name, scheduler, self._device, properties
+            )
+        except ImportError as error:
+            raise not_installed(self._where, error) from None
+        except UserError as error:
+            raise UserError(f"{self._where}: {error}") from None
+        except Exception as error:  # the library's own
+            raise self._unloadable(error) from error
+
+    def _unloadable(self, error: Exception) -> UserError:
+        return UserError(
+            f"{self._where}: {self.config['name']} cannot be loaded: {reason(error)}. Check `name` (a GGUF "
+            "file of an architecture that OpenVINO GenAI reads, or an OpenVINO folder), `device` and "
+            "`engine`; out of memory, lower `engine: {cache_size: ...}`."
+        )
+
+
+def _word(value: Any) -> Any:
+    """A property as JSON: a number, or the name of a choice or a type."""
+    if isinstance(value, int | float | str):
+        return value
+    return getattr(value, "name", None) or value.get_type_name()
+
+
+def _is_running(handle: Any) -> bool:
+    return handle.get_status() == genai().GenerationStatus.RUNNING
+
+
+BACKEND = OpenVino

@@ -1,0 +1,31 @@
+"""The oracle: it sees the references and answers with all of them.
+
+Where it does not score 1.0, construction or scoring is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from needlework.codedigest import code_digest
+from needlework.models.backends.base import Answer, Backend, Request
+
+
+class Oracle(Backend):
+    """Answers with the references: a task may ask for one of them or for all."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """The code alone."""
+        return {"backend": "oracle", "code": code_digest("needlework/models/backends/oracle.py")}
+
+    def depends_on(self, request: Request) -> list[str]:
+        """The references that it reads."""
+        return list(request.references)
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        """The references of each request, on one line."""
+        return (Answer(", ".join(request.references)) for request in batch)
+
+
+BACKEND = Oracle

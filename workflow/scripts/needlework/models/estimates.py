@@ -1,0 +1,371 @@
+"""What a run would take, told from its prompts before a GPU or a paid call is used.
+
+Tokens are the tokenizer's of the instance files (a chat template is not counted), answers at most as
+long as they may be, and what the journal holds is done. Hours and costs are the tokens divided by a
+throughput and multiplied by a price.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from needlework.models.backends.base import Backend, Request
+from needlework.models.generation import request_key
+from needlework.models.selection import Selection, mask
+from needlework.prompts.ordering import Prompts
+from needlework.records import read_table
+
+# A prefix is cached in whole blocks of so many tokens (vLLM's default).
+BLOCK = 16
+
+
+class PromptSet:
+    """The prompts of a benchmark for one tokenizer, in memory, in the order of the instance files."""
+
+    COLUMNS = (
+        "instance_id",
+        "task",
+        "references",
+        "prompt",
+        "max_new_tokens",
+        "n_tokens",
+        "length",
+    )
+
+    def __init__(
+        self,
+        files: Iterable[str | Path],
+        documents: Mapping[str, str],
+        factors: Sequence[str] = (),
+    ) -> None:
+        """`factors` are those by which `of_lengths` may select."""
+        columns = list(dict.fromkeys([*self.COLUMNS, *factors]))
+        self.documents, self._factors = documents, set(columns) - set(self.COLUMNS)
+        self.spans, tables, sizes = Prompts(), [], []
+        for file in files:
+            table = read_table(file, columns)
+            self.spans.add(table["prompt"])
+            sizes.append(_characters(table["prompt"]))
+            tables.append(table.drop_columns("prompt"))
+        self.table = pa.concat_tables(tables)
+        self.tokens = self.table["n_tokens"].to_numpy().astype(np.int64)
+        self.characters = np.concatenate(sizes)
+
+    def of_lengths(self, lengths: Collection[int], only: Selection | None = None) -> np.ndarray:
+        """The places of the prompts of these lengths, and of those that have none, among the selected."""
+        wanted = pa.array({0, *lengths}, pa.int32())
+        among = pc.is_in(self.table["length"].combine_chunks(), value_set=wanted)
+        return np.flatnonzero(pc.and_(among, mask(self.table, only or {})))
+
+    def request(self, place: int, sample: int) -> Request:
+        """A prompt as a backend gets it."""
+        row = self._rows[place]
+        return Request(sample=sample, documents=self.documents, spans=self.spans[place], **row)
+
+    @cached_property
+    def _rows(self) -> list[dict[str, Any]]:
+        return self.table.drop_columns(["length", *self._factors]).to_pylist()
+
+    @cached_property
+    def _order(self) -> tuple[list[int], np.ndarray]:
+        order = self.spans.order(self.documents)
+        return order.places, order.shared
+
+    def repeated(self, counts: np.ndarray) -> int:
+        """How many tokens a prefix cache saves, where each prompt (by its place) is asked `counts` times.
+
+        Prompts are asked in the order of `needlework.prompts.ordering`, and the cache holds the one
+        before. What two prompts share is known in characters; the same part of the prompt's tokens is
+        taken, in whole blocks.
+        """
+        if not counts.any():
+            return 0
+        places, shared = self._order
+        saved = int(((counts - 1).clip(0) * _blocks(self.tokens, self.tokens)).sum())
+        # Two prompts share what all of their neighbours between them share.
+        least = 0
+        for place, common in zip(places, shared.tolist(), strict=True):
+            least = min(least, common)
+            if counts[place]:
+                tokens = self.tokens[place]
+                saved += int(_blocks(tokens * least / max(1, self.characters[place]), tokens))
+                least = self.characters.max()
+        return saved
+
+
+def _blocks(shared: Any, tokens: Any) -> Any:
+    """The tokens of the whole blocks that are shared. A prompt's last token is always computed."""
+    return np.minimum(shared, tokens - 1).clip(0) // BLOCK * BLOCK
+
+
+def _characters(prompts: pa.ChunkedArray) -> np.ndarray:
+    """The length of each prompt."""
+    found = []
+    for chunk in prompts.chunks:
+        spans = chunk.flatten()
+        literal = pc.fill_null(pc.utf8_length(spans.field("text")), 0).to_numpy()
+        sliced = pc.fill_null(pc.subtract(spans.field("end"), spans.field("start")), 0).to_numpy()
+        before = np.concatenate([[0], np.cumsum(literal + sliced, dtype=np.int64)])
+        ends = np.cumsum(chunk.value_lengths().to_numpy(zero_copy_only=False))
+        found.append(np.diff(before[np.concatenate([[0], ends])]))
+    return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+
+class Throughput(NamedTuple):
+    """Tokens a second of a job, of prompts and of answers, and whether somebody measured that."""
+
+    prefill: float
+    decode: float
+    basis: str
+
+
+def throughput(
+    entry: Mapping[str, Any], gpus: int, guess: Mapping[str, float]
+) -> Throughput | None:
+    """A model's throughput: the configured one, or a guess from the size in its name.
+
+    `guess` has the tokens a second that one GPU reads (`prefill`) and writes (`decode`) with a model of
+    a billion parameters. None where nothing is configured and there is no GPU or no size to tell from.
+    """
+    own = entry["throughput"]
+    if own:
+        return Throughput(own["prefill"], own["decode"], "configured")
+    size = billions(entry["name"] or "")
+    if not gpus or size is None:
+        return None
+    return Throughput(
+        guess["prefill"] * gpus / size, guess["decode"] * gpus / size, f"guessed from {size:g}B"
+    )
+
+
+def billions(name: str) -> float | None:
+    """The billions of parameters that a model's name tells; of several, the fewest (the active ones)."""
+    last = Path(name).name
+    found = re.findall(r"(?<![A-Za-z0-9.])(?:(\d+)x|A)?(\d+(?:\.\d+)?)B(?![A-Za-z0-9])", last, re.I)
+    return min((int(times or 1) * float(size) for times, size in found), default=None)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One row: a model and a benchmark. Empty is what cannot be told.
+
+    `prompts` counts samples, and not the prompts that exceed the model's context (`skipped`). What
+    begins with `left` is not in the journal yet, and `hours` to `cost` are for that. `output_tokens`
+    are the most there can be. `hours` are those of a job, `gpu_hours` times its GPUs.
+    """
+
+    model: str
+    benchmark: str
+    backend: str
+    prompts: int
+    skipped: int
+    prompt_tokens: int
+    output_tokens: int
+    left_prompts: int
+    left_prompt_tokens: int
+    left_cached_tokens: int
+    left_output_tokens: int
+    throughput: str
+    prefill_per_s: float | None
+    decode_per_s: float | None
+    gpus: int
+    hours: float | None
+    gpu_hours: float | None
+    cost: float | None
+
+
+def estimate(
+    entry: Mapping[str, Any],
+    prompts: PromptSet,
+    lengths: Collection[int],
+    backend: Backend,
+    done: Container[str],
+    *,
+    names: tuple[str, str],
+    gpus: int,
+    guess: Mapping[str, float],
+    only: Selection | None = None,
+) -> Estimate:
+    """What a model (its entry, and its backend, which is not loaded) has to do for a benchmark.
+
+    `done` are the keys of the answers in its journal that still hold (`Backend.holds`), `names` the
+    model's and the benchmark's.
+    """
+    places = prompts.of_lengths(lengths, only)
+    fitting = places[prompts.tokens[places] <= entry["context"]]
+    samples = entry["samples"]
+    counts = np.zeros(len(prompts.tokens), np.int64)
+    counts[fitting] = samples
+    output = _most_new(entry, prompts.table["max_new_tokens"].to_numpy())
+    left = counts.copy()
+    if done:
+        identity = backend.identity()
+        for place in fitting.tolist():
+            requests = (prompts.request(place, sample) for sample in range(samples))
+            keys = {
+                request_key(identity, r.prompt, r.sample, r.max_new_tokens, backend.depends_on(r))
+                for r in requests
+            }
+            left[place] = sum(key not in done for key in keys)
+    cached = prompts.repeated(left) if _caches(entry) else 0
+    read, written = int((left * prompts.tokens).sum()), int((left * output).sum())
+    rate = throughput(entry, gpus, guess)
+    hours = rate and ((read - cached) / rate.prefill + written / rate.decode) / 3600
+    return Estimate(
+        *names,
+        entry["backend"],
+        prompts=int(counts.sum()),
+        skipped=samples * (len(places) - len(fitting)),
+        prompt_tokens=int((counts * prompts.tokens).sum()),
+        output_tokens=int((counts * output).sum()),
+        left_prompts=int(left.sum()),
+        left_prompt_tokens=read,
+        left_cached_tokens=cached,
+        left_output_tokens=written,
+        throughput=rate.basis if rate else "",
+        prefill_per_s=rate and rate.prefill,
+        decode_per_s=rate and rate.decode,
+        gpus=gpus,
+        hours=hours,
+        gpu_hours=None if hours is None else hours * gpus,
+        cost=_cost(entry["price"], read, cached, written),
+    )
+
+
+def _caches(entry: Mapping[str, Any]) -> bool:
+    """Whether a prefix that was just computed is not computed, or paid in full, again."""
+    if entry["backend"] in ("vllm", "openvino"):
+        return entry["engine"].get("enable_prefix_caching", True)
+    return entry["backend"] == "openai" and (entry["price"] or {}).get("cached_input") is not None
+
+
+def _most_new(entry: Mapping[str, Any], asked: np.ndarray) -> np.ndarray:
+    """How long each answer can be. A request's own field can say otherwise than the benchmark."""
+    own = [entry["request"].get(field) for field in ("max_completion_tokens", "max_tokens")]
+    limits = [limit for limit in own if isinstance(limit, int)]
+    thoughts = entry["reasoning"]["max_tokens"] if entry["reasoning"] else 0
+    return np.full(len(asked), max(limits)) if limits else asked + thoughts
+
+
+def _cost(price: Mapping[str, float] | None, read: int, cached: int, written: int) -> float | None:
+    """What tokens cost at a price per million."""
+    if not price:
+        return None
+    again = price["input"] if price["cached_input"] is None else price["cached_input"]
+    return (
+        (read - cached) * price["input"] + cached * again + written * price["output"]
+    ) / 1_000_000
+
+
+def write_csv(rows: Sequence[Estimate], path: str | Path) -> None:
+    """Write the estimates with all that they were made from, one row each."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Estimate)])
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({k: _rounded(v) for k, v in asdict(row).items()})
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def as_text(rows: Sequence[Estimate]) -> str:
+    """What is left to do, as a table for the terminal, with its sum."""
+    head = [
+        *("model", "benchmark", "prompts", "left", "prompt tokens", "cached", "output at most"),
+        *("GPU hours", "cost"),
+    ]
+    body = [
+        [
+            row.model,
+            row.benchmark,
+            f"{row.prompts:,}",
+            f"{row.left_prompts:,}",
+            _short(row.left_prompt_tokens),
+            _share(row.left_cached_tokens, row.left_prompt_tokens),
+            _short(row.left_output_tokens),
+            _number(row.gpu_hours),
+            _number(row.cost),
+        ]
+        for row in rows
+    ]
+    if len(rows) > 1:
+        read = sum(row.left_prompt_tokens for row in rows)
+        body.append(
+            [
+                *("all", ""),
+                f"{sum(row.prompts for row in rows):,}",
+                f"{sum(row.left_prompts for row in rows):,}",
+                _short(read),
+                _share(sum(row.left_cached_tokens for row in rows), read),
+                _short(sum(row.left_output_tokens for row in rows)),
+                _number(_total(row.gpu_hours for row in rows)),
+                _number(_total(row.cost for row in rows)),
+            ]
+        )
+    # A column that says nothing is left out.
+    shown = [i for i in range(len(head)) if i < 7 or any(line[i] != "-" for line in body)]
+    table = [[line[i] for i in shown] for line in [head, *body]]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = [
+        "  ".join(
+            text.ljust(width) if i < 2 else text.rjust(width)
+            for i, (text, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in table
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join([*lines, *_remarks(rows)])
+
+
+def _remarks(rows: Sequence[Estimate]) -> list[str]:
+    remarks = []
+    if skipped := sum(row.skipped for row in rows):
+        remarks.append(f"{skipped:,} prompts exceed their model's context and are not asked.")
+    if guessed := sorted({row.model for row in rows if row.throughput.startswith("guessed")}):
+        remarks.append(
+            f"The hours of {', '.join(guessed)} are a guess from the model's size, good to an order of "
+            "magnitude: measure a few prompts and set `throughput`."
+        )
+    unknown = sorted({row.model for row in rows if row.gpus and row.hours is None})
+    if unknown:
+        remarks.append(f"The name of {', '.join(unknown)} tells no size: set `throughput`.")
+    return ["", *remarks] if remarks else []
+
+
+def _total(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}" if part else "-"
+
+
+def _short(count: int) -> str:
+    """A count in at most five characters."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("K", 1e3)):
+        if count >= size:
+            return (
+                f"{count / size:.3g}{unit}" if count < 1000 * size else f"{count / size:,.0f}{unit}"
+            )
+    return str(count)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"

@@ -1,0 +1,95 @@
+"""What a generation job writes down of itself: which model, with which software, on which GPUs.
+
+It does so as soon as its model is loaded, in a journal beside that of the answers: answers that came
+before a kill came from that job, whoever completes the run. No host and no path is recorded.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from needlework.journal import Journal
+from needlework.models.backends.base import Backend, Request
+from needlework.records import ROOT
+
+# Of a longer prompt, so many characters of either end are shown.
+SHOWN = 4000
+
+
+def remember(
+    folder: str | Path,
+    benchmark: str,
+    backend: Backend,
+    first: Request | None = None,
+    on_gpus: bool = False,
+) -> None:
+    """Write down, once, on what a loaded model answers a benchmark's prompts.
+
+    `folder` is the model's journal of jobs, `first` the first of all prompts (in the shard that has it).
+    """
+    record = {
+        "benchmark": benchmark,
+        "identity": backend.identity(),
+        "software": software(),
+        "gpus": gpus() if on_gpus else [],
+        "engine": backend.settings(),
+        "overhead_tokens": backend.overhead(),
+        "first_prompt": first and _shown(first, *backend.as_sent(first.prompt)),
+    }
+    key = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+    with Journal(folder) as journal:
+        if key not in journal.load():
+            journal.append([{"key": key, **record}])
+
+
+def _shown(request: Request, form: str, text: str) -> dict[str, Any]:
+    """A prompt as the model got it; of a long one its ends, and the digest of the whole."""
+    left_out = len(text) - 2 * SHOWN
+    short = text if left_out <= 0 else f"{text[:SHOWN]}[... {left_out} ...]{text[-SHOWN:]}"
+    encoded = text.encode("utf-8", "replace")
+    return {
+        "instance_id": request.instance_id,
+        "form": form,
+        "characters": len(text),
+        "sha256": hashlib.sha256(encoded).hexdigest(),
+        "text": short.encode("utf-8", "replace").decode(),
+    }
+
+
+def software() -> dict[str, Any]:
+    """Python, and the versions of the packages that needlework asks for, as far as they are here."""
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]
+    pins = {pin for group in groups.values() for pin in group if isinstance(pin, str)}
+    found = {}
+    for name in sorted({re.split(r"[<>=!~ ]", pin)[0] for pin in pins}):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return {"python": platform.python_version(), "packages": found}
+
+
+def gpus() -> list[dict[str, str]]:
+    """The NVIDIA GPUs that this process sees, as their driver names them."""
+    if shutil.which("nvidia-smi") is None:
+        return []
+    fields = {"name": "name", "memory": "memory.total", "driver": "driver_version"}
+    query = [f"--query-gpu={','.join(fields.values())}", "--format=csv,noheader"]
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    for which in ([f"--id={visible}"] if visible else [], []):
+        asked = subprocess.run(["nvidia-smi", *which, *query], capture_output=True, text=True)
+        if asked.returncode == 0:
+            rows = csv.reader(asked.stdout.splitlines(), skipinitialspace=True)
+            return [dict(zip(fields, row, strict=True)) for row in rows]
+    return []

@@ -1,0 +1,163 @@
+"""What the backends that load a model's weights share: prompts as tokens, tokens as answers, messages."""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from needlework.errors import UserError, reason
+from needlework.models.backends.base import Answer, Request
+from needlework.models.thoughts import marks, part
+
+USUAL_END = "</think>"
+
+logger = logging.getLogger("needlework")
+
+
+def read_chat_template(path: str | None, where: str) -> str | None:
+    """The chat template in a file; None is the tokenizer's own. `where` is the model's place in words."""
+    try:
+        return path and Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"{where}.chat_template: {path} cannot be read ({error}): correct the path."
+        ) from None
+
+
+def messages(config: Mapping[str, Any], prompt: str) -> list[dict[str, str]]:
+    """A prompt as a chat: the system prompt of the model's entry, if there is one, and the user's."""
+    # A translator's entry has no system prompt.
+    system = config.get("system")
+    before = [{"role": "system", "content": system}] if system else []
+    return [*before, {"role": "user", "content": prompt}]
+
+
+def regime(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a model's entry is put around prompts, ends answers and makes them repeat, for its identity.
+
+    What never had these keys is what has none of them.
+    """
+    own = ("system", "answer_prefix", "stop", "repeatable")
+    return {key: config[key] for key in own if config.get(key)}
+
+
+def encode(
+    tokenizer: Any, prompt: str, config: Mapping[str, Any], template: str | None
+) -> list[int]:
+    """The prompt as the model of an entry gets it. A chat template brings its own first token."""
+    prefix = config["answer_prefix"] or ""
+    if not config["chat"]:
+        return list(tokenizer.encode(prompt + prefix))
+    filled = tokenizer.apply_chat_template(
+        messages(config, prompt),
+        chat_template=template,
+        add_generation_prompt=True,
+        tokenize=not prefix,
+        return_dict=False,
+    )
+    if prefix:
+        return list(tokenizer.encode(filled + prefix, add_special_tokens=False))
+    return list(filled)
+
+
+def form(config: Mapping[str, Any]) -> str:
+    """In words, what the model of an entry gets of a prompt."""
+    begun = ", with the answer begun" if config["answer_prefix"] else ""
+    if not config["chat"]:
+        return f"as raw text{begun}"
+    system = ", after a system prompt" if config["system"] else ""
+    return f"in the chat template of {config['chat_template'] or 'the tokenizer'}{system}{begun}"
+
+
+def thoughts(config: Mapping[str, Any]) -> int:
+    """How many tokens the thoughts of a model may take."""
+    return config["reasoning"]["max_tokens"] if config["reasoning"] else 0
+
+
+def new_tokens(config: Mapping[str, Any], request: Request) -> int:
+    """How many tokens a model may add to a prompt: its answer's, and its thoughts'."""
+    return request.max_new_tokens + thoughts(config)
+
+
+def without_stop(text: str, stops: Sequence[str]) -> str:
+    """An answer up to the first of the strings that end it."""
+    return text[: min((text.find(stop) for stop in stops if stop in text), default=len(text))]
+
+
+def with_thoughts(
+    tokenizer: Any, tokens: Sequence[int], answer: Answer, config: Mapping[str, Any]
+) -> Answer:
+    """The answer in `tokens` with all that parting it from the model's thoughts takes.
+
+    Marks around thoughts may be tokens that a text is shown without, so `whole` has them. Of a model
+    with `reasoning`, `text` is without the thoughts as they are marked now, and they are counted, with
+    the mark behind them.
+    """
+    whole = without_stop(
+        tokenizer.decode(tokens, skip_special_tokens=False), config.get("stop") or ()
+    )
+    special = tuple(sorted(_special(tokenizer, tokens))) if whole != answer.text else ()
+    reasoning = config["reasoning"]
+    if not reasoning:
+        return replace(answer, whole=whole, special=special) if special else answer
+    cut = answer.finish_reason == "length"
+    found = part(whole, marks(config), cut=cut, opened=True)
+    answer = replace(answer, whole=whole, special=special)
+    if found is None:
+        return replace(answer, reasoning_tokens=0)
+    if found.mark is None:
+        return replace(answer, text="", reasoning_tokens=len(tokens))
+    mark = found.mark
+    count = bisect_left(
+        range(len(tokens)),
+        True,
+        key=lambda n: mark in tokenizer.decode(tokens[:n], skip_special_tokens=False),
+    )
+    text = tokenizer.decode(tokens[count:], skip_special_tokens=True).lstrip()
+    return replace(answer, text=text, reasoning_tokens=count, mark=mark)
+
+
+def _special(tokenizer: Any, tokens: Sequence[int]) -> set[str]:
+    """The special tokens among `tokens`, as texts."""
+    shown = {
+        token: tokenizer.decode([token], skip_special_tokens=False)
+        for token in set(tokens)
+        if not tokenizer.decode([token], skip_special_tokens=True)
+    }
+    return {text for text in shown.values() if text}
+
+
+def reasoning_identity(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What answers depend on of a model's thoughts: how long they may be, whatever marks their end."""
+    if not config["reasoning"]:
+        return {}
+    # The mark was part of it once: with the usual one, records stay what they are.
+    return {"reasoning": {**config["reasoning"], "end": USUAL_END}}
+
+
+def former_identity(config: Mapping[str, Any], identity: Mapping[str, Any]) -> dict | None:
+    """The identity of older records, in which the thoughts' end had a part; None where it is the same."""
+    if not config["reasoning"] or config["reasoning"]["end"] == USUAL_END:
+        return None
+    return {**identity, "reasoning": config["reasoning"]}
+
+
+def warn_if_unpinned(where: str, name: str, revision: str | None) -> None:
+    """Warn where a model of the hub is not pinned: its answers will not be another day's."""
+    if revision is None and not Path(name).is_dir():
+        logger.warning(
+            "%s.revision is not set: the answers are those of the hub's main branch of today.",
+            where,
+        )
+
+
+def unfilled_template(where: str, name: str, error: Exception) -> UserError:
+    """What to raise where no prompt can be put into the chat template of the model `name`."""
+    return UserError(
+        f"{where}: a prompt cannot be put into the chat template of {name}: {reason(error)}. Set "
+        "`chat: false` for a base model, or give `chat_template`."
+    )

@@ -1,0 +1,819 @@
+"""The batch API of OpenAI-compatible endpoints: files of requests, answered within a day, often cheaper.
+
+What was submitted stands in a journal of its own, written before and after each submission. So a job
+that is killed at any moment finds its batches again, and nothing is submitted twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import secrets
+import shlex
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from needlework.errors import UserError
+from needlework.jobs.progress import progress
+from needlework.journal import Journal
+from needlework.models.backends.base import Answer
+from needlework.models.openai_protocol import (
+    MALFORMED,
+    NO_MONEY,
+    TOO_LONG,
+    connection_trouble,
+    message_of,
+    read_completion,
+)
+from needlework.services.bounded_replies import REPLY_BYTES
+from needlework.services.endpoints import LONGEST_PAUSE_S as LONGEST_ASKED_S
+from needlework.services.endpoints import Passing, excerpt, may_pass, retry_after
+
+logger = logging.getLogger("needlework")
+
+T = TypeVar("T")
+
+# Between two looks at the batches; longer and longer as long as nothing ends.
+FIRST_PAUSE_S = 5.0
+LONGEST_PAUSE_S = 300.0
+# An endpoint that fails so often in a row is waited for no longer: about half an hour.
+ATTEMPTS = 12
+# A file may take so long to come or go; other calls have the model's own limit.
+TRANSFER_S = 3600.0
+# How long a batch may take to appear in the endpoint's list after its creation.
+SETTLE_S = 60.0
+
+_ENDED = {"completed", "failed", "expired", "cancelled"}
+_UNDER_WAY = {"validating", "in_progress", "finalizing", "cancelling"}
+# A batch of a status that nobody knows is looked at for so long.
+UNKNOWN_S = 3600.0
+
+_WHY_REFUSED = (
+    "check the key, `base_url`, `name` and `batch_limits`, and whether the endpoint has a batch API "
+    "(`batch: false` sends request by request)"
+)
+
+# The name under which the endpoint keeps our name of a batch.
+_TAG = "needlework"
+
+
+class Line(NamedTuple):
+    """A request in a batch: its key in the journal of answers, its body, its prompt's tokens."""
+
+    key: str
+    body: Mapping[str, Any]
+    n_tokens: int
+
+
+class Limits(NamedTuple):
+    """The most that a batch may hold; `tokens` (None: no limit) is of all batches under way."""
+
+    requests: int
+    megabytes: float
+    tokens: int | None
+
+
+class Refused(UserError):
+    """The endpoint will not do it, however often it is asked."""
+
+
+@dataclass
+class _Batch:
+    """A batch that was submitted, or was about to be. `owes` are the keys whose answers it has."""
+
+    name: str
+    address: str
+    tokens: int
+    planned: float
+    owes: set[str]
+    id: str | None = None
+    # What the endpoint, or the journal, says; that this run asks for its answers; that it has them,
+    # or has given them up.
+    ended: bool = False
+    wanted: bool = False
+    over: bool = False
+    done: int = 0
+    # The tokens that were under way when it was submitted, as far as this run knows.
+    beside: float = math.inf
+    # The endpoint's file of its requests, where this run knows it.
+    file: str | None = None
+    # Since when its status is none that is known.
+    unknown_since: float | None = None
+
+
+class Endpoint:
+    """The batch API of one endpoint, through the official client, one call after the other.
+
+    `chat` is whether it is asked for chat completions; `clean` takes what is secret out of a text. Every
+    call raises Passing or Refused where it fails.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        run: Callable[[Coroutine[Any, Any, Any]], Any],
+        *,
+        chat: bool,
+        headers: Mapping[str, Any],
+        timeout: float,
+        clean: Callable[[str], str],
+    ) -> None:
+        self._client, self._run, self._chat = client, run, chat
+        self.path = "/v1/chat/completions" if chat else "/v1/completions"
+        self._headers, self._timeout, self._clean = headers, timeout, clean
+
+    def create(self, name: str, file: str) -> str:
+        """Submit an uploaded file as a batch; the batch's id."""
+        return self._id(
+            self._client.batches.with_raw_response.create(
+                input_file_id=file,
+                endpoint=self.path,
+                completion_window="24h",
+                metadata={_TAG: name},
+                extra_headers=self._headers,
+            )
+        )
+
+    def upload(self, name: str, content: bytes) -> str:
+        """Store a file of requests; the file's id."""
+        return self._id(
+            self._client.files.with_raw_response.create(
+                file=(f"{_TAG}-{name}.jsonl", content),
+                purpose="batch",
+                extra_headers=self._headers,
+            ),
+            TRANSFER_S,
+        )
+
+    def retrieve(self, batch: str) -> dict[str, Any]:
+        """What the endpoint says of a batch."""
+        return self._json(
+            self._client.batches.with_raw_response.retrieve(batch, extra_headers=self._headers)
+        )
+
+    def find(self, name: str, since: float) -> str | None:
+        """The id of the batch of our name, among those created since a time (seconds)."""
+
+        async def look() -> str | None:
+            listed = self._client.batches.list(limit=100, extra_headers=self._headers)
+            try:
+                async for batch in listed:
+                    if (batch.metadata or {}).get(_TAG) == name:
+                        return batch.id
+                    # Newest first; a day is for clocks that differ.
+                    if (batch.created_at or since) < since - 86400:
+                        break
+            except MALFORMED as error:
+                raise Passing(f"the list cannot be read ({type(error).__name__})") from None
+            return None
+
+        return self._call(look())
+
+    def results(self, said: Mapping[str, Any]) -> tuple[dict[str, Answer], str]:
+        """The answers in the files of a batch of which the endpoint says `said`, by their keys.
+
+        And what seems to be missing there, in words, or "". Of several lines with one key the first
+        that succeeded counts, or else the first.
+        """
+        right, torn = self._read(said.get("output_file_id"))
+        wrong, also_torn = self._read(said.get("error_file_id"))
+        found: dict[str, Answer] = {}
+        for key, answer in (*right, *wrong):
+            if key not in found or (found[key].error is not None and answer.error is None):
+                found[key] = answer
+        done, n_right, n_all = _count(said, "completed"), len(dict(right)), len(found)
+        # Endpoints differ in what they count as completed, and whether failures are in a file.
+        if n_right < done and n_all < _done(said):
+            return found, f"the files of {said.get('id')} hold {n_right} of {done} results"
+        if torn + also_torn:
+            return found, f"{torn + also_torn} line(s) of {said.get('id')} cannot be read"
+        return found, ""
+
+    def _read(self, file: Any) -> tuple[list[tuple[str, Answer]], int]:
+        """The answers in a file of results, and how many lines are none; no file has neither."""
+        if not isinstance(file, str):
+            return [], 0
+
+        async def read() -> list[tuple[str, Answer] | None]:
+            content = self._client.files.with_streaming_response.content
+            async with content(file, extra_headers=self._headers) as response:
+                lines = _split(response.iter_bytes())
+                return [self._answer(line) async for line in lines if line.strip()]
+
+        found = self._call(read(), TRANSFER_S)
+        return [line for line in found if line is not None], found.count(None)
+
+    def _answer(self, line: bytes) -> tuple[str, Answer] | None:
+        """A result's key and answer; None of a line that is no result."""
+        try:
+            result = json.loads(self._clean(line.decode("utf-8", "replace")))
+            key = result["custom_id"]
+        except MALFORMED:
+            return None
+        return (key, read_result(result, self._chat)) if isinstance(key, str) else None
+
+    def _id(self, call: Coroutine[Any, Any, Any], timeout: float | None = None) -> str:
+        found = self._json(call, timeout).get("id")
+        if not isinstance(found, str):
+            raise Passing("the response has no id")
+        return found
+
+    def _json(self, call: Coroutine[Any, Any, Any], timeout: float | None = None) -> dict[str, Any]:
+        content = self._clean(self._call(call, timeout).http_response.text)
+        try:
+            body = json.loads(content)
+        except (ValueError, RecursionError):
+            body = None
+        if not isinstance(body, dict):
+            raise Passing(f"the response is no JSON object: {excerpt(content, '')}")
+        return body
+
+    def _call(self, call: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
+        import httpx2
+        import openai
+
+        seconds = timeout or self._timeout
+
+        async def within() -> T:
+            async with asyncio.timeout(seconds):
+                return await call
+
+        try:
+            return self._run(within())
+        except TimeoutError:
+            raise Passing(f"no response within {seconds:g} s") from None
+        except openai.APIConnectionError as error:
+            raise Passing(connection_trouble(error.__cause__)) from None
+        except openai.APIStatusError as error:
+            content = self._clean(error.response.text)
+            said = f"status {error.status_code}: {excerpt(message_of(content), '')}"
+            if may_pass(error.status_code) and not NO_MONEY.search(content):
+                raise Passing(said, retry_after(error.response.headers)) from None
+            raise Refused(said) from None
+        except httpx2.HTTPError as error:
+            # While the lines of a file are read, the client hands on its library's own.
+            raise Passing(connection_trouble(error)) from None
+
+
+class Batches:
+    """The requests of one model that are answered in batches, and what became of them.
+
+    `folder` is the journal of what was submitted; `where` the model's place in words; `address` the
+    endpoint's. A file `<name of a batch>.again` in that folder, which a user makes, says that the
+    requests of that batch may be submitted again.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        folder: Path,
+        limits: Limits,
+        *,
+        where: str,
+        address: str,
+    ) -> None:
+        self._endpoint, self._limits = endpoint, limits
+        self._where, self._address = where, address
+        self._journal = Journal(folder)
+        self._batches: dict[str, _Batch] = {}
+        self._held: list[_Batch] = []
+        self._owner: dict[str, _Batch] = {}
+        self._source: Iterator[Line] = iter(())
+        self._next: Line | None = None
+        # What was taken from the source and not answered yet; answers, also to what was not taken yet.
+        self._taken: set[str] = set()
+        self._answers: dict[str, Answer] = {}
+        # What the run ends with, once all is collected that can be.
+        self._troubles: list[str] = []
+        # Whether the last call failed as often as calls are made.
+        self._failing = False
+        self._bar: Any = None
+        self._read_journal()
+
+    def answers(self, lines: Iterable[Line]) -> Iterator[tuple[str, Answer]]:
+        """The answers to requests with their keys, in any order, each as soon as it is known.
+
+        `lines` are read as far as they can be submitted. Raises UserError where the endpoint refuses a
+        batch, or will not say what became of one. Nothing more is submitted then, and the answers of
+        all other batches, which are paid for, are waited for and given before.
+        """
+        self._source = iter(lines)
+        pause = FIRST_PAUSE_S
+        while True:
+            self._submit()
+            yield from self._known()
+            for batch in list(self._batches.values()):
+                if self._look(batch):
+                    pause = FIRST_PAUSE_S
+                yield from self._known()
+            self._show()
+            waited_for = any(batch.wanted and not batch.over for batch in self._batches.values())
+            if not waited_for and not self._held and self._peek() is None:
+                break
+            time.sleep(pause)
+            pause = min(1.5 * pause, LONGEST_PAUSE_S)
+        if self._troubles:
+            first, *others = self._troubles
+            more = f" The log has {len(others)} more of this kind." if others else ""
+            raise UserError(first + more)
+
+    def _known(self) -> Iterator[tuple[str, Answer]]:
+        """The answers to what was taken, each once."""
+        for key in self._taken & self._answers.keys():
+            self._taken.remove(key)
+            yield key, self._answers.pop(key)
+
+    def close(self) -> None:
+        """Close the journal. The batches go on."""
+        self._journal.close()
+        if self._bar is not None:
+            self._bar.close()
+
+    # What was submitted
+
+    def _read_journal(self) -> None:
+        """Take in the batches that are not known yet: at first all, then those of other jobs."""
+        known = {name for name, batch in self._batches.items() if batch.id or batch.ended}
+        records = [
+            record
+            for record in self._journal.records()
+            if record["key"] not in known and _is_event(record)
+        ]
+        # Of writers that started at the same time, any may come first.
+        for record in sorted(records, key=lambda record: record["event"] != "planned"):
+            name = record["key"]
+            match record["event"]:
+                case "planned":
+                    address, tokens, at = record["address"], record["tokens"], record["time"]
+                    self._batches[name] = _Batch(name, address, tokens, at, set(record["requests"]))
+                # A disk that is shared may show what came later first.
+                case "submitted" if name in self._batches:
+                    self._batches[name].id = record["id"]
+                case "ended" if name in self._batches:
+                    self._batches[name].ended = True
+                    self._batches[name].owes -= {*record["released"]}
+        for name in self._batches.keys() - known:
+            batch = self._batches[name]
+            if batch.owes and self._again(batch).exists():
+                self._end(batch, batch.owes)
+            self._owner |= dict.fromkeys(batch.owes, batch)
+
+    def _record(self, batch: _Batch, event: str, **values: Any) -> None:
+        self._journal.append([{"key": batch.name, "event": event, **values}])
+
+    def _again(self, batch: _Batch) -> Path:
+        """The file whose existence allows to submit a batch's requests again."""
+        return self._journal.directory / f"{batch.name}.again"
+
+    def _last_resort(self, batch: _Batch) -> str:
+        """What submits a batch's requests again, in words."""
+        return (
+            f"after `touch {shlex.quote(str(self._again(batch)))}`, the next run submits its "
+            f"{len(batch.owes)} request(s) again, and they are paid for again"
+        )
+
+    def _end(self, batch: _Batch, released: Iterable[str]) -> None:
+        """A batch does nothing any more; `released` are its requests that can be submitted again."""
+        released = sorted(released)
+        self._record(batch, "ended", released=released)
+        batch.ended = True
+        for key in released:
+            batch.owes.discard(key)
+            if self._owner.get(key) is batch:
+                del self._owner[key]
+
+    def _settle(self, batch: _Batch) -> None:
+        """Find out whether a batch was submitted whose job was killed meanwhile."""
+        while True:
+            found = self._patiently(
+                partial(self._endpoint.find, batch.name, batch.planned),
+                f"so it cannot be told whether a batch named {batch.name} was submitted: look there; "
+                f"{self._last_resort(batch)}",
+            )
+            left = batch.planned + SETTLE_S - time.time()
+            if found is not None:
+                batch.id = found
+                self._record(batch, "submitted", id=found)
+                logger.info("%s: the batch %s was submitted before.", self._where, found)
+                return
+            if left <= 0:
+                self._end(batch, batch.owes)
+                return
+            time.sleep(min(left, FIRST_PAUSE_S))
+
+    def _owed(self, key: str) -> bool:
+        """Whether the answer is here, or some batch owes it; that one is then collected."""
+        if key in self._answers:
+            return True
+        batch = self._owner.get(key)
+        if batch is not None and not batch.over:
+            try:
+                if batch.address != self._address:
+                    raise UserError(
+                        f"{self._where}: a batch of its requests is at {batch.address}: set `base_url` "
+                        f"to that and run again; {self._last_resort(batch)}."
+                    )
+                if batch.id is None and batch.file is None:
+                    self._settle(batch)
+            except UserError as error:
+                self._give_up(batch, error)
+            batch = self._owner.get(key)
+        if batch is not None:
+            batch.wanted = True
+        return batch is not None
+
+    # What goes wrong
+
+    def _give_up(self, batch: _Batch, error: UserError) -> None:
+        """Collect the others alone: this batch's answers are not to be had in this run."""
+        batch.over = True
+        self._fail(error)
+
+    def _fail(self, error: UserError) -> None:
+        """Have the run fail in the end, and submit nothing more."""
+        self._troubles.append(str(error))
+        logger.error("%s Before the job ends, it collects what is under way.", error)
+
+    # Submitting
+
+    def _submit(self) -> None:
+        """Submit as much as the limits allow."""
+        while not self._troubles:
+            try:
+                if not self._submit_next():
+                    return
+            except UserError as error:
+                self._fail(error)
+        self._held.clear()
+        # What an earlier run submitted is paid for, and collected wherever it stands.
+        while (line := self._peek()) is not None:
+            if self._owed(line.key):
+                self._taken.add(line.key)
+            self._next = None
+
+    def _submit_next(self) -> bool:
+        """Submit a batch that is held back, or one of what is expected.
+
+        Returns whether there was something, and the limits allow it.
+        """
+        if (not self._held and self._peek() is None) or self._full():
+            return False
+        # Another job may have submitted some since.
+        self._read_journal()
+        if self._full():
+            return False
+        if self._held:
+            self._create(self._held.pop(0))
+            return True
+        most, share = self._limits, self._share
+        keys, content, tokens = [], bytearray(), 0
+        while not self._troubles and (line := self._peek()) is not None:
+            if not self._owed(line.key):
+                text = self._encoded(line)
+                # One request beyond a limit is the endpoint's to refuse.
+                if keys and (
+                    len(keys) >= most.requests
+                    or len(content) + len(text) > most.megabytes * 1_000_000
+                    or (share is not None and tokens + line.n_tokens > share)
+                ):
+                    break
+                keys.append(line.key)
+                content += text
+                tokens += line.n_tokens
+            self._taken.add(line.key)
+            self._next = None
+        if not keys or self._troubles:
+            return False
+        self._upload(keys, bytes(content), tokens)
+        return True
+
+    @property
+    def _share(self) -> int | None:
+        """How many tokens a batch may hold, so that several share what may be under way."""
+        most = self._limits.tokens
+        return None if most is None else most // 4
+
+    def _full(self) -> bool:
+        """Whether the next batch has to wait until another has ended."""
+        under_way, most = self._tokens_under_way(), self._limits.tokens
+        if self._held and under_way >= self._held[0].beside:
+            return True
+        return most is not None and under_way > 0 and under_way + self._share > most
+
+    def _tokens_under_way(self) -> int:
+        return sum(batch.tokens for batch in self._batches.values() if self._under_way(batch))
+
+    def _peek(self) -> Line | None:
+        """The first expected request that was not taken yet."""
+        if self._next is None:
+            self._next = next(self._source, None)
+        return self._next
+
+    def _encoded(self, line: Line) -> bytes:
+        request = {
+            "custom_id": line.key,
+            "method": "POST",
+            "url": self._endpoint.path,
+            "body": line.body,
+        }
+        return json.dumps(request, ensure_ascii=False).encode() + b"\n"
+
+    def _upload(self, keys: list[str], content: bytes, tokens: int) -> None:
+        batch = self._new(tokens, keys)
+        batch.file = self._patiently(
+            partial(self._endpoint.upload, batch.name, content), _WHY_REFUSED
+        )
+        self._create(batch)
+
+    def _new(self, tokens: int, keys: Iterable[str]) -> _Batch:
+        name = secrets.token_hex(16)
+        return _Batch(name, self._address, tokens, 0.0, set(keys), wanted=True)
+
+    def _create(self, batch: _Batch) -> None:
+        """Submit a batch whose file the endpoint has."""
+        name, keys = batch.name, sorted(batch.owes)
+        batch.beside = self._tokens_under_way()
+        batch.planned = time.time()
+        self._record(
+            batch,
+            "planned",
+            address=self._address,
+            tokens=batch.tokens,
+            time=batch.planned,
+            requests=keys,
+        )
+        asked = 0.0
+
+        def create() -> str:
+            nonlocal asked
+            # An attempt whose response was lost may have been heard.
+            if asked and (found := self._endpoint.find(name, batch.planned)) is not None:
+                return found
+            if time.time() - asked < SETTLE_S:
+                raise Passing("it is not known yet whether the batch was made")
+            asked = time.time()
+            return self._endpoint.create(name, batch.file)
+
+        try:
+            batch.id = self._patiently(create, _WHY_REFUSED)
+        except Refused:
+            self._end(batch, keys)
+            raise
+        self._record(batch, "submitted", id=batch.id)
+        self._batches[name] = batch
+        self._owner |= dict.fromkeys(keys, batch)
+        logger.info("%s: submitted %d requests as %s.", self._where, len(keys), batch.id)
+
+    # Collecting
+
+    def _look(self, batch: _Batch) -> bool:
+        """Ask how a batch is, if that matters, and collect it where it has ended; whether it has."""
+        if batch.wanted:
+            if batch.over:
+                return False
+            try:
+                said = self._of(batch, partial(self._endpoint.retrieve, batch.id))
+                batch.done = _done(said)
+                if said.get("status") not in _ENDED:
+                    self._check_status(batch, said.get("status"))
+                    return False
+                self._collect(batch, said)
+            except UserError as error:
+                self._give_up(batch, error)
+                return False
+            return True
+        if not (self._limits.tokens or self._held) or not self._under_way(batch):
+            return False
+        # Another job's, which collects it; here it only counts against the limit.
+        try:
+            said = self._of(batch, partial(self._endpoint.retrieve, batch.id))
+            batch.ended = said.get("status") in _ENDED
+        except UserError:
+            batch.ended = True
+        return batch.ended
+
+    def _check_status(self, batch: _Batch, status: Any) -> None:
+        """Raise UserError where a batch has had a status for long of which nothing is known."""
+        if status in _UNDER_WAY:
+            batch.unknown_since = None
+            return
+        batch.unknown_since = batch.unknown_since or time.time()
+        if time.time() - batch.unknown_since >= UNKNOWN_S:
+            raise UserError(
+                f"{self._where}: {self._address} calls the status of the batch {batch.id} "
+                f"{excerpt(repr(status), '')}, which says neither that it goes on nor that it has "
+                f"ended: look there; {self._last_resort(batch)}."
+            )
+
+    def _under_way(self, batch: _Batch) -> bool:
+        """Whether the endpoint still works on it, as far as is known."""
+        return batch.id is not None and not batch.ended and batch.address == self._address
+
+    def _of(self, batch: _Batch, call: Callable[[], T]) -> T:
+        return self._patiently(
+            call,
+            f"so the answers of the batch {batch.id} cannot be collected: use the key that it was "
+            f"submitted with; {self._last_resort(batch)}",
+            f"If {batch.id} never can be: {self._last_resort(batch)}.",
+        )
+
+    def _collect(self, batch: _Batch, said: Mapping[str, Any]) -> None:
+        """Take the answers that a batch owes from its files; what is in none has failed."""
+        if _came_too_early(said) and batch.beside:
+            self._hold_back(batch, said["input_file_id"])
+            return
+        results, missing = self._results(batch, said)
+        found = {key: answer for key, answer in results.items() if key in batch.owes}
+        why = missing or _reason(said)
+        for key in batch.owes - found.keys():
+            found[key] = Answer("", error=why)
+        failed = [key for key, answer in found.items() if answer.error is not None]
+        logger.info(
+            "%s: %s is %s; %d answers, %d requests without one.",
+            self._where,
+            batch.id,
+            said["status"],
+            len(found) - len(failed),
+            len(failed),
+        )
+        self._answers |= found
+        batch.over, batch.done = True, len(found)
+        if not batch.ended or failed:
+            self._end(batch, failed)
+
+    def _results(self, batch: _Batch, said: Mapping[str, Any]) -> tuple[dict[str, Answer], str]:
+        """The answers that a batch's files hold, and what is missing there, in words, or "".
+
+        Files that lack some are read again for a while; what they hold then is taken. Raises UserError
+        where they cannot be had, or nothing in them can be read.
+        """
+        found: dict[str, Answer] = {}
+        missing = ""
+
+        def read() -> None:
+            nonlocal missing
+            missing = ""
+            results, lacking = self._endpoint.results(said)
+            for key, answer in results.items():
+                if key not in found or found[key].error is not None:
+                    found[key] = answer
+            if lacking and not batch.owes <= found.keys():
+                missing = lacking
+                raise Passing(lacking)
+
+        try:
+            self._of(batch, read)
+        except UserError:
+            if not (missing and batch.owes & found.keys()):
+                raise
+            self._failing = False
+            logger.error(
+                "%s: %s; the %d answers that are there are taken, the others are asked again.",
+                self._where,
+                missing,
+                len(batch.owes & found.keys()),
+            )
+        return found, missing
+
+    def _hold_back(self, batch: _Batch, file: str) -> None:
+        """Have a batch that was too much beside others submitted again once some of them have ended."""
+        again = self._new(batch.tokens, batch.owes)
+        again.file, again.beside = file, batch.beside
+        logger.info(
+            "%s: %s was beyond the endpoint's limit and waits for others.", self._where, batch.id
+        )
+        self._end(batch, batch.owes)
+        batch.over = True
+        self._held.append(again)
+        self._owner |= dict.fromkeys(again.owes, again)
+
+    def _show(self) -> None:
+        """How far the batches are that this run waits for."""
+        wanted = [batch for batch in self._batches.values() if batch.wanted]
+        if self._bar is None:
+            self._bar = progress(desc="batches", unit="prompt")
+        self._bar.total = sum(max(len(batch.owes), batch.done) for batch in wanted)
+        self._bar.update(sum(batch.done for batch in wanted) - self._bar.n)
+
+    def _patiently(self, call: Callable[[], T], remedy: str, last_resort: str = "") -> T:
+        """What `call` gives, after as many attempts as it takes.
+
+        Raises Refused, with `remedy`, or UserError where no attempt helps. Until a call succeeds again,
+        others are made once: an endpoint that is down is not waited for by each batch in turn.
+        """
+        pause = FIRST_PAUSE_S
+        attempts = 1 if self._failing else ATTEMPTS
+        for attempt in range(1, attempts + 1):
+            try:
+                found = call()
+            except Refused as refusal:
+                raise Refused(
+                    f"{self._where}: {self._address} answers with {str(refusal).rstrip('.')}; {remedy}."
+                ) from None
+            except Passing as failure:
+                logger.warning("%s: %s.", self._where, failure)
+                if attempt == attempts or failure.pause > LONGEST_ASKED_S:
+                    self._failing = True
+                    raise UserError(
+                        f"{self._where}: the batch API at {self._address} keeps failing ({failure}). What "
+                        f"was submitted is remembered: run again to collect it. {last_resort}".rstrip()
+                    ) from None
+                time.sleep(max(pause, failure.pause))
+                pause = min(2 * pause, LONGEST_PAUSE_S)
+            else:
+                self._failing = False
+                return found
+        raise AssertionError
+
+
+def _is_event(record: Mapping[str, Any]) -> bool:
+    """Whether a record of the journal tells of a batch; a damaged one is left out, with a warning."""
+    fields = {
+        "planned": {"address": str, "tokens": int, "time": (int, float), "requests": list},
+        "submitted": {"id": str},
+        "ended": {"released": list},
+    }
+    event = record.get("event")
+    wanted = fields.get(event) if isinstance(event, str) else None
+    sound = wanted is not None and all(
+        isinstance(record.get(name), kind) for name, kind in wanted.items()
+    )
+    if not sound:
+        logger.warning("A record of the batch %s in the journal cannot be read.", record["key"])
+    return sound
+
+
+def _done(said: Mapping[str, Any]) -> int:
+    """How many requests of a batch are done, as far as the endpoint says."""
+    return _count(said, "completed") + _count(said, "failed")
+
+
+def _count(said: Mapping[str, Any], which: str) -> int:
+    counts = said.get("request_counts")
+    count = counts.get(which) if isinstance(counts, dict) else None
+    return count if type(count) is int else 0
+
+
+def read_result(line: Mapping[str, Any], chat: bool) -> Answer:
+    """The answer in a line of a file of results."""
+    try:
+        response = line.get("response")
+        if not response:
+            return Answer("", error=_refusal(line.get("error")))
+        if response["status_code"] == 200:
+            return read_completion(response["body"], chat)
+        content = json.dumps(response.get("body"))
+        said = f"status {response['status_code']}: {excerpt(message_of(content), '')}"
+    except MALFORMED:
+        return Answer("", error=f"the line is no completion: {excerpt(json.dumps(line), '')}")
+    return Answer("", "skipped" if TOO_LONG.search(content) else "error", error=said)
+
+
+def _refusal(error: Any) -> str:
+    """Why a request has no response, in the words of the line's field `error`."""
+    content = json.dumps(error)
+    return excerpt(f"not answered: {message_of(content)}", "")
+
+
+def _reason(said: Mapping[str, Any]) -> str:
+    """Why a batch that has ended lacks an answer."""
+    status = said["status"]
+    if status == "completed":
+        return "the batch has no answer to it"
+    message = _first_error(said).get("message")
+    how = f"the batch {'failed' if status == 'failed' else f'was ended as {status}'}"
+    return excerpt(f"{how}: {message}" if message else how, "")
+
+
+def _came_too_early(said: Mapping[str, Any]) -> bool:
+    """Whether a batch was refused for what was under way beside it."""
+    code = _first_error(said).get("code")
+    refused = said["status"] == "failed" and code == "token_limit_exceeded"
+    return refused and isinstance(said.get("input_file_id"), str)
+
+
+def _first_error(said: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The first error that the endpoint names of a batch as a whole; empty where it names none."""
+    errors = said.get("errors")
+    listed = errors.get("data") if isinstance(errors, dict) else None
+    first = listed[0] if isinstance(listed, list) and listed else None
+    return first if isinstance(first, dict) else {}
+
+
+async def _split(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The lines of a stream of bytes. Text has more kinds of line breaks, and JSON holds them."""
+    rest = b""
+    async for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            yield line
+        if len(rest) > REPLY_BYTES:
+            raise Passing("a line of the file of results is too long")
+    if rest:
+        yield rest

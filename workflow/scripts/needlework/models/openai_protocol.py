@@ -1,0 +1,87 @@
+"""What the bodies of OpenAI-compatible endpoints mean: a completion, a refusal, a prompt too long."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from needlework.models.backends.base import Answer
+from needlework.services.endpoints import excerpt
+
+# How endpoints say that a prompt is too long: OpenAI, vLLM, TGI, Mistral, llama.cpp, Anthropic,
+# Gemini and SGLang.
+TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|(maximum|available|model's) context (length|size)"
+    r"|longer than the (maximum )?model|maximum model length|prompt is too long"
+    r"|`inputs` tokens \+|exceeds the maximum number of tokens",
+    re.IGNORECASE,
+)
+
+# How they say that the money has run out, whatever the status: no request will fare better.
+NO_MONEY = re.compile("insufficient_quota|billing_hard_limit_reached")
+
+# How they refuse a prompt for what it is, so that it says nothing of others: OpenAI, Azure and
+# OpenRouter; the first is of a prompt larger than a whole minute's limit.
+ITS_OWN_FAULT = re.compile(
+    "Request too large|content_filter|content_policy|content management policy|invalid_prompt"
+    "|(prompt|input) was flagged",
+    re.IGNORECASE,
+)
+
+# Why an answer ended: the protocol's own words, Together's and Mistral's.
+_REASONS = {"stop": "stop", "eos": "stop", "length": "length", "model_length": "length"}
+
+# What reading a body that is no completion raises.
+MALFORMED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
+
+
+def read_completion(body: Any, chat: bool) -> Answer:
+    """The answer in a response. Raises one of MALFORMED where it is none."""
+    choice = body["choices"][0]
+    if chat:
+        message = choice["message"]
+        text = message.get("content")
+        if text is None:
+            # What a model says that refuses; or nothing, when it thought until the limit.
+            text = message.get("refusal") or ""
+    else:
+        text = choice["text"]
+    if not isinstance(text, str):
+        raise TypeError
+    reason = choice["finish_reason"]
+    if reason not in _REASONS:
+        return Answer("", error=excerpt(f"the answer was ended with {reason!r}: {text}", ""))
+    usage = body.get("usage") or {}
+    return Answer(
+        text,
+        _REASONS[reason],
+        prompt_tokens=_count(usage, "prompt_tokens"),
+        cached_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens"),
+        completion_tokens=_count(usage, "completion_tokens"),
+        reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+    )
+
+
+def _count(counts: Any, name: str) -> int | None:
+    """One of the counts, if the endpoint gives it as one."""
+    found = counts.get(name) if isinstance(counts, dict) else None
+    return found if type(found) is int and 0 <= found < 2**31 else None
+
+
+def connection_trouble(error: BaseException | None) -> str:
+    """What broke a connection, in words; the library's own text may hold an address with a secret."""
+    if isinstance(error, Exception) and type(error).__name__ == "DecodingError":
+        return f"the response cannot be read: {excerpt(str(error), '')}"
+    return f"the connection failed ({type(error).__name__})"
+
+
+def message_of(content: str) -> str:
+    """What an endpoint says in an error's body, which is JSON of one of several shapes, or is not."""
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return content
+    error = body.get("error", body) if isinstance(body, dict) else body
+    message = error.get("message") if isinstance(error, dict) else error
+    return message if isinstance(message, str) else content

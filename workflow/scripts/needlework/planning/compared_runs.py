@@ -1,0 +1,61 @@
+"""Which sides `snakemake compare` compares, and where their scores lie: for planning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from needlework.errors import UserError
+from needlework.planning.config import check_named
+
+
+def sides(config: Mapping[str, Any], benchmark: str) -> dict[str, str]:
+    """The score files of a benchmark by side: a model of this run, or `<run>/<model>` of another.
+
+    Raises UserError where a folder in `runs` holds no scores of the benchmark.
+    """
+    found = {
+        model: f"results/scores/{model}/{benchmark}.parquet" for model in config["run"]["models"]
+    }
+    for run, folder in config["runs"].items():
+        files = sorted(Path(folder).glob(f"results/scores/*/{benchmark}.parquet"))
+        if not files:
+            raise UserError(
+                f"runs.{run}: {folder} holds no results/scores/<model>/{benchmark}.parquet: name the "
+                "folder in which that run's `results` lie, or leave the benchmark out."
+            )
+        found |= {f"{run}/{file.parent.name}": str(file) for file in files}
+    return found
+
+
+def pairs(config: Mapping[str, Any], benchmark: str) -> list[tuple[str, str, bool]]:
+    """What is compared: (first, second, whether both must have had the same prompts).
+
+    Models of this run with different tokenizers have other prompts for the same questions. Sides of
+    different runs must have the same. Raises UserError where `compare` names what is no side, or there
+    is nothing to compare.
+    """
+    known = sides(config, benchmark)
+    own = config["run"]["models"]
+    wanted = [tuple(pair) for pair in config["compare"]]
+    for pair in wanted:
+        check_named("compare", pair, known, "run.models, or <run>/<model> of runs")
+    if not wanted and config["runs"]:
+        wanted = [
+            (other, model)
+            for model in own
+            for other in known
+            if other not in own and other.split("/", 1)[1] == model
+        ] or [(other, model) for model in own for other in known if other not in own]
+    elif not wanted:
+        wanted = list(combinations(own, 2))
+    if not wanted:
+        raise UserError(
+            "there is nothing to compare: name a second model in run.models, or another run in `runs`."
+        )
+    tokenizers = {model: config["models"][model]["tokenizer"] for model in own}
+    return [
+        (a, b, tokenizers.get(a) == tokenizers.get(b) or not {a, b} <= set(own)) for a, b in wanted
+    ]

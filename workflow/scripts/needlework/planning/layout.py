@@ -1,0 +1,504 @@
+"""Where every file lies, and which files and settings each step of a configuration needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from needlework.benchmarks.benchmark import Benchmark, load_benchmark
+from needlework.benchmarks.contract import Search
+from needlework.benchmarks.language_names import LANGUAGE_NAMES
+from needlework.benchmarks.result import Needs, Result
+from needlework.codedigest import code_digest
+from needlework.data.corpora.languages import folder_languages
+from needlework.data.corpora.registry import CORPORA, Corpus, sources
+from needlework.hooks import hook_file
+from needlework.models.decoding import decoding
+from needlework.models.engine_arguments import answer_arguments, gpus
+from needlework.planning.affects import affecting, not_affecting
+from needlework.planning.config import lengths_of
+from needlework.results.describe import description, hooks_of
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+def resource(path: str) -> str:
+    """A path below resources/, relative where the workflow runs in its own folder.
+
+    So a clone elsewhere, with the results of another one, has the same inputs.
+    """
+    found = ROOT / "resources" / path
+    return str(found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found)
+
+
+# What runs a neural network here: on a GPU where there is one, unless its `device` is the CPU.
+_NEURAL = {"vllm", "transformers", "sentence-transformers", "nllb"}
+# What runs one on processors, whatever its `device`: Snakemake's GPUs are NVIDIA's.
+_ON_PROCESSORS = {"openvino"}
+# Backends that answer with the references or not at all: in no mean over models.
+CONTROLS = ("oracle", "empty")
+# CPU cores of a network without a GPU; more help a CPU little. Snakemake lowers it to `--cores`.
+CPU_THREADS = 16
+
+
+def job_gpus(entry: Mapping[str, Any]) -> int:
+    """How many GPUs the job of a model, an embedder or a translator asks for; `entry` is its block."""
+    kind = entry.get("backend") or entry["kind"]
+    if kind == "vllm":
+        return gpus(entry["engine"])
+    return int(kind in _NEURAL and entry["device"] != "cpu")
+
+
+def job_threads(entry: Mapping[str, Any]) -> int:
+    """How many CPU cores it asks for: one where nothing is computed but requests and words.
+
+    Beside GPUs, cores load the weights, cut texts into tokens, and feed each GPU.
+    """
+    kind = entry.get("backend") or entry["kind"]
+    if kind not in _NEURAL | _ON_PROCESSORS:
+        return 1
+    own = job_gpus(entry)
+    return 4 + 2 * own if own else CPU_THREADS
+
+
+class Layout:
+    """The files of a validated configuration, as paths below the working directory."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.config = config
+
+    def benchmark(self, name: str) -> Benchmark:
+        """What a benchmark is."""
+        return load_benchmark(name)
+
+    def settings(self, benchmark: str) -> dict[str, Any]:
+        """A benchmark's block of the configuration."""
+        return self.config["benchmarks"][benchmark]
+
+    # Corpora
+
+    def source_entry(self, file_id: str) -> dict[str, Any]:
+        """What the registry says of a file, for the rule that fetches it."""
+        source = sources()[file_id.split("/")[0]]
+        return next(vars(file) for file in source.files if file.id == file_id)
+
+    def corpus(self, corpus: str, lang: str) -> str:
+        """The table of a corpus in a language."""
+        return f"results/corpora/{corpus}/{lang}.parquet"
+
+    def corpora(self, tables: Iterable[tuple[str, str]]) -> list[str]:
+        """Several tables, each given by its corpus and language."""
+        return [self.corpus(corpus, lang) for corpus, lang in tables]
+
+    def corpus_sources(self, corpus: str, lang: str) -> list[str]:
+        """The files that a corpus table is read from."""
+        own = CORPORA[corpus]
+        needed = [resource(path) for path in own.resources]
+        return needed + self._corpus_files(own, corpus, lang)
+
+    def _corpus_files(self, own: Corpus, corpus: str, lang: str) -> list[str]:
+        if own.benchmark and (named := self.benchmark(own.benchmark).corpus_files):
+            files = named(self.settings(own.benchmark), corpus, lang)
+            if files is not None:
+                return files
+        folder = resource("sample") if own.source is None else self._folder(own.source)
+        extended = bool(own.resources) and own.part is None
+        if extended and folder is None:
+            return []
+        if own.source is None or extended or (own.files and lang in self._folder_languages(own)):
+            patterns = [pattern.format(lang=lang) for pattern in own.files]
+            found = [str(file) for each in patterns for file in sorted(Path(folder).glob(each))]
+            return found
+        if lang in own.packaged:
+            return []
+        files = sources()[own.source].of(lang, own.part)
+        return [f"results/sources/{file.id}" for file in files]
+
+    def _folder_languages(self, corpus: Corpus) -> list[str]:
+        """The languages that the user's folder of a corpus's source has."""
+        source = corpus.source or ""
+        return folder_languages(self._folder(source), source)
+
+    def _folder(self, source: str) -> str | None:
+        """The folder of a user's own languages of a source."""
+        return self.config["sources"].get(source, {}).get("folder")
+
+    def corpus_settings(self, corpus: str) -> dict[str, Any]:
+        """What a corpus table depends on besides its files; how much was fetched is not part of it."""
+        source, benchmark = CORPORA[corpus].source, CORPORA[corpus].benchmark
+        if benchmark and (settings := self.benchmark(benchmark).corpus_settings):
+            return settings(self.settings(benchmark))
+        own = self.config["sources"].get(source, {})
+        return not_affecting(f"sources.{source}", own, "files")
+
+    def corpus_reader(self, corpus: str) -> str:
+        """The name of the module in needlework/data/corpora that reads a corpus."""
+        return CORPORA[corpus].reader
+
+    # Retrieval
+
+    @property
+    def shards(self) -> list[str]:
+        """The names of the parts into which a language's passages are cut."""
+        n = self.config["retrieval"]["shards"]
+        return [f"{i}-of-{n}" for i in range(n)]
+
+    def embeddings(self, corpus: str, lang: str, shard: str | None = None) -> str:
+        """The vectors of a corpus in a language, or of one part of it where there are several."""
+        part = lang if shard is None or len(self.shards) == 1 else f"{lang}.{shard}"
+        return f"results/embeddings/{self.config['retrieval']['embedder']}/{corpus}/{part}.npy"
+
+    def search(self, benchmark: str, lang: str) -> Search:
+        """How a benchmark finds its distractors in a language."""
+        search = self.benchmark(benchmark).search
+        assert search is not None, f"{benchmark} has no distractors"
+        return search(self.settings(benchmark), lang)
+
+    def search_inputs(
+        self, benchmark: str, retrieval: str, lang: str, shard: str
+    ) -> dict[str, str | list[str]]:
+        """What ranks the passages of a shard: texts and answers, and vectors where they are used."""
+        search = self.search(benchmark, lang)
+        needed: dict[str, str | list[str]] = {
+            "passages": self.corpus(search.haystack, lang),
+            "questions": self.corpora(
+                (search.needles, answer_lang) for answer_lang in search.answer_languages
+            ),
+        }
+        if retrieval == "semantic":
+            needed["question_vectors"] = self.embeddings(search.needles, search.question_lang)
+            needed["passage_vectors"] = self.embeddings(search.haystack, lang, shard)
+        return needed
+
+    def distractor_inputs(self, benchmark: str, lang: str) -> dict[str, str | list[str]]:
+        """The rankings of all shards of a language, and what their rows are."""
+        search = self.search(benchmark, lang)
+        return {
+            "questions": self.corpus(search.needles, search.question_lang),
+            "passages": self.corpus(search.haystack, lang),
+            "rankings": [
+                f"results/distractors/{benchmark}/{lang}.{retrieval}.{shard}.npy"
+                for retrieval in search.kinds
+                for shard in self.shards
+            ],
+        }
+
+    def embedder_settings(self, embedder: str) -> dict[str, Any]:
+        """What vectors depend on."""
+        return not_affecting("embedders", self.config["embedders"][embedder], "speed")
+
+    def embedding_gpus(self, embedder: str) -> int:
+        """How many GPUs an embedding job takes."""
+        return job_gpus(self.config["embedders"][embedder])
+
+    def embedding_threads(self, embedder: str) -> int:
+        """How many CPU cores an embedding job takes."""
+        return job_threads(self.config["embedders"][embedder])
+
+    # Instances
+
+    def instances(self, benchmark: str, tokenizer: str) -> list[str]:
+        """The instance files of a benchmark for a tokenizer."""
+        return self._slices("instances", benchmark, tokenizer)
+
+    def documents(self, benchmark: str, tokenizer: str) -> list[str]:
+        """The files of what the construction of a benchmark's prompts made itself."""
+        return self._slices("documents", benchmark, tokenizer)
+
+    def _slices(self, kind: str, benchmark: str, tokenizer: str) -> list[str]:
+        slices = self.benchmark(benchmark).slices(self.settings(benchmark))
+        return [f"results/{kind}/{benchmark}/{tokenizer}/{name}.parquet" for name in slices]
+
+    @property
+    def tokenizers(self) -> list[str]:
+        """The tokenizers in which this run's prompts are built."""
+        run = self.config["run"]
+        return list(dict.fromkeys([*map(self.tokenizer, run["models"]), *run["tokenizers"]]))
+
+    def tokenizer(self, model: str) -> str:
+        """The name of the tokenizer in which a model's prompts are measured."""
+        return self.config["models"][model]["tokenizer"]
+
+    def baselines(self, benchmark: str) -> list[str]:
+        """The smallest instance files that name every question that is asked."""
+        tokenizer = self.tokenizer(self.config["run"]["models"][0])
+        baselines = self.benchmark(benchmark).baselines
+        names = baselines(self.settings(benchmark)) if baselines else []
+        return [f"results/instances/{benchmark}/{tokenizer}/{name}.parquet" for name in names]
+
+    def slice_settings(self, benchmark: str, tokenizer: str, name: str) -> dict[str, Any]:
+        """All that the instances of a slice depend on, other than files and the tokenizer."""
+        models = self.config["models"]
+        lengths = {
+            length
+            for model in self.config["run"]["models"]
+            if models[model]["tokenizer"] == tokenizer
+            for length in lengths_of(self.config, model, benchmark)
+        }
+        if tokenizer in self.config["run"]["tokenizers"]:
+            lengths |= set(self.settings(benchmark).get("lengths", []))
+        return self.benchmark(benchmark).settings(self.settings(benchmark), name, sorted(lengths))
+
+    def slice_inputs(self, benchmark: str, tokenizer: str, name: str) -> dict[str, list[str]]:
+        """The files of a slice."""
+        own = self.benchmark(benchmark)
+        chosen = self.slice_settings(benchmark, tokenizer, name)
+        found = [f"results/distractors/{benchmark}/{lang}.parquet" for lang in own.searches(chosen)]
+        return {
+            **{kind: self.corpora(tables) for kind, tables in own.reads(chosen).items()},
+            "distractors": found,
+            "templates": self.templates(benchmark),
+        }
+
+    def table_names(self, benchmark: str, tokenizer: str, name: str) -> list[str]:
+        """The names of a slice's inputs that are tables, by language each."""
+        return [
+            kind for kind in self.slice_inputs(benchmark, tokenizer, name) if kind != "templates"
+        ]
+
+    def templates(self, benchmark: str) -> list[str]:
+        """The benchmark's prompt templates."""
+        return sorted(str(path) for path in Path(resource(f"prompts/{benchmark}")).glob("*.txt"))
+
+    # Models
+
+    def model_settings(self, model: str) -> dict[str, Any]:
+        """What a model's answers depend on."""
+        entry = self.config["models"][model]
+        settings = affecting("models", entry, "answers")
+        return settings | {"engine": answer_arguments(entry["engine"])}
+
+    def generation_gpus(self, model: str) -> int:
+        """How many GPUs a model's job takes."""
+        return job_gpus(self.config["models"][model])
+
+    def generation_threads(self, model: str) -> int:
+        """How many CPU cores a model's job takes."""
+        return job_threads(self.config["models"][model])
+
+    def generation_inputs(self, benchmark: str, model: str) -> dict[str, list[str]]:
+        """A model's prompts, the corpora that they are rendered from, and the files it names."""
+        entry = self.config["models"][model]
+        return {
+            "instances": self.instances(benchmark, self.tokenizer(model)),
+            **self.document_inputs(benchmark, self.tokenizer(model)),
+            "answers": [entry["answers"]] if entry["answers"] else [],
+            "chat_template": [entry["chat_template"]] if entry["chat_template"] else [],
+        }
+
+    def generation_shards(self, benchmark: str, model: str) -> list[str]:
+        """The parts of a model's answers, where they are cut."""
+        n = self.config["models"][model]["shards"]
+        return [f"results/generations/{model}/{benchmark}.{i}-of-{n}.parquet" for i in range(n)]
+
+    def document_inputs(self, benchmark: str, tokenizer: str) -> dict[str, list[str]]:
+        """The files of all documents that a benchmark's prompts refer to."""
+        quoted = self.benchmark(benchmark).quotes(self.settings(benchmark))
+        return {
+            "corpora": self.corpora(quoted),
+            "documents": self.documents(benchmark, tokenizer),
+        }
+
+    def books(self, benchmark: str) -> dict[str, list[str]]:
+        """The text files of what a benchmark's prompts are cut from, by language."""
+        quoted = self.benchmark(benchmark).quotes(self.settings(benchmark))
+        return {
+            lang: [file for file in self.corpus_sources(corpus, lang) if file.endswith(".txt")]
+            for corpus, lang in quoted
+        }
+
+    # Translation
+
+    def answer_corpora(self, benchmark: str) -> list[str]:
+        """The questions of a benchmark in all languages whose answers are accepted."""
+        own = self.settings(benchmark)
+        return self.corpora((own["needles"], lang) for lang in own["answer_languages"])
+
+    def scoring_inputs(self, benchmark: str, model: str) -> dict[str, str | list[str]]:
+        """A model's prompts and answers, in English too where the benchmark scores that."""
+        needed: dict[str, str | list[str]] = {
+            "instances": self.instances(benchmark, self.tokenizer(model)),
+            "generations": f"results/generations/{model}/{benchmark}.parquet",
+        }
+        if self.benchmark(benchmark).translated:
+            needed["translations"] = f"results/translations/{model}/{benchmark}.parquet"
+        return needed | self.scoring_more(benchmark)
+
+    def scoring_more(self, benchmark: str) -> dict[str, str | list[str]]:
+        """What else a benchmark's scores are made of, by the scorer's arguments."""
+        own = self.benchmark(benchmark)
+        needed = {name: [resource(path)] for name, path in own.scoring_files.items()}
+        if own.scores_read:
+            needed[own.scores_read] = self.corpora(own.quotes(self.settings(benchmark)))
+        return needed
+
+    def scored_by(self, benchmark: str) -> list[str]:
+        """The columns of instances that scores are made of and keep, or are made of alone."""
+        own = self.benchmark(benchmark)
+        return [*own.columns, *own.scored_by]
+
+    def scoring_settings(self, benchmark: str) -> dict[str, Any]:
+        """What a benchmark's scores depend on besides prompts and answers."""
+        return affecting(f"benchmarks.{benchmark}", self.settings(benchmark), "scores")
+
+    def metrics_beside(self, benchmark: str) -> list[str]:
+        """The metrics of further rows of scores, of which no results are made."""
+        chosen = self.settings(benchmark).get("metric")
+        return [metric for metric in self.benchmark(benchmark).beside if metric != chosen]
+
+    @property
+    def translator(self) -> dict[str, Any]:
+        """The entry of the translator that this run uses."""
+        return self.config["translators"][self.config["translation"]["translator"]]
+
+    @property
+    def translator_settings(self) -> dict[str, Any]:
+        """What translations depend on."""
+        return not_affecting("translators", self.translator, "place", "nothing", "speed")
+
+    @property
+    def translation_gpus(self) -> int:
+        """How many GPUs a job takes that translates."""
+        return job_gpus(self.translator)
+
+    @property
+    def translation_threads(self) -> int:
+        """How many CPU cores a job takes that translates."""
+        return job_threads(self.translator)
+
+    # Results
+
+    def scores(self, benchmark: str) -> list[str]:
+        """The scores of every model of this run."""
+        return [
+            f"results/scores/{model}/{benchmark}.parquet" for model in self.config["run"]["models"]
+        ]
+
+    def result_rows(self, benchmark: str, needs: Needs) -> list[str]:
+        """What results are made of, by what they need."""
+        if needs == "ceilings":
+            return [f"results/translation_ceilings/{benchmark}.parquet"]
+        if needs == "instances":
+            return [file for name in self.tokenizers for file in self.instances(benchmark, name)]
+        if needs == "token_counts":
+            return [f"results/token_counts/{benchmark}/{name}.parquet" for name in self.tokenizers]
+        if needs == "books":
+            folder = f"results/token_counts/{benchmark}/books"
+            return [f"{folder}/{name}.parquet" for name in self.tokenizers]
+        return self.scores(benchmark)
+
+    def run_settings(self, benchmark: str, needs: Needs) -> dict[str, Any]:
+        """What results of such rows need to know of the run; of ceilings, nothing.
+
+        How models decode matters to their scores alone.
+        """
+        if needs == "ceilings":
+            return {}
+        models, own = self.config["run"]["models"], self.benchmark(benchmark)
+        entries = {model: self.config["models"][model] for model in models}
+        settings: dict[str, Any] = {
+            "models": models,
+            "published": {m: e["published"] for m, e in entries.items() if e["published"]},
+            "setup": {name: self._value(place) for name, place in own.setup.items()},
+            **own.run(self.config),
+        }
+        if needs == "scores":
+            settings["decoding"] = {m: decoding(e) for m, e in entries.items()}
+            settings["controls"] = [m for m, e in entries.items() if e["backend"] in CONTROLS]
+        return settings
+
+    def _value(self, place: str) -> Any:
+        """The value at a place of the configuration, lists sorted. `embedder` and `translator` are the
+        names or kinds of those that this run uses."""
+        if place == "embedder":
+            embedder = self.config["embedders"][self.config["retrieval"]["embedder"]]
+            return embedder.get("name", embedder["kind"])
+        if place == "translator":
+            return self.translator["kind"]
+        value: Any = self.config
+        for key in place.split("."):
+            value = value[key]
+        return sorted(value) if isinstance(value, list) else value
+
+    def published(self, benchmark: str) -> list[str]:
+        """The file of the paper's numbers, if the benchmark has any."""
+        path = resource(f"published/{benchmark}.csv")
+        return [path] if Path(path).is_file() else []
+
+    @property
+    def text_tokenizer(self) -> str:
+        """The tokenizer whose prompts are the texts that are counted in all tokenizers."""
+        run = self.config["run"]
+        return run["tokenizers"][0] if run["tokenizers"] else self.tokenizer(run["models"][0])
+
+    def results(self, benchmark: str) -> list[Result]:
+        """The results that this configuration fills: one tokenizer is not compared."""
+        found = self.benchmark(benchmark).filled(self.config)
+        several = len(self.tokenizers) > 1
+        return [result for result in found if several or result.needs != "token_counts"]
+
+    def results_by_needs(self, benchmark: str) -> dict[Needs, list[Result]]:
+        """The results that this configuration fills, by what they are made of."""
+        found: dict[Needs, list[Result]] = {}
+        for result in self.results(benchmark):
+            found.setdefault(result.needs, []).append(result)
+        return found
+
+    def unfilled(self) -> dict[str, str]:
+        """The results, as targets, that this configuration leaves empty, and what fills them."""
+        found, run = {}, self.config["run"]["benchmarks"]
+        for benchmark in self.config["benchmarks"]:
+            filled = self.results(benchmark) if benchmark in run else []
+            for result in self.benchmark(benchmark).results:
+                if result in filled:
+                    continue
+                if benchmark not in run:
+                    remedy = f"add {benchmark} to run.benchmarks"
+                elif result.needs == "token_counts":
+                    remedy = "it compares tokenizers, so name a second one in run.tokenizers"
+                else:
+                    remedy = (
+                        f"benchmarks.{benchmark} asks for none of its prompts, or run.models has no model "
+                        "of its kind (docs/configuration.md)"
+                    )
+                found[f"{benchmark}_{result.name}"] = f"{result.label}: {remedy}."
+        return found
+
+    def numbers_digest(self, results: list[Result]) -> dict[str, str]:
+        """What the numbers of these results depend on: descriptions, and the code of their hooks."""
+        return _digests({result.name: result.numbers for result in results}, "make_numbers.py")
+
+    def shown_digest(self, benchmark: str, results: list[Result]) -> dict[str, str]:
+        """What tables and figures of these numbers depend on: titles, layouts, drawings, names."""
+        shown = {result.name: (result.title, result.shown) for result in results}
+        names = {"called": self.benchmark(benchmark).called, "languages": LANGUAGE_NAMES}
+        return _digests({**shown, **names}, "show_results.py", presentation=True)
+
+    def result_files(self, benchmark: str, result: Result, *endings: str) -> list[str]:
+        """The files of a result with these endings."""
+        return [f"results/{result.kind}/{benchmark}/{result.name}.{ending}" for ending in endings]
+
+    @property
+    def final(self) -> list[str]:
+        """What `snakemake` without a target makes."""
+        return [
+            file
+            for benchmark in self.config["run"]["benchmarks"]
+            for file in [
+                *(
+                    file
+                    for result in self.results(benchmark)
+                    for file in self.result_files(benchmark, result, "csv", *result.endings)
+                ),
+                *(f"results/tables/{benchmark}/prompts-{t}.csv" for t in self.tokenizers),
+            ]
+        ]
+
+
+def _digests(
+    described: Mapping[str, Any], script: str, *, presentation: bool = False
+) -> dict[str, str]:
+    hooks = sorted({hook_file(hook) for value in described.values() for hook in hooks_of(value)})
+    made = {name: description(value, presentation) for name, value in described.items()}
+    return {**made, "code": code_digest(script, *hooks)}

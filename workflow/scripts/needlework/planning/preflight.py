@@ -1,0 +1,145 @@
+"""What can be found wrong before any work starts, and is not the configuration's form."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from needlework.errors import UserError
+from needlework.models.engine_arguments import gpus
+from needlework.prompts.tokenizers import PACKAGES, load_tokenizer
+from needlework.scoring.translators.base import check_translator
+from needlework.services.endpoints import api_key, shown_url
+
+CONNECT_S = 5.0
+
+
+def check(
+    config: Mapping[str, Any],
+    models: Iterable[str],
+    tokenizers: Iterable[str],
+    translating: bool,
+    *,
+    local: bool = True,
+) -> list[str]:
+    """Raise UserError where one of `models` or the translator lacks its key, or a tokenizer is none.
+
+    Or where a folder of weights does not exist. A gated model lacks its key where there is no token of
+    the hub's. Where jobs are `local`, gives a sentence for each endpoint that cannot be reached from
+    here: the journal may hold all of its answers.
+
+    All three are what the jobs of this run use. A tokenizer whose package is not installed here is left
+    to the job's own environment.
+    """
+    if translating:
+        check_translator(config["translators"][config["translation"]["translator"]])
+    silent = []
+    for name in sorted(models):
+        model = config["models"][name]
+        if model["backend"] == "openai" and model["key_env"]:
+            api_key(model["key_env"], f"the model models.{name}")
+        if model["backend"] == "openai" and local and (trouble := _unreachable(model["base_url"])):
+            silent.append(
+                f"models.{name}: {shown_url(model['base_url'])} cannot be reached ({trouble}): what is "
+                "not in the journal cannot be asked; start the server, or correct `base_url`."
+            )
+        for key in ("name", "lora"):
+            if model["backend"] in ("vllm", "transformers") and model[key] and local:
+                _check_folder(f"models.{name}.{key}", model[key])
+        if model["gated"] and not Path(model["name"]).is_dir() and not _hub_is_open():
+            raise UserError(
+                f"models.{name} is gated, and there is no token: accept the licence on the page of "
+                f"{model['name']}, take a token of your account there, and set the environment variable "
+                "HF_TOKEN to it; without internet, set HF_HUB_OFFLINE=1."
+            )
+    for name in sorted(tokenizers):
+        tokenizer = config["tokenizers"][name]
+        if all(map(find_spec, PACKAGES[tokenizer["kind"]])):
+            # Nothing is counted here, and proofs need more packages than Snakemake has.
+            load_tokenizer(name, tokenizer, {"from_pieces": False})
+    return silent
+
+
+def without_records(folder: str | Path = ".") -> str:
+    """What is said where results are there without Snakemake's records of them; "" where all is well.
+
+    Without them Snakemake knows neither parameters nor code, and goes by the times of files alone.
+    """
+    results, records = Path(folder) / "results", Path(folder) / ".snakemake/metadata"
+    made = results.is_dir() and any(results.iterdir())
+    if not made or (records.is_dir() and any(records.iterdir())):
+        return ""
+    return (
+        f"{results.absolute()} is there without the records in .snakemake: what was made with other "
+        "settings is not noticed, and where the times of the files were not kept, everything is made again "
+        "(from the journal, where that is there too). If it was made by this version with this "
+        "configuration, run once with --touch and the same targets, and it counts as made."
+    )
+
+
+def _check_folder(where: str, name: str) -> None:
+    """Raise UserError where a name is that of a folder, and not of a model on the hub, and there is none."""
+    folder = Path(name).expanduser()
+    if (name.startswith(("/", ".", "~")) or name.count("/") > 1) and not folder.is_dir():
+        raise UserError(
+            f"{where} is the folder {folder.absolute()}, which does not exist: correct the path, which is "
+            "relative to the folder in which the workflow runs."
+        )
+
+
+def _unreachable(url: str) -> str:
+    """Why nothing listens at a URL, or at the proxy that leads there; "" where something does."""
+    parts = urlsplit(url)
+    proxy = None if proxy_bypass(parts.hostname) else getproxies().get(parts.scheme)
+    if proxy:
+        parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname, port), timeout=CONNECT_S).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _hub_is_open() -> bool:
+    """Whether the hub need not be asked, or there is a token to ask it with."""
+    offline = os.environ.get("HF_HUB_OFFLINE", "0").strip().lower() not in ("", "0", "false", "no")
+    if offline or os.environ.get("HF_TOKEN", "").strip():
+        return True
+    # A login on this machine left one in a file.
+    if not find_spec("huggingface_hub"):
+        return False
+    from huggingface_hub import get_token
+
+    return get_token() is not None
+
+
+def check_gpus(config: Mapping[str, Any], models: Iterable[str], declared: int | None) -> None:
+    """Raise UserError where the job of one of `models` takes more GPUs than this run declares.
+
+    Snakemake would give such a job what is declared, say nothing, and start others beside it.
+    `declared` is the limit of the resource `gpu`, None where there is none. What takes one GPU where
+    there is any runs without as well, or says itself that it cannot.
+    """
+    for name in sorted(models):
+        model = config["models"][name]
+        needed = gpus(model["engine"]) if model["backend"] == "vllm" else 0
+        if declared is None or needed <= max(declared, 1):
+            continue
+        arguments = [
+            f"{key} {model['engine'][key]}"
+            for key in ("tensor_parallel_size", "pipeline_parallel_size")
+            if model["engine"][key] > 1
+        ]
+        raise UserError(
+            f"models.{name}.engine takes {needed} GPUs ({' times '.join(arguments)}), and this run "
+            f"declares {declared} (the resource `gpu`): run with `--resources gpu={needed} downloads=4`, "
+            f"or set `gpu: {needed}` under `resources` in the profile (profiles/default/config.yaml, unless "
+            "you name another), where there are so many; or lower `tensor_parallel_size`."
+        )

@@ -1,0 +1,26 @@
+"""Whole books in tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from needlework.jobs.progress import progress
+from needlework.prompts.tokenizers import Tokenizer
+
+
+def token_counts(books: Mapping[str, Sequence[str]], name: str, tokenizer: Tokenizer) -> pa.Table:
+    """The tokens of each language's files, as they stand there: context_lang, tokenizer, n_tokens."""
+    rows = [
+        {
+            "context_lang": lang,
+            "tokenizer": name,
+            "n_tokens": sum(
+                tokenizer.count(Path(file).read_text(encoding="utf-8-sig")) for file in files
+            ),
+        }
+        for lang, files in progress(books.items(), desc="books", unit="language")
+    ]
+    return pa.Table.from_pylist(rows)

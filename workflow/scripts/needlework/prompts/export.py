@@ -1,0 +1,99 @@
+"""Prompts for other programs: rendered, as chat messages, in JSON Lines and in Parquet.
+
+Both hold a prompt a row: its `instance_id`, under which the backend `replay` takes an answer back, the
+message, the references, the metric, the longest answer, and the benchmark's factors.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from needlework import __version__
+from needlework.atomic import whole
+from needlework.prompts.spans import render
+from needlework.records import config_digest, file_digest, read_table
+
+# Text of so many characters is held before it is written, so that memory holds no file of prompts.
+ROW_GROUP = 1 << 24
+
+MESSAGES = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
+
+
+def exported_schema(instances: pa.Schema) -> pa.Schema:
+    """The columns of an instance file, with `messages` for the spans of `prompt`."""
+    fields = [
+        pa.field("messages", MESSAGES) if field.name == "prompt" else field.remove_metadata()
+        for field in instances
+    ]
+    return pa.schema(fields)
+
+
+def messages(prompt: str) -> list[dict[str, str]]:
+    """A prompt as a chat of one message."""
+    return [{"role": "user", "content": prompt}]
+
+
+def exported_rows(table: pa.Table, documents: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """The rows of an instance file with their prompts rendered, one at a time."""
+    for batch in table.to_batches(max_chunksize=64):
+        for row in batch.to_pylist():
+            yield {
+                "messages" if name == "prompt" else name: messages(render(value, documents))
+                if name == "prompt"
+                else value
+                for name, value in row.items()
+            }
+
+
+def export(
+    instances: str | Path,
+    documents: Mapping[str, str],
+    jsonl: str | Path,
+    parquet: str | Path,
+) -> int:
+    """Write an instance file's prompts to both files, whole or not at all; how many there are."""
+    table = read_table(instances)
+    schema = exported_schema(table.schema)
+    count = 0
+    with (
+        whole(jsonl) as text,
+        whole(parquet) as binary,
+        text.open("w", encoding="utf-8") as lines,
+        pq.ParquetWriter(
+            binary, schema, compression="zstd", store_schema=False, write_page_checksum=True
+        ) as writer,
+    ):
+        for rows in _groups(exported_rows(table, documents)):
+            count += len(rows)
+            lines.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+        writer.add_key_value_metadata(
+            {
+                "needlework.version": __version__,
+                "needlework.config": config_digest(None),
+                "needlework.inputs": json.dumps(
+                    {Path(instances).as_posix(): file_digest(instances)}
+                ),
+            }
+        )
+    return count
+
+
+def _groups(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """The rows in lists of about ROW_GROUP characters, at least one."""
+    group: list[dict[str, Any]] = []
+    size = 0
+    for row in rows:
+        group.append(row)
+        size += len(row["messages"][0]["content"])
+        if size >= ROW_GROUP:
+            yield group
+            group, size = [], 0
+    # The last, which may be empty: the file then has its columns, and no row.
+    yield group

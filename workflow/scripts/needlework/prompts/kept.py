@@ -1,0 +1,88 @@
+"""Numbers that only save time, kept in files: anyone may delete them at any time, and several may write.
+
+A file is its content behind the content's digest; one that is damaged counts as missing, and one that cannot
+be written is left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from needlework.atomic import whole
+
+logger = logging.getLogger(__name__)
+
+_DIGEST = 32
+_KEY = 16
+_RECORD = np.dtype([("key", f"V{_KEY}"), ("number", "<i8")])
+
+
+def read_kept(path: Path) -> bytes | None:
+    """What `write_kept` has written; None where there is no such file, or it is damaged."""
+    try:
+        found = path.read_bytes()
+    except OSError:
+        return None
+    content = found[_DIGEST:]
+    return content if hashlib.sha256(content).digest() == found[:_DIGEST] else None
+
+
+def write_kept(path: Path, content: bytes) -> None:
+    """Write a file atomically, if the disk lets us."""
+    try:
+        with whole(path) as part:
+            part.write_bytes(hashlib.sha256(content).digest() + content)
+    except OSError as error:
+        logger.warning("%s cannot be written (%s): it is made again next time.", path, error)
+
+
+class KeptNumbers:
+    """A number for each of many texts, in a folder: whoever learns new ones adds a file at the end."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[bytes, int] = {}
+        self._new: dict[bytes, int] = {}
+        if folder.is_dir():
+            for path in sorted(folder.iterdir()):
+                content = read_kept(path)
+                if content is not None and len(content) % _RECORD.itemsize == 0:
+                    found = np.frombuffer(content, _RECORD)
+                    self._known.update(
+                        zip(found["key"].tolist(), found["number"].tolist(), strict=True)
+                    )
+
+    def get(self, text: str) -> int | None:
+        """The number of a text, if it is known."""
+        return self._known.get(_key(text))
+
+    def add(self, text: str, number: int) -> None:
+        """Learn the number of a text."""
+        key = _key(text)
+        self._known[key] = self._new[key] = number
+
+    def save(self) -> None:
+        """Write what is new."""
+        if not self._new:
+            return
+        records = np.array(list(self._new.items()), _RECORD)
+        content = records.tobytes()
+        write_kept(self._folder / hashlib.sha256(content).hexdigest()[:_KEY], content)
+        self._new = {}
+
+
+def _key(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=_KEY).digest()
+
+
+def digest_of(paths: Iterable[Path]) -> str:
+    """A digest of files' bytes."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()

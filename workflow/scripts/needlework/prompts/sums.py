@@ -1,0 +1,223 @@
+"""The exact tokens of a prompt from those of its documents: running sums, and short windows at the seams.
+
+A tokenizer's proof says where a document is split whatever stands around it. The tokens between two such
+places are a difference of running sums, made once a document and tokenizer, and kept on disk; what lies
+between the last place of one piece of a prompt and the first of the next is tokenized by itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from functools import cache, cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from needlework.prompts.kept import KeptNumbers, digest_of, read_kept, write_kept
+from needlework.prompts.proofs import Array, Proof, Sure, code_points
+from needlework.prompts.tokenizers import Tokenizer
+
+logger = logging.getLogger(__name__)
+
+# Between two places that are kept there are at least so many characters.
+_GAP = 16
+# Documents of fewer characters are not worth a file, shorter texts not a number in one.
+_KEPT = 4096
+_TEXT = 256
+# So many characters of a document are tokenized at once.
+_STRETCH = 1 << 17
+# So many windows are remembered, if they are no longer than this.
+_WINDOWS, _WINDOW = 1 << 20, 256
+
+
+class Part(NamedTuple):
+    """A piece of a prompt: its text up to the first split, the tokens to the last, the text from there.
+
+    A text without splits is all `head`, with `inner` None.
+    """
+
+    head: str
+    inner: int | None = None
+    tail: str = ""
+
+
+class Document:
+    """A text with its running sums: `sums[i]` tokens stand before `places[i]`, counted in characters."""
+
+    def __init__(self, text: str, places: Array, sums: Array) -> None:
+        self.text = text
+        self.places: list[int] = places.tolist()
+        self.sums: list[int] = sums.tolist()
+
+    def part(self, start: int, end: int) -> Part:
+        """The characters [start, end)."""
+        first, last = bisect_right(self.places, start), bisect_left(self.places, end) - 1
+        if first > last:
+            return Part(self.text[start:end])
+        inner = self.sums[last] - self.sums[first]
+        return Part(
+            self.text[start : self.places[first]], inner, self.text[self.places[last] : end]
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Those before the last split."""
+        return self.sums[-1] if self.sums else 0
+
+    def before(self, place: int) -> int:
+        """About the tokens before a character: those before the last place that is not behind it."""
+        i = bisect_right(self.places, place) - 1
+        return self.sums[i] if i >= 0 else 0
+
+
+class Counter:
+    """Counts prompts from their pieces for a tokenizer with a proof."""
+
+    def __init__(self, tokenizer: Tokenizer, proof: Proof) -> None:
+        self._count, self.proof = tokenizer.count, proof
+        # What is kept is of this tokenizer, whatever its name, and of this code.
+        self._folder = tokenizer.sums and tokenizer.sums / f"{proof.digest[:24]}-{_code()}"
+        self._parts: dict[str, Part] = {}
+        self._windows: dict[str, int] = {}
+
+    def document(self, text: str) -> Document:
+        """A text with its running sums, from the disk where they are there."""
+        path = None
+        if self._folder is not None and len(text) >= _KEPT:
+            digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+            path = self._folder / "documents" / digest
+            found = _read(path)
+            if found is not None:
+                return Document(text, *found)
+        places = thinned(split_places(text, self.proof.splits))
+        sums = self._before(text, places)
+        if sums is None:
+            logger.warning(
+                "The tokenizer changes a text of %d characters: it is counted whole.", len(text)
+            )
+            places = sums = np.zeros(0, dtype=np.int64)
+        if path is not None:
+            write_kept(path, np.stack([places, sums]).astype("<i4").tobytes())
+        return Document(text, places, sums)
+
+    def _before(self, text: str, places: Array) -> Array | None:
+        """The tokens before each of a text's places, stretch by stretch: memory holds one of them."""
+        wanted = np.searchsorted(places, np.arange(_STRETCH, len(text), _STRETCH))
+        ends = [*np.unique(places[wanted[wanted < len(places)]]).tolist(), len(text)]
+        found, start, total, anchor = [np.zeros(0, dtype=np.int64)], 0, 0, ""
+        for end in ends:
+            own = places[
+                np.searchsorted(places, start, "right") : np.searchsorted(places, end, "right")
+            ]
+            at = np.concatenate([[0], own - start]) + len(anchor)
+            tokens = self.proof.before(anchor + text[start:end], at)
+            if tokens is None:
+                return None
+            found.append(total + tokens[1:] - (tokens[0] if start else 0))
+            if len(own):
+                total = int(found[-1][-1])
+            start, anchor = end, self.proof.anchor
+        return np.concatenate(found)
+
+    def numbers(self, name: str) -> KeptNumbers | None:
+        """Numbers of texts that are kept under a name; None where nothing is kept."""
+        return KeptNumbers(self._folder / name) if self._folder else None
+
+    def part(self, text: str) -> Part:
+        """A text as a piece of prompts; remembered."""
+        found = self._parts.get(text)
+        if found is None:
+            found = self._parts[text] = self.cut(text)
+        return found
+
+    def cut(self, text: str) -> Part:
+        """A text as a piece of prompts. Longer ones are kept on disk, once `save` is called."""
+        splits = self.proof.splits
+        first = next((i for i in range(1, len(text)) if splits(text[i - 1], text[i])), None)
+        if first is None:
+            return Part(text)
+        tail = self.last(text)
+        kept = self._texts if len(text) >= _TEXT else None
+        inner = kept.get(text) if kept is not None else None
+        if inner is None:
+            inner = self.proof.within(text[first : len(text) - len(tail)])
+            if kept is not None:
+                kept.add(text, inner)
+        return Part(text[:first], inner, tail)
+
+    @cached_property
+    def _texts(self) -> KeptNumbers | None:
+        return self.numbers("texts")
+
+    def save(self) -> None:
+        """Keep what is new of texts for others."""
+        if self._texts is not None:
+            self._texts.save()
+
+    def last(self, text: str) -> str:
+        """A text from its last split; all of it where it has none."""
+        splits = self.proof.splits
+        places = range(len(text) - 1, 0, -1)
+        return text[next((i for i in places if splits(text[i - 1], text[i])), 0) :]
+
+    def tokens(self, parts: Iterable[Part]) -> int:
+        """The tokens of a prompt of these pieces, one after the other."""
+        total, left, begun = 0, "", False
+        for head, inner, tail in parts:
+            if inner is None:
+                left += head
+                continue
+            total += inner + (self.within(left + head) if begun else self._count(left + head))
+            left, begun = tail, True
+        return total + (self.within(left) if begun else self._count(left))
+
+    def within(self, text: str) -> int:
+        """The tokens of a text that stands behind a split, and before one or at the end; remembered."""
+        if len(text) > _WINDOW:
+            return self.proof.within(text)
+        found = self._windows.get(text)
+        if found is None:
+            if len(self._windows) >= _WINDOWS:
+                self._windows.clear()
+            found = self._windows[text] = self.proof.within(text)
+        return found
+
+
+def counter(tokenizer: Tokenizer) -> Counter | None:
+    """What counts prompts from their pieces; None where nothing is proved of the tokenizer."""
+    return None if tokenizer.proof is None else Counter(tokenizer, tokenizer.proof)
+
+
+@cache
+def _code() -> str:
+    here = Path(__file__).parent
+    names = ("patterns.py", "proofs.py", "sums.py", "budget.py")
+    return digest_of(here / name for name in names)[:8]
+
+
+def split_places(text: str, splits: Sure) -> Array:
+    """The places in a text that are split whatever stands around it, in characters."""
+    found = [np.zeros(0, dtype=np.int64)]
+    for start in range(0, len(text), _STRETCH):
+        codes = code_points(text[start : start + _STRETCH + 1]).astype(np.int64)
+        pairs, which = np.unique(codes[:-1] << 21 | codes[1:], return_inverse=True)
+        sure = [splits(chr(pair >> 21), chr(pair & 0x1FFFFF)) for pair in pairs.tolist()]
+        found.append(np.flatnonzero(np.array(sure, dtype=bool)[which]) + 1 + start)
+    return np.concatenate(found)
+
+
+def thinned(places: Array) -> Array:
+    """The first place of each stretch of _GAP characters."""
+    return places[np.unique(places // _GAP, return_index=True)[1]]
+
+
+def _read(path: Path) -> tuple[Array, Array] | None:
+    content = read_kept(path)
+    if content is None:
+        return None
+    places, sums = np.frombuffer(content, "<i4").reshape(2, -1)
+    return places, sums

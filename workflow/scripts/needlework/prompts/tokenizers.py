@@ -1,0 +1,221 @@
+"""One protocol over several tokenizers: how many tokens a text has, without special tokens."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from needlework.data.packaged import local_name
+from needlework.data.words import WORD, word_starts
+from needlework.errors import UserError, not_installed, reason
+from needlework.prompts.openvino_runtime import genai
+
+if TYPE_CHECKING:
+    from needlework.prompts.proofs import Proof
+
+logger = logging.getLogger(__name__)
+
+VERIFY = ("none", "sample", "all")
+# Of so many prompts, one is counted whole to verify its sum.
+_SAMPLE = 100
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """Counts tokens. `name` is the tokenizer's key in the configuration.
+
+    `proof` says where it splits text, if that follows from its files; then prompts are counted from
+    their pieces (`needlework.prompts.sums`), of which `verify` of VERIFY counts none, a hundredth or all
+    whole. `sums` is the folder that keeps what is known of documents.
+    `reserve` tokens of a prompt's length are left to the models' chat templates and thoughts.
+    """
+
+    name: str
+    count: Callable[[str], int]
+    proof: Proof | None = None
+    sums: Path | None = None
+    verify: str = "sample"
+    reserve: int = 0
+
+    def check(self, instance_id: str, text: str, n_tokens: int) -> None:
+        """Verify the tokens of a prompt that were summed. Raises UserError where they are others."""
+        if self.proof is None or self.verify == "none":
+            return
+        # Instances are named by a digest: a sample of the names is one of the prompts.
+        if self.verify == "sample" and int(instance_id[:8], 16) % _SAMPLE:
+            return
+        counted = self.count(text)
+        if counted != n_tokens:
+            raise UserError(
+                f"the prompt {instance_id} has {counted} tokens of tokenizers.{self.name}, but its pieces "
+                f"add up to {n_tokens}: delete the folder {self.sums or 'counting.sums'} and run again; if "
+                "that does not help, set `counting.from_pieces: false` and report it, with the tokenizer."
+            )
+
+
+def load_tokenizer(
+    name: str, config: Mapping[str, str], counting: Mapping[str, Any] | None = None
+) -> Tokenizer:
+    """The tokenizer that the configuration calls `name`.
+
+    `config["kind"]` is one of words, characters, tiktoken (`encoding`), mistral-common (`version`),
+    huggingface (`name`, a hub name or a local folder, and `revision`) and openvino (`name`, a GGUF
+    file or an OpenVINO folder). `counting` is the configuration's; without it nothing is kept on disk.
+    Raises UserError where it cannot be loaded.
+    """
+    counting = {"from_pieces": True, "verify": "sample", "sums": None, **(counting or {})}
+    try:
+        count, prove = _KINDS[config["kind"]](config)
+        proof = _proved(name, prove) if counting["from_pieces"] else None
+    except ImportError as error:
+        raise not_installed(f"tokenizers.{name}", error) from None
+    except Exception as error:  # each library has its own; none of them is the user's to know
+        raise UserError(
+            f"tokenizers.{name} ({_describe(config)}) cannot be loaded: {reason(error)}. "
+            f"{_REMEDIES[config['kind']]}"
+        ) from None
+    sums, reserve = counting["sums"], int(config.get("reserve", 0))
+    return Tokenizer(name, count, proof, Path(sums) if sums else None, counting["verify"], reserve)
+
+
+def _proved(name: str, prove: Callable[[], Proof]) -> Proof | None:
+    from needlework.prompts.patterns import Unproven
+
+    try:
+        return prove()
+    except Unproven as why:
+        logger.info("The tokenizer %s has %s: prompts are counted whole.", name, why)
+        return None
+
+
+Loaded = tuple[Callable[[str], int], Callable[[], "Proof"]]
+
+
+def _words(config: Mapping[str, str]) -> Loaded:
+    def prove() -> Proof:
+        from needlework.prompts import proofs
+
+        return proofs.of_words(WORD.pattern, word_starts)
+
+    return lambda text: sum(1 for _ in WORD.finditer(text)), prove
+
+
+def _characters(config: Mapping[str, str]) -> Loaded:
+    def prove() -> Proof:
+        from needlework.prompts import proofs
+
+        return proofs.of_characters()
+
+    return len, prove
+
+
+def _tiktoken(config: Mapping[str, str]) -> Loaded:
+    import tiktoken
+
+    encoding = tiktoken.get_encoding(config["encoding"])
+    # `encode_ordinary` reads special tokens in the text as plain text: the text is untrusted.
+    encode = encoding.encode_ordinary
+
+    def prove() -> Proof:
+        from needlework.prompts import proofs
+
+        return proofs.of_tiktoken(encoding, encode)
+
+    return lambda text: len(encode(text)), prove
+
+
+def _mistral_common(config: Mapping[str, str]) -> Loaded:
+    from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
+
+    if config["version"] == "tekken":
+        loaded = MistralTokenizer.v3(is_tekken=True)
+    else:
+        loaded = getattr(MistralTokenizer, config["version"])()
+    tokenizer = loaded.instruct_tokenizer.tokenizer
+
+    def prove() -> Proof:
+        from needlework.prompts import proofs
+
+        model = tokenizer._model
+        if hasattr(model, "serialized_model_proto"):
+            return proofs.of_sentencepiece(model)
+        return proofs.of_tiktoken(model, model.encode)
+
+    return lambda text: len(tokenizer.encode(text, bos=False, eos=False)), prove
+
+
+def _huggingface(config: Mapping[str, str]) -> Loaded:
+    from transformers import AutoTokenizer
+
+    revision = None if Path(config["name"]).is_dir() else config.get("revision")
+    loaded = AutoTokenizer.from_pretrained(
+        config["name"], revision=revision, trust_remote_code=config.get("trust_remote_code", False)
+    )
+    # Longer texts than the model's context are wanted here; the warning is not.
+    loaded.model_max_length = int(1e30)
+    if config.get("ignore_merges") is not None:
+        loaded.backend_tokenizer.model.ignore_merges = config["ignore_merges"]
+
+    def prove() -> Proof:
+        from needlework.prompts import proofs
+        from needlework.prompts.patterns import Unproven
+
+        if not getattr(loaded, "is_fast", False):
+            raise Unproven("code of its own")
+        return proofs.of_huggingface(loaded.backend_tokenizer.to_str())
+
+    return lambda text: len(loaded.encode(text, add_special_tokens=False)), prove
+
+
+def _openvino(config: Mapping[str, str]) -> Loaded:
+    loaded = genai().Tokenizer(local_name(config["name"], "the tokenizer"))
+
+    def prove() -> Proof:
+        from needlework.prompts.patterns import Unproven
+
+        raise Unproven("rules that OpenVINO does not tell")
+
+    # Of an empty text it makes one token of padding.
+    return (
+        lambda text: (
+            loaded.encode(text, add_special_tokens=False).input_ids.shape[1] if text else 0
+        ),
+        prove,
+    )
+
+
+_KINDS: dict[str, Callable[[Mapping[str, str]], Loaded]] = {
+    "words": _words,
+    "characters": _characters,
+    "tiktoken": _tiktoken,
+    "mistral-common": _mistral_common,
+    "huggingface": _huggingface,
+    "openvino": _openvino,
+}
+
+# What each kind imports.
+PACKAGES: dict[str, list[str]] = {
+    "words": [],
+    "characters": [],
+    "tiktoken": ["tiktoken"],
+    "mistral-common": ["mistral_common", "sentencepiece"],
+    "huggingface": ["transformers"],
+    "openvino": ["openvino_genai"],
+}
+
+_REMEDIES = {
+    "words": "",
+    "characters": "",
+    "tiktoken": "Check `encoding`; without internet, set TIKTOKEN_CACHE_DIR to a folder that holds it.",
+    "mistral-common": "Check `version`: v1, v2, v3, v7 or tekken.",
+    "huggingface": "Check `name` and `revision`; without internet, set `name` to a local folder; for a "
+    "gated model, accept its licence and set HF_TOKEN.",
+    "openvino": "Check `name`: a GGUF file or an OpenVINO folder.",
+}
+
+
+def _describe(config: Mapping[str, str]) -> str:
+    return ", ".join(str(v) for key, v in config.items() if v and key != "reserve")

@@ -1,0 +1,184 @@
+"""From scores to cells: which answers count, their mean, its certainty, and the paper's number beside it.
+
+What the tables and figures of all benchmarks share.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from needlework.results import published as publications
+from needlework.results import stats
+from needlework.results.columns import MCNEMAR
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Answers that are counted apart, by their finish reasons.
+LOST = {"skipped": "skipped", "error": "error", "cut": "length"}
+
+
+class Settings(TypedDict, total=False):
+    """What the tables and figures of any benchmark need to know of a run.
+
+    models: all models, in the order of rows and colours. published: model to its name in the paper's
+    numbers. decoding: model to how it decodes (`needlework.models.decoding`). setup: the run's values of the
+    settings that move the paper's numbers.
+    """
+
+    models: Sequence[str]
+    published: Mapping[str, str]
+    decoding: Mapping[str, str]
+    setup: Mapping[str, object]
+
+
+def judged(scores: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Which answers were given: a skipped or failed request tells nothing of a model."""
+    reasons = scores["finish_reason"].to_numpy(dtype=object)
+    value = scores["value"].to_numpy(dtype=np.float64)
+    return (reasons != "skipped") & (reasons != "error") & ~np.isnan(value)
+
+
+def lost(scores: pd.DataFrame) -> dict[str, int]:
+    """How many requests were skipped or failed, and how many answers cut at the token limit."""
+    reasons = scores["finish_reason"].to_numpy(dtype=object)
+    return {f"n_{kind}": int((reasons == why).sum()) for kind, why in LOST.items()}
+
+
+def paired(one: pd.DataFrame, two: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The prompts of which both sides have an answer, with `value_first` and `value_second`.
+
+    Two answers are of one prompt, or of two that differ in nothing but what is compared, where they
+    agree in the columns `by`.
+    """
+    return one[judged(one)].merge(
+        two.loc[judged(two), [*by, "value"]],
+        on=list(by),
+        suffixes=("_first", "_second"),
+        validate="one_to_one",
+    )
+
+
+def mcnemar(both: pd.DataFrame) -> dict[str, float | int]:
+    """MCNEMAR of what `paired` gives; without any pair no p."""
+    test = stats.mcnemar(both["value_first"].to_numpy(), both["value_second"].to_numpy())
+    p = test.p if test.n else math.nan
+    return dict(zip(MCNEMAR, (test.first_only, test.second_only, p), strict=True))
+
+
+def difference(
+    one: pd.DataFrame, two: pd.DataFrame, both: pd.DataFrame, strata: str | None = None
+) -> dict[str, float | int]:
+    """MEASURES of the second less the first over what `paired` gives as `both`, and MCNEMAR.
+
+    The counts of lost answers are those of `one` and `two`.
+    """
+    found = stats.paired_difference(
+        both["value_first"].to_numpy(),
+        both["value_second"].to_numpy(),
+        both["example_id"].to_numpy(),
+        None if strata is None else both[strata].to_numpy(),
+    )
+    first, second = lost(one), lost(two)
+    missing = {name: first[name] + second[name] for name in first}
+    return {**asdict(found), **missing, **mcnemar(both)}
+
+
+def contrast(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """The second of two cells less the first, with Newcombe's interval from the intervals of both."""
+    made: dict[str, Any] = {"value": second["value"] - first["value"]}
+    for kind in ("", "_clustered"):
+        low, high = f"ci_low{kind}", f"ci_high{kind}"
+        down = np.hypot(second["value"] - second[low], first[high] - first["value"])
+        up = np.hypot(second[high] - second["value"], first["value"] - first[low])
+        made |= {low: max(-1.0, made["value"] - down), high: min(1.0, made["value"] + up)}
+    counts = {name: first[name] + second[name] for name in first if name.startswith("n")}
+    if "value_all" in first:
+        made["value_all"] = second["value_all"] - first["value_all"]
+    return {
+        **made,
+        "se": float(np.hypot(first["se"], second["se"])),
+        **counts,
+        "n_questions": max(first["n_questions"], second["n_questions"]),
+    }
+
+
+def compared(
+    cell: Mapping[str, float | int],
+    number: publications.Number | None,
+    obstacle: str | None,
+) -> dict[str, object]:
+    """COMPARISON of a cell with a published number, by the interval over questions.
+
+    A mean that lacks answers is a mean of other prompts: it is not compared.
+    """
+    missing = cell["n_skipped"] + cell["n_error"]
+    if missing > 0:
+        obstacle = f"{missing:,} answers are missing"
+    return {
+        "published": None if number is None else number.value,
+        "published_n": None if number is None else number.n,
+        "comparison": publications.compare(
+            float(cell["value"]),
+            float(cell["ci_low_clustered"]),
+            float(cell["ci_high_clustered"]),
+            None if number is None else number.value,
+            obstacle,
+        ),
+    }
+
+
+def differences(setup: Mapping[str, object], paper: Mapping[str, object]) -> list[str]:
+    """Where a run's settings are not the paper's, in words; those that `paper` lacks do not matter."""
+    return [
+        f"{key} is {_plain(value)}, in the paper {_plain(paper[key])}"
+        for key, value in setup.items()
+        if key in paper and value != paper[key]
+    ]
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def frame(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.DataFrame:
+    """A tidy table of these columns; counts are whole numbers, missing where there are none."""
+    import pandas as pd
+
+    table = pd.DataFrame(rows, columns=list(columns))
+    counts = [name for name in table.columns if name.startswith("n_") or name.endswith("_n")]
+    return table.astype(dict.fromkeys(("n", *counts), "Int64"))
+
+
+def ordered(
+    data: pd.DataFrame,
+    settings: Settings,
+    *by: str,
+    order: Mapping[str, Sequence[str]] | None = None,
+) -> pd.DataFrame:
+    """Rows in the order of the run's models, then of `by`: by value, or as `order` lists a column's.
+
+    A column `source` is added, "ours", where there is none.
+    """
+    listed = list(settings.get("models", ()))
+    models = [*listed, *sorted(set(data["model"]).difference(listed))]
+    order = {**(order or {}), "model": models}
+
+    def rank(column: pd.Series) -> pd.Series:
+        places = order.get(str(column.name))
+        if places is None:
+            return column
+        return column.map({name: i for i, name in enumerate(places)}).astype("float64")
+
+    data = data.sort_values(["model", *by], key=rank, kind="stable").reset_index(drop=True)
+    if "source" not in data:
+        data.insert(data.columns.get_loc("model") + 1, "source", "ours")
+    return data

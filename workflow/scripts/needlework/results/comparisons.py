@@ -1,0 +1,323 @@
+"""Are two models different? Paired differences on the same prompts, tests, and what n could have shown.
+
+All questions of inference are asked of questions (clusters), not of prompts: one question is asked at
+several depths and lengths, and an easy one is easy in all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from needlework import seeding
+from needlework.errors import UserError
+from needlework.records import scores_schema
+from needlework.results import stats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ALPHA = 0.05
+POWER = 0.8
+# The 80% point of the normal distribution.
+_Z_POWER = 0.8416212335729143
+# Of so many clusters or fewer, all signs are tried.
+_EXACT = 12
+DRAWS = 9999
+# Levels of a factor; one with more (an index, say) is none to compare by.
+MOST_LEVELS = 40
+
+LABELS = ("metric", "by", "level", "first", "second")
+MEASURES = (
+    "n",
+    "n_questions",
+    "mean_first",
+    "mean_second",
+    "difference",
+    "ci_low",
+    "ci_high",
+    "n_first_only",
+    "n_second_only",
+    "p_mcnemar",
+    "p",
+    "p_holm",
+    "smallest_difference",
+)
+
+
+class Pair(NamedTuple):
+    """Two sides to compare. Models with different tokenizers were asked the same in other prompts."""
+
+    first: str
+    second: str
+    same_prompts: bool = True
+
+
+def factors(scores: pd.DataFrame) -> list[str]:
+    """The columns that say what was asked: the task, and every factor of the benchmark."""
+    fixed = set(scores_schema({}).names)
+    return ["task", *(name for name in scores.columns if name not in fixed)]
+
+
+def permutation_test(
+    differences: npt.ArrayLike, clusters: stats.Labels, *, seed: tuple[object, ...] = ()
+) -> float:
+    """Two-sided p of a mean difference: how often random signs of whole clusters give one as large.
+
+    All signs are tried where there are few clusters, else DRAWS of them, drawn from `seed`. NaN without
+    any difference to look at.
+    """
+    import pandas as pd
+
+    d = np.asarray(differences, dtype=np.float64)
+    if len(d) == 0:
+        return math.nan
+    codes, _ = pd.factorize(np.asarray(clusters), sort=True)
+    sums = np.bincount(codes, weights=d)
+    # A cluster without a difference has no sign.
+    sums = sums[sums != 0]
+    if len(sums) == 0:
+        return 1.0
+    # Sums of differences of 0.1 differ in their last digits.
+    observed = abs(sums.sum()) * (1 - 1e-9)
+    if len(sums) <= _EXACT:
+        signs = 1 - 2 * (np.arange(1 << len(sums))[:, None] >> np.arange(len(sums)) & 1)
+        return float(np.mean(np.abs(signs @ sums) >= observed))
+    rng = seeding.rng("permutation", *seed)
+    hits = 0
+    for _ in range(DRAWS // 999 + 1):
+        signs = 1 - 2 * rng.integers(2, size=(999, len(sums)))
+        hits += int(np.sum(np.abs(signs @ sums) >= observed))
+    return (1 + hits) / (1 + 999 * (DRAWS // 999 + 1))
+
+
+def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Holm's adjusted p values of a family of tests, in the order given; NaN stays NaN and counts not."""
+    p = np.asarray(p, dtype=np.float64)
+    adjusted = np.full(len(p), math.nan)
+    order = [i for i in np.argsort(p, kind="stable") if not math.isnan(p[i])]
+    highest = 0.0
+    for rank, i in enumerate(order):
+        highest = max(highest, min(1.0, (len(order) - rank) * p[i]))
+        adjusted[i] = highest
+    return adjusted
+
+
+def smallest_difference(differences: npt.ArrayLike, clusters: stats.Labels) -> float:
+    """The smallest true difference that such a comparison shows with a power of 80% at p < 0.05.
+
+    (z_0.975 + z_0.8) times the standard error over questions. Where all pairs differ alike (or none
+    does), the error is that of as many other questions as Wilson's interval still allows. NaN for fewer
+    than two questions.
+    """
+    d = np.asarray(differences, dtype=np.float64)
+    found = stats.paired_difference(np.zeros(len(d)), d, clusters)
+    if found.n_questions < 2:
+        return math.nan
+    if (d != d[0]).any():
+        error = _clustered_error(d, clusters)
+    else:
+        share = stats.wilson(0, found.n_questions)[1]
+        error = math.sqrt(share / found.n_questions)
+    return min(1.0, (stats.Z + _Z_POWER) * error)
+
+
+def planned_difference(n_questions: int, deviation: float = 0.5) -> float:
+    """The smallest difference that `n_questions` paired questions would show.
+
+    `deviation` is that of a question's difference: 0.5 where two models disagree on a quarter of the
+    questions, which leaves room.
+    """
+    if n_questions < 2:
+        return 1.0
+    return min(1.0, (stats.Z + _Z_POWER) * deviation / math.sqrt(n_questions))
+
+
+def _clustered_error(d: npt.NDArray[np.float64], clusters: stats.Labels) -> float:
+    """The standard error of a mean over clusters, never less than that over its values."""
+    import pandas as pd
+
+    codes, names = pd.factorize(np.asarray(clusters), sort=True)
+    residuals = np.bincount(codes, weights=d - d.mean()) / len(d)
+    between = len(names) / (len(names) - 1) * float(np.sum(residuals**2))
+    return math.sqrt(max(between, float(d.var()) / len(d)))
+
+
+def indistinguishable(
+    models: Sequence[str], apart: Collection[tuple[str, str]]
+) -> list[tuple[str, ...]]:
+    """The largest sets of models no two of which are told apart, in the order of `models`.
+
+    `apart` are the pairs that are. A model can be in several sets: a and b, b and c, but not a and c.
+    """
+    told = {frozenset(pair) for pair in apart}
+    sets: list[frozenset[str]] = []
+
+    def extend(chosen: frozenset[str], left: list[str], done: list[str]) -> None:
+        """Bron and Kerbosch's enumeration of maximal cliques."""
+        if not left and not done:
+            sets.append(chosen)
+        for model in list(left):
+            together = [m for m in left if m != model and frozenset((m, model)) not in told]
+            before = [m for m in done if frozenset((m, model)) not in told]
+            extend(chosen | {model}, together, before)
+            left.remove(model)
+            done.append(model)
+
+    extend(frozenset(), list(models), [])
+    place = {model: i for i, model in enumerate(models)}
+    ordered = [tuple(sorted(own, key=place.__getitem__)) for own in sets]
+    return sorted(ordered, key=lambda own: [place[model] for model in own])
+
+
+def prompts_differ(one: pd.DataFrame, two: pd.DataFrame) -> str | None:
+    """How the prompts of two sets of scores differ, in words; None where they are the same."""
+    ids = [set(scores["instance_id"]) for scores in (one, two)]
+    if ids[0] == ids[1]:
+        return None
+    keys = [set(_asked(scores)) for scores in (one, two)]
+    other = [len(own - ids[1 - i]) for i, own in enumerate(ids)]
+    if keys[0] == keys[1]:
+        return (
+            f"the same questions under the same factors were asked in other words in {other[0]:,} of "
+            f"{len(ids[0]):,} prompts (another tokenizer, template, corpus or version)"
+        )
+    said = []
+    for name in factors(one):
+        if name not in two.columns:
+            said.append(f"the second has no factor {name}")
+            continue
+        levels = [set(scores[name].dropna().unique()) for scores in (one, two)]
+        for place, (own, others) in zip(("first", "second"), (levels, levels[::-1]), strict=True):
+            if missing := sorted(map(str, own - others)):
+                shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
+                said.append(f"only the {place} has {name} {shown}")
+    questions = [set(scores["example_id"]) for scores in (one, two)]
+    if questions[0] != questions[1]:
+        said.append(
+            f"{len(questions[0] - questions[1]):,} questions are in the first alone and "
+            f"{len(questions[1] - questions[0]):,} in the second"
+        )
+    said.append(f"{other[0]:,} prompts are in the first alone and {other[1]:,} in the second")
+    return "; ".join(said)
+
+
+def _asked(scores: pd.DataFrame) -> Iterable[tuple]:
+    """What was asked, for each row: the question and its factors."""
+    columns = ["example_id", *factors(scores)]
+    return scores[columns].astype(str).itertuples(index=False, name=None)
+
+
+def paired(one: pd.DataFrame, two: pd.DataFrame, *, same_prompts: bool) -> pd.DataFrame:
+    """The answers of which both sides have one: the first's rows, with `value_first`, `value_second`.
+
+    They are of the same prompt; unless `same_prompts`, of the same question under the same factors, as
+    models with different tokenizers get them. Requests without an answer are left out.
+    """
+    by = ["metric", "sample"]
+    by += ["instance_id"] if same_prompts else ["example_id", *factors(one)]
+    return _given(one).merge(
+        _given(two)[[*by, "value"]],
+        on=by,
+        suffixes=("_first", "_second"),
+        validate="one_to_one",
+    )
+
+
+def _given(scores: pd.DataFrame) -> pd.DataFrame:
+    return scores[~scores["finish_reason"].isin(["skipped", "error"]) & scores["value"].notna()]
+
+
+def compare(scores: Mapping[str, pd.DataFrame], pairs: Sequence[Pair]) -> pd.DataFrame:
+    """A row for each pair, metric, and level of each factor (`by` "all" over everything): LABELS, MEASURES.
+
+    `scores` are by side. The difference is the second's mean less the first's, with a 95% interval over
+    questions; `p` is the permutation test's. `p_holm` corrects for all rows of one metric and `by`.
+
+    Raises UserError where two models were asked nothing in common.
+    """
+    import pandas as pd
+
+    rows: list[dict[str, object]] = []
+    for first, second, same_prompts in pairs:
+        both = paired(scores[first], scores[second], same_prompts=same_prompts)
+        if both.empty:
+            raise UserError(
+                f"{first} and {second} have no prompt in common: "
+                f"{prompts_differ(scores[first], scores[second]) or 'no request was answered'}."
+            )
+        for metric, own in both.groupby("metric", sort=True):
+            groups = [("all", "", own)]
+            for name in factors(scores[first]):
+                levels = own[name].nunique()
+                if 1 < levels <= MOST_LEVELS:
+                    groups += [(name, level, part) for level, part in own.groupby(name)]
+            rows += [
+                dict(zip(LABELS, (metric, by, str(level), first, second), strict=True))
+                | _measured(part, (metric, by, level, first, second))
+                for by, level, part in groups
+            ]
+    table = pd.DataFrame(rows, columns=[*LABELS, *MEASURES])
+    table["p_holm"] = table.groupby(["metric", "by"])["p"].transform(holm)
+    return table
+
+
+def _measured(both: pd.DataFrame, seed: tuple[object, ...]) -> dict[str, object]:
+    """MEASURES of pairs, but for the correction."""
+    one, two = both["value_first"].to_numpy(), both["value_second"].to_numpy()
+    questions = both["example_id"].to_numpy()
+    found = stats.paired_difference(one, two, questions)
+    binary = np.isin([one, two], (0.0, 1.0)).all()
+    test = stats.mcnemar(one, two)
+    return {
+        "n": found.n,
+        "n_questions": found.n_questions,
+        "mean_first": float(one.mean()),
+        "mean_second": float(two.mean()),
+        "difference": found.value,
+        "ci_low": found.ci_low_clustered,
+        "ci_high": found.ci_high_clustered,
+        "n_first_only": test.first_only,
+        "n_second_only": test.second_only,
+        "p_mcnemar": test.p if binary else math.nan,
+        "p": permutation_test(two - one, questions, seed=seed),
+        "smallest_difference": smallest_difference(two - one, questions),
+    }
+
+
+def sets_of(table: pd.DataFrame, models: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
+    """For each metric, the sets of models that cannot be told apart over everything (p_holm >= 0.05)."""
+    overall = table[table["by"] == "all"]
+    return {
+        str(metric): indistinguishable(
+            models,
+            [
+                (row.first, row.second)
+                for row in own.itertuples()
+                if not math.isnan(row.p_holm) and row.p_holm < ALPHA
+            ],
+        )
+        for metric, own in overall.groupby("metric", sort=True)
+    }
+
+
+def as_text(table: pd.DataFrame, sets: Mapping[str, Sequence[Sequence[str]]]) -> str:
+    """The comparisons over everything, for a terminal."""
+    lines = []
+    for row in table[table["by"] == "all"].itertuples():
+        p = "p < 0.001" if row.p_holm < 0.001 else f"p = {row.p_holm:.3f}"
+        lines.append(
+            f"{row.metric}: {row.second} - {row.first} = {100 * row.difference:+.1f} points "
+            f"[{100 * row.ci_low:+.1f}, {100 * row.ci_high:+.1f}], {p} (Holm), n = {row.n:,}, "
+            f"{row.n_questions:,} questions; could have shown "
+            f"{100 * row.smallest_difference:.1f} points"
+        )
+    for metric, own in sets.items():
+        together = ["{" + ", ".join(names) + "}" for names in own if len(names) > 1]
+        if together:
+            lines.append(f"{metric}: not told apart: {', '.join(together)}")
+    return "\n".join(lines)

@@ -1,0 +1,140 @@
+"""The explorer's folder: the page with its program and style, and the shards beside it or inside it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from needlework import __version__
+from needlework.atomic import whole
+from needlework.errors import UserError
+from needlework.prompts.spans import ROLES
+from needlework.results.explorer.data import Answers, Prompts, write_benchmark
+from needlework.results.explorer.documents import DocumentShards
+from needlework.results.explorer.shards import encoded, script
+from needlework.results.explorer.verdicts import MEANINGS
+
+# Shards of so many bytes in all are part of the page: one file to open and to send.
+ONE_FILE = 4 << 20
+
+
+class Shards:
+    """Shards by name: held while they are small enough for one file, then written beside the page."""
+
+    def __init__(self, folder: Path, one_file: int = ONE_FILE) -> None:
+        self.folder, self.one_file = folder, one_file
+        self.held: dict[str, str] = {}
+        self._size = 0
+        self.beside = False
+
+    def write(self, name: str, text: str) -> None:
+        """Take a shard."""
+        self._size += len(text)
+        if self.beside:
+            self._to_file(name, text)
+            return
+        self.held[name] = text
+        if self._size > self.one_file:
+            self.beside = True
+            (self.folder / "data").mkdir(parents=True, exist_ok=True)
+            for held, own in self.held.items():
+                self._to_file(held, own)
+            self.held = {}
+
+    def _to_file(self, name: str, text: str) -> None:
+        with whole(self.folder / "data" / f"{name}.js") as part:
+            part.write_text(script(name, text), encoding="ascii")
+
+
+def write_explorer(
+    folder: str | Path,
+    benchmarks: Mapping[str, tuple[str, Mapping[str, Prompts], Mapping[str, Answers]]],
+    *,
+    program: str | Path,
+    style: str | Path,
+    one_file: int = ONE_FILE,
+) -> dict[str, int]:
+    """Write index.html and its shards; how many instances, answers and documents it shows.
+
+    `benchmarks` has, by name, the title, the prompts by tokenizer and the answers by model. `program` and
+    `style` are the bundles that `explorer/build.mjs` makes.
+
+    Raises UserError where a shard's name could not be a file's.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    shards = Shards(folder, one_file)
+    documents = DocumentShards(lambda n, payload: shards.write(f"documents-{n}", encoded(payload)))
+    told = []
+    for name, (title, prompts, answers) in benchmarks.items():
+        if not name.replace("_", "").isalnum():
+            raise UserError(f"the benchmark {name!r} cannot be part of a file's name: rename it.")
+        told.append(write_benchmark(name, title, prompts, answers, documents, shards.write))
+    documents.flush()
+    about = {
+        "version": __version__,
+        "roles": list(ROLES),
+        "benchmarks": told,
+        "documents": documents.starts,
+        "meanings": MEANINGS,
+    }
+    page = html(
+        about, shards.held, Path(program).read_text("utf-8"), Path(style).read_text("utf-8")
+    )
+    with whole(folder / "index.html") as part:
+        part.write_text(page, encoding="utf-8")
+    return {
+        "instances": sum(benchmark["instances"] for benchmark in told),
+        "answers": sum(benchmark["answers"] for benchmark in told),
+        "documents": len(documents),
+    }
+
+
+def html(about: Mapping[str, Any], inside: Mapping[str, str], program: str, style: str) -> str:
+    """The page. Nothing in it comes from the network, and its policy refuses what would."""
+    elements = "".join(
+        f'<script type="text/plain" id="shard-{name}">{text}</script>\n'
+        for name, text in inside.items()
+    )
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src 'self' file: {_hash(program)}",
+            f"style-src {_hash(style)}",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>needlework explorer</title>
+<style>{style}</style>
+</head>
+<body>
+<div id="page"><noscript>The explorer needs JavaScript.</noscript></div>
+<script type="application/json" id="about">{_in_script(about)}</script>
+{elements}<script>{program}</script>
+</body>
+</html>
+"""
+
+
+def _in_script(value: object) -> str:
+    """JSON that cannot end the element that holds it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def _hash(text: str) -> str:
+    """A source expression of a content security policy."""
+    digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+    return f"'sha256-{digest}'"

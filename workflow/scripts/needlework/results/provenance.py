@@ -1,0 +1,186 @@
+"""What results were made from, with what, and on what: results/provenance.json.
+
+What files were made from stands in their own metadata, and where models ran in their jobs' records
+(`needlework.models.job_records`). The rest is looked up when all is done.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from needlework import __version__
+from needlework.atomic import whole
+from needlework.data.registry import load_registry
+from needlework.journal import Journal
+from needlework.models.job_records import software
+from needlework.records import ROOT, read_notes, read_table
+from needlework.results.seal import seal
+
+# What of the workflow makes results: a change there is a modified workflow.
+CODE = ("Snakefile", "config.yaml", "workflow", "resources", "envs", "presets", "profiles")
+
+
+def workflow() -> dict[str, Any]:
+    """The workflow's version; of a clone its commit, and whether its files were changed since."""
+    here = _git("rev-parse", "--show-toplevel")
+    # A copy inside somebody else's repository is no clone of ours.
+    if here is None or Path(here).resolve() != ROOT.resolve():
+        return {"version": __version__, "commit": None, "modified": None}
+    changed = _git("status", "--porcelain", "--", *CODE)
+    return {
+        "version": __version__,
+        "commit": _git("rev-parse", "HEAD"),
+        "modified": None if changed is None else bool(changed),
+    }
+
+
+def _git(*arguments: str) -> str | None:
+    """What git says in the workflow's folder; None where there is no git, or no clone."""
+    command = ["git", "--no-optional-locks", "-C", str(ROOT), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def made_from(files: Iterable[str | Path]) -> dict[str, str]:
+    """The sha256 of every file, other than Parquet, that `files` and what they came from were made from.
+
+    As their metadata has it, so of the bytes that were read. Names are relative to the working directory
+    or the repository; of files that lie elsewhere they end in "@" and the digest's beginning.
+    """
+    todo, seen, leaves = [Path(file) for file in files], set(), {}
+    while todo:
+        file = todo.pop()
+        if file in seen or not file.is_file():
+            continue
+        seen.add(file)
+        metadata = pq.read_schema(file).metadata or {}
+        for name, digest in json.loads(metadata.get(b"needlework.inputs", b"{}")).items():
+            if name.endswith(".parquet"):
+                todo.append(Path(name))
+            # Arrays are intermediate and may be gone.
+            elif not name.endswith(".npy"):
+                leaves[name] = digest
+    return dict(sorted(leaves.items()))
+
+
+def sources(leaves: Mapping[str, str], registry: str | Path) -> list[dict[str, Any]]:
+    """What was downloaded of the files in `leaves`: what it is, where it came from, how it was checked."""
+    known = load_registry(registry)
+    found = []
+    for name, digest in leaves.items():
+        if name.startswith("results/sources/"):
+            fetched = json.loads(Path(f"{name}.json").read_text(encoding="utf-8"))
+            source = known[fetched["id"].split("/")[0]]
+            about = {key: getattr(source, key) for key in ("revision", "licence", "homepage")}
+            found.append({**fetched, "sha256": digest, **about})
+    return found
+
+
+def answers(file: str | Path) -> dict[str, Any]:
+    """How a model's answers to a benchmark ended, and their tokens as the backend counted them."""
+    columns = ["prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens"]
+    table = read_table(file, ["finish_reason", *columns])
+    ended = pc.value_counts(table["finish_reason"]).to_pylist()
+    return {
+        "answers": table.num_rows,
+        "ended": {row["values"]: row["counts"] for row in sorted(ended, key=str)},
+        "tokens": {name: pc.sum(table[name]).as_py() for name in columns},
+    }
+
+
+def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) -> dict[str, Any]:
+    """What is known of a model: its identity, and for each benchmark its answers and jobs.
+
+    `generations` are the files of its answers by benchmark. Jobs of another identity (another revision,
+    other sampling) gave none of these answers and are left out.
+    """
+    known = sorted(Journal(Path(journal) / "jobs" / model).load().values(), key=lambda r: r["key"])
+    part: dict[str, Any] = {"benchmarks": {}}
+    for benchmark, file in generations.items():
+        part["identity"] = read_notes(file).get("identity")
+        own = [
+            record
+            for record in known
+            if record["benchmark"] == benchmark and record["identity"] == part["identity"]
+        ]
+        first = [record["first_prompt"] for record in own if record["first_prompt"]]
+        ran = {
+            json.dumps({k: r[k] for k in ("software", "gpus", "engine") if k in r}, sort_keys=True)
+            for r in own
+        }
+        part["benchmarks"][benchmark] = {
+            **answers(file),
+            "first_prompt": first[0] if first else None,
+            "ran_on": [json.loads(text) for text in sorted(ran)],
+        }
+    return part
+
+
+def times(folder: str | Path) -> dict[str, dict[str, float]]:
+    """Seconds, and the most memory in MiB, of every job below Snakemake's folder of benchmark files."""
+    found = {}
+    for file in sorted(Path(folder).rglob("*.tsv")):
+        rows = list(csv.DictReader(file.read_text(encoding="utf-8").splitlines(), delimiter="\t"))
+        if rows:
+            name = file.relative_to(folder).with_suffix("").as_posix()
+            found[name] = {
+                key: _number(rows[-1].get(column))
+                for key, column in (("seconds", "s"), ("memory_mib", "max_rss"))
+            }
+    return found
+
+
+def _number(text: str | None) -> float | None:
+    """Snakemake writes "-" or "NA" where it could not measure."""
+    try:
+        return float(text or "")
+    except ValueError:
+        return None
+
+
+def collect(
+    configuration: Mapping[str, Any],
+    *,
+    generations: Mapping[str, Mapping[str, str]],
+    scores: Sequence[str],
+    results: Sequence[str],
+    registry: str | Path,
+    journal: str | Path,
+    benchmarks: str | Path,
+) -> dict[str, Any]:
+    """All of it. `generations` has the files of answers by model and benchmark, `results` those of all
+    else that is sealed, `benchmarks` the folder of Snakemake's benchmark files."""
+    answered = [file for own in generations.values() for file in own.values()]
+    leaves = made_from([*scores, *answered])
+    return {
+        "workflow": workflow(),
+        "configuration": configuration,
+        "software": software(),
+        "files": leaves,
+        "sources": sources(leaves, registry),
+        "models": {model: model_part(journal, model, own) for model, own in generations.items()},
+        "jobs": times(benchmarks),
+        "seal": seal({*scores, *results, *answered}, generations, journal),
+    }
+
+
+def write(value: Mapping[str, Any], path: str | Path, secrets: Iterable[str]) -> None:
+    """Write JSON in which none of `secrets` stands, should a server, say, have said one."""
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    for secret in secrets:
+        # Shorter ones are no secrets, and could be anything.
+        if len(secret) >= 8:
+            text = text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], "***")
+    with whole(path) as part:
+        part.write_text(text, encoding="utf-8")

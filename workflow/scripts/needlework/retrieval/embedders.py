@@ -1,0 +1,179 @@
+"""Texts to unit vectors: any sentence-transformers model, or hashed character n-grams.
+
+The vectors are fixed-point numbers, so that an inner product of two in float64 is exact: the scores
+of a search depend neither on the order of summation nor on the machine.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from needlework.data.packaged import is_packaged, local_name
+from needlework.errors import UserError, not_installed, reason
+
+# Components are multiples of this. A product of two is a multiple of 2**-52, and so is every partial
+# sum, which for unit vectors stays below 2: all of them are float64 numbers.
+GRID = 2.0**-26
+
+
+class Embedder(Protocol):
+    """Makes vectors of texts."""
+
+    dimensions: int
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors (n, dimensions), float32, of length one to 1e-6, or zero for a text of nothing.
+
+        A neural model's last bits may depend on which texts are encoded together.
+        """
+        ...
+
+
+def load_embedder(name: str, config: Mapping[str, Any], threads: int = 1) -> Embedder:
+    """The embedder that the configuration calls `name`.
+
+    `config["kind"]` is ngram (`dimensions`, `n`: shortest and longest) or sentence-transformers
+    (`name`, a hub name, a local folder or one of a package, `revision`, `batch_size`, `device`,
+    `max_tokens`); the defaults are those of the classes. `threads` changes the speed, never the
+    result. Raises UserError where the model cannot be loaded.
+    """
+    options = {key: value for key, value in config.items() if key != "kind"}
+    if is_packaged(options.get("name")):
+        options["name"] = local_name(options["name"], f"embedders.{name}.name")
+    if config["kind"] == "ngram":
+        return NgramEmbedder(**options)
+    try:
+        return SentenceTransformerEmbedder(**options, threads=threads)
+    except ImportError as error:
+        raise not_installed(f"embedders.{name}", error) from None
+    except Exception as error:  # the libraries below have many; none of them is the user's to know
+        raise UserError(
+            f"embedders.{name}: the model {config['name']!r} cannot be loaded: {reason(error)}. Check "
+            "`name` and `revision`; without internet, set `name` to a local folder, or HF_HOME to a cache "
+            "that holds the model and HF_HUB_OFFLINE=1."
+        ) from None
+
+
+def _on_grid(units: np.ndarray) -> np.ndarray:
+    """float64 components in [-1, 1] as float32 multiples of GRID (float32's own spacing is no finer
+    than GRID above 1/4, and a multiple of it)."""
+    return (np.rint(units / GRID) * GRID).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class NgramEmbedder:
+    """Signed hashing of the character n-grams of each word, a space on either side of it.
+
+    Needs no download and works in every script: in one that is written without spaces, a clause is
+    the word. An n-gram that occurs t times weighs the square root of t. Integer arithmetic, one
+    division and one square root (both correctly rounded) make it the same to the bit on every
+    machine.
+    """
+
+    dimensions: int = 1024
+    n: Sequence[int] = (2, 4)
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        words = [" ".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in texts]
+        padded = [f" {text} " if text else "" for text in words]
+        codes = np.frombuffer("".join(padded).encode("utf-32-le", "surrogatepass"), "<u4")
+        owner = np.repeat(np.arange(len(padded)), [len(text) for text in padded])
+        space = codes == ord(" ")
+        codes = codes.astype(np.uint64)
+
+        counts = np.zeros(len(texts) * self.dimensions)
+        for n in range(self.n[0], self.n[1] + 1):
+            starts = max(0, len(codes) - n + 1)
+            # Within one text and within one word: a space only at the ends.
+            whole = owner[:starts] == owner[n - 1 : n - 1 + starts]
+            for i in range(1, n - 1):
+                whole &= ~space[i : i + starts]
+            hashes = _hash([codes[i : i + starts][whole] for i in range(n)])
+            buckets = (hashes % np.uint64(self.dimensions)).astype(np.int64)
+            signs = 1.0 - 2.0 * (hashes >> np.uint64(63))
+            places = owner[:starts][whole] * self.dimensions + buckets
+            counts += np.bincount(places, signs, minlength=len(counts))
+
+        counts = counts.reshape(len(texts), self.dimensions)
+        totals = np.maximum(np.abs(counts).sum(axis=1, keepdims=True), 1.0)
+        return _on_grid(np.sign(counts) * np.sqrt(np.abs(counts) / totals))
+
+
+def _hash(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """A 64-bit hash of each row: FNV-1a over code points, then a final mix (all modulo 2**64)."""
+    hashes = np.full(len(columns[0]), 0xCBF29CE484222325, dtype=np.uint64)
+    for column in columns:
+        hashes = (hashes ^ column) * np.uint64(0x100000001B3)
+    hashes = (hashes ^ (hashes >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    return hashes ^ (hashes >> np.uint64(29))
+
+
+class SentenceTransformerEmbedder:
+    """A sentence-transformers model in float32; a text beyond `max_tokens` is cut, as in training.
+
+    `max_tokens` None is the model's own limit, `device` "auto" a GPU where there is one. On a CPU
+    each batch is computed by one thread and `threads` batches at a time: how matrix products are
+    split among threads changes their last bits.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        revision: str | None = None,
+        batch_size: int = 64,
+        device: str = "auto",
+        max_tokens: int | None = None,
+        threads: int = 1,
+    ) -> None:
+        from sentence_transformers import SentenceTransformer
+
+        self._model = SentenceTransformer(
+            name,
+            revision=None if Path(name).is_dir() else revision,
+            device=None if device == "auto" else device,
+            trust_remote_code=False,
+            model_kwargs={"dtype": "float32"},
+        ).eval()
+        if max_tokens is not None:
+            self._model.max_seq_length = max_tokens
+        self._batch_size = batch_size
+        self._threads = threads if self._model.device.type == "cpu" else 1
+        self.dimensions: int = self._model.get_embedding_dimension()
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        import torch
+        from sentence_transformers.util import batch_to_device
+
+        def vectors(features: dict[str, Any]) -> np.ndarray:
+            with torch.inference_mode():
+                output = self._model(batch_to_device(features, self._model.device))
+            return output["sentence_embedding"].double().cpu().numpy()
+
+        # Texts of like length share a batch, so that little of it is padding.
+        order = np.argsort([-len(text) for text in texts], kind="stable")
+        prompt = self._model.prompts.get(self._model.default_prompt_name)
+        batches = [
+            self._model.preprocess(
+                [texts[i] for i in order[at : at + self._batch_size]], prompt=prompt
+            )
+            for at in range(0, len(texts), self._batch_size)
+        ]
+        raw = np.zeros((len(texts), self.dimensions))
+        intra_batch_threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            with ThreadPoolExecutor(self._threads) as pool:
+                for number, part in enumerate(pool.map(vectors, batches)):
+                    at = number * self._batch_size
+                    raw[order[at : at + self._batch_size]] = part
+        finally:
+            torch.set_num_threads(intra_batch_threads)
+        lengths = np.linalg.norm(raw, axis=1, keepdims=True)
+        return _on_grid(raw / np.where(lengths > 0, lengths, 1.0))

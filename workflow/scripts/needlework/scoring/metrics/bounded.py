@@ -1,0 +1,215 @@
+"""Whether an answer holds an accepted answer as words of its own: containment without its false verdicts.
+
+The paper's metric (`containment`) stays what it is; this one stands beside it. An accepted answer counts
+where it begins and ends at the boundary of a word or a number (Oman is not in Roman, 3 not in 1933, 1.5 is
+not 15), and however it is written: with or without accents, hamza, hyphens and articles, groups of digits
+or none, a date in any order.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from needlework.scoring.metrics.oneruler_words import UNSPACED_RUN
+
+_GROUPED = re.compile(
+    r"(?<![\d.,])\d{1,3}(?:([,.' \u2019])\d{3})(?:\1\d{3})*(?![\d]|[.,]\d{1,2}\b(?!\d))"
+)
+_INDIAN = re.compile(r"(?<!\d)\d{1,2}(?:,\d{2})+,\d{3}(?!\d)")
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
+_ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
+_DIGIT = re.compile("[0-9]")
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
+    *("october", "november", "december"),
+)
+_ARABIC = str.maketrans("أإآٱؤئىةيك", "اااا" + "وي" + "يهيك")
+_ARTICLES = frozenset(
+    "a an the el la los las un una le les l der die das den dem ein eine lo il gli i o os as".split()
+)
+# Between the parts of a date.
+_OF = frozenset({"of", "de", "del", "di", "du", "den"})
+_TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['’][^\W\d_]+)*")
+# Korean particles and the copula.
+_ENDINGS = re.compile(
+    "(?:은|는|이|가|을|를|와|과|도|의|에|에서|로|으로|입니다|이다|이며|예요|이에요|요)*"
+)
+_HANGUL = re.compile("[가-힣]")
+
+
+def score(prediction: str, translated: str | None, references: Iterable[str]) -> tuple[float, str]:
+    """1.0 if the answer or its English translation holds any reference within bounds, and why.
+
+    The verdicts are those of `containment`.
+    """
+    texts = {"raw": prediction, "translated": translated or ""}
+    tokens = {name: words(text) for name, text in texts.items()}
+    if not any(tokens.values()):
+        return 0.0, "empty"
+    references = list(references)
+    for name, found in tokens.items():
+        for index, reference in enumerate(references):
+            if holds(found, words(reference)):
+                return 1.0, f"match:{name}:{index}"
+    return 0.0, "no_match"
+
+
+@lru_cache(maxsize=65536)
+def words(text: str) -> tuple[str, ...]:
+    """The words and numbers of a text in the form in which they are compared, without articles."""
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    text = text.translate(_CHARACTERS)
+    if not _DIGIT.search(text):
+        return _without_articles(_tokens(text))
+    text = _ISO_DATE.sub(lambda d: f"{d[1]} {_month(d[2])} {int(d[3])}", text)
+    for pattern in (_INDIAN, _GROUPED):
+        text = pattern.sub(lambda match: re.sub(r"\D", "", match.group()), text)
+    text = _ORDINAL.sub("", _DECIMAL_COMMA.sub(".", text))
+    return _without_articles(_tokens(text))
+
+
+def _tokens(text: str) -> Iterator[str]:
+    for token in _TOKEN.findall(text):
+        if "'" in token or "’" in token:
+            first, *rest = re.split("['’]", token)
+            parts = [first, *rest] if first in ("l", "d") else [first + "".join(rest)]
+            for part in parts:
+                yield from _split(part)
+        else:
+            yield from _split(token)
+
+
+def holds(text: Sequence[str], reference: Sequence[str]) -> bool:
+    """Whether the words of a reference stand in those of a text."""
+    if not reference:
+        return False
+    return _stands(text, reference) or (_is_date(reference) and _stands_as_date(text, reference))
+
+
+def _stands(text: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether words stand side by side, however they are hyphenated or spaced."""
+    letters = "".join(wanted)
+    if _plain(letters) not in _plain("".join(text)):
+        return False
+    for start in range(len(text)):
+        joined = ""
+        for end in range(start, len(text)):
+            # Numbers are not glued to each other.
+            if end > start and text[end][0].isdigit() and text[end - 1][-1].isdigit():
+                joined += " "
+            joined += text[end]
+            if len(_plain(joined)) > len(_plain(letters)) + 4:
+                break
+            if _same(joined, _spaced(wanted)):
+                return True
+    return False
+
+
+def _spaced(wanted: Sequence[str]) -> str:
+    """Words as `_stands` joins them."""
+    joined = wanted[0]
+    for before, word in pairwise(wanted):
+        joined += " " * (word[0].isdigit() and before[-1].isdigit()) + word
+    return joined
+
+
+def _same(said: str, wanted: str) -> bool:
+    """Whether two writings are of one word: accents may be left out, but not be others."""
+    if said == wanted:
+        return True
+    if _plain(said) == _plain(wanted) and (said == _plain(said) or wanted == _plain(wanted)):
+        return True
+    ending = said.removeprefix(wanted)
+    return bool(_HANGUL.match(wanted[-1]) and ending != said and _ENDINGS.fullmatch(ending))
+
+
+def _is_date(wanted: Sequence[str]) -> bool:
+    """Whether a reference has a day, a word for the month, and perhaps a year."""
+    numbers = [word for word in wanted if word.isdigit()]
+    names = [word for word in wanted if not word[0].isdigit()]
+    return (
+        len(wanted) in (2, 3)
+        and len(names) == 1
+        and any(1 <= int(number) <= 31 for number in numbers)
+        and all(len(number) in (1, 2, 4) for number in numbers)
+    )
+
+
+def _stands_as_date(text: Sequence[str], wanted: Sequence[str]) -> bool:
+    parts = [word for word in text if word not in _OF]
+    size = len(wanted)
+    asked = sorted(_date_part(word) for word in wanted)
+    return any(
+        sorted(_date_part(word) for word in parts[start : start + size]) == asked
+        for start in range(len(parts) - size + 1)
+    )
+
+
+def _date_part(word: str) -> str:
+    return word.lstrip("0") if word.isdigit() else word
+
+
+def _without_articles(found: Iterable[str]) -> tuple[str, ...]:
+    """Words without articles; all of them where there is nothing else."""
+    found = tuple(found)
+    return (
+        tuple(
+            word.removeprefix("ال") if word.startswith("ال") and len(word) > 4 else word
+            for word in found
+            if word not in _ARTICLES
+        )
+        or found
+    )
+
+
+def _split(token: str) -> Iterator[str]:
+    """A token, in scripts without spaces character by character: any may begin a word."""
+    if token.isascii():
+        yield token
+        return
+    position = 0
+    for run in UNSPACED_RUN.finditer(token):
+        if token[position : run.start()]:
+            yield token[position : run.start()]
+        yield from run.group()
+        position = run.end()
+    if token[position:]:
+        yield token[position:]
+
+
+def _month(number: str) -> str:
+    return _MONTHS[int(number) - 1] if 1 <= int(number) <= 12 else number
+
+
+@lru_cache(maxsize=65536)
+def _plain(word: str) -> str:
+    """A word without accents."""
+    if word.isascii():
+        return word
+    parts = unicodedata.normalize("NFD", word)
+    return unicodedata.normalize("NFC", "".join(c for c in parts if not "\u0300" <= c <= "\u036f"))
+
+
+class _Characters(dict):
+    """The table of `str.translate`, filled as characters are met."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        category = unicodedata.category(character)
+        # Format characters, the tatweel, and the vowel marks of Arabic.
+        if category == "Cf" or character == "\u0640" or "\u064b" <= character <= "\u0652":
+            new = ""
+        elif category == "Nd":
+            new = str(unicodedata.decimal(character))
+        else:
+            new = {"\u066b": ".", "\u066c": ","}.get(character, character.translate(_ARABIC))
+        self[code] = new
+        return new
+
+
+_CHARACTERS = _Characters()

@@ -1,0 +1,75 @@
+"""Translation by Google's Cloud Translation, Basic edition (v2): the paper's translator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from needlework.scoring.translators.base import Translator
+from needlework.scoring.translators.http import Endpoint
+from needlework.services.endpoints import api_key, check_url
+
+PATH = "/language/translate/v2"
+# The service takes at most 128 texts and, of all of them together, 30,000 characters.
+MAX_TEXTS = 128
+MAX_CHARACTERS = 25_000
+
+
+class Google(Translator):
+    """The service at the key `base_url`, with the API key in the variable that `key_env` names.
+
+    The service detects the source language itself: it does so better on short answers than we can.
+    """
+
+    batch_size = MAX_TEXTS
+
+    def identity(self) -> Mapping[str, Any]:
+        """The service; its model has no version that could be pinned."""
+        return {"kind": "google"}
+
+    def check(self) -> None:
+        """Raise UserError where the key is missing or the URL is none."""
+        check_url(self.config["base_url"], "the translator google")
+        api_key(self.config["key_env"], "the translator google")
+
+    def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
+        """The texts in English."""
+        return [english for some in _portions(texts) for english in self._request(some)]
+
+    def _request(self, texts: list[str]) -> list[str]:
+        def read(body: Any) -> list[str]:
+            english = [item["translatedText"] for item in body["data"]["translations"]]
+            if len(english) != len(texts) or not all(isinstance(text, str) for text in english):
+                raise ValueError
+            return english
+
+        return self._endpoint.post({"q": texts, "target": "en", "format": "text"}, read)
+
+    @cached_property
+    def _endpoint(self) -> Endpoint:
+        self.check()
+        return Endpoint(
+            self.config["base_url"].rstrip("/") + PATH,
+            translator="google",
+            # In a header: a URL ends up in the logs of everything on the way.
+            header="X-goog-api-key",
+            scheme="",
+            secret=api_key(self.config["key_env"], "the translator google"),
+        )
+
+
+def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
+    """The texts in runs that the service takes at once; a longer text goes alone."""
+    portion: list[str] = []
+    for text in texts:
+        full = len(portion) == MAX_TEXTS or sum(map(len, portion)) + len(text) > MAX_CHARACTERS
+        if portion and full:
+            yield portion
+            portion = []
+        portion.append(text)
+    if portion:
+        yield portion
+
+
+TRANSLATOR = Google

@@ -1,0 +1,101 @@
+"""JSON requests to a translation service: asked again while that may help, no secret in a message."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from needlework.errors import UserError
+from needlework.services.bounded_replies import bounded
+from needlework.services.endpoints import (
+    ATTEMPTS,
+    FIRST_PAUSE_S,
+    LONGEST_PAUSE_S,
+    Passing,
+    excerpt,
+    may_pass,
+    retry_after,
+    secrets_in,
+    shown_url,
+    without,
+)
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+TIMEOUT_S = 120.0
+
+
+class Endpoint:
+    """A URL that takes and gives JSON. Safe to use from several threads.
+
+    httpx is imported here alone: translators are checked where it may not be installed.
+    """
+
+    def __init__(self, url: str, *, translator: str, secret: str, header: str, scheme: str) -> None:
+        """`secret`, with `scheme` before it, goes into the request's `header`, if there is one."""
+        import httpx
+
+        # httpx logs whole URLs, which may hold a password.
+        logging.getLogger("httpx").setLevel(logging.WARNING)
+        self._url, self._translator = url, translator
+        self._secrets = [*filter(None, [secret]), *secrets_in(url)]
+        headers = {header: f"{scheme}{secret}"} if secret else {}
+        hooks = {"response": [bounded(httpx)]}
+        self._client = httpx.Client(timeout=TIMEOUT_S, headers=headers, event_hooks=hooks)
+
+    def post(self, payload: Mapping[str, Any], read: Callable[[Any], T]) -> T:
+        """What `read` makes of the response to `payload`.
+
+        `read` raises LookupError, TypeError or ValueError on a body that is not what it expects.
+        Busy servers, lost connections, timeouts and unreadable bodies are tried again, with pauses
+        of at least what Retry-After says. Raises UserError where that does not help, or cannot.
+        """
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return self._attempt(payload, read)
+            except Passing as failure:
+                if attempt == ATTEMPTS or failure.pause > LONGEST_PAUSE_S:
+                    raise self._trouble(
+                        f"{failure} (attempt {attempt})",
+                        "check the service and the network and run again; what is translated is kept",
+                    ) from None
+                pause = max(failure.pause, FIRST_PAUSE_S * 2 ** (attempt - 1))
+                logger.warning("%s: %s; next attempt in %.0f s", self._translator, failure, pause)
+                time.sleep(pause)
+        raise AssertionError("unreachable")
+
+    def _attempt(self, payload: Mapping[str, Any], read: Callable[[Any], T]) -> T:
+        import httpx
+
+        try:
+            response = self._client.post(self._url, json=payload)
+        except httpx.TimeoutException:
+            raise Passing(f"no answer within {TIMEOUT_S:.0f} s") from None
+        except httpx.RequestError as error:
+            raise Passing(f"the connection failed ({type(error).__name__})") from None
+        status = response.status_code
+        if may_pass(status):
+            raise Passing(f"status {status}", retry_after(response.headers))
+        if status != 200:
+            raise self._trouble(
+                f"status {status}: {excerpt(self._clean(response.text), '')}",
+                "check the key, the model's name and the URL",
+            )
+        try:
+            return read(json.loads(self._clean(response.content.decode())))
+        except (LookupError, TypeError, ValueError, RecursionError):
+            raise Passing("the response is not a translation") from None
+
+    def _clean(self, content: str) -> str:
+        """What a server wrote, without secrets: it may say them back."""
+        for secret in self._secrets:
+            content = without(content, secret)
+        return content
+
+    def _trouble(self, what: str, remedy: str) -> UserError:
+        where = shown_url(self._url)
+        return UserError(f"the translator {self._translator} at {where} failed: {what}; {remedy}.")

@@ -1,0 +1,25 @@
+"""No translation: answers are scored as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from needlework.scoring.translators.base import Translator
+
+
+class Untranslated(Translator):
+    """Every text is its own translation."""
+
+    batch_size = 1 << 20
+    needs_languages = False
+
+    def identity(self) -> None:
+        """Nothing is worth keeping."""
+        return None
+
+    def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
+        """The texts."""
+        return list(texts)
+
+
+TRANSLATOR = Untranslated
