@@ -165,8 +165,8 @@ RESULTS = (
             ),
         ),
         "Tokens and sentences of haystacks with one needle, and sentences before it, beside the log of the "
-        "authors' notebook. With `source: released` and o200k_base the sentences are equal to it; its tokens "
-        "are sums over articles, up to 30 off those of the joined text.",
+        "authors' notebook. With `source: released` the sentences are equal to it; its tokens are o200k_base's, "
+        "and sums over articles, up to 30 off those of the joined text.",
         "one",
         needs="instances",
     ),
