@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from needlework import cells, published, stats
-from needlework.benchmarks.mlongrr.factors import FACTORS
+from needlework.benchmarks.mlongrr.factors import FACTORS, NAMES
 from needlework.comparisons import holm
+from needlework.corpora.mlongrr import FIFTY_ARTICLES
 from needlework.results.columns import MCNEMAR, MEASURES
 from needlework.results.numbers import Cell, Context, counted_models, model_order
 from needlework.results.parts import Part
@@ -133,6 +134,16 @@ def fertility(part: Part, labels: Mapping[str, Any], context: Context) -> float:
 def other_tokenizer(cell: Cell) -> str | None:
     """What sets a tokenizer apart from that of its model in the paper."""
     return cell.context.run["other_tokenizers"].get(cell.labels["tokenizer"])
+
+
+def other_end(cell: Cell) -> str | None:
+    """The authors counted their first 50 articles."""
+    known = {NAMES[lang] for lang in FIFTY_ARTICLES}
+    return (
+        None
+        if cell.labels["language"] in known
+        else "where the authors' 50 articles end is unknown"
+    )
 
 
 def not_gpt4o(cell: Cell) -> str | None:
