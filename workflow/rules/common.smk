@@ -10,6 +10,7 @@ from snakemake.settings.types import DeploymentMethod
 
 from needlework.codedigest import code_digest
 from needlework.planning.config import (
+    decided,
     lengths_of,
     replaced_choices,
     unknown_target,
@@ -28,6 +29,7 @@ from needlework.atomic import whole
 
 try:
     LEFT_OUT = [name for name in config["run"]["models"]]
+    GIVEN = config
     config = validated(config)
     LEFT_OUT = [name for name in LEFT_OUT if name not in config["run"]["models"]]
 except UserError as error:
@@ -37,6 +39,8 @@ if workflow.is_main_process:
     if sentence := without_records():
         logger.warning(sentence)
     for sentence in replaced_choices(workflow.config_settings.configfiles):
+        logger.warning(sentence)
+    for sentence in decided(GIVEN, config):
         logger.warning(sentence)
 
 if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import yaml
 from mlongrr_data import ROOT, settings
 from needlework.benchmarks.mlongrr import plan
 from needlework.errors import UserError
-from needlework.planning.config import validated
+from needlework.planning.config import decided, validated
 from needlework.planning.layout import Layout
 
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -60,7 +61,6 @@ def test_only_the_needed_languages_are_fetched() -> None:
         config(
             languages=["so"],
             source="released",
-            budget="released",
             tasks=[{"n": 3, "depths": [0], "questions": ["number"]}],
         )
     )
@@ -76,7 +76,7 @@ def test_only_the_needed_languages_are_fetched() -> None:
 
 
 ONE = {"n": 1, "depths": [0], "questions": ["number"]}
-RELEASED = {"source": "released", "budget": "released", "tasks": [ONE]}
+RELEASED = {"source": "released", "tasks": [ONE]}
 
 
 @pytest.mark.parametrize(
@@ -100,13 +100,10 @@ RELEASED = {"source": "released", "budget": "released", "tasks": [ONE]}
         ({"prompts": ["translated"], "tasks": [ONE], "languages": ["en"]}, "are not translated"),
         ({"lengths": [50]}, "lengths has 50, of which .*max_new_tokens"),
         (
-            {"source": "released", "tasks": [ONE]},
-            "budget has 'strict', but with `source: released`",
+            {**RELEASED, "tasks": [{**ONE, "depths": [0, 10]}, {**ONE, "n": 2}]},
+            r"write `tasks: \[\{n: 1, depths: \[0\], questions: \[number\]\}\]`, or leave",
         ),
-        ({**RELEASED, "tasks": [{**ONE, "n": 2, "depths": [0]}]}, "can be 1 or 3 alone"),
-        ({**RELEASED, "tasks": [{**ONE, "depths": [10]}]}, "depth 10 for 1 needles"),
-        ({**RELEASED, "lengths": [4000]}, "lengths has 4000"),
-        ({**RELEASED, "examples": 2}, "examples has 2"),
+        ({**RELEASED, "absent": [1]}, r"write `absent: \[\]`, or leave"),
         (
             {"data": "sample", "languages": ["en"], "tasks": [{**ONE, "n": 13}]},
             "13 needles, but there are 12 cities",
@@ -116,6 +113,29 @@ RELEASED = {"source": "released", "budget": "released", "tasks": [ONE]}
 def test_what_cannot_be_built_is_refused(own: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
         config(**own)
+
+
+def test_released_files_decide_what_they_are_made_of() -> None:
+    given = {**CONFIG["benchmarks"]["mlongrr"], **RELEASED, "languages": ["en"], "lengths": [2000]}
+    made = config(**given)
+    own = made["benchmarks"]["mlongrr"]
+    assert plan.texts(own) == [("mlongrr_articles", "en")]
+    assert (own["data"], own["examples"], own["budget"]) == ("mlongrr", 1, "released")
+    assert decided({"benchmarks": {"mlongrr": given}}, made) == [
+        "benchmarks.mlongrr: other keys there decide haystacks: [mlongrr_articles] (not [sample_books]), "
+        "data: mlongrr (not sample), examples: 1 (not 2)."
+    ]
+    assert decided({"benchmarks": {"mlongrr": own}}, made) == []
+
+
+def test_all_that_the_released_files_lack_is_said_at_once() -> None:
+    with pytest.raises(UserError) as said:
+        config(**{**CONFIG["benchmarks"]["mlongrr"], "source": "released"})
+    written = dict(re.findall(r"`(\w+): ([^`]*)`", str(said.value)))
+    assert set(written) == {"languages", "lengths", "tasks", "source"}
+    # What the message says can be pasted.
+    pasted = {key: yaml.safe_load(value) for key, value in written.items()}
+    assert config(**pasted)["benchmarks"]["mlongrr"]["languages"] == ["en", "sw"]
 
 
 def test_a_users_folder_brings_a_language(tmp_path: Path) -> None:

@@ -29,6 +29,10 @@ def _no_values(config: Config) -> dict[str, Any]:
     return {}
 
 
+def _no_decisions(own: Own) -> dict[str, Any]:
+    return {}
+
+
 def _no_conditions(config: Config) -> dict[str, bool]:
     return {}
 
@@ -39,11 +43,12 @@ class Benchmark:
 
     factors: columns of instances and scores; `length` (int32) is one: the token budget, 0 where there is
     none. called: how figures order and name the values of factors and other labels. Of its configuration
-    (`own`): slices, the names of the files into which prompts are divided; settings, all that a slice's
-    prompts depend on, as JSON values, but files and tokenizer, given the lengths that models want; quotes,
-    the tables that any prompt can refer to. conditions: by the names that `Result.when` has, whether `config`
-    has prompts and models that fill such results. Of a slice's settings: reads, the tables that it is
-    built from, by input name, and searches, the languages whose distractors.
+    (`own`): decided, the keys whose values follow from others, with these values; slices, the names of
+    the files into which prompts are divided; settings, all that a slice's prompts depend on, as JSON
+    values, but files and tokenizer, given the lengths that models want; quotes, the tables that any prompt
+    can refer to. conditions: by the names that `Result.when` has, whether `config` has prompts and models
+    that fill such results. Of a slice's settings: reads, the tables that it is built from, by input name,
+    and searches, the languages whose distractors.
 
     build: `(chosen, tables, templates, tokenizer) -> Built`. score: `(instances, generations,
     translations, *, model, settings) -> scores`; scoring_files: data that it alone reads, by the name of
@@ -73,6 +78,7 @@ class Benchmark:
     setup: Mapping[str, str] = field(default_factory=dict)
     check: Hook = ""
     run: Callable[[Config], dict[str, Any]] = _no_values
+    decided: Callable[[Own], dict[str, Any]] = _no_decisions
     conditions: Callable[[Config], dict[str, bool]] = _no_conditions
     scoring_files: Mapping[str, str] = field(default_factory=dict)
     scores_read: str = ""

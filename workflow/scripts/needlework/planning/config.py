@@ -106,6 +106,8 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
         if "answer_languages" in own and own["answer_languages"] is None:
             # Of an unknown corpus the schema has complained.
             own["answer_languages"] = list(languages_of(own["needles"]))
+    for name, own in _benchmarks(config):
+        own.update(load_benchmark(name).decided(own))
     for check in (
         _check_retrieval,
         _check_models,
@@ -129,6 +131,29 @@ def lengths_of(config: Mapping[str, Any], model: str, benchmark: str) -> list[in
     lengths = config["benchmarks"][benchmark].get("lengths", []) if own is None else own
     wanted = only_of(config, model, benchmark).get("length", lengths)
     return sorted(length for length in lengths if length in wanted)
+
+
+def decided(given: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
+    """Which keys of a benchmark have another value in `config`, which is validated, than was `given`.
+
+    A sentence for each benchmark: other keys decide them (`Benchmark.decided`).
+    """
+    said = []
+    for name, own in _benchmarks(config):
+        mine = _plain(given.get("benchmarks", {}).get(name, {}))
+        other = [
+            key for key in load_benchmark(name).decided(own) if mine.get(key, own[key]) != own[key]
+        ]
+        if other:
+            shown = ", ".join(
+                f"{key}: {_shown(own[key])} (not {_shown(mine[key])})" for key in other
+            )
+            said.append(f"benchmarks.{name}: other keys there decide {shown}.")
+    return said
+
+
+def _shown(value: Any) -> str:
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
 
 
 def left_out(config: Mapping[str, Any]) -> list[str]:
@@ -439,9 +464,14 @@ def _check_translation(config: Mapping[str, Any]) -> None:
 
 
 def _check_benchmarks(config: Mapping[str, Any]) -> None:
-    for name in config["run"]["benchmarks"]:
+    for name, _ in _benchmarks(config):
         if check := load_benchmark(name).check:
             load_hook(check)(config)
+
+
+def _benchmarks(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name in config["run"]["benchmarks"]:
+        yield name, config["benchmarks"][name]
 
 
 def _running(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

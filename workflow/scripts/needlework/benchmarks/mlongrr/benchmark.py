@@ -14,6 +14,7 @@ BENCHMARK = Benchmark(
     factors=FACTORS,
     results=RESULTS,
     called=drawings.FACTORS,
+    decided=plan.decided,
     slices=plan.slices,
     settings=plan.settings,
     reads=plan.reads,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from needlework.benchmarks.contract import Config, Own
 from needlework.benchmarks.mlongrr.factors import ABSENT
@@ -26,10 +28,10 @@ def check(config: Config) -> None:
     """Raise UserError where the benchmark's configuration cannot be built."""
     own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
     folder = config["sources"].get(NAME, {}).get("folder")
-    _check_languages(own, where, folder_languages(folder, NAME))
-    _check_tasks(own, where)
     if own["source"] == "released":
         _check_released(own, where)
+    _check_languages(own, where, folder_languages(folder, NAME))
+    _check_tasks(own, where)
     if own["budget"] == "strict" and min(own["lengths"]) <= own["max_new_tokens"]:
         raise UserError(
             f"{where}.lengths has {min(own['lengths'])}, of which {where}.max_new_tokens "
@@ -72,31 +74,42 @@ def _check_tasks(own: Own, where: str) -> None:
 
 
 def _check_released(own: Own, where: str) -> None:
-    """Raise UserError where something is asked that the released files have not."""
+    """Raise UserError with all that has to change where the released files lack what is asked."""
+    known = languages_of("mlongrr_released_one")
     wanted = {
-        "haystacks": ([ARTICLES], own["haystacks"]),
-        "data": ([NAME], [own["data"]]),
-        "budget": (["released"], [own["budget"]]),
-        "examples": ([1], [own["examples"]]),
-        "absent": ([], own["absent"]),
-        "lengths": (RELEASED_LENGTHS, own["lengths"]),
-        "tasks (n)": (tuple(RELEASED_DEPTHS), needle_counts(own)),
-        "languages": (languages_of("mlongrr_released_one"), own["languages"]),
+        "languages": [lang for lang in own["languages"] if lang in known] or known,
+        "lengths": [n for n in own["lengths"] if n in RELEASED_LENGTHS] or list(RELEASED_LENGTHS),
+        "tasks": _released_tasks(own) or [_released_task(1), _released_task(3)],
+        "absent": [],
     }
-    for key, (known, given) in wanted.items():
-        for value in given:
-            if value not in known:
-                raise UserError(
-                    f"{where}.{key} has {value!r}, but with `source: released` it can be "
-                    f"{' or '.join(map(str, known)) or 'empty'} alone."
-                )
-    for task in own["tasks"]:
-        for depth in task["depths"]:
-            if depth not in RELEASED_DEPTHS[task["n"]]:
-                raise UserError(
-                    f"{where}.tasks has the depth {depth} for {task['n']} needles, which the released files "
-                    f"have not: they have {', '.join(map(str, RELEASED_DEPTHS[task['n']]))}."
-                )
+    if other := [key for key, value in wanted.items() if value != own[key]]:
+        raise UserError(
+            f"{where} asks for {', '.join(other)} that the released files have not: write "
+            f"{', '.join(f'`{key}: {_yaml(wanted[key])}`' for key in other)}, or leave out "
+            "`source: released`."
+        )
+
+
+def _released_tasks(own: Own) -> list[dict[str, Any]]:
+    """The tasks as far as the released files have them."""
+    return [
+        {**task, "depths": [d for d in task["depths"] if d in known] or list(known)}
+        for task in own["tasks"]
+        if (known := RELEASED_DEPTHS.get(task["n"]))
+    ]
+
+
+def _released_task(n: int) -> dict[str, Any]:
+    return {"n": n, "depths": list(RELEASED_DEPTHS[n]), "questions": ["number"]}
+
+
+def _yaml(value: Any) -> str:
+    """A list as it stands in a configuration."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {_yaml(item)}' for key, item in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_yaml, value))}]"
+    return str(value)
 
 
 def _check_needles(own: Own, folder: str | None) -> None:

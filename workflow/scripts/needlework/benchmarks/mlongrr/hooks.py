@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from needlework.benchmarks.mlongrr.factors import FACTORS
+from needlework.benchmarks.mlongrr.factors import FACTORS, NAMES
+from needlework.data.corpora.mlongrr import FIFTY_ARTICLES
 from needlework.results import cells, published, stats
 from needlework.results.columns import MCNEMAR, MEASURES
 from needlework.results.comparisons import holm
@@ -135,9 +136,20 @@ def other_tokenizer(cell: Cell) -> str | None:
     return cell.context.run["other_tokenizers"].get(cell.labels["tokenizer"])
 
 
+def other_end(cell: Cell) -> str | None:
+    """The authors counted their first 50 articles."""
+    known = {NAMES[lang] for lang in FIFTY_ARTICLES}
+    return (
+        None
+        if cell.labels["language"] in known
+        else "where the authors' 50 articles end is unknown"
+    )
+
+
 def not_gpt4o(cell: Cell) -> str | None:
-    """The log is of GPT-4o's haystacks."""
-    return None if cell.labels["paper_model"] == "GPT-4o" else "another tokenizer than GPT-4o's"
+    """The log's tokens are GPT-4o's; released haystacks have the same sentences in every tokenizer."""
+    theirs = cell.labels["what"] != "haystack_tokens" or cell.labels["paper_model"] == "GPT-4o"
+    return None if theirs else "another tokenizer than GPT-4o's"
 
 
 def of_best(cell: Cell, place: Place) -> bool | None:

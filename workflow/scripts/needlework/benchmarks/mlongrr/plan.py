@@ -39,6 +39,14 @@ class Cell(NamedTuple):
     template: str
 
 
+def decided(own: Own) -> dict[str, Any]:
+    """What `source: released` decides: what the released files are made of."""
+    if own["source"] != "released":
+        return {}
+    text = {"haystacks": [ARTICLES], "data": NAME, "examples": 1, "wording": "released"}
+    return {**text, "budget": "released", "depth_rule": "gpt4o"}
+
+
 def slices(own: Own) -> list[str]:
     """The slices: `<language>-<haystack>`, a language and a text each."""
     return [f"{lang}-{_short(haystack)}" for haystack, lang in texts(own)]

@@ -106,7 +106,7 @@ def _tokens_a_word(table: str, source: str, digits: int) -> View:
                 ),
                 place,
             ),
-            (ARTICLES, Why(f"{HOOKS}other_tokenizer")),
+            (ARTICLES, Why(f"{HOOKS}other_tokenizer"), Why(f"{HOOKS}other_end")),
             (source,),
         ),
     )
@@ -165,7 +165,7 @@ RESULTS = (
             ),
         ),
         "Tokens and sentences of haystacks with one needle, and sentences before it, beside the log of the "
-        "authors' notebook. With `source: released` and o200k_base the sentences are equal to it; its tokens "
+        "authors' notebook. With `source: released` the sentences are equal to it; its tokens (o200k_base) "
         "are sums over articles, up to 30 off those of the joined text.",
         "one",
         needs="instances",

@@ -56,7 +56,7 @@ RAW, JOINED = "articles", "sentences"
 PAPER_LANGUAGES = ("en", "vi", "id", "sw", "so", "az")
 # Where the authors' first 50 articles end, in characters: their tokens a word are ours to five digits. Of
 # other languages the end is unknown.
-_FIFTY_ARTICLES = {"sw": 181_470, "so": 171_088}
+FIFTY_ARTICLES = {"sw": 181_470, "so": 171_088}
 # More text gives no better an estimate of a language's tokens a word.
 _MEASURED = 300_000
 
@@ -75,7 +75,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, A
     model = _model(files)
     if data:
         return articles(
-            stream(data[0], _needle(files, lang)), lang, model, _FIFTY_ARTICLES.get(lang, _MEASURED)
+            stream(data[0], _needle(files, lang)), lang, model, FIFTY_ARTICLES.get(lang, _MEASURED)
         )
     own = (Path(f) for f in files if f.endswith(".txt") and Path(f).name != _MODEL)
     return articles("\n".join(map(_read, own)), lang, model)
