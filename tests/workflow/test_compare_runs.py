@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
-from runs import Workflow
+from runs import ROOT, Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
+
+BENCHMARKS = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))["run"]["benchmarks"]
 
 
 def other_run(demo: Workflow, folder: Path, keep=None) -> str:
@@ -23,15 +27,22 @@ def other_run(demo: Workflow, folder: Path, keep=None) -> str:
     return f"runs={{before: {folder}}}"
 
 
-def test_models_of_one_run_are_compared(demo) -> None:
-    demo.run("mlneedle_comparisons")
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_models_of_one_run_are_compared(demo, benchmark) -> None:
+    demo.run(f"{benchmark}_comparisons", "--config", "compare=[[lexical,oracle],[oracle,empty]]")
+    found = sorted(demo.result("comparisons").glob(f"{benchmark}.*"))
+    assert [file.suffix for file in found] == [".csv", ".pdf", ".png", ".svg", ".tex", ".txt"]
+    rows = pd.read_csv(demo.result(f"comparisons/{benchmark}.csv"))
+    overall = rows.query("by == 'all' and first == 'oracle' and second == 'empty'")
+    assert (overall["difference"] <= -0.9).all() and (overall["p_holm"] < 0.05).all()
+    assert f"empty - oracle = {100 * overall['difference'].iloc[0]:+.1f} points" in (
+        demo.result(f"comparisons/{benchmark}.txt").read_text("utf-8")
+    )
+
+
+def test_mlneedle_is_compared_by_its_factors(demo) -> None:
+    demo.run("mlneedle_comparisons", "--config", "compare=[[oracle,empty]]")
     rows = list(csv.DictReader(demo.result("comparisons/mlneedle.csv").open()))
-    overall = {
-        (row["metric"], row["first"], row["second"]): row for row in rows if row["by"] == "all"
-    }
-    oracle = overall["containment", "oracle", "empty"]
-    assert float(oracle["difference"]) == -1.0
-    assert float(oracle["p_holm"]) < 0.05
     assert {row["by"] for row in rows} >= {"all", "task", "needle_lang", "length"}
 
 

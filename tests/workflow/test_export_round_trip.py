@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -136,3 +138,30 @@ def test_an_estimate_is_printed_every_time(tmp_path) -> None:
     lines = {line.split()[0]: line.split() for line in second.splitlines() if line.strip()}
     assert lines["lexical"][2:4] == [lines["paid"][2], "0"]
     assert lines["paid"][2] == lines["paid"][3]
+
+
+def test_the_part_that_fits_a_limit_runs_as_estimated(tmp_path) -> None:
+    workflow = Workflow(ROOT, tmp_path / "run")
+    run = {"models": ["lexical", "empty"], "benchmarks": ["mlneedle", "mlongrr"]}
+    config = written(tmp_path, CONFIG | {"run": run | {"limit": {"tokens": 300_000}}})
+    said = workflow.run("estimate", *config).stdout
+    taken = int(re.search(r"It takes ([\d,]+) tokens", said)[1].replace(",", ""))
+    assert 150_000 < taken <= 300_000
+    subset = workflow.result("subset.yaml")
+    chosen = yaml.safe_load(subset.read_text("utf-8"))["models"]["lexical"]["only"]
+    both = [*config, str(subset)]
+    assert "All of it is within run.limit." in workflow.run("estimate", *both).stdout
+    rows = pd.read_csv(workflow.result("estimate.csv"))
+    assert rows[["left_prompt_tokens", "left_output_tokens"]].sum().sum() == taken
+
+    scored = [
+        f"results/scores/{model}/{benchmark}.parquet"
+        for model in run["models"]
+        for benchmark in run["benchmarks"]
+    ]
+    workflow.run(*both, "--", *scored)
+    for model in run["models"]:
+        for benchmark in run["benchmarks"]:
+            scores = pq.read_table(workflow.result(f"scores/{model}/{benchmark}.parquet"))
+            asked = set(scores["example_id"].to_pylist())
+            assert asked == set(chosen[benchmark]["example_id"])

@@ -12,6 +12,15 @@ for name in config["run"]["benchmarks"]:
         output:
             csv=f"results/comparisons/{name}.csv",
             text=f"results/comparisons/{name}.txt",
+            tex=f"results/comparisons/{name}.tex",
+            svg=report(
+                f"results/comparisons/{name}.svg",
+                caption="../report/comparisons.rst",
+                category=files.benchmark(name).title,
+                subcategory="Comparisons",
+                labels={"result": "Models compared"},
+            ),
+            pictures=[f"results/comparisons/{name}.{end}" for end in ("pdf", "png")],
         log:
             f"logs/{name}/comparisons.log",
         benchmark:
@@ -23,6 +32,8 @@ for name in config["run"]["benchmarks"]:
             runtime=60,
         params:
             benchmark=name,
+            title=files.benchmark(name).title,
+            factors=files.benchmark(name).asked,
             sides=lambda w, name=name: comparison(sides, name),
             pairs=lambda w, name=name: comparison(pairs, name),
             code=code_digest("compare_models.py"),

@@ -33,6 +33,7 @@ rule estimate:
         runtime=60,
     params:
         table="results/estimate.csv",
+        subset="results/subset.yaml",
         files=PROMPTS,
         lengths={
             model: {
@@ -51,6 +52,7 @@ rule estimate:
             benchmark: ["task", "example_id", *files.benchmark(benchmark).columns]
             for benchmark in PROMPTS
         },
+        asked={benchmark: files.benchmark(benchmark).asked for benchmark in PROMPTS},
         gpus={model: files.generation_gpus(model) for model in config["run"]["models"]},
     message:
         "Estimating what is left to do"

@@ -7,21 +7,27 @@ from needlework.errors import UserError
 from needlework.jobs.job import running
 from needlework.records import read_table
 from needlework.results.comparisons import Pair, as_text, compare, prompts_differ, sets_of
+from needlework.results.comparisons_shown import as_latex, figure
+from needlework.results.figures.save import save_figure
 
 with running(snakemake) as logger:
-    params = snakemake.params
+    params, output = snakemake.params, snakemake.output
     pairs = [Pair(*pair) for pair in params.pairs]
     used = dict.fromkeys(chain.from_iterable(pair[:2] for pair in pairs))
     scores = {side: read_table(params.sides[side]).to_pandas() for side in used}
     for first, second, _ in pairs:
         if "/" in first + second:
-            how = prompts_differ(scores[first], scores[second])
+            how = prompts_differ(scores[first], scores[second], params.factors)
             if how:
                 raise UserError(
                     f"{first} and {second} were not asked the same prompts of {params.benchmark}: {how}."
                 )
-    table = compare(scores, pairs)
-    text = as_text(table, sets_of(table, list(used)))
+    table = compare(scores, pairs, params.factors)
+    sets = sets_of(table, list(used))
+    text = as_text(table, sets)
     logger.info("\n%s", text)
-    table.to_csv(snakemake.output.csv, index=False)
-    Path(snakemake.output.text).write_text(f"{text}\n", encoding="utf-8")
+    table.to_csv(output.csv, index=False)
+    Path(output.text).write_text(f"{text}\n", encoding="utf-8")
+    latex = as_latex(table, sets, params.benchmark, params.title)
+    Path(output.tex).write_text(latex, encoding="utf-8")
+    save_figure(figure(table, sets, params.title), Path(output.svg).with_suffix(""))

@@ -7,9 +7,9 @@ from pathlib import Path
 from needlework.jobs.job import running
 from needlework.journal import Journal
 from needlework.models.backends.base import load_backend
-from needlework.models.estimates import PromptSet, as_text, estimate, write_csv
+from needlework.models.estimates import PromptSet, Work, as_text, write_csv
 from needlework.prompts.spans import Documents
-from needlework.results.limits import n_questions, proposal
+from needlework.results import limits
 
 # The job's own output goes to its log.
 terminal = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
@@ -23,7 +23,7 @@ with running(snakemake) as logger:
         documents = Documents.of(benchmark, files["corpora"], files["documents"])
         return PromptSet(files["instances"], documents, params.factors[benchmark])
 
-    rows = []
+    works = []
     for model, lengths in params.lengths.items():
         entry = config["models"][model]
         whole = {**entry, "model": model, "journal": config["journal"]}
@@ -31,8 +31,8 @@ with running(snakemake) as logger:
         answered = Journal(Path(config["journal"]) / "generations" / model).records()
         done = {record["key"] for record in answered if backend.holds(record)}
         for benchmark, own in lengths.items():
-            rows.append(
-                estimate(
+            works.append(
+                Work(
                     entry,
                     prompts(benchmark, entry["tokenizer"]),
                     own,
@@ -44,16 +44,16 @@ with running(snakemake) as logger:
                     only=params.only[model][benchmark],
                 )
             )
+    rows = [work.estimate() for work in works]
     write_csv(rows, params.table)
-    asked = {
-        benchmark: n_questions(
-            {path for files in tokenizers.values() for path in files["instances"]}
-        )
-        for benchmark, tokenizers in params.files.items()
-    }
-    limits = {name: most for name, most in config["run"]["limit"].items() if most is not None}
-    proposed = proposal(rows, limits, asked, config["benchmarks"])
-    text = "\n\n".join(filter(None, [as_text(rows), proposed]))
+    text, limit = as_text(rows), {k: v for k, v in config["run"]["limit"].items() if v is not None}
+    if limit:
+        part = None
+        if not limits.within(rows, limit):
+            part = limits.part_within(works, limit, params.asked)
+        if part:
+            limits.write_subset(part, list(params.lengths), params.subset)
+        text = f"{text}\n\n{limits.as_text(part, rows, limit, params.subset)}"
     logger.info("\n%s", text)
     # In one piece, however many jobs write beside it.
     terminal.write(f"\nLeft to do ({params.table} has more):\n\n{text}\n\n")

@@ -17,9 +17,9 @@ from needlework.models.estimates import (
     BLOCK,
     Estimate,
     PromptSet,
+    Work,
     as_text,
     billions,
-    estimate,
     throughput,
     write_csv,
 )
@@ -100,9 +100,9 @@ def of(
     backend = options.pop("backend", None) or load_backend("lexical", {**entry, "model": "m"})
     names = ("m", "b")
     lengths = options.pop("lengths", [])
-    return estimate(
+    return Work(
         entry, prompts, lengths, backend, done, names=names, gpus=gpus, guess=GUESS, **options
-    )
+    ).estimate()
 
 
 # What there is to ask

@@ -55,6 +55,9 @@ def test_a_restriction_is_of_all_benchmarks_or_by_name() -> None:
     one = configured({"mlneedle": {"needle_lang": ["en"]}})
     assert only_of(one, "lexical", "mlneedle") == {"needle_lang": ["en"]}
     assert only_of(one, "lexical", "oneruler") == {}
+    both = configured({"length": [512], "mlneedle": {"needle_lang": ["en"]}})
+    assert only_of(both, "lexical", "mlneedle") == {"length": [512], "needle_lang": ["en"]}
+    assert only_of(both, "lexical", "oneruler") == {"length": [512]}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def config(**own) -> dict:
     default = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
-    default["run"]["models"] = ["lexical", "oracle", "empty"]
+    default["run"]["models"] = ["lexical", "mine", "oracle", "empty"]
+    default["models"]["mine"] = dict(default["models"]["lexical"])
     return validated(default | own)
 
 
@@ -30,8 +31,14 @@ def other(tmp_path) -> str:
     return str(tmp_path)
 
 
-def test_every_two_models_are_compared_by_default() -> None:
-    assert pairs(config(), "mlneedle") == [
+def test_every_two_models_but_controls_are_compared_by_default() -> None:
+    assert pairs(config(), "mlneedle") == [("lexical", "mine", True)]
+
+
+def test_controls_are_compared_where_there_is_no_other_pair() -> None:
+    own = config()
+    own["run"]["models"] = ["lexical", "oracle", "empty"]
+    assert pairs(own, "mlneedle") == [
         ("lexical", "oracle", True),
         ("lexical", "empty", True),
         ("oracle", "empty", True),
@@ -44,14 +51,17 @@ def test_named_pairs_are_compared_alone() -> None:
 
 def test_another_tokenizer_has_other_prompts() -> None:
     own = config()
-    own["models"]["oracle"]["tokenizer"] = "mistral-v1"
-    assert pairs(own, "mlneedle")[0] == ("lexical", "oracle", False)
+    own["models"]["mine"]["tokenizer"] = "mistral-v1"
+    assert pairs(own, "mlneedle")[0] == ("lexical", "mine", False)
 
 
 def test_another_run_is_compared_model_by_model(other) -> None:
     own = config(runs={"before": other})
     assert sides(own, "mlneedle")["before/mine"].endswith("results/scores/mine/mlneedle.parquet")
-    assert pairs(own, "mlneedle") == [("before/lexical", "lexical", True)]
+    assert pairs(own, "mlneedle") == [
+        ("before/lexical", "lexical", True),
+        ("before/mine", "mine", True),
+    ]
 
 
 @pytest.mark.parametrize(

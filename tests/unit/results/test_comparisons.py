@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
+from needlework.benchmarks.benchmark import load_benchmark, names
 from needlework.errors import UserError
 from needlework.results.comparisons import (
     Pair,
     as_text,
     compare,
-    factors,
     holm,
     indistinguishable,
     permutation_test,
@@ -24,6 +24,9 @@ from needlework.results.comparisons import (
     sets_of,
     smallest_difference,
 )
+from needlework.results.comparisons_shown import as_latex, figure
+
+FACTORS = ["task", "tongue"]
 
 
 def scores(values: list[float], model: str = "m", tongues=("en", "hi"), **columns) -> pd.DataFrame:
@@ -50,8 +53,11 @@ def scores(values: list[float], model: str = "m", tongues=("en", "hi"), **column
     return pd.DataFrame(rows)
 
 
-def test_factors_are_what_no_benchmark_shares() -> None:
-    assert factors(scores([1.0])) == ["task", "tongue"]
+@pytest.mark.parametrize("name", names())
+def test_what_prompts_turned_out_to_be_is_not_asked(name) -> None:
+    asked = load_benchmark(name).asked
+    assert asked[0] == "task" and "length" in asked
+    assert not {"real_depth", "numbers", "units", "exhausted", "fertility"} & set(asked)
 
 
 def test_permutation_tries_all_signs_of_few_clusters() -> None:
@@ -130,16 +136,24 @@ def test_planned_difference_shrinks_with_questions() -> None:
 
 
 def test_sets_overlap_where_a_middle_model_is_like_both() -> None:
-    assert indistinguishable(["a", "b", "c"], [("a", "c")]) == [("a", "b"), ("b", "c")]
-    assert indistinguishable(["a", "b", "c"], []) == [("a", "b", "c")]
-    assert indistinguishable(["a", "b"], [("b", "a")]) == [("a",), ("b",)]
+    every = [("a", "b"), ("c", "b"), ("c", "a")]
+    assert indistinguishable(["a", "b", "c"], every[:2]) == [("a", "b"), ("b", "c")]
+    assert indistinguishable(["a", "b", "c"], every) == [("a", "b", "c")]
+    assert indistinguishable(["a", "b"], []) == []
+
+
+def test_models_that_were_not_compared_share_no_set() -> None:
+    rng = np.random.default_rng(6)
+    sides = {name: scores(rng.integers(2, size=30).tolist(), name) for name in "abc"}
+    table = compare(sides, [Pair("a", "b"), Pair("b", "c")], FACTORS)
+    assert sets_of(table, list("abc")) == {"exact": [("a", "b"), ("b", "c")]}
 
 
 def test_compare_says_which_is_better_where() -> None:
     one = scores([0.0] * 30, "one")
     two = scores([1.0] * 15 + [0.0] * 15, "two")
     two.loc[two["tongue"] == "hi", "value"] = 0.0
-    table = compare({"one": one, "two": two}, [Pair("one", "two")])
+    table = compare({"one": one, "two": two}, [Pair("one", "two")], FACTORS)
     overall = table[table["by"] == "all"].iloc[0]
     assert (overall["n"], overall["n_questions"]) == (60, 30)
     assert overall["difference"] == 0.25
@@ -148,14 +162,14 @@ def test_compare_says_which_is_better_where() -> None:
     levels = table[table["by"] == "tongue"].set_index("level")
     assert levels["difference"].to_dict() == {"en": 0.5, "hi": 0.0}
     assert levels.loc["en", "p_holm"] == 2 * levels.loc["en", "p"]
-    assert sets_of(table, ["one", "two"]) == {"exact": [("one",), ("two",)]}
+    assert sets_of(table, ["one", "two"]) == {"exact": []}
     assert "two - one = +25.0 points" in as_text(table, {})
 
 
 def test_models_that_answer_alike_are_not_told_apart() -> None:
     rng = np.random.default_rng(5)
     sides = {name: scores(rng.integers(2, size=30).tolist(), name) for name in "abc"}
-    table = compare(sides, [Pair(*two) for two in combinations("abc", 2)])
+    table = compare(sides, [Pair(*two) for two in combinations("abc", 2)], FACTORS)
     assert sets_of(table, list("abc")) == {"exact": [("a", "b", "c")]}
     assert "not told apart: {a, b, c}" in as_text(table, sets_of(table, list("abc")))
 
@@ -163,24 +177,71 @@ def test_models_that_answer_alike_are_not_told_apart() -> None:
 def test_failed_requests_are_left_out_of_pairs() -> None:
     one, two = scores([1.0, 1.0], "one"), scores([1.0, 0.0], "two")
     two.loc[two["example_id"] == "q1", "finish_reason"] = "error"
-    table = compare({"one": one, "two": two}, [Pair("one", "two")])
+    table = compare({"one": one, "two": two}, [Pair("one", "two")], FACTORS)
     assert table.iloc[0][["n", "difference"]].tolist() == [2, 0.0]
 
 
 def test_prompts_in_another_tokenizer_pair_by_question_and_factors() -> None:
     one, two = scores([1.0, 0.0], "one"), scores([1.0, 1.0], "two")
     two["instance_id"] = "other-" + two["instance_id"]
-    table = compare({"one": one, "two": two}, [Pair("one", "two", False)])
+    table = compare({"one": one, "two": two}, [Pair("one", "two", False)], FACTORS)
     assert table.iloc[0][["n", "difference"]].tolist() == [4, 0.5]
     with pytest.raises(UserError, match="asked in other words in 4 of 4"):
-        compare({"one": one, "two": two}, [Pair("one", "two")])
+        compare({"one": one, "two": two}, [Pair("one", "two")], FACTORS)
 
 
 def test_how_prompts_differ_is_said() -> None:
     one = scores([1.0, 0.0])
-    assert prompts_differ(one, scores([0.0, 0.0])) is None
+    assert prompts_differ(one, scores([0.0, 0.0]), FACTORS) is None
     other = scores([1.0, 0.0, 1.0], tongues=("en", "sw"))
-    said = prompts_differ(one, other)
+    said = prompts_differ(one, other, FACTORS)
     assert "only the first has tongue hi" in said
     assert "only the second has tongue sw" in said
     assert "0 questions are in the first alone and 1 in the second" in said
+
+
+@pytest.fixture
+def several() -> tuple[pd.DataFrame, dict]:
+    """Three models under two metrics; c is worse than both others."""
+    rng = np.random.default_rng(7)
+    sides = {}
+    for name in "abc":
+        values = (rng.random(40) < (0.1 if name == "c" else 0.7)).astype(float).tolist()
+        parts = [scores(values, name).assign(metric=metric) for metric in ("lax", "exact_match")]
+        sides[name] = pd.concat(parts)
+    table = compare(sides, [Pair(*two) for two in combinations("abc", 2)], FACTORS)
+    return table, sets_of(table, list("abc"))
+
+
+def test_a_table_shows_what_the_comparison_found(several) -> None:
+    text = as_latex(*several, "made-up", "Made up")
+    row = (
+        several[0]
+        .query("by == 'all' and metric == 'lax' and second == 'c' and first == 'a'")
+        .iloc[0]
+    )
+    line = next(line for line in text.split("\n\\midrule")[1].split("\n") if r"c $-$ a" in line)
+    assert (
+        f"${100 * row['difference']:.1f}$ & $<$0.001 & {100 * row['smallest_difference']:.1f}"
+        in line
+    )
+    assert " 80 & 40 & " in line
+    assert text.count(r"\{a, b\}") == 2
+    assert f"[${100 * row['ci_low']:.1f}$, ${100 * row['ci_high']:.1f}$]" in text
+
+
+def test_a_figure_marks_what_the_correction_leaves(several) -> None:
+    table, sets = several
+    drawn = figure(table, sets, "Made up")
+    panels = drawn.axes
+    assert [ax.get_title() for ax in panels] == ["exact match", "lax"]
+    assert [text.get_text() for text in panels[0].get_yticklabels()] == ["c − b", "c − a", "b − a"]
+    own = table.query("by == 'all' and metric == 'exact_match'")
+    marks = [line for line in panels[0].lines if line.get_marker() == "o"]
+    assert [mark.get_xdata()[0] for mark in marks] == pytest.approx(100 * own["difference"])
+    assert [mark.get_markerfacecolor() != "white" for mark in marks] == (
+        own["p_holm"] < 0.05
+    ).tolist()
+    widths = [bar.get_width() for bar in panels[0].patches]
+    assert widths == pytest.approx(200 * own["smallest_difference"])
+    assert "{a, b}" in drawn.get_supxlabel()

@@ -2,72 +2,163 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
+import yaml
 
-from needlework.models.estimates import Estimate
+from needlework.models.backends.base import load_backend
+from needlework.models.estimates import PromptSet, Work
+from needlework.models.selection import only_of
+from needlework.records import SPAN, write_table
 from needlework.results.comparisons import planned_difference
-from needlework.results.limits import proposal, share
+from needlework.results.limits import (
+    as_text,
+    drawn,
+    part_within,
+    used,
+    within,
+    write_subset,
+)
 
-SETTINGS = {"b": {"questions": "all", "seed": 0}, "c": {"questions": 50, "examples": 10}}
+FACTORS = {"b": ["task", "lang"], "c": ["task", "lang"]}
+ENTRY: dict[str, Any] = {
+    "backend": "lexical",
+    "name": None,
+    "context": 1000,
+    "samples": 1,
+    "engine": {},
+    "request": {},
+    "reasoning": None,
+    "throughput": None,
+    "price": {"input": 1.0, "cached_input": None, "output": 0.0},
+}
 
 
-def row(**changes: Any) -> Estimate:
-    fields: dict[str, Any] = {
-        "model": "m",
-        "benchmark": "b",
-        "backend": "openai",
-        "prompts": 100,
-        "skipped": 0,
-        "prompt_tokens": 900,
-        "output_tokens": 100,
-        "left_prompts": 100,
-        "left_prompt_tokens": 900,
-        "left_cached_tokens": 0,
-        "left_output_tokens": 100,
-        "throughput": "",
-        "prefill_per_s": None,
-        "decode_per_s": None,
-        "gpus": 0,
-        "hours": None,
-        "gpu_hours": None,
-        "cost": None,
+@pytest.fixture
+def prompts(tmp_path) -> Callable[[int], PromptSet]:
+    """So many questions in two languages, in prompts of 100 to 199 tokens."""
+
+    def made(n: int) -> PromptSet:
+        rows = [
+            {
+                "instance_id": f"q{i}-{lang}",
+                "example_id": f"q{i}",
+                "task": "ab"[i % 2],
+                "lang": lang,
+                "references": ["x"],
+                "prompt": [{"role": "question", "text": f"Question {i}?"}],
+                "max_new_tokens": 0,
+                "n_tokens": 100 + (2 * i + (lang == "hi")) % 100,
+                "length": 0,
+            }
+            for i in range(n)
+            for lang in ("en", "hi")
+        ]
+        names = [name for name in rows[0] if name not in ("prompt", "length")]
+        schema = pa.Table.from_pylist([{name: rows[0][name] for name in names}]).schema
+        schema = schema.append(pa.field("prompt", pa.list_(SPAN)))
+        schema = schema.append(pa.field("length", pa.int32()))
+        file = tmp_path / f"{n}.parquet"
+        write_table(pa.Table.from_pylist(rows, schema=schema), file)
+        return PromptSet([file], {}, ["example_id", "lang"])
+
+    return made
+
+
+def works(*asked: tuple[str, PromptSet], **changes: Any) -> list[Work]:
+    return [
+        Work(
+            ENTRY | changes,
+            prompts,
+            [],
+            load_backend("lexical", ENTRY | {"model": "m"}),
+            (),
+            names=(f"m{i}", name),
+            gpus=0,
+            guess={"prefill": 1, "decode": 1},
+            only={"lang": ["en"]} if i else None,
+        )
+        for i, (name, prompts) in enumerate(asked)
+    ]
+
+
+def test_a_sample_has_its_share_of_every_task(prompts) -> None:
+    asked = prompts(200)
+    numbers = drawn(asked, FACTORS["b"], "b")
+    assert len(numbers) == 200 and all(0 <= x < 1 for x in numbers.values())
+    for share in (0.1, 0.25, 0.5):
+        chosen = [name for name, x in numbers.items() if x < share]
+        for parity in (0, 1):
+            n = sum(int(name[1:]) % 2 == parity for name in chosen)
+            assert abs(n - 100 * share) <= 2
+    assert numbers == drawn(asked, FACTORS["b"], "b") != drawn(asked, ["task"], "c")
+
+
+@pytest.mark.parametrize("limit", [{"money": 0.004}, {"tokens": 4000}, {"money": 1, "tokens": 9e3}])
+def test_the_part_is_the_largest_that_fits(prompts, limit) -> None:
+    sets = {"b": prompts(60), "c": prompts(40)}
+    every = works(("b", sets["b"]), ("c", sets["c"]), ("b", sets["b"]))
+    part = part_within(every, limit, FACTORS)
+    assert within(part.rows, limit)
+    assert part.of == {"b": 60, "c": 40}
+    share = [len(part.questions[name]) / n for name, n in part.of.items()]
+    assert share[0] == pytest.approx(share[1], abs=0.06)
+    # One question more would be too much.
+    numbers = {name: drawn(sets[name], FACTORS[name], name) for name in sets}
+    rest = {
+        (x, name, question)
+        for name, own in numbers.items()
+        for question, x in own.items()
+        if question not in part.questions[name]
     }
-    return Estimate(**fields | changes)
+    _, name, question = min(rest)
+    more = {**part.questions, name: [*part.questions[name], question]}
+    rows = [
+        work.estimate(np.isin(work.prompts.table["example_id"].to_pylist(), more[work.names[1]]))
+        for work in every
+    ]
+    assert not within(rows, limit)
 
 
-def test_the_narrowest_limit_decides() -> None:
-    rows = [row(cost=30.0), row(cost=10.0, gpu_hours=5.0)]
-    assert share(rows, {"money": 10}) == (0.25, "money")
-    assert share(rows, {"money": 10, "hours": 1}) == (0.2, "hours")
-    assert share(rows, {"tokens": 1000}) == (0.5, "tokens")
+def test_the_written_configuration_selects_the_part(tmp_path, prompts) -> None:
+    every = works(("b", prompts(60)), ("c", prompts(40)))
+    part = part_within(every, {"tokens": 3000}, FACTORS)
+    write_subset(part, ["m0", "m1"], tmp_path / "new/subset.yaml")
+    config = yaml.safe_load((tmp_path / "new/subset.yaml").read_text("utf-8"))
+    for model in ("m0", "m1"):
+        for name, questions in part.questions.items():
+            assert only_of(config, model, name) == {"example_id": questions}
 
 
-def test_what_fits_is_left_as_it_is() -> None:
-    assert share([row(cost=1.0)], {"money": 10}) == (1.0, None)
-    assert proposal([row(cost=1.0)], {"money": 10}, {"b": 800}, SETTINGS) == (
-        "All of it is within run.limit."
-    )
-    assert proposal([row()], {}, {"b": 800}, SETTINGS) == ""
+def test_a_proposal_says_what_it_could_show(prompts) -> None:
+    every, limit = works(("b", prompts(60))), {"money": 0.003}
+    rows = [work.estimate() for work in every]
+    part = part_within(every, limit, FACTORS)
+    n = len(part.questions["b"])
+    text = as_text(part, rows, limit, "results/subset.yaml")
+    assert f"fits into 0.003 of money. It takes {used(part.rows, 'money'):.4g} of money" in text
+    assert f"b: {n} of 60 questions" in text
+    assert f"difference of {100 * planned_difference(n):.1f} points" in text
+    assert "add results/subset.yaml as the last file" in text
 
 
-def test_a_proposal_names_the_keys_and_what_it_could_show() -> None:
-    text = proposal([row(cost=40.0)], {"money": 10}, {"b": 800, "c": 400}, SETTINGS)
-    assert "25.0% of what is left fits into 10 of money" in text
-    shown = f"{100 * planned_difference(200):.1f} points"
-    assert (
-        f"b: {{questions: 200}} for 200 of 800 questions, which could show a difference of {shown}"
-        in text
-    )
-    assert "c: {questions: 12, examples: 2} for 100 of 400 questions" in text
+def test_what_fits_is_left_as_it_is(prompts) -> None:
+    rows = [work.estimate() for work in works(("b", prompts(6)))]
+    assert as_text(None, rows, {"money": 10}, "f") == "All of it is within run.limit."
 
 
-def test_a_limit_that_nothing_can_be_held_against_is_said() -> None:
-    text = proposal([row()], {"hours": 1}, {"b": 800}, SETTINGS)
-    assert text.startswith("run.limit.hours limits nothing: no model has a `throughput`.")
+def test_a_limit_that_counts_a_model_for_nothing_is_said(prompts) -> None:
+    rows = [work.estimate() for work in works(("b", prompts(6)), price=None)]
+    text = as_text(None, rows, {"money": 1}, "f")
+    assert text.startswith("run.limit.money does not count m0, which have no `price`.")
 
 
-@pytest.mark.parametrize("limit", [{"tokens": 1}])
-def test_a_limit_below_one_question_is_said(limit) -> None:
-    assert "b: nothing fits" in proposal([row()], limit, {"b": 8}, SETTINGS)
+def test_a_limit_below_one_question_is_said(prompts) -> None:
+    every = works(("b", prompts(6)), ("c", prompts(6)))
+    assert part_within(every, {"tokens": 300}, FACTORS) is None
+    text = as_text(None, [work.estimate() for work in every], {"tokens": 300}, "f")
+    assert text == "Not one question of each benchmark fits into 300 tokens: raise run.limit."

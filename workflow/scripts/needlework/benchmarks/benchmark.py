@@ -97,6 +97,11 @@ class Benchmark:
         """The factors' Arrow types, by name."""
         return {factor.name: factor.type for factor in self.factors}
 
+    @property
+    def asked(self) -> list[str]:
+        """What was asked of prompts: their task, and the factors that they were made to have."""
+        return ["task", *(factor.name for factor in self.factors if factor.asked)]
+
     @cached_property
     def by_name(self) -> dict[str, Result]:
         """The results by name."""

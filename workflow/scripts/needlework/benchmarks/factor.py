@@ -21,7 +21,8 @@ class Factor:
     what single values are called in tables and figures. format: how other values are written
     ("language": English name of a code; "1024" and "1000": a number of tokens in units of K).
     shared: a value whose rows belong to every other value as well (prompts without distractors
-    belong to every kind of retrieval).
+    belong to every kind of retrieval). asked: whether prompts were made to have it; otherwise it says how
+    they turned out, and comparisons of models neither pair nor divide prompts by it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Factor:
     words: Mapping[Any, str] = field(default_factory=dict)
     format: str = ""
     shared: Hashable | None = None
+    asked: bool = True
 
     def sorted(self, present: Iterable[Any]) -> list[Any]:
         """These values, each once, in order."""

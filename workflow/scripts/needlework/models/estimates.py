@@ -184,62 +184,76 @@ class Estimate:
     cost: float | None
 
 
-def estimate(
-    entry: Mapping[str, Any],
-    prompts: PromptSet,
-    lengths: Collection[int],
-    backend: Backend,
-    done: Container[str],
-    *,
-    names: tuple[str, str],
-    gpus: int,
-    guess: Mapping[str, float],
-    only: Selection | None = None,
-) -> Estimate:
-    """What a model (its entry, and its backend, which is not loaded) has to do for a benchmark.
+class Work:
+    """What a model has to do for a benchmark: how often each prompt is asked, and how often still."""
 
-    `done` are the keys of the answers in its journal that still hold (`Backend.holds`), `names` the
-    model's and the benchmark's.
-    """
-    places = prompts.of_lengths(lengths, only)
-    fitting = places[prompts.tokens[places] <= entry["context"]]
-    samples = entry["samples"]
-    counts = np.zeros(len(prompts.tokens), np.int64)
-    counts[fitting] = samples
-    output = _most_new(entry, prompts.table["max_new_tokens"].to_numpy())
-    left = counts.copy()
-    if done:
-        identity = backend.identity()
-        for place in fitting.tolist():
-            requests = (prompts.request(place, sample) for sample in range(samples))
-            keys = {
-                request_key(identity, r.prompt, r.sample, r.max_new_tokens, backend.depends_on(r))
-                for r in requests
-            }
-            left[place] = sum(key not in done for key in keys)
-    cached = prompts.repeated(left) if _caches(entry) else 0
-    read, written = int((left * prompts.tokens).sum()), int((left * output).sum())
-    rate = throughput(entry, gpus, guess)
-    hours = rate and ((read - cached) / rate.prefill + written / rate.decode) / 3600
-    return Estimate(
-        *names,
-        entry["backend"],
-        prompts=int(counts.sum()),
-        skipped=samples * (len(places) - len(fitting)),
-        prompt_tokens=int((counts * prompts.tokens).sum()),
-        output_tokens=int((counts * output).sum()),
-        left_prompts=int(left.sum()),
-        left_prompt_tokens=read,
-        left_cached_tokens=cached,
-        left_output_tokens=written,
-        throughput=rate.basis if rate else "",
-        prefill_per_s=rate and rate.prefill,
-        decode_per_s=rate and rate.decode,
-        gpus=gpus,
-        hours=hours,
-        gpu_hours=None if hours is None else hours * gpus,
-        cost=_cost(entry["price"], read, cached, written),
-    )
+    def __init__(
+        self,
+        entry: Mapping[str, Any],
+        prompts: PromptSet,
+        lengths: Collection[int],
+        backend: Backend,
+        done: Container[str],
+        *,
+        names: tuple[str, str],
+        gpus: int,
+        guess: Mapping[str, float],
+        only: Selection | None = None,
+    ) -> None:
+        """`entry` is the model's, and its `backend` is not loaded.
+
+        `done` are the keys of the answers in its journal that still hold (`Backend.holds`), `names` the
+        model's and the benchmark's, `guess` as in `throughput`.
+        """
+        self.entry, self.prompts, self.names, self.gpus = entry, prompts, names, gpus
+        places = prompts.of_lengths(lengths, only)
+        fitting = places[prompts.tokens[places] <= entry["context"]]
+        samples = entry["samples"]
+        self.rate = throughput(entry, gpus, guess)
+        self.output = _most_new(entry, prompts.table["max_new_tokens"].to_numpy())
+        self.counts = np.zeros(len(prompts.tokens), np.int64)
+        self.counts[fitting] = samples
+        self.too_long = np.zeros(len(prompts.tokens), np.int64)
+        self.too_long[np.setdiff1d(places, fitting)] = samples
+        self.left = self.counts.copy()
+        if done:
+            identity = backend.identity()
+            for place in fitting.tolist():
+                requests = (prompts.request(place, sample) for sample in range(samples))
+                keys = {
+                    request_key(
+                        identity, r.prompt, r.sample, r.max_new_tokens, backend.depends_on(r)
+                    )
+                    for r in requests
+                }
+                self.left[place] = sum(key not in done for key in keys)
+
+    def estimate(self, kept: np.ndarray | bool = True) -> Estimate:
+        """What that takes; of the prompts (by place) for which `kept` is true."""
+        counts, left, tokens = self.counts * kept, self.left * kept, self.prompts.tokens
+        cached = self.prompts.repeated(left) if _caches(self.entry) else 0
+        read, written = int((left * tokens).sum()), int((left * self.output).sum())
+        rate = self.rate
+        hours = rate and ((read - cached) / rate.prefill + written / rate.decode) / 3600
+        return Estimate(
+            *self.names,
+            self.entry["backend"],
+            prompts=int(counts.sum()),
+            skipped=int((self.too_long * kept).sum()),
+            prompt_tokens=int((counts * tokens).sum()),
+            output_tokens=int((counts * self.output).sum()),
+            left_prompts=int(left.sum()),
+            left_prompt_tokens=read,
+            left_cached_tokens=cached,
+            left_output_tokens=written,
+            throughput=rate.basis if rate else "",
+            prefill_per_s=rate and rate.prefill,
+            decode_per_s=rate and rate.decode,
+            gpus=self.gpus,
+            hours=hours,
+            gpu_hours=None if hours is None else hours * self.gpus,
+            cost=_cost(self.entry["price"], read, cached, written),
+        )
 
 
 def _caches(entry: Mapping[str, Any]) -> bool:

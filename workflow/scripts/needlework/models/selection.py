@@ -13,16 +13,14 @@ COLUMNS = ("task", "example_id")
 
 
 def only_of(config: Mapping[str, Any], model: str, benchmark: str) -> dict[str, list[Any]]:
-    """What a model's `only` says of a benchmark: one for all of them, or by the benchmark's name."""
+    """What a model's `only` says of a benchmark: of all benchmarks, and under the benchmark's name."""
     only = config["models"][model]["only"]
-    if by_benchmark(only):
-        only = only.get(benchmark, {})
-    return dict(only)
+    return shared(only) | dict(only.get(benchmark, {}))
 
 
-def by_benchmark(only: Mapping[str, Any]) -> bool:
-    """Whether an `only` names benchmarks, and not factors."""
-    return any(isinstance(value, Mapping) for value in only.values())
+def shared(only: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What an `only` says of all benchmarks: the keys that are no benchmark's."""
+    return {key: value for key, value in only.items() if not isinstance(value, Mapping)}
 
 
 def columns(only: Selection, names: Sequence[str]) -> list[str]:

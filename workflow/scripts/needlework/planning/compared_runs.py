@@ -9,6 +9,7 @@ from typing import Any
 
 from needlework.errors import UserError
 from needlework.planning.config import check_named
+from needlework.planning.layout import CONTROLS
 
 
 def sides(config: Mapping[str, Any], benchmark: str) -> dict[str, str]:
@@ -34,8 +35,10 @@ def pairs(config: Mapping[str, Any], benchmark: str) -> list[tuple[str, str, boo
     """What is compared: (first, second, whether both must have had the same prompts).
 
     Models of this run with different tokenizers have other prompts for the same questions. Sides of
-    different runs must have the same. Raises UserError where `compare` names what is no side, or there
-    is nothing to compare.
+    different runs must have the same. Controls are compared where `compare` names them, or there is no
+    other pair: each further test makes Holm's correction of the others stricter.
+
+    Raises UserError where `compare` names what is no side, or there is nothing to compare.
     """
     known = sides(config, benchmark)
     own = config["run"]["models"]
@@ -50,7 +53,8 @@ def pairs(config: Mapping[str, Any], benchmark: str) -> list[tuple[str, str, boo
             if other not in own and other.split("/", 1)[1] == model
         ] or [(other, model) for model in own for other in known if other not in own]
     elif not wanted:
-        wanted = list(combinations(own, 2))
+        models = [model for model in own if config["models"][model]["backend"] not in CONTROLS]
+        wanted = list(combinations(models, 2)) or list(combinations(own, 2))
     if not wanted:
         raise UserError(
             "there is nothing to compare: name a second model in run.models, or another run in `runs`."

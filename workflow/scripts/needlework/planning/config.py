@@ -17,7 +17,7 @@ from needlework.data.packaged import find, is_packaged
 from needlework.errors import UserError
 from needlework.hooks import load_hook
 from needlework.models.engine_arguments import ELSEWHERE
-from needlework.models.selection import COLUMNS, by_benchmark, only_of
+from needlework.models.selection import COLUMNS, only_of, shared
 from needlework.services.endpoints import check_url
 
 # What the backends that have a model elsewhere call it by.
@@ -403,12 +403,12 @@ def _check_only(config: Mapping[str, Any], name: str) -> None:
     run = config["run"]["benchmarks"]
     factors = {b: dict(load_benchmark(b).columns) for b in run}
     own = dict.fromkeys(COLUMNS, "string")
-    if by_benchmark(only):
-        check_named(where, only, config["benchmarks"], "benchmarks")
-        named = [(b, f"{where}.{b}", only[b], factors[b] | own) for b in only if b in factors]
-    else:
-        every = {key: kind for each in factors.values() for key, kind in each.items()}
-        named = [("every benchmark", where, only, every | own)]
+    of_all = shared(only)
+    of_one = {name: values for name, values in only.items() if name not in of_all}
+    check_named(where, of_one, config["benchmarks"], "benchmarks")
+    every = {key: kind for each in factors.values() for key, kind in each.items()}
+    named = [("every benchmark", where, of_all, every | own)]
+    named += [(b, f"{where}.{b}", of_one[b], factors[b] | own) for b in of_one if b in factors]
     for benchmark, place, values, known in named:
         check_named(place, values, known, f"the factors of {benchmark}")
         for factor, allowed in values.items():

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from needlework import seeding
 from needlework.errors import UserError
-from needlework.records import scores_schema
 from needlework.results import stats
 
 if TYPE_CHECKING:
@@ -55,12 +54,6 @@ class Pair(NamedTuple):
     first: str
     second: str
     same_prompts: bool = True
-
-
-def factors(scores: pd.DataFrame) -> list[str]:
-    """The columns that say what was asked: the task, and every factor of the benchmark."""
-    fixed = set(scores_schema({}).names)
-    return ["task", *(name for name in scores.columns if name not in fixed)]
 
 
 def permutation_test(
@@ -148,22 +141,22 @@ def _clustered_error(d: npt.NDArray[np.float64], clusters: stats.Labels) -> floa
 
 
 def indistinguishable(
-    models: Sequence[str], apart: Collection[tuple[str, str]]
+    models: Sequence[str], alike: Collection[tuple[str, str]]
 ) -> list[tuple[str, ...]]:
-    """The largest sets of models no two of which are told apart, in the order of `models`.
+    """The largest sets of two models or more of which every two are `alike`, in the order of `models`.
 
-    `apart` are the pairs that are. A model can be in several sets: a and b, b and c, but not a and c.
+    A model can be in several sets: a and b, b and c, but not a and c.
     """
-    told = {frozenset(pair) for pair in apart}
+    edges = {frozenset(pair) for pair in alike}
     sets: list[frozenset[str]] = []
 
     def extend(chosen: frozenset[str], left: list[str], done: list[str]) -> None:
         """Bron and Kerbosch's enumeration of maximal cliques."""
-        if not left and not done:
+        if not left and not done and len(chosen) > 1:
             sets.append(chosen)
         for model in list(left):
-            together = [m for m in left if m != model and frozenset((m, model)) not in told]
-            before = [m for m in done if frozenset((m, model)) not in told]
+            together = [m for m in left if frozenset((m, model)) in edges]
+            before = [m for m in done if frozenset((m, model)) in edges]
             extend(chosen | {model}, together, before)
             left.remove(model)
             done.append(model)
@@ -174,12 +167,12 @@ def indistinguishable(
     return sorted(ordered, key=lambda own: [place[model] for model in own])
 
 
-def prompts_differ(one: pd.DataFrame, two: pd.DataFrame) -> str | None:
+def prompts_differ(one: pd.DataFrame, two: pd.DataFrame, factors: Sequence[str]) -> str | None:
     """How the prompts of two sets of scores differ, in words; None where they are the same."""
     ids = [set(scores["instance_id"]) for scores in (one, two)]
     if ids[0] == ids[1]:
         return None
-    keys = [set(_asked(scores)) for scores in (one, two)]
+    keys = [set(_asked(scores, factors)) for scores in (one, two)]
     other = [len(own - ids[1 - i]) for i, own in enumerate(ids)]
     if keys[0] == keys[1]:
         return (
@@ -187,10 +180,7 @@ def prompts_differ(one: pd.DataFrame, two: pd.DataFrame) -> str | None:
             f"{len(ids[0]):,} prompts (another tokenizer, template, corpus or version)"
         )
     said = []
-    for name in factors(one):
-        if name not in two.columns:
-            said.append(f"the second has no factor {name}")
-            continue
+    for name in factors:
         levels = [set(scores[name].dropna().unique()) for scores in (one, two)]
         for place, (own, others) in zip(("first", "second"), (levels, levels[::-1]), strict=True):
             if missing := sorted(map(str, own - others)):
@@ -206,20 +196,21 @@ def prompts_differ(one: pd.DataFrame, two: pd.DataFrame) -> str | None:
     return "; ".join(said)
 
 
-def _asked(scores: pd.DataFrame) -> Iterable[tuple]:
+def _asked(scores: pd.DataFrame, factors: Sequence[str]) -> Iterable[tuple]:
     """What was asked, for each row: the question and its factors."""
-    columns = ["example_id", *factors(scores)]
-    return scores[columns].astype(str).itertuples(index=False, name=None)
+    return scores[["example_id", *factors]].astype(str).itertuples(index=False, name=None)
 
 
-def paired(one: pd.DataFrame, two: pd.DataFrame, *, same_prompts: bool) -> pd.DataFrame:
+def paired(
+    one: pd.DataFrame, two: pd.DataFrame, factors: Sequence[str], *, same_prompts: bool
+) -> pd.DataFrame:
     """The answers of which both sides have one: the first's rows, with `value_first`, `value_second`.
 
     They are of the same prompt; unless `same_prompts`, of the same question under the same factors, as
     models with different tokenizers get them. Requests without an answer are left out.
     """
     by = ["metric", "sample"]
-    by += ["instance_id"] if same_prompts else ["example_id", *factors(one)]
+    by += ["instance_id"] if same_prompts else ["example_id", *factors]
     return _given(one).merge(
         _given(two)[[*by, "value"]],
         on=by,
@@ -232,11 +223,14 @@ def _given(scores: pd.DataFrame) -> pd.DataFrame:
     return scores[~scores["finish_reason"].isin(["skipped", "error"]) & scores["value"].notna()]
 
 
-def compare(scores: Mapping[str, pd.DataFrame], pairs: Sequence[Pair]) -> pd.DataFrame:
+def compare(
+    scores: Mapping[str, pd.DataFrame], pairs: Sequence[Pair], factors: Sequence[str]
+) -> pd.DataFrame:
     """A row for each pair, metric, and level of each factor (`by` "all" over everything): LABELS, MEASURES.
 
-    `scores` are by side. The difference is the second's mean less the first's, with a 95% interval over
-    questions; `p` is the permutation test's. `p_holm` corrects for all rows of one metric and `by`.
+    `scores` are by side, `factors` what was asked of prompts (`Benchmark.asked`). The difference is the
+    second's mean less the first's, with a 95% interval over questions; `p` is the permutation test's.
+    `p_holm` corrects for all rows of one metric and `by`.
 
     Raises UserError where two models were asked nothing in common.
     """
@@ -244,15 +238,15 @@ def compare(scores: Mapping[str, pd.DataFrame], pairs: Sequence[Pair]) -> pd.Dat
 
     rows: list[dict[str, object]] = []
     for first, second, same_prompts in pairs:
-        both = paired(scores[first], scores[second], same_prompts=same_prompts)
+        both = paired(scores[first], scores[second], factors, same_prompts=same_prompts)
         if both.empty:
             raise UserError(
                 f"{first} and {second} have no prompt in common: "
-                f"{prompts_differ(scores[first], scores[second]) or 'no request was answered'}."
+                f"{prompts_differ(scores[first], scores[second], factors) or 'no request was answered'}."
             )
         for metric, own in both.groupby("metric", sort=True):
             groups = [("all", "", own)]
-            for name in factors(scores[first]):
+            for name in factors:
                 levels = own[name].nunique()
                 if 1 < levels <= MOST_LEVELS:
                     groups += [(name, level, part) for level, part in own.groupby(name)]
@@ -290,18 +284,17 @@ def _measured(both: pd.DataFrame, seed: tuple[object, ...]) -> dict[str, object]
 
 
 def sets_of(table: pd.DataFrame, models: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
-    """For each metric, the sets of models that cannot be told apart over everything (p_holm >= 0.05)."""
+    """For each metric, the sets of models that cannot be told apart over everything (p_holm >= 0.05).
+
+    Two models of which no pair was compared are in no set together.
+    """
     overall = table[table["by"] == "all"]
     return {
         str(metric): indistinguishable(
             models,
-            [
-                (row.first, row.second)
-                for row in own.itertuples()
-                if not math.isnan(row.p_holm) and row.p_holm < ALPHA
-            ],
+            list(own.loc[own["p_holm"] >= ALPHA, ["first", "second"]].itertuples(index=False)),
         )
-        for metric, own in overall.groupby("metric", sort=True)
+        for metric, own in overall.groupby("metric", sort=False)
     }
 
 
@@ -316,8 +309,13 @@ def as_text(table: pd.DataFrame, sets: Mapping[str, Sequence[Sequence[str]]]) ->
             f"{row.n_questions:,} questions; could have shown "
             f"{100 * row.smallest_difference:.1f} points"
         )
-    for metric, own in sets.items():
-        together = ["{" + ", ".join(names) + "}" for names in own if len(names) > 1]
-        if together:
-            lines.append(f"{metric}: not told apart: {', '.join(together)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *not_told_apart(sets)])
+
+
+def not_told_apart(sets: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:
+    """A sentence for each metric with such sets."""
+    shown = {
+        metric: ", ".join(f"{{{', '.join(names)}}}" for names in own)
+        for metric, own in sets.items()
+    }
+    return [f"{metric}: not told apart: {names}." for metric, names in shown.items() if names]

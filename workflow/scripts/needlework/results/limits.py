@@ -1,91 +1,160 @@
-"""How much of a run fits into a limit, and what such a part could show."""
+"""The part of a run that fits into a limit, what it could show, and the configuration that asks it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from needlework.models.estimates import Estimate
-from needlework.records import read_table
+import numpy as np
+import yaml
+
+from needlework import seeding
+from needlework.atomic import whole
+from needlework.models.estimates import Estimate, PromptSet, Work
 from needlework.results.comparisons import planned_difference
 
-# What each limit of `run.limit` limits, and its name in a sentence.
+# What each limit of `run.limit` limits, its name in a sentence, and the key without which a model has none.
 _MEASURES = {
-    "money": ("cost", "{:,g} of money"),
-    "hours": ("gpu_hours", "{:,g} GPU hours"),
-    "tokens": (None, "{:,g} tokens"),
+    "money": ("cost", "{:,.4g} of money", "price"),
+    "hours": ("gpu_hours", "{:,.4g} GPU hours", "throughput"),
+    "tokens": (None, "{:,.0f} tokens", ""),
 }
-# The keys of a benchmark's block that say how many questions are drawn, by seed.
-_DRAWN = ("questions", "examples")
+# Multiples of it, less whole numbers, are spread evenly, however many there are.
+_GOLDEN = (math.sqrt(5) - 1) / 2
 
 
-def n_questions(files: Iterable[str | Path]) -> int:
-    """How many questions instance files ask."""
-    return len({i for f in files for i in read_table(f, ["example_id"])["example_id"].to_pylist()})
+@dataclass(frozen=True)
+class Part:
+    """The questions of each benchmark that fit, in order, of how many; and what they take."""
+
+    questions: Mapping[str, list[str]]
+    of: Mapping[str, int]
+    rows: Sequence[Estimate]
 
 
-def _used(row: Estimate, limit: str) -> float | None:
-    """How much of a limit a model and benchmark would take; None where that cannot be told."""
-    field, _ = _MEASURES[limit]
-    if field is None:
-        return float(row.left_prompt_tokens + row.left_output_tokens)
-    return getattr(row, field)
+def drawn(prompts: PromptSet, factors: Sequence[str], *seed: object) -> dict[str, float]:
+    """A number in [0, 1) for each question: those below x are a sample of the share x.
 
-
-def share(rows: Sequence[Estimate], limits: Mapping[str, float]) -> tuple[float, str | None]:
-    """The share of what is left that fits into all limits, at most 1, and the narrowest limit.
-
-    Rows of which the cost or the hours cannot be told take nothing.
+    Questions are in the order of what is asked with them (task and `factors`), at random where that is the
+    same, and every stretch of that order gets numbers from all of [0, 1). So a sample has its share of each
+    task and language, and a larger sample contains every smaller one.
     """
-    found: tuple[float, str | None] = (1.0, None)
-    for limit, most in limits.items():
-        total = sum(_used(row, limit) or 0.0 for row in rows)
-        if total > most and most / total < found[0]:
-            found = (most / total, limit)
-    return found
+    rows = prompts.table.select(["example_id", *factors]).to_pylist()
+    asked: dict[str, tuple[str, ...]] = {}
+    for row in rows:
+        cell = tuple(str(row[name]) for name in factors)
+        asked[row["example_id"]] = min(cell, asked.get(row["example_id"], cell))
+    order = sorted(asked, key=lambda name: (asked[name], seeding.rank_key("limit", *seed, name)))
+    start = float(seeding.rng("limit", *seed).random())
+    return {name: (start + i * _GOLDEN) % 1 for i, name in enumerate(order)}
 
 
-def proposal(
-    rows: Sequence[Estimate],
-    limits: Mapping[str, float],
-    questions: Mapping[str, int],
-    settings: Mapping[str, Mapping[str, Any]],
-) -> str:
-    """The part of a run that fits into `limits`, for a terminal: the same questions for all models.
+def part_within(
+    works: Sequence[Work], limits: Mapping[str, float], factors: Mapping[str, Sequence[str]]
+) -> Part | None:
+    """The largest seeded share of the questions that fits into all limits, the same for every model.
 
-    `questions` are how many each benchmark asks, `settings` the benchmarks' blocks, whose numbers of
-    questions to draw are proposed.
+    `factors` are by benchmark. None if not even one question of each model and benchmark fits. A model
+    without a price or a throughput takes no money or no hours.
     """
-    if not limits:
-        return ""
-    fits, narrowest = share(rows, limits)
-    lines = []
-    for limit in limits:
-        if all(_used(row, limit) is None for row in rows):
-            what = "price" if limit == "money" else "throughput"
-            lines.append(f"run.limit.{limit} limits nothing: no model has a `{what}`.")
-    if narrowest is None:
-        return "\n".join([*lines, "All of it is within run.limit."])
-    shown = _MEASURES[narrowest][1].format(limits[narrowest])
-    lines.append(
-        f"{fits:.1%} of what is left fits into {shown}. Each model would get the same questions, drawn by "
-        "seed:"
+    drawn_of: dict[str, dict[str, float]] = {}
+    numbers: dict[str, dict[str, float]] = {}
+    of_prompts, least = {}, 0.0
+    for work in works:
+        name = work.names[1]
+        # Tokenizers have prompts of the same questions.
+        drawn_of[name] = drawn(work.prompts, factors[name], name) | drawn_of.get(name, {})
+        questions = work.prompts.table["example_id"].to_pylist()
+        of_prompts[work] = np.array([drawn_of[name][question] for question in questions])
+        asked = {q: drawn_of[name][q] for q, n in zip(questions, work.counts, strict=True) if n}
+        numbers.setdefault(name, {}).update(asked)
+        least = max(least, min(asked.values(), default=0.0))
+
+    def rows_of(most: float) -> list[Estimate]:
+        return [work.estimate(of_prompts[work] <= most) for work in works]
+
+    steps = sorted(x for own in numbers.values() for x in own.values() if x >= least)
+    # How many steps fit: the last that does lies below the first that does not.
+    fits, too_many = 0, len(steps) + 1
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        if within(rows_of(steps[middle - 1]), limits):
+            fits = middle
+        else:
+            too_many = middle
+    if not fits:
+        return None
+    most = steps[fits - 1]
+    return Part(
+        {name: sorted(q for q, x in own.items() if x <= most) for name, own in numbers.items()},
+        {name: len(own) for name, own in numbers.items()},
+        rows_of(most),
     )
-    for name, n in questions.items():
-        part = math.floor(fits * n)
-        keys = []
-        for key in _DRAWN:
-            if key in settings[name]:
-                now = settings[name][key]
-                drawn = math.floor(fits * (n if now == "all" else now))
-                keys.append(f"{key}: {max(1, drawn)}")
-        lines.append(
-            f"  {name}: {{{', '.join(keys)}}} for {part:,} of {n:,} questions, which could show a "
-            f"difference of {100 * planned_difference(part):.1f} points between two models "
-            f"(all: {100 * planned_difference(n):.1f})"
+
+
+def used(rows: Sequence[Estimate], limit: str) -> float:
+    """How much of a limit is used."""
+    field = _MEASURES[limit][0]
+    if field is None:
+        return float(sum(row.left_prompt_tokens + row.left_output_tokens for row in rows))
+    return sum(getattr(row, field) or 0.0 for row in rows)
+
+
+def within(rows: Sequence[Estimate], limits: Mapping[str, float]) -> bool:
+    """Whether all limits hold."""
+    return all(used(rows, limit) <= most for limit, most in limits.items())
+
+
+def unlimited(rows: Sequence[Estimate], limits: Mapping[str, float]) -> list[str]:
+    """A sentence for each limit that says nothing to some models."""
+    said = []
+    for limit in limits:
+        field, _, key = _MEASURES[limit]
+        if field and (names := sorted({row.model for row in rows if getattr(row, field) is None})):
+            said.append(
+                f"run.limit.{limit} does not count {', '.join(names)}, which have no `{key}`."
+            )
+    return said
+
+
+def as_text(
+    part: Part | None, rows: Sequence[Estimate], limits: Mapping[str, float], file: str | Path
+) -> str:
+    """The proposal for a terminal. `rows` are of everything, `file` that of `write_subset`."""
+    lines = unlimited(rows, limits)
+    if within(rows, limits):
+        return "\n".join([*lines, "All of it is within run.limit."])
+    shown = " and ".join(_MEASURES[name][1].format(most) for name, most in limits.items())
+    if part is None:
+        return "\n".join(
+            [*lines, f"Not one question of each benchmark fits into {shown}: raise run.limit."]
         )
-        if not part:
-            lines[-1] = f"  {name}: nothing fits; raise run.limit.{narrowest}."
+    taken = " and ".join(_MEASURES[name][1].format(used(part.rows, name)) for name in limits)
+    lines.append(
+        f"This part fits into {shown}. It takes {taken}; every model gets the same questions:"
+    )
+    for name, chosen in part.questions.items():
+        n, total = len(chosen), part.of[name]
+        lines.append(
+            f"  {name}: {n:,} of {total:,} questions, which could show a difference of "
+            f"{100 * planned_difference(n):.1f} points between two models "
+            f"(all: {100 * planned_difference(total):.1f})"
+        )
+    lines.append(f"To ask it, add {file} as the last file of --configfile.")
     return "\n".join(lines)
+
+
+def write_subset(part: Part, models: Sequence[str], file: str | Path) -> None:
+    """Write the configuration that chooses a part."""
+    file = Path(file)
+    # One object: YAML then writes the questions once, and refers to them.
+    only: dict[str, Any] = {b: {"example_id": names} for b, names in part.questions.items()}
+    text = yaml.safe_dump(
+        {"models": {model: {"only": only} for model in models}}, default_flow_style=None, width=110
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with whole(file) as made:
+        made.write_text(f"# Written by `snakemake estimate` for run.limit.\n{text}", "utf-8")

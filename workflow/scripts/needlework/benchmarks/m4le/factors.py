@@ -26,7 +26,7 @@ LENGTH = Factor("length", "int32", label="Length", format="1000")
 POSITION = Factor("position", "double", label="Place of the asked text")
 CANDIDATES = Factor("candidates", "int32", label="Candidates")
 # How long prompt and answer are, in the task's own unit.
-UNITS = Factor("units", "int32")
+UNITS = Factor("units", "int32", asked=False)
 SOURCE = Factor("source")
 FACTORS = (
     *(ABILITY, TASK_TYPE, LANG, DOMAIN),

@@ -32,22 +32,22 @@ TEMPLATE = Factor("template", order=("paper",), last=("translated",))
 FACTORS = (
     *(LANG, HAYSTACK, LENGTH, N_NEEDLES, QUESTION, DEPTH, TEMPLATE),
     # Percent of the haystack's tokens before the first needle.
-    Factor("real_depth", "double"),
-    Factor("haystack_tokens", "int32"),
-    Factor("sentences", "int32"),
-    Factor("sentences_before", "int32"),
+    Factor("real_depth", "double", asked=False),
+    Factor("haystack_tokens", "int32", asked=False),
+    Factor("sentences", "int32", asked=False),
+    Factor("sentences_before", "int32", asked=False),
     # Whether the text ran out before the length.
-    Factor("exhausted", "bool"),
+    Factor("exhausted", "bool", asked=False),
     # Tokens a word of the language (Table 2).
-    Factor("fertility", "double"),
+    Factor("fertility", "double", asked=False),
     # The accuracy of who reads all needles and guesses among them; null for one needle or none.
-    Factor("chance", "double"),
+    Factor("chance", "double", asked=False),
     # What the needles say, in the order of the text: numbers parted by a space; cities by "|", each with
     # its English name and that in the language, parted by "/".
-    Factor("numbers"),
-    Factor("cities"),
+    Factor("numbers", asked=False),
+    Factor("cities", asked=False),
     # What the prompt asks for where there is no needle; empty where it does not.
-    Factor("unanswerable"),
+    Factor("unanswerable", asked=False),
 )
 # Arrow types by name.
 COLUMNS = {factor.name: factor.type for factor in FACTORS}

@@ -78,7 +78,7 @@ FACTORS = (
     LENGTH,
     NONE_OPTION,
     Factor("n_needles", "int32"),
-    Factor("exhausted", "bool"),
+    Factor("exhausted", "bool", asked=False),
 )
 # Arrow types by name.
 COLUMNS = {factor.name: factor.type for factor in FACTORS}

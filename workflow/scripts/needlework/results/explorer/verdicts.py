@@ -19,7 +19,7 @@ MEANINGS = {
     "wrong": "The metric gives the answer nothing.",
     "not_found": "What was asked for does not stand in the answer.",
     "correct": "The answer is exactly what was asked for.",
-    "partial": "Some of what was asked for stands in the answer; after '+', how much else does.",
+    "partial": "The answer is right in part; after a colon, how much it holds, and after '+', what else.",
     "several": "What was asked for stands in the answer, and another needle's too.",
     "other_needle": "The answer gives what another needle says.",
     "wrong_number": "The answer gives a number, but none that was asked for.",
