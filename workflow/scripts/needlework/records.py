@@ -132,10 +132,13 @@ def scores_schema(factors: Mapping[str, str]) -> pa.Schema:
     )
 
 
+_sorted_json = json.JSONEncoder(sort_keys=True).encode
+
+
 def instance_id(benchmark: str, task: str, factors: Mapping[str, object], prompt: str) -> str:
     """The name of a prompt, the same on every machine: what it asks, under which factors, in which words."""
     digest = hashlib.sha256()
-    for part in (benchmark, task, json.dumps(factors, sort_keys=True), prompt):
+    for part in (benchmark, task, _sorted_json(factors), prompt):
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from needlework.corpora.json_lines import Line, read_lines
-from needlework.metrics.subspan_screen import contains, normalise
+from needlework.metrics.subspan_screen import Answer, Text
 from needlework.records import PASSAGES, QUESTIONS
 
 # A passage as it stands in a prompt: its title, in the form that follows "Document [1]", then its text.
@@ -78,10 +78,10 @@ def read_questions(kind: str, path: str | Path) -> pa.Table:
     file is damaged, or a line lacks a field or has a wrong one.
     """
     numbers = _Numbers()
-    normalised = lru_cache(maxsize=1 << 16)(normalise)
+    text = lru_cache(maxsize=1 << 16)(Text)
     rows = []
     for number, entry in enumerate(_entries(kind, path)):
-        answers = list(map(normalise, entry.answers))
+        answers = list(map(Answer, entry.answers))
         rows.append(
             {
                 "example_id": f"{number:05d}",
@@ -93,7 +93,7 @@ def read_questions(kind: str, path: str | Path) -> pa.Table:
                 "passages": [numbers.of(passage) for passage in entry.others],
                 "has_answer": [passage.has_answer for passage in entry.others],
                 "holds_answer": [
-                    any(contains(a, normalised(f"{p.title}\n{p.text}")) for a in answers)
+                    any(a.held_by(text(f"{p.title}\n{p.text}")) for a in answers)
                     for p in entry.others
                 ],
             }
