@@ -50,7 +50,7 @@ NAIVE_EVERY = 200
 
 def configuration(small: bool) -> dict:
     """The paper's settings, with random distractors from other questions."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    config = yaml.safe_load((machine.code() / "config.yaml").read_text(encoding="utf-8"))
     config["benchmarks"]["lost_in_the_middle"] = {
         "random_from": "other_questions",
         "examples": 50 if small else 500,
@@ -91,7 +91,7 @@ def build(name: str, folder: Path, small: bool) -> dict:
     chosen = plan.settings(configuration(small), name, [])
     tables = {
         kind: {lang: read_table(corpus(table, folder)) for table, lang in wanted}
-        for kind, wanted in plan.reads(chosen).items()
+        for kind, wanted in machine.reads(plan)(chosen).items()
     }
     built = construct.build(chosen, tables, TEMPLATES, tokenizer(folder))
     path = folder / "instances" / f"{name}.parquet"
@@ -110,7 +110,7 @@ def naive(name: str, folder: Path, small: bool) -> dict:
     """Tokenize some prompts of a slice as a whole: seconds, tokens, and how many lengths differ."""
     chosen = plan.settings(configuration(small), name, [])
     documents = Documents()
-    for wanted in plan.reads(chosen).values():
+    for wanted in machine.reads(plan)(chosen).values():
         for table, lang in wanted:
             documents.add(f"{table}/{lang}", read_table(corpus(table, folder)))
     rows = read_table(folder / "instances" / f"{name}.parquet", ["prompt", "n_tokens"])

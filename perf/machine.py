@@ -28,6 +28,11 @@ def counting(folder: str | Path) -> list[dict[str, Any]]:
     return [] if code() != ROOT else [{"sums": str(Path(folder) / "token_sums")}]
 
 
+def reads(plan: Any) -> Any:
+    """What names the tables that a slice reads; it was called `corpora`."""
+    return getattr(plan, "reads", None) or plan.corpora
+
+
 def former_way(script: str, *arguments: str) -> dict[str, Any]:
     """What `script --bare` prints with the code of the commit FORMER."""
     with tempfile.TemporaryDirectory() as folder:

@@ -81,7 +81,7 @@ def answer(task: str, accepted: list[str], draw: random.Random) -> str:
 def make(benchmark: str, n: int, folder: Path) -> None:
     """Write instances, answers and, where there are any, translations."""
     tasks, _ = BENCHMARKS[benchmark]
-    factors = import_module(f"needlework.benchmarks.{benchmark}.plan").FACTORS
+    factors = columns(benchmark)
     draw = random.Random(0)
 
     def factor(name: str, kind: str, i: int) -> Any:
@@ -120,6 +120,7 @@ def make(benchmark: str, n: int, folder: Path) -> None:
         "completion_tokens": [30] * n,
         "reasoning_tokens": [None] * n,
         "error": [None] * n,
+        "raw_text": [None] * n,
     }
     write_table(pa.table(answers, schema=GENERATIONS), folder / "generations.parquet")
     if benchmark == "mlneedle":
@@ -131,16 +132,21 @@ def make(benchmark: str, n: int, folder: Path) -> None:
         write_table(pa.table(translated, schema=TRANSLATIONS), folder / "translations.parquet")
 
 
+def columns(benchmark: str) -> dict[str, str]:
+    """The factors' Arrow types; the former code has them in its plan."""
+    where, name = ("factors", "COLUMNS") if machine.code() == ROOT else ("plan", "FACTORS")
+    return getattr(import_module(f"needlework.benchmarks.{benchmark}.{where}"), name)
+
+
 def score(benchmark: str, folder: Path) -> dict[str, Any]:
     """Score the files of a folder, as the rule does; what it took."""
-    plan = import_module(f"needlework.benchmarks.{benchmark}.plan")
     scoring = import_module(f"needlework.benchmarks.{benchmark}.scoring")
-    names = import_module("needlework.scoring.scores")
+    names = import_module("needlework.scoring.scores.scores")
     start = time.perf_counter()
-    columns = ["instance_id", "task", "example_id", "references", *plan.FACTORS]
+    wanted = ["instance_id", "task", "example_id", "references", *columns(benchmark)]
     translations = folder / "translations.parquet"
     scores = scoring.score(
-        read_table(folder / "instances.parquet", columns),
+        read_table(folder / "instances.parquet", wanted),
         # The former rule read all columns.
         read_table(folder / "generations.parquet", getattr(names, "ANSWER_COLUMNS", None)),
         read_table(translations, getattr(names, "TRANSLATION_COLUMNS", None))

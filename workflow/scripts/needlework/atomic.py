@@ -14,6 +14,8 @@ from pathlib import Path
 
 # What another machine began, or an older version, is left alone for so long.
 STALE_S = 86400.0
+# What follows a file's name while it is written: host, process, and a name of this writing.
+_LEFT_OVER = re.compile(r"(?:([0-9a-f]{8})-(\d+)-)?[0-9a-f]{8}\.part")
 
 
 @contextmanager
@@ -37,11 +39,12 @@ def whole(path: str | Path) -> Iterator[Path]:
 
 def _remove_left_overs(path: Path) -> None:
     """Remove what killed jobs have written of a file."""
-    name = re.compile(rf"{re.escape(path.name)}\.(?:([0-9a-f]{{8}})-(\d+)-)?[0-9a-f]{{8}}\.part")
-    for part in path.parent.iterdir():
-        found = name.fullmatch(part.name)
-        if found is None:
+    begun = f"{path.name}."
+    for name in os.listdir(path.parent):
+        found = name.startswith(begun) and _LEFT_OVER.fullmatch(name, len(begun))
+        if not found:
             continue
+        part = path.with_name(name)
         # Another writer may remove it first.
         with suppress(OSError):
             ended = found[1] == _host() and not _runs(int(found[2]))

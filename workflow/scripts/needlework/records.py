@@ -132,10 +132,13 @@ def scores_schema(factors: Mapping[str, str]) -> pa.Schema:
     )
 
 
+_sorted_json = json.JSONEncoder(sort_keys=True).encode
+
+
 def instance_id(benchmark: str, task: str, factors: Mapping[str, object], prompt: str) -> str:
     """The name of a prompt, the same on every machine: what it asks, under which factors, in which words."""
     digest = hashlib.sha256()
-    for part in (benchmark, task, json.dumps(factors, sort_keys=True), prompt):
+    for part in (benchmark, task, _sorted_json(factors), prompt):
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()
 
@@ -172,7 +175,7 @@ def write_table(
     named = {_name(p, digest): digest for p, digest in digests.items()}
     metadata = {
         "needlework.version": __version__,
-        "needlework.config": config_digest(config),
+        "needlework.planning.config": config_digest(config),
         "needlework.inputs": json.dumps(named, sort_keys=True),
         **{f"needlework.{key}": json.dumps(value) for key, value in (notes or {}).items()},
     }

@@ -89,7 +89,7 @@ class Counter:
         path = None
         if self._folder is not None and len(text) >= _KEPT:
             digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
-            path = self._folder / "documents" / digest
+            path = self._folder / "documents" / digest[:2] / digest
             found = _read(path)
             if found is not None:
                 return Document(text, *found)
@@ -167,11 +167,14 @@ class Counter:
     def tokens(self, parts: Iterable[Part]) -> int:
         """The tokens of a prompt of these pieces, one after the other."""
         total, left, begun = 0, "", False
+        known = self._windows.get
         for head, inner, tail in parts:
             if inner is None:
                 left += head
                 continue
-            total += inner + (self.within(left + head) if begun else self._count(left + head))
+            window = left + head
+            found = known(window) if begun else self._count(window)
+            total += inner + (self.within(window) if found is None else found)
             left, begun = tail, True
         return total + (self.within(left) if begun else self._count(left))
 

@@ -28,12 +28,13 @@ from needlework.benchmarks.lost_in_the_middle.plan import (
 )
 from needlework.benchmarks.lost_in_the_middle.rows import Rows
 from needlework.data.comparison import subspan_normalisation
-from needlework.data.comparison.subspan_screen import contains, normalise
+from needlework.data.comparison.subspan_screen import Answer, Text
 from needlework.data.corpora.nq_open import titled
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.prompts.spans import read_template
 from needlework.prompts.tokenizers import Tokenizer
+from needlework.scoring.scores.metrics import subspan_normalisation
 from needlework.seeding import rank_key, rng
 
 Tables = Mapping[str, Mapping[str, pa.Table]]
@@ -254,7 +255,7 @@ def _random(
     chosen: Mapping[str, Any], tables: Tables, items: Sequence[Item], passages: Passages
 ) -> dict[str, int]:
     """Give each question passages drawn by seed, none of which holds an answer or was found for it."""
-    normalised = cache(lambda row: normalise(passages.texts[row]))
+    text = cache(lambda row: Text(passages.texts[row]))
     questions = tables["questions"][chosen["lang"]]
     own: dict[str, set[int]] = {}
     if chosen["random_from"] == "other_questions" and "passages" in questions.column_names:
@@ -265,17 +266,17 @@ def _random(
         }
     most = max(n for n, _ in chosen["places"]) - 1
     for item in progress(items, desc="random distractors", unit="question"):
-        answers = list(map(normalise, item.answers))
+        answers = list(map(Answer, item.answers))
         gold = _gold_text(item, chosen["needles"] not in UNTITLED)
         draw = rng(NAME, "random", chosen["seed"], chosen["lang"], item.example_id)
         forbidden = own.get(item.example_id, ())
         item.others = []
-        for row in draw.permutation(len(passages.texts)).tolist():
+        for row in map(int, draw.permutation(len(passages.texts))):
             if len(item.others) == most:
                 break
             if row in forbidden or passages.texts[row] == gold:
                 continue
-            if not any(contains(answer, normalised(row)) for answer in answers):
+            if not any(answer.held_by(text(row)) for answer in answers):
                 item.others.append(row)
     return {}
 

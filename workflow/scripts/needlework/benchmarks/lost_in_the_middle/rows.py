@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
@@ -58,15 +58,15 @@ class Pieces(Spans):
         """The spans' texts, one after the other."""
         return "".join(map(self.texts.__getitem__, numbers))
 
-    def tokens(self, numbers: Iterable[int]) -> int:
+    def tokens(self, numbers: Sequence[int]) -> int:
         """The tokens of a prompt of these spans. Only where that is proved."""
         assert self.exact is not None
-        parts = []
-        for number in numbers:
-            part = self._parts.get(number)
-            if part is None:
-                part = self._parts[number] = self.exact.cut(self.texts[number])
-            parts.append(part)
+        parts = list(map(self._parts.get, numbers))
+        if None in parts:
+            for number in numbers:
+                if number not in self._parts:
+                    self._parts[number] = self.exact.cut(self.texts[number])
+            parts = list(map(self._parts.get, numbers))
         return self.exact.tokens(parts)
 
 

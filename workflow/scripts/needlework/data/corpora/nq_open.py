@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from needlework.data.comparison.subspan_screen import contains, normalise
+from needlework.data.comparison.subspan_screen import Answer, Text
 from needlework.data.corpora.json_lines import Line, read_lines
 from needlework.records import PASSAGES, QUESTIONS
 
@@ -78,10 +78,10 @@ def read_questions(kind: str, path: str | Path) -> pa.Table:
     file is damaged, or a line lacks a field or has a wrong one.
     """
     numbers = _Numbers()
-    normalised = lru_cache(maxsize=1 << 16)(normalise)
+    text = lru_cache(maxsize=1 << 16)(Text)
     rows = []
     for number, entry in enumerate(_entries(kind, path)):
-        answers = list(map(normalise, entry.answers))
+        answers = list(map(Answer, entry.answers))
         rows.append(
             {
                 "example_id": f"{number:05d}",
@@ -93,7 +93,7 @@ def read_questions(kind: str, path: str | Path) -> pa.Table:
                 "passages": [numbers.of(passage) for passage in entry.others],
                 "has_answer": [passage.has_answer for passage in entry.others],
                 "holds_answer": [
-                    any(contains(a, normalised(f"{p.title}\n{p.text}")) for a in answers)
+                    any(a.held_by(text(f"{p.title}\n{p.text}")) for a in answers)
                     for p in entry.others
                 ],
             }
