@@ -72,6 +72,19 @@ def test_a_wrong_configuration_is_told_in_a_dry_run(run, change, said) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"# \xe9", "is not UTF-8 (byte 3 is 0xe9)"), (b"run: &a {b: *a}", "contains itself")],
+)
+def test_an_unreadable_configuration_file_is_one_sentence(tmp_path, content, said) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_bytes(content)
+    workflow = Workflow(ROOT, tmp_path / "run")
+    done = workflow.run("--configfile", str(file), "--dry-run", check=False)
+    assert done.returncode == 1 and said in done.stderr
+    assert str(file) in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
     ("target", "said"),
     [
         ("oneruler_figure24", "it compares tokenizers, so name a second one in run.tokenizers"),
