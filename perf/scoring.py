@@ -141,7 +141,7 @@ def columns(benchmark: str) -> dict[str, str]:
 def score(benchmark: str, folder: Path) -> dict[str, Any]:
     """Score the files of a folder, as the rule does; what it took."""
     scoring = import_module(f"needlework.benchmarks.{benchmark}.scoring")
-    names = import_module("needlework.scoring.scores.scores")
+    names = import_module("needlework.scoring.scores")
     start = time.perf_counter()
     wanted = ["instance_id", "task", "example_id", "references", *columns(benchmark)]
     translations = folder / "translations.parquet"

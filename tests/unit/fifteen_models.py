@@ -7,16 +7,16 @@ from itertools import product
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
+import pandas as pd
+from needlework.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
+
 import lost_in_the_middle_scores
 import m4le_scores
 import mlneedle_scores
 import mlongrr_scores
-import numpy as np
 import oneruler_scores
-import pandas as pd
-
 from needlework.benchmarks.mlongrr.plan import DETAILED
-from needlework.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
 
 NAMES = [f"mistral-7b-instruct-v0.{i}" for i in range(15)]
 LANGS = tuple(oneruler_scores.LANGS)
@@ -46,7 +46,10 @@ def mlneedle() -> Made:
         patch.object(
             mlneedle_scores,
             "LANG_EFFECT",
-            {lang: mlneedle_scores.LANG_EFFECT.get(lang, -0.02 * i) for i, lang in enumerate(LANGS)},
+            {
+                lang: mlneedle_scores.LANG_EFFECT.get(lang, -0.02 * i)
+                for i, lang in enumerate(LANGS)
+            },
         ),
     ):
         one = mlneedle_scores.make(("mistral",), 1, {f"p{i}": i / 6 for i in range(7)})

@@ -34,7 +34,6 @@ from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.prompts.spans import read_template
 from needlework.prompts.tokenizers import Tokenizer
-from needlework.scoring.scores.metrics import subspan_normalisation
 from needlework.seeding import rank_key, rng
 
 Tables = Mapping[str, Mapping[str, pa.Table]]

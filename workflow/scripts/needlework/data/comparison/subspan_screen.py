@@ -11,7 +11,6 @@ import re
 import unicodedata
 
 from needlework.data.comparison import normalisation, subspan_normalisation
-from needlework.scoring.scores.metrics import normalisation, subspan_normalisation
 
 
 def normalise(text: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from needlework.scoring.scores.metrics.oneruler_words import UNSPACED_RUN
+from needlework.scoring.metrics.oneruler_words import UNSPACED_RUN
 
 # They look back only behind a first character: the search for one is many times faster so.
 _GROUPED = re.compile(

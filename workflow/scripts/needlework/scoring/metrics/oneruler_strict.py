@@ -12,9 +12,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence, Set
 from functools import lru_cache
 
-from needlework.scoring.scores.metrics.oneruler_none import says_none
-from needlework.scoring.scores.metrics.oneruler_wording import Wording
-from needlework.scoring.scores.metrics.oneruler_words import UNSPACED_RUN, number_of, words_of
+from needlework.scoring.metrics.oneruler_none import says_none
+from needlework.scoring.metrics.oneruler_wording import Wording
+from needlework.scoring.metrics.oneruler_words import UNSPACED_RUN, number_of, words_of
 
 # What stands between groups of digits: 1,234,567 1.234.567 1 234 567 1'234'567, in India 12,34,567.
 # They look back only behind a first character: the search for one is many times faster so.
