@@ -23,6 +23,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 MODELS = ("lexical", "oracle", "empty")
 FILES = Layout(validated(yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))))
 BENCHMARKS = FILES.config["run"]["benchmarks"]
+# Released scorers that fail their own gold answers: by benchmark, the rows that they rate. Claude's
+# notebook looks at two of three needles; a gold list of online-shopping keeps its full stop.
+FAIL_THE_GOLD = {
+    "mlongrr": "metric == 'released_claude'",
+    "m4le": "metric == 'released' and task == 'online-shopping'",
+}
 
 
 def scores_of(demo: Workflow, benchmark: str) -> pd.DataFrame:
@@ -48,14 +54,17 @@ def test_every_table_and_figure_is_there(demo, benchmark) -> None:
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_the_oracle_is_right_and_the_empty_answer_wrong_in_every_cell(demo, benchmark) -> None:
-    """Answering with the references scores 1 in every cell, answering nothing 0."""
+    """Answering with the references scores 1 in every cell but FAIL_THE_GOLD's, nothing 0 in all."""
     cell = ["model", "metric", "task", *FILES.benchmark(benchmark).columns]
     scores = scores_of(demo, benchmark)
-    # The notebook of Claude looks at two of three needles: its own oracle fails it.
-    scores = scores[scores["metric"] != "released_claude"]
     cells = scores.groupby(cell, dropna=False)["value"].mean()
-    assert (cells["oracle"] == 1.0).all()
     assert (cells["empty"] == 0.0).all()
+    if benchmark in FAIL_THE_GOLD:
+        unfair = scores.query(FAIL_THE_GOLD[benchmark]).query("model == 'oracle'")
+        assert len(unfair) and unfair["value"].mean() < 1.0, "no longer an exception"
+        scores = scores.query(f"not ({FAIL_THE_GOLD[benchmark]})")
+        cells = scores.groupby(cell, dropna=False)["value"].mean()
+    assert (cells["oracle"] == 1.0).all()
     assert 0.1 < cells["lexical"].mean() < 0.9, "the lexical reader reads, and not perfectly"
 
 
