@@ -89,7 +89,7 @@ def oneruler() -> Made:
     """All tasks and lengths."""
     settings = oneruler_scores.SETTINGS
     one = oneruler_scores.make(("o3",), LANGS, oneruler_scores.LENGTHS, 1)
-    names = [name for name in settings["published"].values()][:6]
+    names = list(settings["published"].values())[:6]
     return _by_all(
         one,
         {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import random
 import sys
@@ -78,6 +79,21 @@ def test_chinese_recall_is_the_packages_on_random_pairs() -> None:
         assert _value(ours.recall_zh, answer, gold) == expected, (answer, gold)
 
 
+def test_runs_of_characters_are_cut_as_jieba_does() -> None:
+    finalseg = pytest.importorskip("jieba").finalseg
+    # jieba's own, whatever ours has put in its place.
+    spec = importlib.util.spec_from_file_location("jieba.finalseg", finalseg.__file__)
+    package = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
+    tables = ("BMES", finalseg.start_P, finalseg.trans_P, finalseg.emit_P)
+    known, rng = sorted(finalseg.emit_P["B"]), random.Random(5)
+    every = [chr(code) for code in range(0x4E00, 0x9FD6)]
+    for _ in range(PAIRS):
+        letters = rng.choice([every, known, known[:3]])
+        text = "".join(rng.choices(letters, k=rng.randint(1, 40)))
+        assert ours._most_probable(text, *tables) == package.viterbi(text, *tables), text
+
+
 def test_recall_counts_word_types() -> None:
     """rouge-score gives 0.33 here: it is no substitute."""
     assert ours.recall_en("the cat", "the cat the cat the cat") == 1.0
@@ -147,6 +163,18 @@ def test_summed_statistics_give_sacrebleus_corpus_score(lang: str) -> None:
         tokenize="zh" if lang == "zh" else "13a",
     )
     assert bleu.corpus(found) == pytest.approx(expected.score / 100, abs=1e-12)
+
+
+def test_statistics_are_sacrebleus_on_random_pairs() -> None:
+    from sacrebleu.metrics import BLEU
+
+    for lang, words, space in (("en", ENGLISH, " "), ("zh", CHINESE, "")):
+        package = BLEU(tokenize="zh" if lang == "zh" else "13a", smooth_method="none")
+        for answer, gold in pairs(words, space):
+            found = package.corpus_score([answer], [[gold]])
+            expected = (found.counts, found.totals, found.sys_len, found.ref_len)
+            own = bleu.statistics(answer, gold, lang)
+            assert (list(own.found), list(own.total), *own[2:]) == expected, (answer, gold)
 
 
 def test_bleu_of_nothing_is_zero() -> None:

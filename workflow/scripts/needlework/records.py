@@ -175,7 +175,7 @@ def write_table(
     named = {_name(p, digest): digest for p, digest in digests.items()}
     metadata = {
         "needlework.version": __version__,
-        "needlework.planning.config": config_digest(config),
+        "needlework.config": config_digest(config),
         "needlework.inputs": json.dumps(named, sort_keys=True),
         **{f"needlework.{key}": json.dumps(value) for key, value in (notes or {}).items()},
     }

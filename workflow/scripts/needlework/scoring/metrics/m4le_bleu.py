@@ -6,14 +6,14 @@ English and zh for Chinese, as a fraction.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from sacrebleu.metrics import BLEU
+from needlework.scoring.metrics.ngrams import hits
 
 ORDER = 4
 
@@ -32,17 +32,25 @@ class Statistics(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def _bleu(lang: str) -> BLEU:
+def _tokenizer(lang: str) -> Callable[[str], str]:
     from sacrebleu.metrics import BLEU
 
-    tokenizer = "zh" if lang == "zh" else "13a"
-    return BLEU(tokenize=tokenizer, smooth_method="none", effective_order=True)
+    return BLEU(tokenize="zh" if lang == "zh" else "13a").tokenizer
 
 
 def statistics(answer: str, reference: str, lang: str) -> Statistics:
-    """The statistics of an answer; `lang` is "en" or "zh"."""
-    score = _bleu(lang).corpus_score([answer], [[reference]])
-    return Statistics(tuple(score.counts), tuple(score.totals), score.sys_len, score.ref_len)
+    """The statistics of an answer, those of sacrebleu's `corpus_score`; `lang` is "en" or "zh"."""
+    tokenize = _tokenizer(lang)
+    found, gold = (tokenize(text.rstrip()).split() for text in (answer, reference))
+    codes = {token: code for code, token in enumerate(dict.fromkeys(gold))}
+    of_answer = np.array([codes.get(token, -1) for token in found], np.int64)
+    of_reference = np.array([codes[token] for token in gold], np.int64)
+    return Statistics(
+        tuple(hits(of_answer, of_reference, ORDER)),
+        tuple(max(0, len(found) - n) for n in range(ORDER)),
+        len(found),
+        len(gold),
+    )
 
 
 def sentence(own: Statistics) -> float:

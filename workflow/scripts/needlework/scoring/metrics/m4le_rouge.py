@@ -10,7 +10,7 @@ length grows from column j to j + 1.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 
@@ -18,14 +18,14 @@ from functools import lru_cache
 @lru_cache(maxsize=16)
 def recall_en(answer: str, reference: str) -> float:
     """ROUGE-L recall of word types; ValueError where a text has no sentence."""
-    hypothesis, gold = (list(map(Sentence, _sentences(text))) for text in (answer, reference))
+    hypothesis, gold = _sentences(answer), _sentences(reference)
     if not hypothesis or not gold:
         raise ValueError("a text without a sentence")
     taken: set[str] = set()
-    for sentence in gold:
-        for other in hypothesis:
-            taken.update(sentence.words[place] for place, _ in common(sentence, other))
-    return len(taken) / len({word for sentence in gold for word in sentence.words})
+    for others in side_by_side(hypothesis):
+        for sentence in gold:
+            taken.update(others.words[place] for place in common(sentence, others))
+    return len(taken) / len(set().union(*gold))
 
 
 @lru_cache(maxsize=16)
@@ -56,6 +56,9 @@ _LINE_ENDS = (
 def _tokens(text: str) -> tuple[str, ...]:
     """jieba's words without the spaces; a line of white space only is the token ""."""
     spaced = " ".join(_jieba().cut(text))
+    if "\n" not in text and "......" not in text:
+        # Each line below has a mark, which is a word of its own: the words are these.
+        return tuple(spaced.split())
     for pattern, replacement in _LINE_ENDS:
         spaced = pattern.sub(replacement, spaced)
     lines = [line for line in spaced.rstrip().split("\n") if line]
@@ -65,23 +68,96 @@ def _tokens(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def _jieba():
     import jieba
+    from jieba import finalseg
 
+    finalseg.viterbi = _most_probable
     jieba.setLogLevel("WARNING")
     jieba.initialize()
     return jieba
 
 
-class Sentence:
-    """Words, and where each stands: bit j of its mask for words[j]."""
+_Table = Mapping[str, Mapping[str, float]]
+# What jieba takes for the logarithm of the probability of a character that its model does not have.
+_NEVER = -3.14e100
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words = words
+
+def _most_probable(
+    text: str, states: str, start: Mapping[str, float], follows: _Table, emits: _Table
+) -> tuple[float, list[str]]:
+    """jieba's `finalseg.viterbi`, which takes half of all scoring, three times as fast.
+
+    The states are those of a character in a word: its begin, middle or end, or all of it (B, M, E, S).
+    Each can follow two. Sums are in jieba's order, and of equal paths the one is taken whose state has
+    the larger letter, so the words are the same.
+    """
+    b, m, e, s = (start[state] + emits[state].get(text[0], _NEVER) for state in "BMES")
+    of_b, of_m, of_e, of_s = (emits[state] for state in "BMES")
+    bm, be, mm, me = follows["B"]["M"], follows["B"]["E"], follows["M"]["M"], follows["M"]["E"]
+    eb, es, sb, ss = follows["E"]["B"], follows["E"]["S"], follows["S"]["B"], follows["S"]["S"]
+    before: list[tuple[bool, bool, bool, bool]] = []
+    for character in text[1:]:
+        emit = of_b.get(character, _NEVER)
+        b_of_e, b_of_s = e + eb + emit, s + sb + emit
+        emit = of_m.get(character, _NEVER)
+        m_of_b, m_of_m = b + bm + emit, m + mm + emit
+        emit = of_e.get(character, _NEVER)
+        e_of_b, e_of_m = b + be + emit, m + me + emit
+        emit = of_s.get(character, _NEVER)
+        s_of_e, s_of_s = e + es + emit, s + ss + emit
+        b_s, m_m, e_m, s_s = b_of_s >= b_of_e, m_of_m >= m_of_b, e_of_m >= e_of_b, s_of_s >= s_of_e
+        before.append((b_s, m_m, e_m, s_s))
+        b, m = b_of_s if b_s else b_of_e, m_of_m if m_m else m_of_b
+        e, s = e_of_m if e_m else e_of_b, s_of_s if s_s else s_of_e
+    state = "S" if s >= e else "E"
+    path = [state]
+    for b_s, m_m, e_m, s_s in reversed(before):
+        if state == "S":
+            state = "S" if s_s else "E"
+        elif state == "E":
+            state = "M" if e_m else "B"
+        elif state == "B":
+            state = "S" if b_s else "E"
+        else:
+            state = "M" if m_m else "B"
+        path.append(state)
+    return max(s, e), path[::-1]
+
+
+class Sentences:
+    """Sentences side by side: bit j of a mask is for words[j], and a bit between sentences for none."""
+
+    def __init__(self, sentences: Iterable[Sequence[str]]) -> None:
+        self.words: list[str] = []
         self.masks: dict[str, int] = {}
-        self.full = (1 << len(words)) - 1
+        # The bits of each sentence.
+        self.windows: list[int] = []
         bit = 1
-        for word in words:
-            self.masks[word] = self.masks.get(word, 0) | bit
+        for sentence in sentences:
+            first = bit
+            for word in sentence:
+                self.masks[word] = self.masks.get(word, 0) | bit
+                bit <<= 1
+            self.windows.append(bit - first)
             bit <<= 1
+            self.words += (*sentence, "")
+        self.full = sum(self.windows)
+
+
+# Bits that are worked on at once: few steps for many short sentences, each on a few machine words.
+_SIDE_BY_SIDE = 512
+
+
+def side_by_side(sentences: Iterable[Sequence[str]]) -> list[Sentences]:
+    """The sentences in order, as many side by side as are fast; a longer one alone."""
+    groups: list[list[Sequence[str]]] = []
+    room = 0
+    for sentence in sentences:
+        if len(sentence) > room or not groups:
+            groups.append([])
+            room = _SIDE_BY_SIDE
+        groups[-1].append(sentence)
+        room -= len(sentence) + 1
+    return [Sentences(group) for group in groups]
 
 
 def _next_row(row: int, mask: int, full: int) -> int:
@@ -91,7 +167,7 @@ def _next_row(row: int, mask: int, full: int) -> int:
 
 
 def _common_length(first: Sequence[str], second: Sequence[str]) -> int:
-    other = Sentence(second)
+    other = Sentences([second])
     row = other.full
     for word in first:
         if mask := other.masks.get(word):
@@ -99,27 +175,39 @@ def _common_length(first: Sequence[str], second: Sequence[str]) -> int:
     return len(second) - row.bit_count()
 
 
-def common(first: Sentence, second: Sentence) -> list[tuple[int, int]]:
-    """The places in both of the longest common subsequence that is read from the texts' ends.
+def common(first: Sequence[str], others: Sentences) -> list[int]:
+    """Which of `others.words` stand in longest common subsequences of `first` and each of `others`.
 
-    Equal words are taken; else `first` steps back where that alone keeps the length.
+    Of several, the one that is read from the texts' ends: equal words are taken; else `first` steps
+    back where that alone makes it shorter, otherwise the other sentence.
     """
-    masks, full = second.masks, second.full
-    if masks.keys().isdisjoint(first.masks):
+    full = row = others.full
+    # Of each word of `first`: where it stands, and where the length grows. A row of a word that
+    # stands nowhere is that above it.
+    rows: list[tuple[int, int]] = []
+    for word in first:
+        mask = others.masks.get(word, 0)
+        if mask:
+            row = _next_row(row, mask, full)
+        elif rows and not rows[-1][0]:
+            continue
+        rows.append((mask, full ^ row))
+    grown = full ^ row
+    if not grown:
         return []
-    rows = [full]
-    for word in first.words:
-        mask = masks.get(word)
-        rows.append(_next_row(rows[-1], mask, full) if mask else rows[-1])
-    taken: list[tuple[int, int]] = []
-    words, others = first.words, second.words
-    i, j = len(words), len(others)
-    while i and j:
-        if words[i - 1] == others[j - 1]:
-            i, j = i - 1, j - 1
-            taken.append((i, j))
-        elif rows[i] >> (j - 1) & 1:
-            j -= 1
-        else:
-            i -= 1
+    rows.reverse()
+    taken: list[int] = []
+    for window in others.windows:
+        if not grown & window:
+            continue
+        for mask, grows in rows:
+            stops = (mask | grows) & window
+            if not stops:
+                break
+            last = stops.bit_length() - 1
+            if mask >> last & 1:
+                taken.append(last)
+                window &= (1 << last) - 1
+            else:
+                window &= (2 << last) - 1
     return taken

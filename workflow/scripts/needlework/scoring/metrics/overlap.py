@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from needlework.scoring.metrics.m4le_rouge import Sentence, common
+from needlework.scoring.metrics.m4le_rouge import common, side_by_side
+from needlework.scoring.metrics.ngrams import Items, hits, numbered
 
 # Scripts without spaces between words: each character is a token. rouge-score's own tokenizer keeps
 # a to z and digits only.
@@ -44,34 +43,28 @@ def rouge_lsum(answer: str, reference: str) -> float:
         [own for part in sentences(text) if (own := Tokenizer().tokenize(part))]
         for text in (answer, reference)
     ]
-    found, gold = ([Sentence(words) for words in own] for own in tokens)
-    left = [Counter(word for words in own for word in words) for own in tokens]
-    sizes = [counts.total() for counts in left]
+    found, gold = tokens
+    left = Counter(word for words in found for word in words)
+    sizes = [sum(map(len, own)) for own in tokens]
     hits = 0
-    for sentence in gold:
-        places = {place for other in found for _, place in common(other, sentence)}
-        for place in sorted(places):
-            word = sentence.words[place]
-            if left[0][word] > 0 and left[1][word] > 0:
-                left[0][word] -= 1
-                left[1][word] -= 1
-                hits += 1
+    for sentences_ in side_by_side(gold):
+        places = {place for other in found for place in common(other, sentences_)}
+        for word, n in Counter(sentences_.words[place] for place in places).items():
+            matched = min(n, left[word])
+            left[word] -= matched
+            hits += matched
     # 2PR / (P + R), with P = hits / the answer's tokens and R = hits / the reference's.
     return 2 * hits / sum(sizes) if hits else 0.0
 
 
 def chrf(answer: str, reference: str) -> float:
-    """chrF2 in [0, 1], which is that of the package sacrebleu: of character n-grams, n = 1 to 6.
-
-    An n-gram of the answer can only be in the reference if the one before its last character is, so few
-    places of a long answer are looked at for every n.
-    """
+    """chrF2 in [0, 1], which is that of the package sacrebleu: of character n-grams, n = 1 to 6."""
     found, gold = _characters(answer), _characters(reference)
     precision = recall = 0.0
     orders = min(_ORDER, len(found), len(gold))
-    for hits, n in zip(_hits(found, gold), range(orders), strict=True):
-        precision += hits / (len(found) - n)
-        recall += hits / (len(gold) - n)
+    for n, matched in enumerate(hits(*numbered(found, gold), orders)):
+        precision += matched / (len(found) - n)
+        recall += matched / (len(gold) - n)
     if not precision + recall:
         return 0.0
     precision, recall = precision / orders, recall / orders
@@ -79,35 +72,10 @@ def chrf(answer: str, reference: str) -> float:
 
 
 _ORDER = 6
-_Codes = npt.NDArray[np.int64]
 
 
 @lru_cache(maxsize=1024)
-def _characters(text: str) -> _Codes:
+def _characters(text: str) -> Items:
     """The characters of a text but white space."""
     joined = "".join(text.split())
     return np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
-
-
-def _hits(found: _Codes, gold: _Codes) -> Iterator[int]:
-    """How many n-grams both have in common, for n = 1 to _ORDER, as long as both have some."""
-    letters, gold = np.unique(gold, return_inverse=True)
-    # Where an n-gram of the answer that the reference has may begin; its number among these.
-    at = np.searchsorted(letters, found)
-    at[at == len(letters)] = 0
-    found = np.where(letters[at] == found, at, -1) if len(letters) else found * 0 - 1
-    starts = np.arange(len(found))
-    prefix, own = np.zeros(len(found), np.int64), np.zeros(len(gold), np.int64)
-    for n in range(min(_ORDER, len(found), len(gold))):
-        starts = starts[starts + n < len(found)]
-        prefix = prefix[: len(starts)]
-        follows = found[starts + n]
-        starts, prefix, follows = (part[follows >= 0] for part in (starts, prefix, follows))
-        keys = own[: len(gold) - n] * len(letters) + gold[n:]
-        known, own, counts = np.unique(keys, return_inverse=True, return_counts=True)
-        wanted = prefix * len(letters) + follows
-        place = np.searchsorted(known, wanted)
-        place[place == len(known)] = 0
-        there = known[place] == wanted
-        starts, prefix = starts[there], place[there]
-        yield int(np.minimum(np.bincount(prefix, minlength=len(known)), counts).sum())
