@@ -25,6 +25,17 @@ def by_benchmark(only: Mapping[str, Any]) -> bool:
     return any(isinstance(value, Mapping) for value in only.values())
 
 
+def in_words(only: Mapping[str, Selection]) -> str:
+    """What each model was asked, where that is a part, for people who read a table or a figure."""
+    said = []
+    for model, own in only.items():
+        parts = [f"{name} {', '.join(map(str, values))}" for name, values in own.items()]
+        if own:
+            words = "; ".join(parts) if all(own.values()) else "prompts without these factors"
+            said.append(f"{model} was asked only {words}.")
+    return " ".join(said)
+
+
 def columns(only: Selection, names: Sequence[str]) -> list[str]:
     """The columns of a table that a selection looks at."""
     return [name for name in only if name in names]
