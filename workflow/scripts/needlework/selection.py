@@ -8,6 +8,9 @@ from typing import Any
 # The allowed values of each factor that is restricted.
 Selection = Mapping[str, Sequence[Any]]
 
+# More values of a factor are counted, not named, where people read.
+MOST_VALUES = 8
+
 # What can be restricted beside a benchmark's factors.
 COLUMNS = ("task", "example_id")
 
@@ -29,11 +32,17 @@ def in_words(only: Mapping[str, Selection]) -> str:
     """What each model was asked, where that is a part, for people who read a table or a figure."""
     said = []
     for model, own in only.items():
-        parts = [f"{name} {', '.join(map(str, values))}" for name, values in own.items()]
-        if own:
-            words = "; ".join(parts) if all(own.values()) else "prompts without these factors"
+        if own.get("task", True) == []:
+            said.append(f"{model} was asked nothing.")
+        elif own:
+            words = "; ".join(f"{name} {_listed(values)}" for name, values in own.items())
             said.append(f"{model} was asked only {words}.")
     return " ".join(said)
+
+
+def _listed(values: Sequence[Any]) -> str:
+    many = len(values) > MOST_VALUES
+    return f"({len(values)} values)" if many else ", ".join(map(str, values)) or "(none)"
 
 
 def columns(only: Selection, names: Sequence[str]) -> list[str]:
