@@ -88,10 +88,11 @@ announce()
 def caption_file(benchmark, result):
     """A result's caption, which the report reads from a file."""
     path = Path(".snakemake/captions").absolute() / f"{benchmark}_{result.name}.rst"
-    if not path.is_file() or path.read_text(encoding="utf-8") != result.full_caption:
+    caption = files.caption(benchmark, result)
+    if not path.is_file() or path.read_text(encoding="utf-8") != caption:
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole(path) as part:
-            part.write_text(result.full_caption, encoding="utf-8")
+            part.write_text(caption, encoding="utf-8")
     return str(path)
 
 
@@ -129,7 +130,7 @@ def shown_results(benchmark, kind, ending):
         result.name: {
             "file": f"results/{kind}/{benchmark}/{result.name}.{ending}",
             "title": result.label,
-            "caption": result.full_caption,
+            "caption": files.caption(benchmark, result),
         }
         for result in files.results(benchmark)
         if result.kind == kind

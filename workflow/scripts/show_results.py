@@ -21,7 +21,8 @@ with running(snakemake) as logger:
             pd.read_csv(csv, keep_default_na=False, na_values=[""]),
         )
         if result.kind == "tables":
-            text = lay_out(numbers, result.shown, f"{params.benchmark}-{name}", result.title)
+            label, asked = f"{params.benchmark}-{name}", params.run.get("asked", "")
+            text = lay_out(numbers, result.shown, label, result.title, asked)
             shown[name].write_text(text, encoding="utf-8")
             continue
         try:

@@ -305,6 +305,10 @@ def test_paragraphs_become_passages_with_titles(mirror: Path) -> None:
         for row in questions.select(["title", "context"]).to_pylist()
     }
     assert set(passages["text"].to_pylist()) == wanted
+    plain = titled.table("xquad_paragraphs", "de", files, {})
+    assert plain.column_names == ["passage_id", "text"]
+    assert plain["passage_id"].to_pylist() == ids
+    assert set(plain["text"].to_pylist()) == set(questions["context"].to_pylist())
     files = [str(mirror / "mlqa/MLQA_V1.zip")]
     contexts = mlqa.read(files[0], "dev", "hi")["context"].to_pylist()
     found = titled.table("mlqa_passages", "hi", files, {"split": "dev"})

@@ -11,7 +11,7 @@ import yaml
 
 from needlework.data import packaged
 from needlework.errors import UserError
-from needlework.models.selection import mask, only_of
+from needlework.models.selection import in_words, mask, only_of
 from needlework.planning.config import ROOT, left_out, validated
 from needlework.planning.layout import Layout
 
@@ -46,6 +46,26 @@ def configured(only: Any) -> dict[str, Any]:
 def test_rows_without_a_factor_are_kept(only: dict[str, list], kept: list[int]) -> None:
     found = mask(ROWS, only).to_pylist()
     assert [n for n, yes in enumerate(found) if yes] == kept
+
+
+def test_a_restriction_is_said_in_words() -> None:
+    only = {"a": {"lang": ["en"], "n": [10, 20]}, "b": {}}
+    assert in_words(only) == "a was asked only lang en; n 10, 20."
+    assert in_words({"b": {}}) == ""
+    assert in_words({"a": {"task": []}}) == "a was asked nothing."
+    assert (
+        in_words({"a": {"example_id": list("abcdefghi")}})
+        == "a was asked only example_id (9 values)."
+    )
+
+
+def test_captions_say_which_models_were_asked_a_part() -> None:
+    files = Layout(configured({"mlneedle": {"needle_lang": ["en"]}}))
+    said = "lexical was asked only needle_lang en."
+    assert files.run_settings("mlneedle", "scores")["asked"] == said
+    table = next(r for r in files.results("mlneedle") if r.needs == "scores")
+    assert files.caption("mlneedle", table).endswith(said.replace("_", "\\_"))
+    assert files.asked("oneruler") == ""
 
 
 def test_a_restriction_is_of_all_benchmarks_or_by_name() -> None:

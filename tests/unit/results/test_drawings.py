@@ -375,6 +375,28 @@ def test_errors_are_stacked_to_their_sum():
     assert tops == pytest.approx([0.3, 0.3, 0.6, 0.6])
 
 
+@pytest.mark.parametrize(
+    ("drawing", "sign"),
+    [
+        (PLAIN, "Ringed"),
+        (Bars(x="lang", panel="length", nothing=""), "Ringed"),
+        (Heatmap(x="lang", down="length", panel="model", nothing=""), "With an asterisk"),
+    ],
+)
+def test_cells_that_lack_answers_are_marked(drawing, sign):
+    data = frame_of(lowest=0.5, highest=0.7, n=99)
+    data.loc[data["model"] == "a", "n_error"] = 1
+    assert "more than 1%" not in words(shown(drawing, data))
+    data.loc[data["model"] == "a", "n_error"] = 20
+    figure = shown(drawing, data, asked="a was asked only lang en.")
+    text = words(figure)
+    assert f"{sign}: more than 1% of the answers were skipped or failed" in text
+    assert "a was asked only lang en." in text
+    rings = sum(len(c.get_offsets()) for ax in figure.axes for c in ax.collections
+                if type(c).__name__ == "PathCollection")  # fmt: skip
+    assert rings == 4 * (sign == "Ringed") and (text.count("60*") == 4) == (sign != "Ringed")
+
+
 def test_missing_answers_are_counted():
     frame = frame_of()
     frame.loc[0, ["n_skipped", "n_error"]] = [4, 2]

@@ -344,6 +344,20 @@ def test_a_new_table_is_a_description_alone():
     assert len(lines(text, "m00")) == 2
 
 
+def test_cells_that_lack_answers_are_marked_with_their_bounds():
+    table = tidy(2, lowest=0.2, highest=0.4).assign(n=99)
+    table.loc[0, "n_skipped"], table.loc[1, "n_error"] = 1, 2
+    text = lay_out(table, (BY_COLOUR,), "x", "X", "m00 was asked only colour_ red.")
+    check(text)
+    block = lines(text, "m00")
+    # 1 of 100 is not more than 1%, 2 of 101 is.
+    assert block[0] == ["m00", r"25.0\textsuperscript{\ddag}", "25.0"]
+    assert block[-1] == [r"\quad if wrong, if right", "20.0, 40.0", ""]
+    assert r"\textsuperscript{\ddag}: more than 1\%" in text
+    assert text.count("if wrong") == 1
+    assert r"m00 was asked only colour\_ red." in text
+
+
 def test_marks_and_lines_stand_where_their_condition_holds():
     table = tidy(2, odd=[1, 0, 0, 0])
     grid = Grid(

@@ -57,6 +57,13 @@ def test_its_interval_over_questions_is_wider() -> None:
     assert wide > 1.5 * narrow
 
 
+def test_sums_that_lack_answers_have_no_bounds() -> None:
+    rows = scores([(1, 1, 1), (0, 1, 1)], ["a", "b"])
+    assert cell(rows, F1)["lowest"] == cell(rows, F1)["highest"] == 0.5
+    rows["finish_reason"] = ["stop", "error"]
+    assert np.isnan([cell(rows, F1)["lowest"], cell(rows, F1)["highest"]]).all()
+
+
 def test_failed_answers_are_in_no_sum() -> None:
     rows = scores([(1, 1, 1), (0, 5, 5)], ["a", "b"])
     rows.loc[1, "finish_reason"] = "error"

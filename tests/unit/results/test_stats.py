@@ -194,4 +194,6 @@ def test_bounds_take_what_failed_as_wrong_and_as_right() -> None:
     # The value of what failed, which tables take for 0, says nothing.
     assert stats.bounds([1, 0, 1, 0.5], [False, True, True, False]) == (0.375, 0.875)
     assert stats.bounds([0, 0], [True, True]) == (0, 1)
+    # The mean of two strata's means.
+    assert stats.bounds([1, 0, 0, 1], [False, True, True, False], [4, 4, 4, 8]) == (2 / 3, 1)
     assert all(map(math.isnan, stats.bounds([], [])))

@@ -178,6 +178,19 @@ def test_skipped_and_failed_answers_are_counted_and_in_no_mean(scores):
     row = cell(table, model="mistral", column="4096")
     assert (row["n"], row["n_skipped"], row["n_error"], row["n_cut"]) == (496, 5, 3, 2)
     assert row["value"] == 1.0
+    # If the eight were wrong, and if they were right.
+    assert (row["lowest"], row["highest"]) == (496 / 504, 1.0)
+
+
+def test_bounds_of_a_mean_of_lengths_weigh_lengths_alike(scores):
+    scores = scores.copy()
+    here = exact(scores, "mistral", 4096).index
+    scores.loc[here, ["finish_reason", "value"]] = ["skipped", 0.0]
+    table = made("table1", scores)
+    whole, lengths = (cell(table, model="mistral", column=c) for c in ("average", "8192"))
+    # Of the baseline and four lengths, one is missing.
+    assert whole["highest"] - whole["lowest"] == pytest.approx(1 / 5)
+    assert lengths["lowest"] == lengths["highest"] == lengths["value"]
 
 
 def test_a_length_that_was_all_skipped_is_a_gap(scores):

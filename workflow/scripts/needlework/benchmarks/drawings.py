@@ -75,10 +75,12 @@ class Drawing:
     scaled: bool = False
     level: tuple[str, str] | None = None
 
-    # What the small print calls a mark, the paper's numbers, and marks of prompts that are too short.
+    # What the small print calls a mark, the paper's numbers, and marks of prompts that are too short and
+    # of cells that lack answers.
     mark = "point"
     printed = "Dashed"
     short = "Hollow"
+    incomplete = "Ringed"
     # Whether the intervals over questions are drawn.
     intervals = True
 
@@ -150,4 +152,5 @@ class Heatmap(Drawing):
     mark = "cell"
     printed = "Small"
     short = "Dotted"
+    incomplete = "With an asterisk"
     intervals = False

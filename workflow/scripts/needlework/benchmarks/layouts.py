@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from needlework.benchmarks.factor import Factor
+from needlework.results.columns import MARKED
 
 
 @dataclass(frozen=True)
@@ -38,15 +39,16 @@ PERCENT = Number(digits=1, scale=100)
 
 @dataclass(frozen=True)
 class Mark:
-    """A dagger at (or a line under) the numbers for which `where` holds; `note` explains it below.
+    """A sign at (or a line under) the numbers for which `where` holds; `note` explains it below.
 
-    paper: marks the paper's number, not ours.
+    paper: marks the paper's number, not ours. sign: in LaTeX.
     """
 
     where: str
     note: str
     underline: bool = False
     paper: bool = False
+    sign: str = r"\dag"
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,13 @@ class Line:
     where: str
 
 
+# At cells that lack answers, in every table that counts them.
+INCOMPLETE = Mark(
+    MARKED,
+    "more than 1% of the answers were skipped or failed; the line below gives the mean if all of them were "
+    "wrong, and if all were right",
+    sign=r"\ddag",
+)
 LOST = Line("skipped, failed", ("n_skipped", "n_error"), Number(0), "n_skipped + n_error > 0")
 # What is said of sums over answers, by column.
 MISSING = {

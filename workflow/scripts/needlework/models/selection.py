@@ -8,6 +8,9 @@ from typing import Any
 # The allowed values of each factor that is restricted.
 Selection = Mapping[str, Sequence[Any]]
 
+# More values of a factor are counted, not named, where people read.
+MOST_VALUES = 8
+
 # What can be restricted beside a benchmark's factors.
 COLUMNS = ("task", "example_id")
 
@@ -21,6 +24,23 @@ def only_of(config: Mapping[str, Any], model: str, benchmark: str) -> dict[str, 
 def shared(only: Mapping[str, Any]) -> dict[str, list[Any]]:
     """What an `only` says of all benchmarks: the keys that are no benchmark's."""
     return {key: value for key, value in only.items() if not isinstance(value, Mapping)}
+
+
+def in_words(only: Mapping[str, Selection]) -> str:
+    """What each model was asked, where that is a part, for people who read a table or a figure."""
+    said = []
+    for model, own in only.items():
+        if own.get("task", True) == []:
+            said.append(f"{model} was asked nothing.")
+        elif own:
+            words = "; ".join(f"{name} {_listed(values)}" for name, values in own.items())
+            said.append(f"{model} was asked only {words}.")
+    return " ".join(said)
+
+
+def _listed(values: Sequence[Any]) -> str:
+    many = len(values) > MOST_VALUES
+    return f"({len(values)} values)" if many else ", ".join(map(str, values)) or "(none)"
 
 
 def columns(only: Selection, names: Sequence[str]) -> list[str]:

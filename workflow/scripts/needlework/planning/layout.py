@@ -16,6 +16,7 @@ from needlework.data.corpora.registry import CORPORA, Corpus, sources
 from needlework.hooks import hook_file
 from needlework.models.decoding import decoding
 from needlework.models.engine_arguments import answer_arguments, gpus
+from needlework.models.selection import in_words, only_of
 from needlework.planning.affects import affecting, not_affecting
 from needlework.planning.config import lengths_of
 from needlework.results.describe import description, hooks_of
@@ -406,7 +407,18 @@ class Layout:
         if needs == "scores":
             settings["decoding"] = {m: decoding(e) for m, e in entries.items()}
             settings["controls"] = [m for m, e in entries.items() if e["backend"] in CONTROLS]
+            settings["asked"] = self.asked(benchmark)
         return settings
+
+    def asked(self, benchmark: str) -> str:
+        """Which models were asked a part of a benchmark's prompts, and which, in words."""
+        models = self.config["run"]["models"]
+        return in_words({model: only_of(self.config, model, benchmark) for model in models})
+
+    def caption(self, benchmark: str, result: Result) -> str:
+        """A result's caption, and what models were asked (reStructuredText)."""
+        asked = self.asked(benchmark) if result.needs == "scores" else ""
+        return f"{result.full_caption} {asked.replace('_', chr(92) + '_')}".strip()
 
     def _value(self, place: str) -> Any:
         """The value at a place of the configuration, lists sorted. `embedder` and `translator` are the

@@ -87,7 +87,24 @@ def difference(
     )
     first, second = lost(one), lost(two)
     missing = {name: first[name] + second[name] for name in first}
-    return {**asdict(found), **missing, **mcnemar(both)}
+    ends = {"lowest": found.value, "highest": found.value}
+    if missing["n_skipped"] + missing["n_error"]:
+        ends = _apart(*(_bounds(side, strata) for side in (one, two)))
+    return {**asdict(found), **missing, **ends, **mcnemar(both)}
+
+
+def _bounds(scores: pd.DataFrame, strata: str | None) -> dict[str, float]:
+    groups = None if strata is None else scores[strata].to_numpy()
+    low, high = stats.bounds(scores["value"].to_numpy(), ~judged(scores), groups)
+    return {"lowest": low, "highest": high}
+
+
+def _apart(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
+    """How small and how large the second less the first can be."""
+    return {
+        "lowest": second["lowest"] - first["highest"],
+        "highest": second["highest"] - first["lowest"],
+    }
 
 
 def contrast(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,6 +120,7 @@ def contrast(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, A
         made["value_all"] = second["value_all"] - first["value_all"]
     return {
         **made,
+        **_apart(first, second),
         "se": float(np.hypot(first["se"], second["se"])),
         **counts,
         "n_questions": max(first["n_questions"], second["n_questions"]),

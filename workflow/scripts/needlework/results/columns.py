@@ -18,7 +18,11 @@ MEASURES = (
     "n_skipped",
     "n_error",
     "n_cut",
+    "lowest",
+    "highest",
 )
+# The share of skipped and failed requests above which a cell is marked: as pandas' query on a table.
+MARKED = "n_skipped + n_error > 0.01 * (n + n_skipped + n_error)"
 COMPARISON = ("published", "published_n", "comparison")
 # What a paired comparison adds: how many prompts only one side has right, and McNemar's exact p.
 MCNEMAR = ("n_first_only", "n_second_only", "p_mcnemar")

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.layouts import MISSING, Grid, Layout, Number
+from needlework.benchmarks.layouts import INCOMPLETE, MISSING, Grid, Layout, Line, Mark, Number
+from needlework.results.columns import MARKED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +41,6 @@ _SPECIAL = {
     **{"−": "$-$", "±": r"$\pm$", "Δ": r"$\Delta$", "τ": r"$\tau$"},
 }
 PAPERS = r"\textit{paper}"
-DAGGER = r"\textsuperscript{\dag}"
 PAPER = (
     "In italics: the paper's numbers, and whether our interval covers them ($=$), lies below ($<$) or "
     "above them ($>$), or that this cannot be told ($?$; the CSV says why)."
@@ -56,11 +57,14 @@ def escape(text: str) -> str:
     return "".join(_SPECIAL.get(character, character) for character in " ".join(text.split()))
 
 
-def lay_out(table: pd.DataFrame, layout: Layout, name: str, title: str) -> str:
+def lay_out(table: pd.DataFrame, layout: Layout, name: str, title: str, asked: str = "") -> str:
     r"""A tidy table as floats, each complete with caption, notes and \label{tab:<name>...}.
 
+    `asked` says what models were asked, the end of the notes.
     Grids that show no row are left out, if another one does. ValueError if two rows are of one cell.
     """
+    if {"lowest", "n_skipped"} <= set(table):
+        layout = tuple(_with_bounds(grid) for grid in layout)
     shown = [(grid, _shown(grid, table)) for grid in layout]
     floats: list[str] = []
     for grid, rows in [(grid, rows) for grid, rows in shown if len(rows)] or shown[:1]:
@@ -68,8 +72,16 @@ def lay_out(table: pd.DataFrame, layout: Layout, name: str, title: str) -> str:
         for key, part in rows.groupby(per, sort=False) if per and len(rows) else [((), rows)]:
             words = " ".join(f.called(v) for f, v in zip(grid.float_per, key, strict=False))
             slug = re.sub(r"[\W_]+", "-", f"{name} {words}".lower()).strip("-")
-            floats += _floats(grid, part, slug, f"{title}: {words}" if words else title)
+            floats += _floats(grid, part, slug, f"{title}: {words}" if words else title, asked)
     return "\n".join(floats)
+
+
+def _with_bounds(grid: Grid) -> Grid:
+    """The same grid, with a mark and the bounds of the mean at cells that lack answers."""
+    bounds = Line(
+        "if wrong, if right", ("lowest", "highest"), grid.number, f"{MARKED} and lowest == lowest"
+    )
+    return replace(grid, marks=(*grid.marks, INCOMPLETE), lines=(*grid.lines, bounds))
 
 
 def _shown(grid: Grid, table: pd.DataFrame) -> pd.DataFrame:
@@ -89,9 +101,9 @@ def _shown(grid: Grid, table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**holds, **values).rename(columns=ends)
 
 
-def _floats(grid: Grid, table: pd.DataFrame, slug: str, caption: str) -> list[str]:
+def _floats(grid: Grid, table: pd.DataFrame, slug: str, caption: str, asked: str) -> list[str]:
     """Floats of these rows, as many as it takes to fit a page."""
-    across, note = _across(grid, table), _note(grid, table)
+    across, note = _across(grid, table), " ".join(filter(None, (_note(grid, table), escape(asked))))
     blocks = _blocks(grid, table, across)
     n, wide = len(grid.rows), len(grid.rows) + len(across) > NARROW
     used = 8 + 2 * len(grid.columns) + (len(caption) + len(note)) / CHARACTERS[wide]
@@ -209,7 +221,7 @@ def _texts(grid: Grid, table: pd.DataFrame, row: Row) -> list[str]:
         text = rf"\textit{{{text}}}" if paper else text
         for mark in grid.marks:
             if mark.paper == paper and row[mark.where]:
-                text = rf"\underline{{{text}}}" if mark.underline else text + DAGGER
+                text = rf"\underline{{{text}}}" if mark.underline else text + _sign(mark)
         return text
 
     texts = [number(row["value"], theirs) or "--", *[""] * (2 + len(grid.lines))]
@@ -234,7 +246,8 @@ def _note(grid: Grid, table: pd.DataFrame) -> str:
     ours, notes = table[table["source"] == "ours"], [escape(grid.note)] if grid.note else []
     for mark in grid.marks:
         if table[mark.where].any():
-            notes.append(f"{'Underlined' if mark.underline else DAGGER}: {escape(mark.note)}.")
+            sign = "Underlined" if mark.underline else _sign(mark)
+            notes.append(f"{sign}: {escape(mark.note)}.")
     if "low" in table and ours["low"].notna().any():
         notes.append(rf"In brackets: 95\% intervals over {escape(grid.over)}.")
     if "published" in table and table["published"].notna().any():
@@ -244,6 +257,10 @@ def _note(grid: Grid, table: pd.DataFrame) -> str:
         if name in answers and (total := answers[name].sum()):
             notes.append(escape(sentence).replace(r"\{\}", _written(Number(0), total)))
     return " ".join(notes)
+
+
+def _sign(mark: Mark) -> str:
+    return rf"\textsuperscript{{{mark.sign}}}"
 
 
 def _written(number: Number, value: Any) -> str:

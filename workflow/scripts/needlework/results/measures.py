@@ -28,11 +28,13 @@ def of_sums(
 
     `column` of the scores has a list of numbers an answer, of one length; the hook `function` makes of a
     matrix, one row a sum of such lists, one value in [0, 1] a row. Both intervals are percentiles of a
-    bootstrap, over answers and over questions; `se` is the bootstrap's over answers.
+    bootstrap, over answers and over questions; `se` is the bootstrap's over answers. `lowest` and `highest`
+    are NaN where an answer is missing: what it would have added to the sums is not known.
     """
     value_of = load_hook(function)
     given = part.given
     measured = {"n": len(given), "n_questions": len(given.values("example_id")), **part.lost()}
+    measured |= dict.fromkeys(("lowest", "highest"), np.nan)
     ends = ("ci_low", "ci_high", "ci_low_clustered", "ci_high_clustered")
     if not len(given):
         return {"value": np.nan, "se": np.nan, **dict.fromkeys(ends, np.nan), **measured}
@@ -43,8 +45,11 @@ def of_sums(
     answers = _drawn(rows, value_of)
     clustered = _drawn(questions[np.unique(codes)], value_of)
     intervals = [*np.quantile(answers, (0.025, 0.975)), *np.quantile(clustered, (0.025, 0.975))]
+    value = float(value_of(rows.sum(axis=0, keepdims=True))[0])
+    if len(given) == len(part):
+        measured |= {"lowest": value, "highest": value}
     return {
-        "value": float(value_of(rows.sum(axis=0, keepdims=True))[0]),
+        "value": value,
         "se": float(answers.std()),
         **dict(zip(ends, map(float, intervals), strict=True)),
         **measured,

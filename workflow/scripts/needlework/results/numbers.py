@@ -261,17 +261,11 @@ def _split(by: By, part: Part, context: Context) -> dict[Any, Part]:
     parts = {value: found[value] for value in order if value in found}
     if shared is not None:
         for value, own in parts.items():
-            parts[value] = _joined(own, shared)
+            parts[value] = own.joined(shared)
         parts = parts or {by.factor.shared: shared}
     if missing is not None and by.nullable:
         parts[None] = missing
     return parts
-
-
-def _joined(one: Part, two: Part) -> Part:
-    import numpy as np
-
-    return Part(one.table, np.sort(np.concatenate([one.places, two.places])))
 
 
 def _label(by: By, value: Any) -> Any:

@@ -103,7 +103,24 @@ class Part:
             self.table.codes(strata)[0][counted.places] if strata else None,
             seed=("estimate",),
         )
-        return {**asdict(estimate), **self.lost()}
+        return {**asdict(estimate), **self.lost(), **self._bounds(counted, estimate.value, strata)}
+
+    def _bounds(self, counted: Part, value: float, strata: str) -> dict[str, float]:
+        """The mean if every skipped or failed answer were wrong, and if every one were right."""
+        failed = ~self.array("given", cells.judged)
+        if not failed.any():
+            return {"lowest": value, "highest": value}
+        both = counted.joined(self.where(failed))
+        low, high = stats.bounds(
+            both.array("value", lambda frame: frame["value"].astype(float)),
+            ~both.array("given", cells.judged),
+            self.table.codes(strata)[0][both.places] if strata else None,
+        )
+        return {"lowest": low, "highest": high}
+
+    def joined(self, other: Part) -> Part:
+        """The rows of both, in the table's order."""
+        return Part(self.table, np.sort(np.concatenate([self.places, other.places])))
 
     def lost(self) -> dict[str, int]:
         """How many requests were skipped or failed, and how many answers cut at the token limit."""

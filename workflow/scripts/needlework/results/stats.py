@@ -107,16 +107,25 @@ def estimate(
     return Estimate(value, len(y), math.sqrt(variance), *interval, sums.questions, *clustered)
 
 
-def bounds(values: npt.ArrayLike, failed: npt.ArrayLike) -> tuple[float, float]:
+def bounds(
+    values: npt.ArrayLike, failed: npt.ArrayLike, strata: Labels | None = None
+) -> tuple[float, float]:
     """The mean of `values` in [0, 1] if all that `failed` were wrong, and if all were right.
 
-    `failed` marks answers that were skipped or are errors, whatever value they have. (NaN, NaN) of nothing.
+    `failed` marks answers that were skipped or are errors, whatever value they have. With `strata`, the
+    means of the strata's means, as in `estimate`. (NaN, NaN) of nothing.
     """
     lost = np.asarray(failed, dtype=bool)
-    answered = np.asarray(values, dtype=float)[~lost]
     if not lost.size:
         return math.nan, math.nan
-    return float(answered.sum() / lost.size), float((answered.sum() + lost.sum()) / lost.size)
+    names = np.zeros(lost.size) if strata is None else strata
+    _, codes, sizes = np.unique(np.asarray(names), return_inverse=True, return_counts=True)
+    answered = np.where(lost, 0.0, np.asarray(values, dtype=float))
+    low, high = (
+        float(np.mean(np.bincount(codes, weights=found) / sizes))
+        for found in (answered, answered + lost)
+    )
+    return low, high
 
 
 def bootstrap_interval(

@@ -20,6 +20,7 @@ NQ_OPEN = "nq_open"
 HAYSTACKS = {
     "mlqa": "mlqa_passages",
     "xquad": "xquad_passages",
+    "nq_gold": "nq_gold_passages",
     "sample_questions": "sample_passages",
 }
 # Passages of the sample have no titles, so its prompts name none: the gold passage would stand out.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -61,6 +61,8 @@ class Own:
     value: float
     se: float
     se_clustered: float
+    lowest: float
+    highest: float
 
 
 # The scores of a table's cells, by model, task and length: most are in several results' cells.
@@ -79,7 +81,8 @@ def _scores(part: Part, context: Context) -> list[Own]:
                 values = score(own, context, {})
                 half = (values["ci_high_clustered"] - values["ci_low_clustered"]) / 2
                 known[key] = Own(
-                    str(task), int(length), own, values["value"], values["se"], half / stats.Z
+                    *(str(task), int(length), own, values["value"], values["se"], half / stats.Z),
+                    *(values["lowest"], values["highest"]),
                 )
             found.append(known[key])
     return [own for own in found if not math.isnan(own.value)]
@@ -131,7 +134,37 @@ def normalised_mean(
     given = sum(len(own.part.given) for own, _ in there)
     questions = sum(len(own.part.given.values("example_id")) for own, _ in there)
     tasks = len({own.task for own, _ in there})
-    return {**made, "n": given, "n_questions": questions, **part.lost(), "n_tasks": tasks}
+    return {
+        **made,
+        "n": given,
+        "n_questions": questions,
+        **part.lost(),
+        **_normalised_bounds(part, there, weights, made["value"], weigh),
+        "n_tasks": tasks,
+    }
+
+
+def _normalised_bounds(
+    part: Part,
+    there: Sequence[tuple[Own, pd.Series]],
+    weights: Sequence[float],
+    value: float,
+    weigh: str,
+) -> dict[str, float]:
+    """The mean with every missing answer wrong, and right, the references as they are.
+
+    NaN of a slope with missing answers, and where nothing of a task was answered: it is in no mean.
+    """
+    if len(part.given) == len(part):
+        return {"lowest": value, "highest": value}
+    if weigh == "slope" or sum(len(own.part) for own, _ in there) < len(part):
+        return {"lowest": math.nan, "highest": math.nan}
+    found = {}
+    for end in ("lowest", "highest"):
+        pairs = [(getattr(own, end), row["g"]) for own, row in there]
+        shares = [r / (g + r) if g + r else 0.0 for r, g in pairs]
+        found[end] = sum(w * share for w, share in zip(weights, shares, strict=True))
+    return found
 
 
 def _weights(lengths: list[int], weigh: str, context: Context) -> list[float]:

@@ -2,7 +2,7 @@
 
 Three kinds of file, by the corpus that is read from them:
 
-- `nq_open`: the oracle file, one gold passage a question.
+- `nq_open`, `nq_gold`: the oracle file, one gold passage a question.
 - `nq_open_released`: a file of 30 documents a question, one of them the gold passage. The others are
   the retriever's best without an answer, so that every smaller setting is a part of it.
 - `nq_open_retrieved`: the retrieval results that those files were made from: the retriever's passages,
@@ -181,6 +181,7 @@ def _passage(line: Line, context: object) -> Passage:
 
 _GOLD: dict[str, Callable[[Line], tuple[Passage, list[Passage]]]] = {
     "nq_open": _only_gold,
+    "nq_gold": _only_gold,
     "nq_open_released": _marked_gold,
     "nq_open_retrieved": _annotated_gold,
 }

@@ -65,12 +65,16 @@ CORPORA = {
     "mlqa_passages": Corpus("titled", "mlqa"),
     "xquad": Corpus("xquad", "xquad", serves=("needles", "questions")),
     "xquad_passages": Corpus("titled", "xquad"),
+    "xquad_paragraphs": Corpus("titled", "xquad", serves=("haystack",)),
     "mmarco": Corpus("mmarco", "mmarco", serves=("haystack",)),
     "sample_questions": Corpus(
         "sample", serves=("needles", "questions"), files=("*.json",), languages=_SAMPLE
     ),
     "sample_passages": Corpus("sample", serves=("haystack",), files=("*.json",), languages=_SAMPLE),
     "nq_open": Corpus("nq_open", "lost-in-the-middle", "oracle", serves=("questions",)),
+    # The same questions among each other's gold passages: all in one small file.
+    "nq_gold": Corpus("nq_open", "lost-in-the-middle", "oracle", serves=("questions",)),
+    "nq_gold_passages": Corpus("titled", "lost-in-the-middle", "oracle"),
     "nq_open_released": Corpus("nq_open", "lost-in-the-middle", "documents"),
     "nq_open_released_passages": Corpus("nq_open", "lost-in-the-middle", "documents"),
     "nq_open_retrieved": Corpus("nq_open", "lost-in-the-middle", "retrieval"),

@@ -1,4 +1,4 @@
-"""The paragraphs of a corpus of questions as passages with titles: distractors in its own language."""
+"""The paragraphs of a corpus of questions as passages: distractors in its own language."""
 
 from __future__ import annotations
 
@@ -9,22 +9,26 @@ from typing import Any
 import pyarrow as pa
 
 from needlework.data.corpora.nq_open import TITLED, titled
+from needlework.data.corpora.registry import CORPORA
+from needlework.records import PASSAGES
 
-_SUFFIX = "_passages"
+# The passages begin with their titles, or have none.
+_TITLED, _PLAIN = "_passages", "_paragraphs"
 
 
 def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, Any]) -> pa.Table:
-    """The corpus `<questions>_passages` in `lang`, as the rule `read_corpus` asks for it.
+    """`<questions>_passages` or `<questions>_paragraphs` in `lang`, as the rule `read_corpus` asks for it.
 
-    Of `mlqa` or `xquad`, whose reader reads the same files.
+    The reader of `<questions>` reads the same files.
     """
-    questions = corpus.removesuffix(_SUFFIX)
-    reader = import_module(f"needlework.data.corpora.{questions}")
-    return passages(reader.table(questions, lang, files, settings))
+    questions = corpus.removesuffix(_TITLED).removesuffix(_PLAIN)
+    reader = import_module(f"needlework.data.corpora.{CORPORA[questions].reader}")
+    found = passages(reader.table(questions, lang, files, settings), corpus.endswith(_TITLED))
+    return found if corpus.endswith(_TITLED) else found.select(PASSAGES.names)
 
 
-def passages(questions: pa.Table) -> pa.Table:
-    """TITLED rows of the contexts of QUESTIONS rows, each once.
+def passages(questions: pa.Table, titles: bool = True) -> pa.Table:
+    """TITLED rows of the contexts of QUESTIONS rows, each once, with their titles in the text or without.
 
     A passage's id is the first of the ids of its questions, so the rows are sorted.
     """
@@ -35,7 +39,7 @@ def passages(questions: pa.Table) -> pa.Table:
     return pa.table(
         {
             "passage_id": list(seen.values()),
-            "text": [titled(title, text) for title, text in seen],
+            "text": [titled(title, text) if titles else text for title, text in seen],
             "title": [title for title, _ in seen],
         },
         schema=TITLED,

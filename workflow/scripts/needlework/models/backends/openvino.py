@@ -38,6 +38,8 @@ logger = logging.getLogger("needlework")
 _PROPERTIES = {"EXECUTION_MODE_HINT": "ACCURACY"}
 # For prompts and answers, in GB. It is taken as it is needed.
 _CACHE_GB = 2
+# Of a prompt, in one step. In OpenVINO's own 256, 1,080 tokens took a sixth more processor time.
+_TOKENS_AT_ONCE = 4096
 # What a job records of a device's effective settings, where the device knows them.
 _RECORDED = (
     *("FULL_DEVICE_NAME", "EXECUTION_MODE_HINT", "INFERENCE_PRECISION_HINT", "KV_CACHE_PRECISION"),
@@ -272,6 +274,7 @@ class OpenVino(Backend):
         chosen = {
             "enable_prefix_caching": True,
             "cache_size": _CACHE_GB,
+            "max_num_batched_tokens": _TOKENS_AT_ONCE,
             "max_num_seqs": self._at_once,
         }
         for name, value in (chosen | self._split_engine()[0]).items():

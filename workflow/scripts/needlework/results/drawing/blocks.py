@@ -14,7 +14,7 @@ from needlework.results.drawing.grid import (
     steady,
     values_axis,
 )
-from needlework.results.drawing.lines import hollow, reach
+from needlework.results.drawing.lines import hollow, reach, ring
 from needlework.results.drawing.picture import Line, Picture
 from needlework.results.figures.style import COLUMN
 
@@ -104,6 +104,8 @@ def _marks(
                 bar.set(hatch="////", edgecolor="white", linewidth=0)
     if isinstance(spec, StackedBars):
         below |= dict(zip(places, places.map(below) + values, strict=True))
+    else:
+        ring(ax, rows, there, spec.value, down=down)
     if line.rows["printed"].notna().any():
         xy = (line.rows["printed"], where) if down else (where, line.rows["printed"])
         own = spec.line == "model" or isinstance(spec, Points)
@@ -170,6 +172,7 @@ def _cell(
     dark = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.58
     look: dict[str, Any] = {"ha": "center", "va": "center", "color": "white" if dark else INK}
     words = f"{100 * number:.0f}" if number == number else "\u2013"
+    words += "*" if cell["incomplete"] and number == number else ""
     ax.text(x, y - (0.16 if printed else 0.0), words, fontsize=6.5, **look)
     if paper == paper:
         small = {"fontsize": 4.6, "alpha": 0.8, "style": "italic"}

@@ -203,6 +203,7 @@ def fitted(picture: Picture) -> tuple[float, float]:
     """Limits around values, intervals and the paper's numbers; of counts from 0, of shares up to 1."""
     ends = [picture.spec.value, "printed"]
     ends += ["ci_low_clustered", "ci_high_clustered"] if picture.spec.intervals else []
+    ends += ["lowest", "highest"] if picture.incomplete else []
     shown = picture.data[[name for name in ends if name in picture.data]]
     low, high = float(shown.min(axis=None)), float(shown.max(axis=None))
     if high > 1 or getattr(picture.spec, "numbers", False):

@@ -165,10 +165,24 @@ def _points(
     short = ours[ours["n_exhausted"] > 0] if "n_exhausted" in ours else ours.iloc[:0]
     if len(short):
         ax.plot(x[short.index], short[spec.value], **hollow(line.look), linestyle="none", zorder=4)
+    ring(ax, ours, x[ours.index], spec.value)
     printed = rows["printed"]
     if printed.notna().any() and not spec.levels:
         ax.plot(x[rows.index], printed, **hollow(line.look), linewidth=0.8, label=line.printed,
                 linestyle=DASHES if joined else "none", zorder=1.5)  # fmt: skip
+
+
+def ring(ax: Axes, rows: pd.DataFrame, where: pd.Series, value: str, *, down: bool = False) -> None:
+    """Rings around the values that lack answers, and in grey how far those could move them."""
+    rows = rows[rows["incomplete"]]
+    if rows.empty:
+        return
+    at = where[rows.index]
+    (ax.hlines if down else ax.vlines)(
+        at, rows["lowest"], rows["highest"], color="#999999", linewidth=3, alpha=0.5, zorder=1.4
+    )
+    look = {"s": 45, "facecolors": "none", "edgecolors": "#333333", "linewidths": 0.7, "zorder": 6}
+    ax.scatter(*((rows[value], at) if down else (at, rows[value])), **look)
 
 
 def _closed(rows: pd.DataFrame) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from needlework.benchmarks.drawings import Lines
+from needlework.benchmarks.drawings import Heatmap, Lines
 from needlework.results.drawing.picture import Picture, hook
 
 
@@ -23,9 +23,15 @@ def small_print(picture: Picture) -> str:
         parts.append(
             f"{spec.short}: some prompts are shorter than the length, as the vocabulary ran out before it."
         )
+    if picture.incomplete:
+        parts.append(
+            f"{spec.incomplete}: more than 1% of the answers were skipped or failed"
+            + ("." if isinstance(spec, Heatmap) else "; grey: from all wrong to all right.")
+        )
     if (tinted := getattr(spec, "tinted", None)) and len(data.query(tinted[0])):
         parts.append(f"Orange: {tinted[1]}.")
-    return " ".join(part for part in [*parts, picture.note] if part)
+    parts += [picture.note, picture.run.get("asked", "")]
+    return " ".join(part for part in parts if part)
 
 
 def counted(picture: Picture) -> str:

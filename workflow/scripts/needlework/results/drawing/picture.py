@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.drawings import Drawing, Look
 from needlework.benchmarks.factor import Factor
+from needlework.results.columns import MARKED
 from needlework.results.figures.style import PUBLISHED_COLOUR, looks, ordered_colours
 
 if TYPE_CHECKING:
@@ -39,7 +40,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Picture:
-    """`frame`: the rows that the drawing is of. `data`: these, as its hook prepared them, and `printed`."""
+    """`frame`: the rows that the drawing is of. `data`: these, as its hook prepared them.
+
+    Data have also `printed`, the paper's number, and `incomplete`, whether answers are missing (`MARKED`).
+    """
 
     spec: Drawing
     frame: pd.DataFrame
@@ -66,6 +70,9 @@ class Picture:
         printed = data["published"].astype("float64") if "published" in data else empty
         # A model of the paper's that was not run has its number as `value`.
         data = data.assign(printed=printed.where(data["source"] == "ours", data[spec.value]))
+        counts = {"lowest", "n_skipped", "n_error"} <= set(data)
+        marked = data.index.isin(data.query(MARKED).index) if counts else False
+        data = data.assign(incomplete=marked)
         ours = data[data["source"] == "ours"]
         if spec.panel not in ("", "model"):
             # No panel is of the paper's numbers alone.
@@ -81,6 +88,12 @@ class Picture:
     def ours(self) -> pd.DataFrame:
         """The rows of what was run."""
         return self.data[self.data["source"] == "ours"]
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a mark is one of a cell that lacks answers."""
+        ours = self.ours
+        return bool((ours["incomplete"] & ours[self.spec.value].notna()).any())
 
     @cached_property
     def across(self) -> tuple[str, ...]:
