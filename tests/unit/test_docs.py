@@ -19,10 +19,10 @@ from snakemake.utils import update_config
 
 from needlework.benchmarks import result
 from needlework.benchmarks.benchmark import Benchmark, load_benchmark, names
+from needlework.benchmarks.columns import COMPARISON, MEASURES
 from needlework.benchmarks.contract import Built
 from needlework.data.corpora.registry import CORPORA, languages_of
 from needlework.planning.config import schema, validated
-from needlework.results.columns import COMPARISON, MEASURES
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = ROOT / "docs/configuration.md"

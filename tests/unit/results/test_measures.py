@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from needlework.benchmarks.columns import MEASURES
 from needlework.benchmarks.result import MODEL, By, Measure, View
 from needlework.results import published
-from needlework.results.columns import MEASURES
 from needlework.results.numbers import Context, frame
 
 HERE = "test_measures"

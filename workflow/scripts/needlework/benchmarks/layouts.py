@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from needlework.benchmarks.columns import MARKED
 from needlework.benchmarks.factor import Factor
-from needlework.results.columns import MARKED
 
 
 @dataclass(frozen=True)

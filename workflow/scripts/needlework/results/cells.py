@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from needlework.benchmarks.columns import MCNEMAR
 from needlework.results import published as publications
 from needlework.results import stats
-from needlework.results.columns import MCNEMAR
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,9 +14,9 @@ from itertools import groupby
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+from needlework.benchmarks.columns import MARKED
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.layouts import INCOMPLETE, MISSING, Grid, Layout, Line, Mark, Number
-from needlework.results.columns import MARKED
 
 if TYPE_CHECKING:
     import pandas as pd

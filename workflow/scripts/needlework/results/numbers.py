@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from needlework.benchmarks.columns import MCNEMAR, MEASURES
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.result import MODEL, By, Computed, Numbers, Pairs, View
 from needlework.hooks import load_hook
 from needlework.results import cells, paper
 from needlework.results import published as publications
-from needlework.results.columns import MCNEMAR, MEASURES
 from needlework.results.parts import Part, Table
 
 if TYPE_CHECKING:

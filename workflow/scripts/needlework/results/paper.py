@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from needlework.benchmarks.columns import COMPARISON
 from needlework.benchmarks.result import AllModels, Decoding, Over, Paper, Place, Requirement, Same
 from needlework.hooks import load_hook
 from needlework.results import cells
 from needlework.results import published as publications
-from needlework.results.columns import COMPARISON
 
 if TYPE_CHECKING:
     import pandas as pd

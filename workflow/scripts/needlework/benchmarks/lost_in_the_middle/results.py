@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from needlework.benchmarks.columns import COMPARISON, MCNEMAR, MEASURES
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.lost_in_the_middle.drawings import DRAWINGS
 from needlework.benchmarks.lost_in_the_middle.factors import (
@@ -32,7 +33,6 @@ from needlework.benchmarks.result import (
     shown_by,
 )
 from needlework.models.decoding import GREEDY
-from needlework.results.columns import COMPARISON, MCNEMAR, MEASURES
 
 HOOKS = "needlework.benchmarks.lost_in_the_middle.hooks:"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from needlework.benchmarks.columns import MEASURES
 from needlework.benchmarks.m4le.drawings import CANDIDATES, DRAWINGS, GROUP, PLACE, RANGE
 from needlework.benchmarks.m4le.factors import (
     ABILITY,
@@ -30,7 +31,6 @@ from needlework.benchmarks.result import (
     shown_by,
 )
 from needlework.models.decoding import GREEDY
-from needlework.results.columns import MEASURES
 
 HOOKS = "needlework.benchmarks.m4le.hooks:"
 

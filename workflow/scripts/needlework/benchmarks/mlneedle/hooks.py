@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from needlework import seeding
+from needlework.benchmarks.columns import COMPARISON, MEASURES
 from needlework.benchmarks.mlneedle.factors import NEEDLE, QUESTION, RESOURCES, RETRIEVAL
 from needlework.results import cells, paper, stats
-from needlework.results.columns import COMPARISON, MEASURES
 from needlework.results.numbers import Cell, Context
 from needlework.results.parts import Part, Table
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from needlework.benchmarks.columns import MCNEMAR, MEASURES
 from needlework.benchmarks.mlongrr.factors import FACTORS, NAMES
 from needlework.data.corpora.mlongrr import FIFTY_ARTICLES
 from needlework.results import cells, published, stats
-from needlework.results.columns import MCNEMAR, MEASURES
 from needlework.results.comparisons import holm
 from needlework.results.numbers import Cell, Context, counted_models, model_order
 from needlework.results.parts import Part

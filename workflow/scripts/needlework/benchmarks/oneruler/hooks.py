@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from needlework.benchmarks.columns import COMPARISON
 from needlework.benchmarks.language_names import language_name
 from needlework.benchmarks.oneruler.factors import (
     ARTICLES,
@@ -20,7 +21,6 @@ from needlework.benchmarks.oneruler.factors import (
 from needlework.benchmarks.oneruler.plan import SHORT
 from needlework.results import cells, paper, stats
 from needlework.results import published as publications
-from needlework.results.columns import COMPARISON
 from needlework.results.numbers import Cell, Context
 from needlework.results.parts import Part, Table
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from needlework.benchmarks.columns import MEASURES
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.oneruler.drawings import DRAWINGS
 from needlework.benchmarks.oneruler.factors import (
@@ -41,7 +42,6 @@ from needlework.benchmarks.result import (
     shown_by,
 )
 from needlework.models.decoding import GREEDY
-from needlework.results.columns import MEASURES
 
 HOOKS = "needlework.benchmarks.oneruler.hooks:"
 # The models of the paper's means.

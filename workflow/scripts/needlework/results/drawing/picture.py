@@ -8,9 +8,9 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from needlework.benchmarks.columns import MARKED
 from needlework.benchmarks.drawings import Drawing, Look
 from needlework.benchmarks.factor import Factor
-from needlework.results.columns import MARKED
 from needlework.results.figures.style import PUBLISHED_COLOUR, looks, ordered_colours
 
 if TYPE_CHECKING:

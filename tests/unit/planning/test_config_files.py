@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from needlework.config_files import check_arguments, check_file, named
 from needlework.errors import UserError
+from needlework.planning.config_files import check_arguments, check_file, named
 
 ROOT = Path(__file__).parents[2]
 LAUGHS = "a0: &a0 [x, x]\n" + "".join(
