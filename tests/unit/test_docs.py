@@ -207,7 +207,7 @@ def test_snakemake_takes_the_commands() -> None:
         check=True,
     ).stdout.splitlines()
     # A page may name a configuration that it shows.
-    examples = {name for text in TEXTS.values() for name in re.findall(r"`(\w+\.yaml)`", text)}
+    examples = {name for text in TEXTS.values() for name in re.findall(r"`([\w/]+\.yaml)`", text)}
     for line, (files, targets) in zip(shown, map(json.loads, parsed), strict=True):
         # --configfile takes all that follows it: a target there would be a file that is missing.
         assert all(name in examples or (ROOT / name).is_file() for name in files), line

@@ -10,7 +10,7 @@ import yaml
 from needlework.errors import UserError
 from needlework.planning.config_files import check_arguments, check_file, named
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LAUGHS = "a0: &a0 [x, x]\n" + "".join(
     f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 8)}]\n" for i in range(1, 12)
 )
