@@ -164,7 +164,7 @@ def test_answers_without_an_instance_are_refused(tmp_path) -> None:
 def test_every_verdict_that_a_metric_writes_has_a_meaning() -> None:
     found: set[str] = set()
     package = ROOT / "workflow/scripts/needlework"
-    for file in [*package.glob("metrics/*.py"), package / "scoring.py"]:
+    for file in [*package.glob("scoring/metrics/*.py"), package / "scoring/scores.py"]:
         text = file.read_text("utf-8")
         found |= set(re.findall(r'return [^"\n]*?\d\.\d, f?"([a-z_]+)', text))
         found |= set(re.findall(r'else "(no_[a-z]+)"', text))
