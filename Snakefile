@@ -43,7 +43,7 @@ report: "workflow/report/workflow.rst"
 rule all:
     default_target: True
     input:
-        files.final,
+        RESULTS,
         "results/explorer",
         "results/index.html",
         "results/provenance.json",

@@ -10,6 +10,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from needlework.planning.layout import Layout
+from needlework.prompts.spans import Documents
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # Lines of a dry run that are no job that a change is about.
@@ -53,6 +56,20 @@ class Workflow:
     def result(self, path: str) -> Path:
         """A file below results/."""
         return self.directory / "results" / path
+
+
+def prompt_files(workflow: Workflow, files: Layout, benchmark: str, tokenizer: str) -> list[Path]:
+    """A benchmark's instance files."""
+    folder = workflow.result(f"instances/{benchmark}/{tokenizer}")
+    return [folder / f"{name}.parquet" for name in files.slices(benchmark)]
+
+
+def documents_of(workflow: Workflow, files: Layout, benchmark: str, tokenizer: str) -> Documents:
+    """All that a benchmark's prompts refer to."""
+    corpora = [workflow.result(f"corpora/{table}.parquet") for table in files.quoted(benchmark)]
+    folder = workflow.result(f"documents/{benchmark}/{tokenizer}")
+    made = [folder / f"{name}.parquet" for name in files.slices(benchmark)]
+    return Documents.of(benchmark, list(map(str, corpora)), list(map(str, made)))
 
 
 def copy_workflow(to: Path) -> Path:

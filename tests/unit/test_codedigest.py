@@ -312,3 +312,13 @@ def test_no_script_shadows_a_library() -> None:
     others = set(packages_distributions()) | sys.stdlib_module_names
     clash = ours & others
     assert not clash
+
+
+def test_a_moved_module_keeps_its_own_digest(tmp_path) -> None:
+    (tmp_path / "a.py").write_text("from needlework.x import f\n\nVALUE = f(1)\n")
+    (tmp_path / "b.py").write_text(
+        '"""Moved."""\nfrom needlework.room.x import f\n\nVALUE = f(1)  # 1\n'
+    )
+    (tmp_path / "c.py").write_text("from needlework.x import f\n\nVALUE = f(2)\n")
+    first, moved, changed = (codedigest.module_digest(tmp_path / f"{n}.py") for n in "abc")
+    assert first == moved != changed

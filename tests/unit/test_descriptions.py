@@ -91,10 +91,8 @@ def test_a_further_result_gives_every_output(like, files, monkeypatch, tmp_path)
     more = replace(own.by_name[like], name="further", title="A further one", caption="Further.")
     added = replace(own, results=(*own.results, more))
     monkeypatch.setattr(Layout, "benchmark", lambda self, name: added)
-    kind = more.kind
-    endings = ("csv", "svg", "pdf", "png") if kind == "figures" else ("csv", "tex")
-    wanted = [f"results/{kind}/mlneedle/further.{ending}" for ending in endings]
-    assert set(wanted) <= set(files.final)
+    assert set(more.endings) == ({"svg", "pdf", "png"} if more.kind == "figures" else {"tex"})
+    assert more in files.results("mlneedle")
     assert more in files.results_by_needs("mlneedle")["scores"]
     assert more.label.lower().endswith("a further one")
     files.config["run"]["benchmarks"] = ["oneruler"]
@@ -105,7 +103,7 @@ def test_a_further_result_gives_every_output(like, files, monkeypatch, tmp_path)
     scores = mlneedle_scores.make(("mistral", "llama3"), questions=2)
     numbers = frame(added.by_name["further"].numbers, scores, Context(paper, run))
     assert len(numbers) > 5
-    if kind == "figures":
+    if more.kind == "figures":
         draw(more.shown, numbers, added.called, run).savefig(tmp_path / "further.png")
     else:
         text = lay_out(numbers, more.shown, "mlneedle-further", more.title)

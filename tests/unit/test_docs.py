@@ -71,6 +71,12 @@ def test_the_page_of_targets_is_what_the_results_say() -> None:
     assert TEXTS["docs/targets.md"] == written, "run python docs/generate_targets.py"
 
 
+def test_the_page_of_rules_is_what_snakemake_draws() -> None:
+    assert TEXTS["docs/rules.md"] == script("generate_rules").page(), (
+        "run python docs/generate_rules.py"
+    )
+
+
 def test_a_stale_configuration_page_is_noticed(generator, tmp_path, monkeypatch, capsys) -> None:
     page = tmp_path / "configuration.md"
     monkeypatch.setattr(generator, "PAGE", page)

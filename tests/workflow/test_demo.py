@@ -17,7 +17,7 @@ from needlework.planning.layout import Layout
 from needlework.prompts.spans import Documents
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.results.explorer.verdicts import meanings
-from runs import ROOT, Workflow
+from runs import ROOT, Workflow, documents_of, prompt_files
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 
@@ -38,7 +38,7 @@ def scores_of(demo: Workflow, benchmark: str) -> pd.DataFrame:
 
 
 def instances_of(demo: Workflow, benchmark: str) -> list[Path]:
-    return [demo.directory / file for file in FILES.instances(benchmark, "words")]
+    return prompt_files(demo, FILES, benchmark, "words")
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
@@ -84,17 +84,15 @@ def test_a_reader_without_passages_knows_nothing(demo, benchmark) -> None:
     assert closed["value"].sum() == 0
 
 
-def documents_of(demo: Workflow, benchmark: str) -> Documents:
-    named = FILES.document_inputs(benchmark, "words")
-    there = {kind: [str(demo.directory / file) for file in files] for kind, files in named.items()}
-    return Documents.of(benchmark, there["corpora"], there["documents"])
+def documents(demo: Workflow, benchmark: str) -> Documents:
+    return documents_of(demo, FILES, benchmark, "words")
 
 
 def test_every_prompt_of_mlneedle_keeps_the_invariants(demo) -> None:
     """One needle at its place, no answer elsewhere, the budget kept and filled: of every prompt."""
     files, own = instances_of(demo, "mlneedle"), FILES.settings("mlneedle")
     tokenizer = load_tokenizer("words", {"kind": "words"})
-    checked = check_instances(files, documents_of(demo, "mlneedle"), tokenizer)
+    checked = check_instances(files, documents(demo, "mlneedle"), tokenizer)
     # Per needle language: haystacks x 3 lengths x (3 exact + 4 existence), and 3 without haystack.
     languages, haystacks = len(own["needle_languages"]), len(own["haystack_languages"])
     assert checked == languages * 15 * (haystacks * 3 * 7 + 3)
@@ -102,21 +100,19 @@ def test_every_prompt_of_mlneedle_keeps_the_invariants(demo) -> None:
 
 def test_every_prompt_of_lost_in_the_middle_keeps_the_invariants(demo) -> None:
     """One gold document (or pair) at its index, and no answer anywhere else; exact lengths."""
-    documents = documents_of(demo, "lost_in_the_middle")
+    texts = documents(demo, "lost_in_the_middle")
     tokenizer = load_tokenizer("words", {"kind": "words"})
     files = instances_of(demo, "lost_in_the_middle")
-    checked = check_documents(files, documents, tokenizer) + check_pairs(
-        files, documents, tokenizer
-    )
+    checked = check_documents(files, texts, tokenizer) + check_pairs(files, texts, tokenizer)
     assert checked == sum(pq.read_metadata(file).num_rows for file in files)
 
 
 def test_every_prompt_of_oneruler_keeps_the_invariants(demo) -> None:
     """The needles stand in the text as often as the task says; prompt and answer fit, and fill."""
-    documents = documents_of(demo, "oneruler")
+    texts = documents(demo, "oneruler")
     tokenizer = load_tokenizer("words", {"kind": "words"})
     files = instances_of(demo, "oneruler")
-    assert check_lengths(files, documents, tokenizer) == sum(
+    assert check_lengths(files, texts, tokenizer) == sum(
         pq.read_metadata(file).num_rows for file in files
     )
 
@@ -125,7 +121,7 @@ def test_every_prompt_of_mlongrr_keeps_the_invariants(demo) -> None:
     """Each needle stands once; prompt and answer fit, and fill. 44 prompts a language."""
     tokenizer = load_tokenizer("words", {"kind": "words"})
     files = instances_of(demo, "mlongrr")
-    assert check_cut(files, documents_of(demo, "mlongrr"), tokenizer) == 3 * 44
+    assert check_cut(files, documents(demo, "mlongrr"), tokenizer) == 3 * 44
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)

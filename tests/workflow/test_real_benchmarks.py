@@ -14,10 +14,9 @@ from invariants import check_lengths, check_pairs
 from lost_in_the_middle_data import pairs_path, stand_ins
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
-from needlework.prompts.spans import Documents
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import file_digest
-from runs import ROOT, Workflow
+from runs import ROOT, Workflow, documents_of, prompt_files
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("real")]
 
@@ -91,12 +90,6 @@ def files(real) -> Layout:
     return Layout(validated(merged))
 
 
-def documents_of(real: Workflow, files: Layout, benchmark: str) -> Documents:
-    named = files.document_inputs(benchmark, "mistral-v1")
-    there = {kind: [str(real.directory / f) for f in found] for kind, found in named.items()}
-    return Documents.of(benchmark, there["corpora"], there["documents"])
-
-
 @pytest.mark.parametrize("benchmark", ["lost_in_the_middle", "oneruler"])
 def test_every_table_and_figure_is_drawn(real, files, benchmark) -> None:
     for result in files.results(benchmark):
@@ -119,17 +112,17 @@ def test_oracle_and_empty(real, files, benchmark) -> None:
 
 
 def test_the_prompts_of_oneruler_keep_the_invariants(real, files) -> None:
-    made = [real.directory / f for f in files.instances("oneruler", "mistral-v1")]
+    made = prompt_files(real, files, "oneruler", "mistral-v1")
     tokenizer = load_tokenizer("mistral-v1", MISTRAL)
-    documents = documents_of(real, files, "oneruler")
+    documents = documents_of(real, files, "oneruler", "mistral-v1")
     # Sentences of books are longer than the sample's.
     assert check_lengths(made, documents, tokenizer, longest=1500) == 4 * 2 * 8 * 4
 
 
 def test_the_pairs_keep_the_invariants(real, files) -> None:
-    made = [real.directory / f for f in files.instances("lost_in_the_middle", "mistral-v1")]
+    made = prompt_files(real, files, "lost_in_the_middle", "mistral-v1")
     tokenizer = load_tokenizer("mistral-v1", MISTRAL)
-    documents = documents_of(real, files, "lost_in_the_middle")
+    documents = documents_of(real, files, "lost_in_the_middle", "mistral-v1")
     assert check_pairs(made, documents, tokenizer) == 20 * 4 * 2
 
 

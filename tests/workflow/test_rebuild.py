@@ -106,7 +106,10 @@ def test_nothing_changed(built) -> None:
     assert built.would_run("--configfile", "mine.yaml") == {}
 
 
-@pytest.mark.parametrize("module", ["budget", "retrieval", "stats", "generation", "records"])
+@pytest.mark.parametrize(
+    "module",
+    ["prompts/budget", "retrieval/search", "results/stats", "models/generation", "records"],
+)
 def test_a_comment_or_docstring_rebuilds_nothing(edited, module) -> None:
     file = f"{LIBRARY}/{module}.py"
     assert edited(file, appending("\n\n# A comment.\n")) == {}
@@ -120,7 +123,12 @@ def test_a_touched_script_rebuilds_nothing(built) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["benchmarks/mlneedle/scoring.py", "metrics/containment.py", "metrics/existence.py"]
+    "file",
+    [
+        "benchmarks/mlneedle/scoring.py",
+        "scoring/metrics/containment.py",
+        "scoring/metrics/existence.py",
+    ],
 )
 def test_a_scoring_function_touches_no_generation(edited, file) -> None:
     would = edited(f"{LIBRARY}/{file}", appending("\n\ndef unused() -> int:\n    return 1\n"))
@@ -128,7 +136,7 @@ def test_a_scoring_function_touches_no_generation(edited, file) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["results/drawing/lines.py", "results/latex.py", "figures/style.py"]
+    "file", ["results/drawing/lines.py", "results/latex.py", "results/figures/style.py"]
 )
 def test_what_shows_numbers_makes_none_of_them(edited, file) -> None:
     would = edited(f"{LIBRARY}/{file}", appending("\n\nUNUSED = 1\n"))
@@ -152,13 +160,13 @@ def test_a_view_makes_the_numbers_of_its_rows(edited) -> None:
 
 
 def test_a_module_that_numbers_import_makes_all_results(edited) -> None:
-    assert edited(f"{LIBRARY}/stats.py", appending("\n\nUNUSED = 1\n")) == RESULTS
+    assert edited(f"{LIBRARY}/results/stats.py", appending("\n\nUNUSED = 1\n")) == RESULTS
 
 
 def test_a_backend_concerns_its_own_models(edited) -> None:
-    would = edited(f"{LIBRARY}/backends/lexical.py", appending("\n\nUNUSED = 1\n"))
+    would = edited(f"{LIBRARY}/models/backends/lexical.py", appending("\n\nUNUSED = 1\n"))
     assert would == after_generation(1)
-    assert edited(f"{LIBRARY}/backends/oracle.py", appending("\n\nUNUSED = 1\n")) == would
+    assert edited(f"{LIBRARY}/models/backends/oracle.py", appending("\n\nUNUSED = 1\n")) == would
 
 
 def test_a_prompt_template_rebuilds_prompts_and_what_follows(edited) -> None:

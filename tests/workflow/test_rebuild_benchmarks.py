@@ -45,8 +45,8 @@ def test_nothing_changed(built) -> None:
 @pytest.mark.parametrize(
     "benchmark, file",
     [
-        ("lost_in_the_middle", "metrics/best_subspan_em.py"),
-        ("oneruler", "metrics/oneruler_strict.py"),
+        ("lost_in_the_middle", "scoring/metrics/best_subspan_em.py"),
+        ("oneruler", "scoring/metrics/oneruler_strict.py"),
     ],
 )
 def test_a_metric_touches_its_benchmarks_scores(edited, benchmark, file) -> None:  # noqa: F811

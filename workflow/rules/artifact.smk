@@ -17,7 +17,7 @@ WRITERS = [
 
 rule artifact:
     input:
-        files.final,
+        RESULTS,
         explorer="results/explorer",
         provenance="results/provenance.json",
         registry=resource("sources.yaml"),

@@ -101,10 +101,7 @@ def explorer_files(benchmark):
     return {
         "title": files.benchmark(benchmark).title,
         "prompts": {
-            tokenizer: {
-                "instances": files.instances(benchmark, tokenizer),
-                **files.document_inputs(benchmark, tokenizer),
-            }
+            tokenizer: prompts(benchmark, tokenizer)
             for tokenizer in dict.fromkeys(
                 map(files.tokenizer, config["run"]["models"])
             )
@@ -113,11 +110,8 @@ def explorer_files(benchmark):
             model: {
                 "tokenizer": files.tokenizer(model),
                 "scores": f"results/scores/{model}/{benchmark}.parquet",
-                **{
-                    kind: path
-                    for kind, path in files.scoring_inputs(benchmark, model).items()
-                    if kind in ("generations", "translations")
-                },
+                "generations": f"results/generations/{model}/{benchmark}.parquet",
+                **{"translations": path for path in translations(model, benchmark)},
             }
             for model in config["run"]["models"]
         },

@@ -29,6 +29,7 @@ rule fetch_source:
 
 rule read_corpus:
     input:
+        # results/sources/{source}/{file}, or files of resources/ and of a user's folder.
         lambda w: files.corpus_sources(w.corpus, w.lang),
     output:
         "results/corpora/{corpus}/{lang}.parquet",
@@ -45,7 +46,8 @@ rule read_corpus:
         settings=lambda w: files.corpus_settings(w.corpus),
         reader=lambda w: files.corpus_reader(w.corpus),
         code=lambda w: code_digest(
-            "read_corpus.py", f"needlework/data/corpora/{files.corpus_reader(w.corpus)}.py"
+            "read_corpus.py",
+            f"needlework/data/corpora/{files.corpus_reader(w.corpus)}.py",
         ),
     message:
         "Reading {wildcards.corpus} in {wildcards.lang}"

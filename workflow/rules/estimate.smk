@@ -5,10 +5,7 @@
 # The files of all prompts, by benchmark and tokenizer.
 PROMPTS = {
     benchmark: {
-        tokenizer: {
-            "instances": files.instances(benchmark, tokenizer),
-            **files.document_inputs(benchmark, tokenizer),
-        }
+        tokenizer: prompts(benchmark, tokenizer)
         for tokenizer in map(files.tokenizer, config["run"]["models"])
     }
     for benchmark in config["run"]["benchmarks"]

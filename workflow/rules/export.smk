@@ -5,7 +5,9 @@ rule export_prompts:
     input:
         instances="results/instances/{benchmark}/{tokenizer}/{slice}.parquet",
         documents="results/documents/{benchmark}/{tokenizer}/{slice}.parquet",
-        corpora=lambda w: files.document_inputs(w.benchmark, w.tokenizer)["corpora"],
+        corpora=lambda w: expand(
+            "results/corpora/{table}.parquet", table=files.quoted(w.benchmark)
+        ),
     output:
         jsonl="results/export/{benchmark}/{tokenizer}/{slice}.jsonl",
         parquet="results/export/{benchmark}/{tokenizer}/{slice}.parquet",
@@ -29,12 +31,10 @@ rule export_prompts:
 rule export:
     input:
         [
-            path.replace("results/instances/", "results/export/").replace(
-                ".parquet", ending
-            )
+            f"results/export/{benchmark}/{tokenizer}/{slice}.{ending}"
             for benchmark in config["run"]["benchmarks"]
             for tokenizer in files.tokenizers
-            for path in files.instances(benchmark, tokenizer)
-            for ending in (".jsonl", ".parquet")
+            for slice in files.slices(benchmark)
+            for ending in ("jsonl", "parquet")
         ],
     localrule: True

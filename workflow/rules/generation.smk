@@ -11,7 +11,10 @@ WHOLE = [
 
 rule generate_answers:
     input:
-        unpack(lambda w: files.generation_inputs(w.benchmark, w.model)),
+        unpack(lambda w: prompts(w.benchmark, files.tokenizer(w.model))),
+        # The user's files: answers to replay, and a chat template.
+        answers=lambda w: config["models"][w.model]["answers"] or [],
+        chat_template=lambda w: config["models"][w.model]["chat_template"] or [],
     output:
         "results/generations/{model}/{benchmark}.parquet",
     log:
@@ -66,12 +69,16 @@ use rule generate_answers as generate_shard with:
 
 rule merge_answers:
     input:
-        shards=lambda w: files.generation_shards(w.benchmark, w.model),
-        prompts=lambda w: [
-            path
-            for paths in files.generation_inputs(w.benchmark, w.model).values()
-            for path in paths
-        ],
+        unpack(lambda w: prompts(w.benchmark, files.tokenizer(w.model))),
+        # The user's files: answers to replay, and a chat template.
+        answers=lambda w: config["models"][w.model]["answers"] or [],
+        chat_template=lambda w: config["models"][w.model]["chat_template"] or [],
+        shards=lambda w: expand(
+            "results/generations/{model}/{benchmark}.{shard}.parquet",
+            model=w.model,
+            benchmark=w.benchmark,
+            shard=files.answer_shards(w.model),
+        ),
     output:
         "results/generations/{model}/{benchmark}.parquet",
     log:

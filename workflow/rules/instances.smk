@@ -3,7 +3,22 @@
 
 rule build_instances:
     input:
-        unpack(lambda w: files.slice_inputs(w.benchmark, w.tokenizer, w.slice)),
+        # The tables that the benchmark builds the slice from, under its own names for them.
+        unpack(
+            lambda w: {
+                name: expand("results/corpora/{table}.parquet", table=tables)
+                for name, tables in files.slice_tables(
+                    w.benchmark, w.tokenizer, w.slice
+                ).items()
+            }
+        ),
+        distractors=lambda w: expand(
+            "results/distractors/{benchmark}/{lang}.parquet",
+            benchmark=w.benchmark,
+            lang=files.slice_searches(w.benchmark, w.tokenizer, w.slice),
+        ),
+        # resources/prompts/{benchmark}/*.txt
+        templates=lambda w: files.templates(w.benchmark),
     output:
         instances="results/instances/{benchmark}/{tokenizer}/{slice}.parquet",
         documents="results/documents/{benchmark}/{tokenizer}/{slice}.parquet",
@@ -19,7 +34,10 @@ rule build_instances:
     params:
         build=lambda w: files.benchmark(w.benchmark).build,
         settings=lambda w: files.slice_settings(w.benchmark, w.tokenizer, w.slice),
-        tables=lambda w: files.table_names(w.benchmark, w.tokenizer, w.slice),
+        tables=lambda w: [
+            *files.slice_tables(w.benchmark, w.tokenizer, w.slice),
+            "distractors",
+        ],
         tokenizer=lambda w: config["tokenizers"][w.tokenizer],
         code=lambda w: code_digest(
             "build_instances.py", hook_file(files.benchmark(w.benchmark).build)
@@ -30,13 +48,27 @@ rule build_instances:
         "../scripts/build_instances.py"
 
 
+def prompts(benchmark, tokenizer):
+    """The prompts of a benchmark, and all that they quote."""
+    slices = dict(
+        benchmark=benchmark, tokenizer=tokenizer, slice=files.slices(benchmark)
+    )
+    return {
+        "instances": expand(
+            "results/instances/{benchmark}/{tokenizer}/{slice}.parquet", **slices
+        ),
+        "corpora": expand(
+            "results/corpora/{table}.parquet", table=files.quoted(benchmark)
+        ),
+        "documents": expand(
+            "results/documents/{benchmark}/{tokenizer}/{slice}.parquet", **slices
+        ),
+    }
+
+
 rule count_tokens:
     input:
-        instances=lambda w: files.instances(w.benchmark, files.text_tokenizer),
-        corpora=lambda w: files.document_inputs(w.benchmark, files.text_tokenizer)[
-            "corpora"
-        ],
-        documents=lambda w: files.documents(w.benchmark, files.text_tokenizer),
+        unpack(lambda w: prompts(w.benchmark, files.text_tokenizer)),
     output:
         "results/token_counts/{benchmark}/{tokenizer}.parquet",
     log:
@@ -60,6 +92,7 @@ rule count_tokens:
 
 rule count_books:
     input:
+        # results/sources/{source}/{file}, or files of resources/ and of a user's folder.
         lambda w: [
             file for texts in files.books(w.benchmark).values() for file in texts
         ],
@@ -86,7 +119,12 @@ rule count_books:
 
 rule describe_prompts:
     input:
-        lambda w: files.instances(w.benchmark, w.tokenizer),
+        lambda w: expand(
+            "results/instances/{benchmark}/{tokenizer}/{slice}.parquet",
+            benchmark=w.benchmark,
+            tokenizer=w.tokenizer,
+            slice=files.slices(w.benchmark),
+        ),
     output:
         report(
             "results/tables/{benchmark}/prompts-{tokenizer}.csv",

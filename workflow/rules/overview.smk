@@ -5,7 +5,11 @@ from needlework.planning.layout import resource
 SHOWN = {
     name: {
         "title": files.benchmark(name).title,
-        "scores": files.scores(name),
+        "scores": expand(
+            "results/scores/{model}/{benchmark}.parquet",
+            model=config["run"]["models"],
+            benchmark=name,
+        ),
         "tables": shown_results(name, "tables", "csv"),
         "figures": shown_results(name, "figures", "svg"),
     }

@@ -15,17 +15,18 @@ GENERATIONS = {
 
 rule provenance:
     input:
-        results=files.final,
-        scores=[
-            path for name in config["run"]["benchmarks"] for path in files.scores(name)
-        ],
+        results=RESULTS,
+        scores=expand(
+            "results/scores/{model}/{benchmark}.parquet",
+            model=config["run"]["models"],
+            benchmark=config["run"]["benchmarks"],
+        ),
         generations=[path for own in GENERATIONS.values() for path in own.values()],
         translations=[
             path
             for model in config["run"]["models"]
             for name in config["run"]["benchmarks"]
-            for kind, path in files.scoring_inputs(name, model).items()
-            if kind == "translations"
+            for path in translations(model, name)
         ],
         registry=resource("sources.yaml"),
     output:

@@ -12,7 +12,10 @@ REPEATED = [
 
 rule repeat_answers:
     input:
-        unpack(lambda w: files.generation_inputs(w.benchmark, w.model)),
+        unpack(lambda w: prompts(w.benchmark, files.tokenizer(w.model))),
+        # The user's files: answers to replay, and a chat template.
+        answers=lambda w: config["models"][w.model]["answers"] or [],
+        chat_template=lambda w: config["models"][w.model]["chat_template"] or [],
     output:
         "results/repeatability/{model}/{benchmark}.json",
     log:

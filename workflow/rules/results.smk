@@ -2,8 +2,43 @@
 # are made by two jobs: one for the numbers, one for what shows them. Each is a target of its own:
 # `mlneedle_table1`, `oneruler_figure3` ...
 
+# What `snakemake` without a target makes.
+RESULTS = [
+    *(
+        f"results/{result.kind}/{name}/{result.name}.{ending}"
+        for name in config["run"]["benchmarks"]
+        for result in files.results(name)
+        for ending in ("csv", *result.endings)
+    ),
+    *expand(
+        "results/tables/{benchmark}/prompts-{tokenizer}.csv",
+        benchmark=config["run"]["benchmarks"],
+        tokenizer=files.tokenizers,
+    ),
+]
+
 for name in config["run"]["benchmarks"]:
     benchmark = files.benchmark(name)
+    # What results can be made of (`Result.needs`).
+    rows = {
+        "scores": expand(
+            f"results/scores/{{model}}/{name}.parquet", model=config["run"]["models"]
+        ),
+        "ceilings": [f"results/translation_ceilings/{name}.parquet"],
+        "instances": expand(
+            f"results/instances/{name}/{{tokenizer}}/{{slice}}.parquet",
+            tokenizer=files.tokenizers,
+            slice=files.slices(name),
+        ),
+        "token_counts": expand(
+            f"results/token_counts/{name}/{{tokenizer}}.parquet",
+            tokenizer=files.tokenizers,
+        ),
+        "books": expand(
+            f"results/token_counts/{name}/books/{{tokenizer}}.parquet",
+            tokenizer=files.tokenizers,
+        ),
+    }
 
     for needs, results in files.results_by_needs(name).items():
 
@@ -11,7 +46,7 @@ for name in config["run"]["benchmarks"]:
             name:
                 f"{name}_numbers_of_{needs}"
             input:
-                rows=files.result_rows(name, needs),
+                rows=rows[needs],
                 published=files.published(name),
             output:
                 [
@@ -104,7 +139,10 @@ for name in config["run"]["benchmarks"]:
                 name:
                     f"{name}_{result.name}"
                 input:
-                    files.result_files(name, result, "csv", *result.endings),
+                    [
+                        f"results/{result.kind}/{name}/{result.name}.{ending}"
+                        for ending in ("csv", *result.endings)
+                    ],
                 localrule: True
 
 

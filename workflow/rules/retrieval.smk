@@ -1,9 +1,15 @@
 # Distractors: embed questions and passages, rank, choose.
 
 
+def search(w):
+    """How a benchmark finds its distractors in a language: in which corpora, and how."""
+    return files.search(w.benchmark, w.lang)
+
+
 rule embed_corpus:
     input:
-        lambda w: files.corpus(w.corpus, w.part.split(".")[0]),
+        # A part is a language (`en`), or a shard of one (`en.0-of-4`).
+        lambda w: f"results/corpora/{w.corpus}/{w.part.split('.')[0]}.parquet",
     output:
         "results/embeddings/{embedder}/{corpus}/{part}.npy",
     log:
@@ -29,7 +35,25 @@ rule embed_corpus:
 
 rule search_passages:
     input:
-        unpack(lambda w: files.search_inputs(w.benchmark, w.retrieval, w.lang, w.shard)),
+        passages=lambda w: f"results/corpora/{search(w).haystack}/{w.lang}.parquet",
+        # No passage may hold an answer in any of these languages.
+        questions=lambda w: expand(
+            "results/corpora/{corpus}/{lang}.parquet",
+            corpus=search(w).needles,
+            lang=search(w).answer_languages,
+        ),
+        question_vectors=lambda w: expand(
+            "results/embeddings/{embedder}/{corpus}/{lang}.npy",
+            embedder=config["retrieval"]["embedder"],
+            corpus=search(w).needles,
+            lang=search(w).question_lang if w.retrieval == "semantic" else [],
+        ),
+        passage_vectors=lambda w: expand(
+            "results/embeddings/{embedder}/{corpus}/{part}.npy",
+            embedder=config["retrieval"]["embedder"],
+            corpus=search(w).haystack,
+            part=files.part(w.lang, w.shard) if w.retrieval == "semantic" else [],
+        ),
     output:
         temp("results/distractors/{benchmark}/{lang}.{retrieval}.{shard}.npy"),
     log:
@@ -45,11 +69,11 @@ rule search_passages:
     params:
         retrieval=lambda w: w.retrieval,
         top=config["retrieval"]["top"],
-        question_lang=lambda w: files.search(w.benchmark, w.lang).question_lang,
-        comparison=lambda w: files.search(w.benchmark, w.lang).comparison,
+        question_lang=lambda w: search(w).question_lang,
+        comparison=lambda w: search(w).comparison,
         code=lambda w: code_digest(
             "search_passages.py",
-            f"needlework/data/comparison/{files.search(w.benchmark, w.lang).comparison}.py",
+            f"needlework/data/comparison/{search(w).comparison}.py",
         ),
     message:
         "Ranking passages in {wildcards.lang} ({wildcards.retrieval})"
@@ -59,7 +83,19 @@ rule search_passages:
 
 rule choose_distractors:
     input:
-        unpack(lambda w: files.distractor_inputs(w.benchmark, w.lang)),
+        questions=lambda w: expand(
+            "results/corpora/{corpus}/{lang}.parquet",
+            corpus=search(w).needles,
+            lang=search(w).question_lang,
+        ),
+        passages=lambda w: f"results/corpora/{search(w).haystack}/{w.lang}.parquet",
+        rankings=lambda w: expand(
+            "results/distractors/{benchmark}/{lang}.{retrieval}.{shard}.npy",
+            benchmark=w.benchmark,
+            lang=w.lang,
+            retrieval=search(w).kinds,
+            shard=files.shards,
+        ),
     output:
         "results/distractors/{benchmark}/{lang}.parquet",
     log:
@@ -73,7 +109,7 @@ rule choose_distractors:
         runtime=lambda w, attempt: 60 * attempt,
     params:
         top=config["retrieval"]["top"],
-        retrieval=lambda w: files.search(w.benchmark, w.lang).kinds,
+        retrieval=lambda w: search(w).kinds,
         code=code_digest("choose_distractors.py"),
     message:
         "Choosing distractors in {wildcards.lang}"

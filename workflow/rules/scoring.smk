@@ -30,10 +30,29 @@ rule translate_answers:
         "../scripts/translate_answers.py"
 
 
+def translations(model, benchmark):
+    """A model's answers in English, of a benchmark that scores those."""
+    return expand(
+        "results/translations/{model}/{benchmark}.parquet",
+        model=model,
+        benchmark=benchmark if files.benchmark(benchmark).translated else [],
+    )
+
+
 rule translate_references:
     input:
-        questions=lambda w: files.answer_corpora(w.benchmark),
-        instances=lambda w: files.baselines(w.benchmark),
+        questions=lambda w: expand(
+            "results/corpora/{corpus}/{lang}.parquet",
+            corpus=files.settings(w.benchmark)["needles"],
+            lang=files.settings(w.benchmark)["answer_languages"],
+        ),
+        # The smallest slices that name every question that is asked.
+        instances=lambda w: expand(
+            "results/instances/{benchmark}/{tokenizer}/{slice}.parquet",
+            benchmark=w.benchmark,
+            tokenizer=files.tokenizer(config["run"]["models"][0]),
+            slice=files.baselines(w.benchmark),
+        ),
     output:
         "results/translation_ceilings/{benchmark}.parquet",
     log:
@@ -69,7 +88,22 @@ rule translate_references:
 
 rule score_answers:
     input:
-        unpack(lambda w: files.scoring_inputs(w.benchmark, w.model)),
+        # What else the benchmark's metric reads, under its own names: phrases, or the tables it quotes.
+        unpack(lambda w: files.scoring_files(w.benchmark)),
+        unpack(
+            lambda w: {
+                name: expand("results/corpora/{table}.parquet", table=tables)
+                for name, tables in files.scoring_tables(w.benchmark).items()
+            }
+        ),
+        instances=lambda w: expand(
+            "results/instances/{benchmark}/{tokenizer}/{slice}.parquet",
+            benchmark=w.benchmark,
+            tokenizer=files.tokenizer(w.model),
+            slice=files.slices(w.benchmark),
+        ),
+        generations="results/generations/{model}/{benchmark}.parquet",
+        translations=lambda w: translations(w.model, w.benchmark),
     output:
         "results/scores/{model}/{benchmark}.parquet",
     log:
@@ -91,7 +125,10 @@ rule score_answers:
         only=lambda w: only_of(config, w.model, w.benchmark),
         score=lambda w: files.benchmark(w.benchmark).score,
         factors=lambda w: files.scored_by(w.benchmark),
-        more=lambda w: list(files.scoring_more(w.benchmark)),
+        more=lambda w: [
+            *files.scoring_files(w.benchmark),
+            *files.scoring_tables(w.benchmark),
+        ],
         beside=lambda w: files.metrics_beside(w.benchmark),
         code=lambda w: code_digest(
             "score_answers.py", hook_file(files.benchmark(w.benchmark).score)

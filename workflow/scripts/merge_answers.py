@@ -5,11 +5,11 @@ from needlework.models.generation import merge
 from needlework.records import read_notes, write_table
 
 with running(snakemake):
-    params = snakemake.params
+    params, shards = snakemake.params, list(snakemake.input.shards)
     write_table(
-        merge(snakemake.input.shards, params.model["max_failed"]),
+        merge(shards, params.model["max_failed"]),
         snakemake.output[0],
-        inputs=snakemake.input.prompts,
+        inputs=[path for path in snakemake.input if path not in shards],
         config=[params.model, params.lengths, params.only],
-        notes=read_notes(snakemake.input.shards[0]),
+        notes=read_notes(shards[0]),
     )

@@ -17,12 +17,12 @@ with running(snakemake) as logger:
     lengths = pa.array([0, *snakemake.params.lengths], pa.int32())
     instances = instances.filter(pc.is_in(instances["length"], value_set=lengths))
     instances = instances.filter(mask(instances, snakemake.params.only))
-    translations = snakemake.input.get("translations")
+    translations = snakemake.input.translations
     more = {name: snakemake.input.get(name) for name in snakemake.params.more}
     scores = score(
         instances,
         read_table(snakemake.input.generations, ANSWER_COLUMNS),
-        read_table(translations, TRANSLATION_COLUMNS) if translations else None,
+        read_table(translations[0], TRANSLATION_COLUMNS) if translations else None,
         model=snakemake.wildcards.model,
         settings=snakemake.params.settings,
         **more,

@@ -30,8 +30,8 @@ with running(snakemake):
     )
     if params.retrieval == "semantic":
         ranking = search(
-            read_array(snakemake.input.question_vectors),
-            read_array(snakemake.input.passage_vectors),
+            read_array(snakemake.input.question_vectors[0]),
+            read_array(snakemake.input.passage_vectors[0]),
             params.top,
             allowed,
             rows.start,

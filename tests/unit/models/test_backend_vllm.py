@@ -334,7 +334,7 @@ def test_a_chat_template_counts_by_its_content_and_is_an_input(tmp_path: Path) -
     other.write_text("{{ messages }}!", encoding="utf-8")
     assert identity(chat_template=str(one)) != identity(chat_template=str(other))
     files = Layout(validated(configured(chat_template=str(one))))
-    assert files.generation_inputs("mlneedle", "big")["chat_template"] == [str(one)]
+    assert files.config["models"]["big"]["chat_template"] == str(one)
     with pytest.raises(UserError, match=r"models\.big\.chat_template: .*absent.*correct the path"):
         identity(chat_template=str(tmp_path / "absent.jinja"))
 

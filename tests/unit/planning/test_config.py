@@ -574,7 +574,7 @@ def test_answers_in_all_languages_of_the_corpus_are_accepted() -> None:
         {
             name: (
                 layout.slice_settings("mlneedle", "words", name),
-                layout.slice_inputs("mlneedle", "words", name),
+                layout.slice_tables("mlneedle", "words", name),
             )
             for name in layout.benchmark("mlneedle").slices(layout.settings("mlneedle"))
         }

@@ -49,8 +49,8 @@ def files(config: dict[str, Any]) -> Layout:
     return Layout(validated(config))
 
 
-def corpora(corpus: str, *languages: str) -> list[str]:
-    return [f"results/corpora/{corpus}/{lang}.parquet" for lang in languages]
+def tables(corpus: str, *languages: str) -> list[str]:
+    return [f"{corpus}/{lang}" for lang in languages]
 
 
 # Corpora
@@ -108,30 +108,18 @@ def test_resources_are_named_from_where_the_workflow_runs(tmp_path: Path, monkey
 # Retrieval
 
 
-def test_a_search_reads_the_passages_of_its_language_and_all_accepted_answers(
-    files: Layout,
-) -> None:
-    assert files.search_inputs("mlneedle", "random", "hi", "0-of-1") == {
-        "passages": "results/corpora/mmarco/hi.parquet",
-        "questions": corpora("mlqa", "en", "de", "es"),
-    }
-    found = files.search_inputs("mlneedle", "semantic", "hi", "0-of-1")
-    assert found["question_vectors"] == "results/embeddings/ngram/mlqa/en.npy"
-    assert found["passage_vectors"] == "results/embeddings/ngram/mmarco/hi.npy"
+def test_a_search_leaves_out_answers_in_all_accepted_languages(files: Layout) -> None:
+    search = files.search("mlneedle", "hi")
+    assert (search.haystack, search.needles, search.question_lang) == ("mmarco", "mlqa", "en")
+    assert set(search.answer_languages) == {"en", "de", "es"}
 
 
-def test_shards_are_embedded_and_ranked_apart(config: dict[str, Any]) -> None:
+def test_only_shards_of_several_have_names_of_their_own(config: dict[str, Any]) -> None:
+    assert Layout(validated(config)).part("hi", "0-of-1") == "hi"
     config["retrieval"]["shards"] = 3
-    config["benchmarks"]["mlneedle"]["retrieval"] = ["random", "semantic"]
     files = Layout(validated(config))
-    found = files.search_inputs("mlneedle", "semantic", "hi", "1-of-3")
-    assert found["passage_vectors"] == "results/embeddings/ngram/mmarco/hi.1-of-3.npy"
-    # There are few questions: they are not cut.
-    assert found["question_vectors"] == "results/embeddings/ngram/mlqa/en.npy"
-    assert files.distractor_inputs("mlneedle", "hi")["rankings"] == [
-        f"results/distractors/mlneedle/hi.{retrieval}.{shard}-of-3.npy"
-        for retrieval in ("random", "semantic")
-        for shard in range(3)
+    assert [files.part("hi", shard) for shard in files.shards] == [
+        f"hi.{number}-of-3" for number in range(3)
     ]
 
 
@@ -147,23 +135,23 @@ def test_only_neural_embedders_take_a_gpu_and_several_cores(config: dict[str, An
 
 
 def test_a_slice_reads_what_its_languages_need(files: Layout) -> None:
-    def inputs(name: str) -> dict[str, list[str]]:
-        return files.slice_inputs("mlneedle", "words", name)
+    def inputs(name: str) -> tuple[dict[str, list[str]], list[str]]:
+        named = ("mlneedle", "words", name)
+        return files.slice_tables(*named), files.slice_searches(*named)
 
-    found = inputs("de-hi")
-    assert found["questions"] == corpora("mlqa", "de", "en", "es")
-    assert found["passages"] == corpora("mmarco", "hi")
-    assert found["distractors"] == ["results/distractors/mlneedle/hi.parquet"]
-    assert [Path(p).stem for p in found["templates"]] == ["closed_book", "exact", "existence"]
+    found, searches = inputs("de-hi")
+    assert found["questions"] == tables("mlqa", "de", "en", "es")
+    assert found["passages"] == tables("mmarco", "hi")
+    assert searches == ["hi"]
+    names = [Path(path).stem for path in files.templates("mlneedle")]
+    assert names == ["closed_book", "exact", "existence"]
 
-    found = inputs("en-multilingual")
-    assert found["passages"] == corpora("mmarco", "hi", "zh")
-    assert found["distractors"] == [
-        f"results/distractors/mlneedle/{n}.parquet" for n in ("hi", "zh")
-    ]
+    found, searches = inputs("en-multilingual")
+    assert found["passages"] == tables("mmarco", "hi", "zh")
+    assert searches == ["hi", "zh"]
 
-    found = inputs("en-none")
-    assert found["passages"] == found["distractors"] == []
+    found, searches = inputs("en-none")
+    assert found["passages"] == searches == []
 
 
 def test_the_lengths_are_those_of_the_models_with_the_tokenizer(files: Layout) -> None:
@@ -175,29 +163,21 @@ def test_the_lengths_are_those_of_the_models_with_the_tokenizer(files: Layout) -
     assert lengths("characters") == [1024, 2048, 4096, 8192]
 
 
-def test_a_model_reads_all_slices_of_its_tokenizer(files: Layout) -> None:
+def test_a_benchmark_has_a_slice_for_each_pair_of_languages(files: Layout) -> None:
     names = [f"{n}-{h}" for n in ("en", "de") for h in ("en", "hi", "multilingual", "none")]
     assert files.tokenizer("other") == "characters"
-    assert files.instances("mlneedle", "characters") == [
-        f"results/instances/mlneedle/characters/{name}.parquet" for name in names
-    ]
-    assert set(files.baselines("mlneedle")) == {
-        f"results/instances/mlneedle/words/{lang}-none.parquet" for lang in ("en", "de")
-    }
-    assert set(files.baselines("mlneedle")) <= set(files.instances("mlneedle", "words"))
+    assert files.slices("mlneedle") == names
+    assert set(files.baselines("mlneedle")) == {"en-none", "de-none"}
 
 
 # Models
 
 
 def test_generation_reads_every_document_that_a_prompt_can_hold(files: Layout) -> None:
-    found = files.generation_inputs("mlneedle", "short")
-    assert found["corpora"] == [
-        *corpora("mlqa", "en", "de"),
-        *corpora("mmarco", "en", "hi", "zh"),
+    assert files.quoted("mlneedle") == [
+        *tables("mlqa", "en", "de"),
+        *tables("mmarco", "en", "hi", "zh"),
     ]
-    assert found["answers"] == []
-    assert files.generation_inputs("mlneedle", "replayed")["answers"] == ["answers.jsonl"]
 
 
 def test_what_only_names_or_chooses_is_no_part_of_a_models_answers(config: dict[str, Any]) -> None:
@@ -283,29 +263,11 @@ def test_the_translator_is_the_one_that_is_chosen(config: dict[str, Any]) -> Non
     assert Layout(validated(config)).translator["kind"] == "nllb"
 
 
-def test_the_results_are_those_of_the_models_that_run(files: Layout) -> None:
-    assert files.scores("mlneedle") == [
-        f"results/scores/{model}/mlneedle.parquet"
-        for model in ("short", "long", "other", "replayed")
-    ]
-    assert files.result_rows("mlneedle", "scores") == files.scores("mlneedle")
-    assert files.result_rows("mlneedle", "ceilings") == [
-        "results/translation_ceilings/mlneedle.parquet"
-    ]
-    prompts = files.result_rows("mlneedle", "instances")
-    assert prompts == [
-        file for name in files.tokenizers for file in files.instances("mlneedle", name)
-    ]
-
-
-def test_the_final_files_are_the_tables_and_figures_of_the_paper(files: Layout) -> None:
-    for name in ("table1", "table2", "table3", "table4"):
-        for ending in ("csv", "tex"):
-            assert f"results/tables/mlneedle/{name}.{ending}" in files.final
-    for n in (1, 3, 4, 5, 6, 7, 8):
-        for ending in ("svg", "pdf", "png"):
-            assert f"results/figures/mlneedle/figure{n}.{ending}" in files.final
-    assert len(set(files.final)) == len(files.final)
+def test_the_results_are_the_tables_and_figures_of_the_paper(files: Layout) -> None:
+    found = [result.name for result in files.results("mlneedle")]
+    assert {f"table{n}" for n in (1, 2, 3, 4)} <= set(found)
+    assert {f"figure{n}" for n in (1, 3, 4, 5, 6, 7, 8)} <= set(found)
+    assert len(set(found)) == len(found)
     assert all(Path(path).is_file() for path in files.published("mlneedle"))
     assert files.published("mlneedle")
     for name in files.templates("mlneedle"):
@@ -327,7 +289,6 @@ def jobs_of(config: dict[str, Any]) -> dict[tuple[str, str], tuple[Any, ...]]:
     layout = Layout(validated(config))
     return {
         (name, needs): (
-            layout.result_rows(name, needs),
             layout.run_settings(name, needs),
             layout.numbers_digest(results),
             layout.shown_digest(name, results),
@@ -365,11 +326,8 @@ def test_a_phrase_for_none_is_an_input_of_scoring_alone() -> None:
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     layout = Layout(validated(config))
     phrases = [resource("oneruler/none_phrases.yaml")]
-    assert layout.scoring_inputs("oneruler", "lexical")["phrases"] == phrases
-    others = [layout.generation_inputs("oneruler", "lexical")]
-    others += [
-        layout.slice_inputs("oneruler", "words", name)
-        for name in layout.benchmark("oneruler").slices(layout.settings("oneruler"))
-    ]
-    assert not any("phrases" in str(inputs) for inputs in others)
-    assert "phrases" not in layout.scoring_inputs("mlneedle", "lexical")
+    assert layout.scoring_files("oneruler") == {"phrases": phrases}
+    assert "phrases" not in str(
+        [layout.slice_tables("oneruler", "words", name) for name in layout.slices("oneruler")]
+    )
+    assert not layout.scoring_files("mlneedle")

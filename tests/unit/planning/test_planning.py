@@ -20,10 +20,10 @@ from needlework.planning.layout import Layout
 from needlework.planning.preflight import check
 config = validated(yaml.safe_load(open("config.yaml")))
 files = Layout(config)
-assert len(files.final) > 30
+assert sum(len(files.results(name)) for name in config["run"]["benchmarks"]) > 30
 for language in ("en", "hi"):
     assert files.corpus_sources("mmarco", language)
-    assert files.slice_inputs("mlneedle", "words", f"{language}-en")
+    assert files.slice_tables("mlneedle", "words", f"{language}-en")
 check(config, config["run"]["models"], ["words"], True)
 assert code_digest("generate_answers.py", "needlework/models/backends/lexical.py")
 """

@@ -31,6 +31,14 @@ def code_digest(*files: str) -> str:
 
 
 @lru_cache(None)
+def module_digest(file: str | Path) -> str:
+    """The digest of one module's code without its imports: the same wherever it and they lie."""
+    tree = ast.parse(Path(file).read_bytes(), filename=str(file))
+    tree.body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
+    return hashlib.sha256(_text(tree, []).encode()).hexdigest()[:16]
+
+
+@lru_cache(None)
 def import_closure(*files: str) -> tuple[Path, ...]:
     """The local files that `files` are made of, themselves included, in a fixed order."""
     todo, seen = [ROOT / file for file in files], set()

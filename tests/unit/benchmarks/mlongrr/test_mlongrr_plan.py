@@ -64,8 +64,8 @@ def test_only_the_needed_languages_are_fetched() -> None:
             tasks=[{"n": 3, "depths": [0], "questions": ["number"]}],
         )
     )
-    inputs = files.slice_inputs("mlongrr", "words", "so-mlongrr-articles")
-    assert inputs["released_3"] == ["results/corpora/mlongrr_released_three/so.parquet"]
+    tables = files.slice_tables("mlongrr", "words", "so-mlongrr-articles")
+    assert tables["released_3"] == ["mlongrr_released_three/so"]
     sources = files.corpus_sources("mlongrr_released_three", "so")
     assert [path for path in sources if path.startswith("results/")] == [
         "results/sources/mlongrr/Dataset/3-Needles/GPT4o/Somali_needles.csv"

@@ -84,14 +84,6 @@ class Layout:
         source = sources()[file_id.split("/")[0]]
         return next(vars(file) for file in source.files if file.id == file_id)
 
-    def corpus(self, corpus: str, lang: str) -> str:
-        """The table of a corpus in a language."""
-        return f"results/corpora/{corpus}/{lang}.parquet"
-
-    def corpora(self, tables: Iterable[tuple[str, str]]) -> list[str]:
-        """Several tables, each given by its corpus and language."""
-        return [self.corpus(corpus, lang) for corpus, lang in tables]
-
     def corpus_sources(self, corpus: str, lang: str) -> list[str]:
         """The files that a corpus table is read from."""
         own = CORPORA[corpus]
@@ -145,45 +137,15 @@ class Layout:
         n = self.config["retrieval"]["shards"]
         return [f"{i}-of-{n}" for i in range(n)]
 
-    def embeddings(self, corpus: str, lang: str, shard: str | None = None) -> str:
-        """The vectors of a corpus in a language, or of one part of it where there are several."""
-        part = lang if shard is None or len(self.shards) == 1 else f"{lang}.{shard}"
-        return f"results/embeddings/{self.config['retrieval']['embedder']}/{corpus}/{part}.npy"
+    def part(self, lang: str, shard: str) -> str:
+        """The name of a shard of a language's vectors: the language where there is only one."""
+        return lang if len(self.shards) == 1 else f"{lang}.{shard}"
 
     def search(self, benchmark: str, lang: str) -> Search:
         """How a benchmark finds its distractors in a language."""
         search = self.benchmark(benchmark).search
         assert search is not None, f"{benchmark} has no distractors"
         return search(self.settings(benchmark), lang)
-
-    def search_inputs(
-        self, benchmark: str, retrieval: str, lang: str, shard: str
-    ) -> dict[str, str | list[str]]:
-        """What ranks the passages of a shard: texts and answers, and vectors where they are used."""
-        search = self.search(benchmark, lang)
-        needed: dict[str, str | list[str]] = {
-            "passages": self.corpus(search.haystack, lang),
-            "questions": self.corpora(
-                (search.needles, answer_lang) for answer_lang in search.answer_languages
-            ),
-        }
-        if retrieval == "semantic":
-            needed["question_vectors"] = self.embeddings(search.needles, search.question_lang)
-            needed["passage_vectors"] = self.embeddings(search.haystack, lang, shard)
-        return needed
-
-    def distractor_inputs(self, benchmark: str, lang: str) -> dict[str, str | list[str]]:
-        """The rankings of all shards of a language, and what their rows are."""
-        search = self.search(benchmark, lang)
-        return {
-            "questions": self.corpus(search.needles, search.question_lang),
-            "passages": self.corpus(search.haystack, lang),
-            "rankings": [
-                f"results/distractors/{benchmark}/{lang}.{retrieval}.{shard}.npy"
-                for retrieval in search.kinds
-                for shard in self.shards
-            ],
-        }
 
     def embedder_settings(self, embedder: str) -> dict[str, Any]:
         """What vectors depend on."""
@@ -199,17 +161,9 @@ class Layout:
 
     # Instances
 
-    def instances(self, benchmark: str, tokenizer: str) -> list[str]:
-        """The instance files of a benchmark for a tokenizer."""
-        return self._slices("instances", benchmark, tokenizer)
-
-    def documents(self, benchmark: str, tokenizer: str) -> list[str]:
-        """The files of what the construction of a benchmark's prompts made itself."""
-        return self._slices("documents", benchmark, tokenizer)
-
-    def _slices(self, kind: str, benchmark: str, tokenizer: str) -> list[str]:
-        slices = self.benchmark(benchmark).slices(self.settings(benchmark))
-        return [f"results/{kind}/{benchmark}/{tokenizer}/{name}.parquet" for name in slices]
+    def slices(self, benchmark: str) -> list[str]:
+        """The names of a benchmark's slices: a file of instances each."""
+        return list(self.benchmark(benchmark).slices(self.settings(benchmark)))
 
     @property
     def tokenizers(self) -> list[str]:
@@ -222,11 +176,9 @@ class Layout:
         return self.config["models"][model]["tokenizer"]
 
     def baselines(self, benchmark: str) -> list[str]:
-        """The smallest instance files that name every question that is asked."""
-        tokenizer = self.tokenizer(self.config["run"]["models"][0])
+        """The smallest slices that name every question that is asked."""
         baselines = self.benchmark(benchmark).baselines
-        names = baselines(self.settings(benchmark)) if baselines else []
-        return [f"results/instances/{benchmark}/{tokenizer}/{name}.parquet" for name in names]
+        return baselines(self.settings(benchmark)) if baselines else []
 
     def slice_settings(self, benchmark: str, tokenizer: str, name: str) -> dict[str, Any]:
         """All that the instances of a slice depend on, other than files and the tokenizer."""
@@ -241,22 +193,20 @@ class Layout:
             lengths |= set(self.settings(benchmark).get("lengths", []))
         return self.benchmark(benchmark).settings(self.settings(benchmark), name, sorted(lengths))
 
-    def slice_inputs(self, benchmark: str, tokenizer: str, name: str) -> dict[str, list[str]]:
-        """The files of a slice."""
-        own = self.benchmark(benchmark)
+    def slice_tables(self, benchmark: str, tokenizer: str, name: str) -> dict[str, list[str]]:
+        """The tables ("corpus/language") that a slice is built from, by the benchmark's names."""
+        reads = self.benchmark(benchmark).reads
         chosen = self.slice_settings(benchmark, tokenizer, name)
-        found = [f"results/distractors/{benchmark}/{lang}.parquet" for lang in own.searches(chosen)]
-        return {
-            **{kind: self.corpora(tables) for kind, tables in own.reads(chosen).items()},
-            "distractors": found,
-            "templates": self.templates(benchmark),
-        }
+        return {kind: _tables(pairs) for kind, pairs in reads(chosen).items()}
 
-    def table_names(self, benchmark: str, tokenizer: str, name: str) -> list[str]:
-        """The names of a slice's inputs that are tables, by language each."""
-        return [
-            kind for kind in self.slice_inputs(benchmark, tokenizer, name) if kind != "templates"
-        ]
+    def slice_searches(self, benchmark: str, tokenizer: str, name: str) -> list[str]:
+        """The languages whose distractors a slice has."""
+        chosen = self.slice_settings(benchmark, tokenizer, name)
+        return list(self.benchmark(benchmark).searches(chosen))
+
+    def quoted(self, benchmark: str) -> list[str]:
+        """All tables ("corpus/language") that a benchmark's prompts can refer to."""
+        return _tables(self.benchmark(benchmark).quotes(self.settings(benchmark)))
 
     def templates(self, benchmark: str) -> list[str]:
         """The benchmark's prompt templates."""
@@ -278,28 +228,10 @@ class Layout:
         """How many CPU cores a model's job takes."""
         return job_threads(self.config["models"][model])
 
-    def generation_inputs(self, benchmark: str, model: str) -> dict[str, list[str]]:
-        """A model's prompts, the corpora that they are rendered from, and the files it names."""
-        entry = self.config["models"][model]
-        return {
-            "instances": self.instances(benchmark, self.tokenizer(model)),
-            **self.document_inputs(benchmark, self.tokenizer(model)),
-            "answers": [entry["answers"]] if entry["answers"] else [],
-            "chat_template": [entry["chat_template"]] if entry["chat_template"] else [],
-        }
-
-    def generation_shards(self, benchmark: str, model: str) -> list[str]:
-        """The parts of a model's answers, where they are cut."""
+    def answer_shards(self, model: str) -> list[str]:
+        """The names of the parts into which a model's requests are cut."""
         n = self.config["models"][model]["shards"]
-        return [f"results/generations/{model}/{benchmark}.{i}-of-{n}.parquet" for i in range(n)]
-
-    def document_inputs(self, benchmark: str, tokenizer: str) -> dict[str, list[str]]:
-        """The files of all documents that a benchmark's prompts refer to."""
-        quoted = self.benchmark(benchmark).quotes(self.settings(benchmark))
-        return {
-            "corpora": self.corpora(quoted),
-            "documents": self.documents(benchmark, tokenizer),
-        }
+        return [f"{i}-of-{n}" for i in range(n)]
 
     def books(self, benchmark: str) -> dict[str, list[str]]:
         """The text files of what a benchmark's prompts are cut from, by language."""
@@ -311,28 +243,15 @@ class Layout:
 
     # Translation
 
-    def answer_corpora(self, benchmark: str) -> list[str]:
-        """The questions of a benchmark in all languages whose answers are accepted."""
-        own = self.settings(benchmark)
-        return self.corpora((own["needles"], lang) for lang in own["answer_languages"])
+    def scoring_files(self, benchmark: str) -> dict[str, list[str]]:
+        """The resources that a benchmark's scorer reads, by its arguments."""
+        files = self.benchmark(benchmark).scoring_files
+        return {name: [resource(path)] for name, path in files.items()}
 
-    def scoring_inputs(self, benchmark: str, model: str) -> dict[str, str | list[str]]:
-        """A model's prompts and answers, in English too where the benchmark scores that."""
-        needed: dict[str, str | list[str]] = {
-            "instances": self.instances(benchmark, self.tokenizer(model)),
-            "generations": f"results/generations/{model}/{benchmark}.parquet",
-        }
-        if self.benchmark(benchmark).translated:
-            needed["translations"] = f"results/translations/{model}/{benchmark}.parquet"
-        return needed | self.scoring_more(benchmark)
-
-    def scoring_more(self, benchmark: str) -> dict[str, str | list[str]]:
-        """What else a benchmark's scores are made of, by the scorer's arguments."""
-        own = self.benchmark(benchmark)
-        needed = {name: [resource(path)] for name, path in own.scoring_files.items()}
-        if own.scores_read:
-            needed[own.scores_read] = self.corpora(own.quotes(self.settings(benchmark)))
-        return needed
+    def scoring_tables(self, benchmark: str) -> dict[str, list[str]]:
+        """The tables ("corpus/language") that a benchmark's scorer reads, by its arguments."""
+        read = self.benchmark(benchmark).scores_read
+        return {read: self.quoted(benchmark)} if read else {}
 
     def scored_by(self, benchmark: str) -> list[str]:
         """The columns of instances that scores are made of and keep, or are made of alone."""
@@ -369,25 +288,6 @@ class Layout:
         return job_threads(self.translator)
 
     # Results
-
-    def scores(self, benchmark: str) -> list[str]:
-        """The scores of every model of this run."""
-        return [
-            f"results/scores/{model}/{benchmark}.parquet" for model in self.config["run"]["models"]
-        ]
-
-    def result_rows(self, benchmark: str, needs: Needs) -> list[str]:
-        """What results are made of, by what they need."""
-        if needs == "ceilings":
-            return [f"results/translation_ceilings/{benchmark}.parquet"]
-        if needs == "instances":
-            return [file for name in self.tokenizers for file in self.instances(benchmark, name)]
-        if needs == "token_counts":
-            return [f"results/token_counts/{benchmark}/{name}.parquet" for name in self.tokenizers]
-        if needs == "books":
-            folder = f"results/token_counts/{benchmark}/books"
-            return [f"{folder}/{name}.parquet" for name in self.tokenizers]
-        return self.scores(benchmark)
 
     def run_settings(self, benchmark: str, needs: Needs) -> dict[str, Any]:
         """What results of such rows need to know of the run; of ceilings, nothing.
@@ -487,25 +387,9 @@ class Layout:
         names = {"called": self.benchmark(benchmark).called, "languages": LANGUAGE_NAMES}
         return _digests({**shown, **names}, "show_results.py", presentation=True)
 
-    def result_files(self, benchmark: str, result: Result, *endings: str) -> list[str]:
-        """The files of a result with these endings."""
-        return [f"results/{result.kind}/{benchmark}/{result.name}.{ending}" for ending in endings]
 
-    @property
-    def final(self) -> list[str]:
-        """What `snakemake` without a target makes."""
-        return [
-            file
-            for benchmark in self.config["run"]["benchmarks"]
-            for file in [
-                *(
-                    file
-                    for result in self.results(benchmark)
-                    for file in self.result_files(benchmark, result, "csv", *result.endings)
-                ),
-                *(f"results/tables/{benchmark}/prompts-{t}.csv" for t in self.tokenizers),
-            ]
-        ]
+def _tables(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"{corpus}/{lang}" for corpus, lang in pairs]
 
 
 def _digests(

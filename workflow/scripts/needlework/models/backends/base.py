@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from needlework import seeding
+from needlework.codedigest import module_digest
 from needlework.data.packaged import is_packaged, local_name
 from needlework.errors import UserError
 from needlework.prompts.spans import Span, span_text
@@ -155,6 +157,30 @@ class Backend(ABC):
     def close(self) -> None:
         """Release what `load` took."""
         return None
+
+
+class Reader(Backend):
+    """A backend without a model: its answers depend on its module's code, and on the request."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """The module's name and code."""
+        module = sys.modules[type(self).__module__]
+        name = module.__name__.rpartition(".")[2]
+        return {"backend": name, "code": module_digest(str(module.__file__))}
+
+    def former_identity(self) -> Mapping[str, Any] | None:
+        """Older records have the digest of the module with all that it imports."""
+        identity = self.identity()
+        former = _FORMER_CODE.get(identity["code"])
+        return former and {**identity, "code": former}
+
+
+# By the present code of the readers, that of their oldest records: the same answers.
+_FORMER_CODE = {
+    "3491864961684940": "1ae4a0fe60aa58b0",
+    "13cb24121e74af2a": "4fe9f17cd94c24d6",
+    "2b860ed6e02457f7": "4967a54bfaa014d7",
+}
 
 
 def in_order(answers: Iterable[tuple[int, Answer]]) -> Iterator[Answer]:

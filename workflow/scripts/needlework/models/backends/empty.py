@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from needlework.codedigest import code_digest
-from needlework.models.backends.base import Answer, Backend, Request
+from needlework.models.backends.base import Answer, Reader, Request
 
 
-class Empty(Backend):
+class Empty(Reader):
     """Answers every request with the empty string."""
-
-    def identity(self) -> Mapping[str, Any]:
-        """The code alone."""
-        return {"backend": "empty", "code": code_digest("needlework/models/backends/empty.py")}
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
         """An empty answer for each request."""

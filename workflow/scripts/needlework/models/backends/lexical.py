@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from needlework.codedigest import code_digest
-from needlework.models.backends.base import Answer, Backend, Request
+from needlework.models.backends.base import Answer, Reader, Request
 
 PASSAGE_ROLES = ("needle", "distractor", "haystack")
 
@@ -43,12 +42,8 @@ class Sentences(NamedTuple):
     counts: tuple[int, ...]
 
 
-class Lexical(Backend):
+class Lexical(Reader):
     """Answers with a sentence of the passages, or Yes or No where existence is asked."""
-
-    def identity(self) -> Mapping[str, Any]:
-        """The code alone."""
-        return {"backend": "lexical", "code": code_digest("needlework/models/backends/lexical.py")}
 
     def depends_on(self, request: Request) -> list[Any]:
         """The task, and which part of the text is the question and which are passages."""

@@ -5,19 +5,13 @@ Where it does not score 1.0, construction or scoring is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from needlework.codedigest import code_digest
-from needlework.models.backends.base import Answer, Backend, Request
+from needlework.models.backends.base import Answer, Reader, Request
 
 
-class Oracle(Backend):
+class Oracle(Reader):
     """Answers with the references: a task may ask for one of them or for all."""
-
-    def identity(self) -> Mapping[str, Any]:
-        """The code alone."""
-        return {"backend": "oracle", "code": code_digest("needlework/models/backends/oracle.py")}
 
     def depends_on(self, request: Request) -> list[str]:
         """The references that it reads."""
