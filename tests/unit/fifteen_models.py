@@ -46,7 +46,10 @@ def mlneedle() -> Made:
         patch.object(
             mlneedle_scores,
             "LANG_EFFECT",
-            {lang: mlneedle_scores.LANG_EFFECT.get(lang, -0.02 * i) for i, lang in enumerate(LANGS)},
+            {
+                lang: mlneedle_scores.LANG_EFFECT.get(lang, -0.02 * i)
+                for i, lang in enumerate(LANGS)
+            },
         ),
     ):
         one = mlneedle_scores.make(("mistral",), 1, {f"p{i}": i / 6 for i in range(7)})
@@ -86,7 +89,7 @@ def oneruler() -> Made:
     """All tasks and lengths."""
     settings = oneruler_scores.SETTINGS
     one = oneruler_scores.make(("o3",), LANGS, oneruler_scores.LENGTHS, 1)
-    names = [name for name in settings["published"].values()][:6]
+    names = list(settings["published"].values())[:6]
     return _by_all(
         one,
         {

@@ -57,8 +57,6 @@ def test_files_are_those_of_the_command_line():
 
 
 def test_all_profiles_check_the_files():
-    profiles = [
-        yaml.safe_load(path.read_text()) for path in ROOT.glob("profiles/*/config.yaml")
-    ]
+    profiles = [yaml.safe_load(path.read_text()) for path in ROOT.glob("profiles/*/config.yaml")]
     assert len(profiles) == 2 and "check_arguments" in profiles[0]["__definitions__"][0]
     assert profiles[0]["__definitions__"] == profiles[1]["__definitions__"]

@@ -1,4 +1,4 @@
-"""Any drawing (`results.drawings`) as a figure: `draw`, then `figures.save.save_figure`."""
+"""Any drawing (`results.drawings`) as figures: `draw`, then `figures.save.save_figure`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ LEAST_AROUND = 5
 
 def draw(
     drawing: Drawing, frame: pd.DataFrame, factors: Mapping[str, Factor], run: Mapping[str, Any]
-) -> Figure:
-    """The figure of a result's frame; NothingToDraw where it has no number of ours.
+) -> list[Figure]:
+    """A result's frame as figures, each of which fits a page; NothingToDraw where it has no number of ours.
 
     factors: of the benchmark, by column: order, label and words of its values. run: `models` (all, in
     order), `published` (model to the paper's name for it), and whatever the drawing's words, queries and
