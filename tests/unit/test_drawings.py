@@ -422,6 +422,16 @@ def test_a_file_of_nothing_says_why(benchmark, name):
     assert min(box.x0, box.y0) >= 0 and (box.x1, box.y1) <= tuple(size)
 
 
+def test_a_page_explains_its_own_marks():
+    names = [f"model {i}" for i in range(15)]
+    frame = frame_of(names, langs=[f"l{i}" for i in range(3)])
+    drawing = replace(PLAIN, panel="", x="length", row=("lang",))
+    frame.loc[frame["lang"] == "l0", "published"] = 0.5
+    first, *others = map(words, draw(drawing, frame, FACTORS, {"models": names}))
+    assert "Dashed: the paper's Table 9." in first and others
+    assert not any("Dashed" in text for text in others)
+
+
 def test_a_panel_without_rows_says_so():
     frame = frame_of()
     frame = frame[~((frame["model"] == "b") & (frame["length"] == 2048))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -170,9 +170,21 @@ def finished(figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row,
         lines = -(-len(found) // ncols)
         look = {"loc": "outside upper center", "ncols": ncols, "columnspacing": 1.0}
         figure.legend([*found.values()], [*found], **look)
-    text = printed_below(picture, width)
+    text = printed_below(_of_page(picture, panels), width)
     figure.supxlabel(text, x=0.01, ha="left", fontsize=6, color="#555555")
     figure.set_size_inches(width, height + 0.35 + LINE * (lines + text.count("\n") + 1))
+
+
+def _of_page(picture: Picture, panels: Sequence[tuple[Axes, Row, Any]]) -> Picture:
+    """The picture with the rows alone that this page shows."""
+    import pandas as pd
+
+    parts = [data for _, _, data in panels]
+    if len(picture.parts()) > 1:
+        lines = [picture.lines(data, row.keys) for _, row, data in panels]
+        parts = [line.rows for each in lines for line in each]
+    shown = pd.concat(parts).index
+    return replace(picture, data=picture.data[picture.data.index.isin(shown)])
 
 
 def printed_below(picture: Picture, width: float) -> str:
