@@ -10,6 +10,9 @@ COLUMN = 3.35
 PAGE = 6.9
 TALLEST = 9.5
 
+# The id, in an SVG, of the words that stand where there is nothing to draw.
+NOTHING = "nothing-to-draw"
+
 # Okabe and Ito's palette: told apart by colour-blind readers. Yellow is left out, it fades on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
