@@ -26,8 +26,8 @@ with running(snakemake) as logger:
             shown[name].write_text(text, encoding="utf-8")
             continue
         try:
-            figure = draw(result.shown, numbers, benchmark.called, params.run)
+            figures = draw(result.shown, numbers, benchmark.called, params.run)
         except NothingToDraw as reason:
             logger.info("%s is not drawn: %s", name, reason)
-            figure = stated(f"Nothing to draw: {reason}")
-        save_figure(figure, shown[name].with_suffix(""))
+            figures = [stated(f"Nothing to draw: {reason}")]
+        save_figure(figures, shown[name].with_suffix(""))

@@ -79,15 +79,25 @@ def test_a_folder_of_weights_that_is_missing_is_told_with_its_whole_path(
     run(**{key: "some/model"})
 
 
-def test_an_endpoint_that_nothing_listens_at_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endpoint_that_nothing_listens_at_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         endpoint = {"backend": "openai", "key_env": None, "name": "x"}
         url = f"http://user:password@127.0.0.1:{port}/v1"
         assert run(**endpoint, base_url=url) == []
+    told = f"models.mine: http://127.0.0.1:{port}/v1 cannot be reached (Connection"
+    own = tmp_path / "journal/generations/mine"
+    with pytest.raises(UserError, match=f"^{re.escape(told)}.*and {own} has none of its answers"):
+        run(**endpoint, base_url=url)
+    # The journal may have all that is asked for.
+    own.mkdir(parents=True)
+    (own / "1.jsonl").write_text("")
     (said,) = run(**endpoint, base_url=url)
-    assert said.startswith(f"models.mine: http://127.0.0.1:{port}/v1 cannot be reached (Connection")
+    assert said.startswith(f"Warning: {told}")
     # Behind a proxy, that is what has to be reached.
     monkeypatch.setenv("NO_PROXY", "")
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")

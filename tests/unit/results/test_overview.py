@@ -10,6 +10,9 @@ import pytest
 
 from needlework.records import scores_schema, write_table
 from needlework.results import overview
+from needlework.results.drawing import stated
+from needlework.results.drawing.grid import figure_of
+from needlework.results.figures.save import save_figure
 from needlework.results.overview_page import write_page
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -79,6 +82,32 @@ def test_agreement_counts_and_gives_the_usual_reason(tmp_path) -> None:
     assert found.reason == "b"
     table.write_text("value\n1\n")
     assert overview.agreement("t", table) is None
+
+
+def test_a_figure_of_nothing_is_a_sentence_and_no_picture(tmp_path) -> None:
+    for name, figure in {
+        "a": figure_of(3, 1),
+        "b": stated("Nothing to draw: <nobody> answered"),
+    }.items():
+        figure.text(0.1, 0.1, "drawn") if name == "a" else None
+        save_figure([figure], tmp_path / f"results/{name}")
+    scores = tmp_path / "results/scores.parquet"
+    schema = scores_schema({"first_lang": "string"})
+    write_table(pa.Table.from_pylist(rows("m", {"en": 0.5}), schema=schema), scores)
+    figures = {
+        name: {
+            "file": str(tmp_path / f"results/{name}.svg"),
+            "title": f"Title {name}",
+            "caption": "",
+        }
+        for name in "ab"
+    }
+    own = {"title": "Made up", "scores": [str(scores)], "tables": {}, "figures": figures}
+    target = tmp_path / "results/index.html"
+    write_page({"made_up": own}, ["m"], template=TEMPLATE, target=target)
+    page = target.read_text()
+    assert '<img src="a.svg"' in page and "b.svg" not in page
+    assert "Title b. Nothing to draw: &lt;nobody&gt; answered." in page
 
 
 def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:

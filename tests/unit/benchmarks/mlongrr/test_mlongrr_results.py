@@ -288,7 +288,7 @@ def test_verdicts_are_shares_of_all_prompts() -> None:
 def test_chance_is_drawn_with_several_needles_alone(scores: pd.DataFrame) -> None:
     table = made("figure3", scores)
     assert table.groupby("n_needles")["chance"].first().dropna().to_dict() == {2: 0.5, 3: 1 / 3}
-    figure = draw(MLONGRR.by_name["figure3"].shown, table, MLONGRR.called, SETTINGS)
+    (figure,) = draw(MLONGRR.by_name["figure3"].shown, table, MLONGRR.called, SETTINGS)
     lines = [
         {float(y) for y in line.get_ydata()}
         for ax in figure.axes
@@ -320,4 +320,4 @@ def test_every_result_is_shown_or_says_why_not(name: str, scores: pd.DataFrame) 
         with pytest.raises(NothingToDraw, match="own figure"):
             draw(result.shown, table, MLONGRR.called, SETTINGS)
     else:
-        assert draw(result.shown, table, MLONGRR.called, SETTINGS).axes
+        assert draw(result.shown, table, MLONGRR.called, SETTINGS)

@@ -30,9 +30,9 @@ def check(
 ) -> list[str]:
     """Raise UserError where one of `models` or the translator lacks its key, or a tokenizer is none.
 
-    Or where a folder of weights does not exist. A gated model lacks its key where there is no token of
-    the hub's. Where jobs are `local`, gives a sentence for each endpoint that cannot be reached from
-    here: the journal may hold all of its answers.
+    Or where a folder of weights does not exist, or, where jobs are `local`, an endpoint cannot be reached
+    and the journal has no answer of it. If the journal has any, it may have all: a sentence says so. A
+    gated model lacks its key where there is no token of the hub's.
 
     All three are what the jobs of this run use. A tokenizer whose package is not installed here is left
     to the job's own environment.
@@ -45,9 +45,15 @@ def check(
         if model["backend"] == "openai" and model["key_env"]:
             api_key(model["key_env"], f"the model models.{name}")
         if model["backend"] == "openai" and local and (trouble := _unreachable(model["base_url"])):
+            said = f"models.{name}: {shown_url(model['base_url'])} cannot be reached ({trouble})"
+            journal = Path(config["journal"]).absolute() / "generations" / name
+            if not any(journal.glob("*")):
+                raise UserError(
+                    f"{said}, and {journal} has none of its answers: start the server, or correct `base_url`."
+                )
             silent.append(
-                f"models.{name}: {shown_url(model['base_url'])} cannot be reached ({trouble}): what is "
-                "not in the journal cannot be asked; start the server, or correct `base_url`."
+                f"Warning: {said}: what is not in the journal cannot be asked; start the server, or "
+                "correct `base_url`."
             )
         for key in ("name", "lora"):
             if model["backend"] in ("vllm", "transformers") and model[key] and local:

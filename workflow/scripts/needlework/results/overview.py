@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
+from xml.etree import ElementTree
 
 from needlework.records import read_table, scores_schema
 from needlework.results import stats
+from needlework.results.figures.style import NOTHING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,6 +144,16 @@ def read_csv(file: str | Path) -> tuple[list[str], list[list[str]]]:
     with Path(file).open(encoding="utf-8", newline="") as lines:
         rows = list(csv.reader(lines))
     return rows[0], rows[1:]
+
+
+def not_drawn(figure: str | Path) -> str:
+    """Why there is nothing to draw in an SVG; "" where something is drawn."""
+    text = Path(figure).read_text(encoding="utf-8")
+    if f'id="{NOTHING}"' not in text:
+        return ""
+    # The project's own file, without entities.
+    every = ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}text")
+    return " ".join(one.text or "" for one in every).removesuffix(".")
 
 
 def agreement(table: str, file: str | Path) -> Agreement | None:

@@ -48,6 +48,7 @@ def _part(name: str, own: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             "caption": _caption(entry),
         }
         for figure, entry in own["figures"].items()
+        if not overview.not_drawn(entry["file"])
     ]
     return {
         "name": name,
@@ -64,6 +65,11 @@ def _part(name: str, own: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         ],
         "tables": tables,
         "figures": figures,
+        "not_drawn": {
+            entry["title"]: why
+            for entry in own["figures"].values()
+            if (why := overview.not_drawn(entry["file"]))
+        },
     }
 
 

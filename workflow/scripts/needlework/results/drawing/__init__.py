@@ -1,4 +1,4 @@
-"""Any drawing (`results.drawings`) as a figure: `draw`, then `figures.save.save_figure`."""
+"""Any drawing (`results.drawings`) as figures: `draw`, then `figures.save.save_figure`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from needlework.benchmarks.factor import Factor
 from needlework.results.drawing import blocks, lines
 from needlework.results.drawing.grid import figure_of, fitting
 from needlework.results.drawing.picture import NothingToDraw, Picture
-from needlework.results.figures.style import COLUMN, style
+from needlework.results.figures.style import COLUMN, NOTHING, style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +25,8 @@ LEAST_AROUND = 5
 
 def draw(
     drawing: Drawing, frame: pd.DataFrame, factors: Mapping[str, Factor], run: Mapping[str, Any]
-) -> Figure:
-    """The figure of a result's frame; NothingToDraw where it has no number of ours.
+) -> list[Figure]:
+    """A result's frame as figures, each of which fits a page; NothingToDraw where it has no number of ours.
 
     factors: of the benchmark, by column: order, label and words of its values. run: `models` (all, in
     order), `published` (model to the paper's name for it), and whatever the drawing's words, queries and
@@ -49,5 +49,6 @@ def stated(text: str) -> Figure:
     """A figure that says this alone, for a file that must be there."""
     with style():
         figure = figure_of(COLUMN, 1.2)
-        figure.text(0.5, 0.5, fitting(text, COLUMN), ha="center", va="center")
+        said = figure.text(0.5, 0.5, fitting(text, COLUMN), ha="center", va="center")
+    said.set_gid(NOTHING)
     return figure

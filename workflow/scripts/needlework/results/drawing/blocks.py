@@ -10,7 +10,7 @@ from needlework.results.drawing.grid import (
     empty,
     finished,
     fitting,
-    laid_out,
+    pages_of,
     steady,
     values_axis,
 )
@@ -29,8 +29,8 @@ HEAT = ("#fbfaf7", "#dfe6ee", "#a9c1d9", "#6a86b8", "#5a4a94", "#331a4f")
 INK, ORANGE = "#222222", "#D55E00"
 
 
-def bars(picture: Picture) -> Figure:
-    """A panel with the bars or points of each value of `Drawing.x`."""
+def bars(picture: Picture) -> list[Figure]:
+    """A panel with the bars or points of each value of `Drawing.x`; a figure a page."""
     spec, x = picture.spec, picture.across[0]
     places = picture.values(x, picture.ours)
     codes = max(len(picture.tick(x, place)) for place in places) <= 4
@@ -43,32 +43,36 @@ def bars(picture: Picture) -> Figure:
     long = each * len(places)
     height = max(0.8, long) + 0.3 if down else 1.2 if isinstance(spec, StackedBars) else 1.8
     size = Size(2.0, COLUMN * 1.2, height) if down else Size(long + 0.4, max(2.0, 2 * long), height)
-    figure, panels = laid_out(picture, size)
-    names = [picture.called(x, place) if down else picture.tick(x, place) for place in places]
-    for ax, row, data in panels:
-        if data[spec.value].isna().all():
-            empty(ax, "no answer" if len(data) else "not run")
-        if isinstance(spec, Points):
-            ends = data.groupby(x)[spec.value].agg(["min", "max"]).reindex(places)
-            ax.hlines(range(len(places)), ends["min"], ends["max"], color="#cccccc", zorder=1)
-        below = dict.fromkeys(places, 0.0)
-        for line in picture.lines(data[data[x].isin(places)], row.keys):
-            where = line.rows[x].map(places.index)
-            where = where + ((row.keys.index(line.key) + 0.5) / n - 0.5) * 0.8 * beside
-            _marks(ax, picture, line, where, below, down, 0.74 / n)
-        steady(ax, picture, data, down=down)
-        if down:
-            ax.set_yticks(range(len(places)), [fitting(name, 1.6) for name in names])
-            ax.set_ylim(len(places) - 0.4, -0.6)
-        else:
-            small = 7 if len(places) * 0.13 < COLUMN / spec.columns else 5.5
-            ax.set_xticks(range(len(places)), [fitting(name, 0.75) for name in names], size=small)
-            ax.set_xlim(-0.6, len(places) - 0.4)
-            ax.set_xlabel(picture.label(x) if row.last else "")
-        ax.grid(visible=False, axis="y" if down else "x")
-    values_axis(picture, panels, down=down)
-    finished(figure, picture, panels)
-    return figure
+    figures = []
+    for figure, panels in pages_of(picture, size):
+        names = [picture.called(x, place) if down else picture.tick(x, place) for place in places]
+        for ax, row, data in panels:
+            if data[spec.value].isna().all():
+                empty(ax, "no answer" if len(data) else "not run")
+            if isinstance(spec, Points):
+                ends = data.groupby(x)[spec.value].agg(["min", "max"]).reindex(places)
+                ax.hlines(range(len(places)), ends["min"], ends["max"], color="#cccccc", zorder=1)
+            below = dict.fromkeys(places, 0.0)
+            for line in picture.lines(data[data[x].isin(places)], row.keys):
+                where = line.rows[x].map(places.index)
+                where = where + ((row.keys.index(line.key) + 0.5) / n - 0.5) * 0.8 * beside
+                _marks(ax, picture, line, where, below, down, 0.74 / n)
+            steady(ax, picture, data, down=down)
+            if down:
+                ax.set_yticks(range(len(places)), [fitting(name, 1.6) for name in names])
+                ax.set_ylim(len(places) - 0.4, -0.6)
+            else:
+                small = 7 if len(places) * 0.13 < COLUMN / spec.columns else 5.5
+                ax.set_xticks(
+                    range(len(places)), [fitting(name, 0.75) for name in names], size=small
+                )
+                ax.set_xlim(-0.6, len(places) - 0.4)
+                ax.set_xlabel(picture.label(x) if row.last else "")
+            ax.grid(visible=False, axis="y" if down else "x")
+        values_axis(picture, panels, down=down)
+        finished(figure, picture, panels)
+        figures.append(figure)
+    return figures
 
 
 def _marks(
@@ -114,8 +118,8 @@ def _marks(
         ax.plot(*xy, **shape, linestyle="none", markersize=5.5, label=label, zorder=over)
 
 
-def heat_map(picture: Picture) -> Figure:
-    """A panel with a cell for each value of `Drawing.x` and `Heatmap.down`."""
+def heat_map(picture: Picture) -> list[Figure]:
+    """A panel with a cell for each value of `Drawing.x` and `Heatmap.down`; a figure a page."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
@@ -129,33 +133,37 @@ def heat_map(picture: Picture) -> Figure:
     y = {name: i + (0.35 if i > after else 0) for i, name in enumerate(names)}
     tall = (len(names) + 0.35) * (0.27 if printed else 0.2) + 0.45
     size = Size(len(columns) * 0.27 + 0.1, len(columns) * 0.52 + 0.1, tall, left=0.95)
-    figure, panels = laid_out(picture, size)
     shade = ScalarMappable(PowerNorm(2.4, 0, 1), LinearSegmentedColormap.from_list("heat", HEAT))
     tinted = set(picture.data.query(spec.tinted[0])[spec.down]) if spec.tinted else set()
-    for ax, row, data in panels:
-        for cell in data.to_dict("records"):
-            _cell(ax, cell, columns.index(cell[x]), y[cell[spec.down]], shade, spec.value, printed)
-        ax.set_title(ax.get_title(), pad=14, fontweight="bold")
-        ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(max(y.values()) + 0.5, -0.5))
-        ax.set_xticks(range(len(columns)), [picture.tick(x, value) for value in columns])
-        ax.xaxis.tick_top()
-        ax.tick_params(length=0, pad=1.5)
-        ax.grid(visible=False)
-        ax.spines[:].set_visible(False)
-        if ax.get_subplotspec().colspan.start == 0:
-            ax.set_yticks([*y.values()], [picture.called(spec.down, name) for name in names])
-            for label, name in zip(ax.get_yticklabels(), names, strict=True):
-                # A row of panels names its own cells.
-                label.set_visible(any((part[spec.down] == name).any() for part in row.data))
-                bold = "bold" if name == spec.margin else "normal"
-                label.set(color=ORANGE if name in tinted else INK, fontweight=bold)
-    shape = {"aspect": 60, "shrink": 0.5} if len(panels) > 2 else {"aspect": 35, "shrink": 0.9}
-    below = {"location": "bottom", "fraction": 0.02, "pad": 0.01}
-    bar = figure.colorbar(shade, ax=[ax for ax, *_ in panels], **below, **shape)
-    bar.set_ticks([0, 0.5, 0.75, 0.9, 1], labels=["0", "50", "75", "90", "100%"])
-    bar.outline.set_linewidth(0.4)
-    finished(figure, picture, panels)
-    return figure
+    figures = []
+    for figure, panels in pages_of(picture, size):
+        for ax, row, data in panels:
+            for cell in data.to_dict("records"):
+                _cell(
+                    ax, cell, columns.index(cell[x]), y[cell[spec.down]], shade, spec.value, printed
+                )
+            ax.set_title(ax.get_title(), pad=14, fontweight="bold")
+            ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(max(y.values()) + 0.5, -0.5))
+            ax.set_xticks(range(len(columns)), [picture.tick(x, value) for value in columns])
+            ax.xaxis.tick_top()
+            ax.tick_params(length=0, pad=1.5)
+            ax.grid(visible=False)
+            ax.spines[:].set_visible(False)
+            if ax.get_subplotspec().colspan.start == 0:
+                ax.set_yticks([*y.values()], [picture.called(spec.down, name) for name in names])
+                for label, name in zip(ax.get_yticklabels(), names, strict=True):
+                    # A row of panels names its own cells.
+                    label.set_visible(any((part[spec.down] == name).any() for part in row.data))
+                    bold = "bold" if name == spec.margin else "normal"
+                    label.set(color=ORANGE if name in tinted else INK, fontweight=bold)
+        shape = {"aspect": 60, "shrink": 0.5} if len(panels) > 2 else {"aspect": 35, "shrink": 0.9}
+        below = {"location": "bottom", "fraction": 0.02, "pad": 0.01}
+        bar = figure.colorbar(shade, ax=[ax for ax, *_ in panels], **below, **shape)
+        bar.set_ticks([0, 0.5, 0.75, 0.9, 1], labels=["0", "50", "75", "90", "100%"])
+        bar.outline.set_linewidth(0.4)
+        finished(figure, picture, panels)
+        figures.append(figure)
+    return figures
 
 
 def _cell(

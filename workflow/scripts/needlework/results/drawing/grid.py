@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from needlework.results.drawing.notes import small_print
 from needlework.results.drawing.picture import PAPER, Picture, evenly
-from needlework.results.figures.style import COLUMN, PAGE
+from needlework.results.figures.style import COLUMN, PAGE, TALLEST
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,17 +87,46 @@ def inside(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> pd.Da
     return data[data[x].notna()] if len(picture.across) > 1 else data
 
 
-def laid_out(
+def pages_of(
     picture: Picture, size: Size, projection: str | None = None
-) -> tuple[Figure, list[Any]]:
-    """The figure, and (axes, row, rows of data) of each of its panels, titled."""
+) -> Iterator[tuple[Figure, list[Any]]]:
+    """A figure a page, and (axes, row, rows of data) of each of its panels, titled."""
     spec = picture.spec
     aside = LEGEND if len(picture.parts()) > 1 else 0.0
     fit = max(1, int((PAGE - size.left - aside) / size.least))
     most = min(MOST_COLUMNS if spec.row else spec.columns, fit)
     ncols = len(evenly(panels_of(picture), most)[0])
-    rows = rows_of(picture, ncols)
     width = min(PAGE - aside, max(COLUMN, size.left + ncols * size.wanted))
+    # What `finished` adds, with four lines of legend at most.
+    more = 0.35 + LINE * (5 + printed_below(picture, width + aside).count("\n"))
+    down = max(1, int((TALLEST - more) / size.height))
+    for rows in _packed(rows_of(picture, ncols), down):
+        rows[0].first = rows[-1].last = True
+        yield laid_out(picture, size, rows, ncols, width, projection)
+
+
+def _packed(rows: Sequence[Row], most: int) -> Iterator[list[Row]]:
+    """At most so many rows a page; what has titles above it begins a page rather than breaks over two."""
+    starts = [i for i, row in enumerate(rows) if row.first]
+    begin = 0
+    while len(rows) - begin > most:
+        fitting = [i for i in starts if begin < i <= begin + most]
+        end = fitting[-1] if fitting else begin + most
+        yield list(rows[begin:end])
+        begin = end
+    yield list(rows[begin:])
+
+
+def laid_out(
+    picture: Picture,
+    size: Size,
+    rows: Sequence[Row],
+    ncols: int,
+    width: float,
+    projection: str | None,
+) -> tuple[Figure, list[Any]]:
+    """The figure of these rows, and (axes, row, rows of data) of each of its panels, titled."""
+    spec, aside = picture.spec, len(picture.parts()) > 1
     figure = figure_of(width, len(rows) * size.height)
     grid = figure.subplots(
         len(rows), ncols, sharey=not projection, squeeze=False,
@@ -141,10 +170,26 @@ def finished(figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row,
         lines = -(-len(found) // ncols)
         look = {"loc": "outside upper center", "ncols": ncols, "columnspacing": 1.0}
         figure.legend([*found.values()], [*found], **look)
-    # At least 21 characters of 6-point text fit into an inch.
-    text = textwrap.fill(small_print(picture), int(width * 21))
+    text = printed_below(_of_page(picture, panels), width)
     figure.supxlabel(text, x=0.01, ha="left", fontsize=6, color="#555555")
     figure.set_size_inches(width, height + 0.35 + LINE * (lines + text.count("\n") + 1))
+
+
+def _of_page(picture: Picture, panels: Sequence[tuple[Axes, Row, Any]]) -> Picture:
+    """The picture with the rows alone that this page shows."""
+    import pandas as pd
+
+    parts = [data for _, _, data in panels]
+    if len(picture.parts()) > 1:
+        lines = [picture.lines(data, row.keys) for _, row, data in panels]
+        parts = [line.rows for each in lines for line in each]
+    shown = pd.concat(parts).index
+    return replace(picture, data=picture.data[picture.data.index.isin(shown)])
+
+
+def printed_below(picture: Picture, width: float) -> str:
+    """The small print in lines of so many inches: at least 21 characters of 6-point text fit into one."""
+    return textwrap.fill(small_print(picture), int(width * 21))
 
 
 def legend_of(entries: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from needlework.results.drawing.grid import (
     Size,
     empty,
     finished,
-    laid_out,
+    pages_of,
     steady,
     values_axis,
 )
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # How far sides stand from the other values, as a part of the axis.
 SIDES = 0.2
+# Around a circle; of more, languages have codes.
+MOST_NAMES = 16
 DASHES = (0, (4, 2))
 
 
@@ -65,8 +67,8 @@ def across(picture: Picture, spec: Lines, x: str, data: pd.DataFrame) -> Across:
     return Across(at, labels, low - margin, high + margin, scaled)
 
 
-def draw(picture: Picture) -> Figure:
-    """A panel with a line for each value of `Drawing.line`."""
+def draw(picture: Picture) -> list[Figure]:
+    """A panel with a line for each value of `Drawing.line`; a figure a page."""
     spec = picture.spec
     assert isinstance(spec, Lines)
     polar = isinstance(spec, Polar)
@@ -81,28 +83,32 @@ def draw(picture: Picture) -> Figure:
     size = Size(max(1.12, 0.075 * many + 0.3), wide, height)
     if polar:
         size = Size(COLUMN, COLUMN, 3.0)
-    figure, panels = laid_out(picture, size, "polar" if polar else None)
-    for ax, row, data in panels:
-        axis = across(picture, spec, row.x, data)
-        if polar:
-            axis = around(ax, picture, row.x)
-        _panel(ax, picture, spec, row, data, axis)
-        steady(ax, picture, data)
-        here = (
-            data[data[spec.line].isin([key[1] for key in row.keys])] if spec.line in data else data
-        )
-        if here[[spec.value, "printed"]].isna().all(axis=None):
-            reasons = set(data[spec.why].dropna()) - {""} if spec.why else set()
-            said = "no answer" if len(here) else "not run" if row.keys[0][0] == "ours" else ""
-            empty(ax, reasons.pop() if len(reasons) == 1 else said)
-        elif not polar:
-            _named(ax, axis)
-            if row.last:
-                ax.set_xlabel(picture.label(row.x))
-    if not polar:
-        values_axis(picture, panels, down=False)
-    finished(figure, picture, panels)
-    return figure
+    figures = []
+    for figure, panels in pages_of(picture, size, "polar" if polar else None):
+        for ax, row, data in panels:
+            axis = across(picture, spec, row.x, data)
+            if polar:
+                axis = around(ax, picture, row.x)
+            _panel(ax, picture, spec, row, data, axis)
+            steady(ax, picture, data)
+            here = (
+                data[data[spec.line].isin([key[1] for key in row.keys])]
+                if spec.line in data
+                else data
+            )
+            if here[[spec.value, "printed"]].isna().all(axis=None):
+                reasons = set(data[spec.why].dropna()) - {""} if spec.why else set()
+                said = "no answer" if len(here) else "not run" if row.keys[0][0] == "ours" else ""
+                empty(ax, reasons.pop() if len(reasons) == 1 else said)
+            elif not polar:
+                _named(ax, axis)
+                if row.last:
+                    ax.set_xlabel(picture.label(row.x))
+        if not polar:
+            values_axis(picture, panels, down=False)
+        finished(figure, picture, panels)
+        figures.append(figure)
+    return figures
 
 
 def _panel(
@@ -237,7 +243,8 @@ def around(ax: Any, picture: Picture, x: str) -> Across:
     at = {value: 2 * math.pi * i / len(values) for i, value in enumerate(values)}
     ax.set_theta_offset(math.pi / 2)
     ax.set_theta_direction(-1)
-    ax.set_xticks([*at.values()], [picture.called(x, value) for value in values])
+    name = picture.tick if len(values) > MOST_NAMES else picture.called
+    ax.set_xticks([*at.values()], [name(x, value) for value in values])
     ax.tick_params(axis="x", pad=-1)
     for label, angle in zip(ax.get_xticklabels(), at.values(), strict=True):
         sideways = round(math.sin(angle), 6)

@@ -37,6 +37,8 @@ def small_print(picture: Picture) -> str:
 def counted(picture: Picture) -> str:
     """How many prompts are behind a mark, how many have no answer, and how many answers are none."""
     spec, data = picture.spec, picture.ours
+    if data.empty:
+        return ""
     if spec.counted:
         data = data.query(spec.counted, engine="python")
     # What has no answer has no mark.

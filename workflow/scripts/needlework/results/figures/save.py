@@ -1,7 +1,10 @@
-"""Figures on disk: SVG, PDF and PNG, the same bytes from the same figure, each in place at once."""
+"""Figures on disk: SVG, PDF and PNG, the same bytes from the same figures, each in place at once."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,20 +23,67 @@ METADATA: dict[str, dict[str, Any]] = {
 }
 
 
-def save_figure(figure: Figure, stem: str | Path) -> None:
+def save_figure(pages: Sequence[Figure], stem: str | Path) -> None:
     """Write `<stem>.svg`, `<stem>.pdf` and `<stem>.png`.
 
-    Each is written beside its place and then moved there, so that no half-written file is left. The
-    figure is laid out once, and so keeps that layout: three times would cost more than all drawing.
+    The PDF has a page for each of `pages`; in the others one stands below the other. Each file is
+    written beside its place and then moved there, so that no half-written file is left. A page is laid
+    out once, and so keeps that layout: three times would cost more than all drawing.
     """
     from matplotlib import rc_context
+    from matplotlib.backends.backend_pdf import PdfPages
 
     stem = Path(stem)
     # Fonts, salt and layout are read from the settings when a figure is laid out or written.
     with style():
-        figure.draw_without_rendering()
+        for page in pages:
+            page.draw_without_rendering()
+            page.set_layout_engine(None)
     with style(), rc_context({"figure.constrained_layout.use": False}):
-        figure.set_layout_engine(None)
         for kind, metadata in METADATA.items():
             with whole(stem.with_name(f"{stem.name}.{kind}")) as part:
-                figure.savefig(part, format=kind, metadata=metadata, dpi=PNG_DPI)
+                if kind == "pdf":
+                    with PdfPages(part, metadata=metadata) as pdf:
+                        for page in pages:
+                            pdf.savefig(page)
+                    continue
+                found = []
+                for page in pages:
+                    data = BytesIO()
+                    page.savefig(data, format=kind, metadata=metadata, dpi=PNG_DPI)
+                    found.append(data.getvalue())
+                if len(pages) == 1:
+                    part.write_bytes(found[0])
+                elif kind == "svg":
+                    text = _below_each_other([page.decode() for page in found])
+                    part.write_text(text, encoding="utf-8")
+                else:
+                    _stack(found, part)
+
+
+def _below_each_other(pages: Sequence[str]) -> str:
+    """SVGs in one; what they name by an id bears the page's number."""
+    shapes = [re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', page) for page in pages]
+    sizes = [(float(shape[1]), float(shape[2])) for shape in shapes if shape]
+    width, height = max(width for width, _ in sizes), sum(height for _, height in sizes)
+    head, top = pages[0][: pages[0].index("<svg ")], 0.0
+    parts = [
+        f'{head}<svg xmlns="http://www.w3.org/2000/svg" width="{width:.2f}pt" height="{height:.2f}pt" '
+        f'viewBox="0 0 {width:.2f} {height:.2f}" version="1.1">\n'
+    ]
+    for i, (page, (_, own)) in enumerate(zip(pages, sizes, strict=True), 1):
+        page = re.sub(r'( id="|href="#|url\(#)', rf"\1page{i}_", page[page.index("<svg ") :])
+        parts.append(page.replace("<svg ", f'<svg y="{top:.2f}" ', 1))
+        top += own
+    return "".join([*parts, "</svg>\n"])
+
+
+def _stack(pages: Sequence[bytes], path: Path) -> None:
+    """PNGs in one, on white."""
+    import numpy as np
+    from matplotlib.image import imread, imsave
+
+    images = [imread(BytesIO(page), format="png") for page in pages]
+    width = max(image.shape[1] for image in images)
+    wide = [np.pad(i, ((0, 0), (0, width - i.shape[1]), (0, 0)), constant_values=1) for i in images]
+    imsave(path, np.vstack(wide), format="png", dpi=PNG_DPI, metadata=METADATA["png"])

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-# Inches: one column of a two-column page, and both.
+# Inches: one column of a two-column page, and both; how tall a page may be.
 COLUMN = 3.35
 PAGE = 6.9
+TALLEST = 9.5
+
+# The id, in an SVG, of the words that stand where there is nothing to draw.
+NOTHING = "nothing-to-draw"
 
 # Okabe and Ito's palette: told apart by colour-blind readers. Yellow is left out, it fades on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
