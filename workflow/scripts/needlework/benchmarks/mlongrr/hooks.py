@@ -92,6 +92,12 @@ def with_paper_model(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 # Measures and labels
 
 
+def measure(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, float | int]:
+    """The mean, and how many prompts are shorter than their length, as the text ran out."""
+    exhausted = part.array("exhausted", lambda frame: frame["exhausted"].astype(bool))
+    return {**part.measure(), "n_exhausted": int(exhausted.sum())}
+
+
 def mean_number(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, Any]:
     """The mean of `number`."""
     return {"value": float(part.frame["number"].astype("float64").mean())}
