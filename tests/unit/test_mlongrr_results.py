@@ -137,17 +137,23 @@ def test_translated_prompts_are_tested_against_their_english_twin() -> None:
         ({}, "equals"),
         ({"examples": 20}, "cannot tell: examples is 20, in the paper 1"),
         ({"published": {}}, "cannot tell: another model than GPT-4"),
+        (
+            {"decoding": {"gpt-4": "greedy"}},
+            "cannot tell: decoding is greedy, in the paper the endpoint's own",
+        ),
+        ({"lengths": 4}, "cannot tell: other lengths or depths"),
     ],
 )
 def test_figure1_has_the_papers_p_beside_ours(changes: dict, said: str) -> None:
     rows = [
-        row(index=i, value=float(i > 1), haystack=text)
+        row(length=length, depth=depth, value=float(depth > 25), haystack=text)
         for text in ("mlongrr_articles", "paul_graham_essays")
-        for i in range(5)
+        for length in mlongrr_scores.LENGTHS[: changes.get("lengths", 5)]
+        for depth in mlongrr_scores.DEPTHS[1]
     ]
     run = copy.deepcopy(SETTINGS)
     run["setup"] |= {key: value for key, value in changes.items() if key == "examples"}
-    run |= {key: value for key, value in changes.items() if key == "published"}
+    run |= {key: value for key, value in changes.items() if key in ("published", "decoding")}
     found = made("texts", rows, **run).iloc[0]
     assert found[["p_mcnemar", "published_p", "comparison"]].tolist() == [1.0, 1.0, said]
 
