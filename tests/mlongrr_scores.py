@@ -48,7 +48,7 @@ def row(**own: Any) -> dict[str, Any]:
         },
         **{"task": "retrieval", "lang": "en", "haystack": "mlongrr_articles", "length": 2000},
         **{"n_needles": 1, "question": "number", "depth": 0, "template": "paper", "index": 0},
-        **{"fertility": 1.1, "chance": None, **own},
+        **{"fertility": 1.1, "chance": None, "exhausted": False, **own},
     }
     if given["n_needles"] > 1 and given["task"] == "retrieval":
         given |= {"task": "reasoning", "chance": 1 / given["n_needles"]}

@@ -256,7 +256,7 @@ def test_short_prompts_are_hollow_and_hatched(shipped):
         line for ax in figure.axes for line in ax.lines
         if line.get_linestyle() == "None" and to_hex(line.get_markerfacecolor()) == "#ffffff"
     ]  # fmt: skip
-    assert white and "the vocabulary ran out" in words(figure)
+    assert white and "vocabulary or text ran out" in words(figure)
 
 
 def test_differences_are_written_in_points(shipped):

@@ -99,6 +99,24 @@ def test_three_needles_stand_where_the_released_files_have_them(
     assert same == 20
 
 
+def test_gpt4s_rule_fills_the_released_haystacks_sentence_by_sentence(
+    mirror: Path, encodings: Mapping[str, Tokenizer]
+) -> None:
+    """90 places by a second way, on GPT-4o's haystacks: GPT-4's own files are not in the mirror."""
+    count, same = encodings["cl100k_base"].count, 0
+    for lang, length in product(LANGUAGES, (2000, 8000, 16000, 32000, 64000)):
+        text = bare(lang, length, mirror)
+        haystack = haystack_of(text, lang, encodings["cl100k_base"])
+        alone = [count(text[start:end]) for start, end in english_punkt.sentences(text, MODEL)]
+        for depth in (25, 50, 75):
+            place, left = 0, count(text) * depth / 100
+            while alone[place] <= left:
+                left -= alone[place]
+                place += 1
+            same += haystack.before(len(alone), depth, "gpt4") == place
+    assert same == 90
+
+
 # Where ours is a sentence or two longer or shorter: the ends of the authors' articles are unknown.
 OTHER_CUTS = {("en", 32000), ("sw", 8000)}
 

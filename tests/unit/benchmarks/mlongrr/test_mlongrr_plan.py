@@ -152,3 +152,12 @@ def test_a_users_folder_brings_a_language(tmp_path: Path) -> None:
     assert str(tmp_path / "fr/text.txt") in files.corpus_sources("mlongrr_articles", "fr")
     assert str(tmp_path / "needles.csv") in files.corpus_sources("mlongrr_needles", "fr")
     assert any("English" in path for path in files.corpus_sources("mlongrr_articles", "en"))
+
+
+def test_the_preset_compares_no_other_revision_with_the_paper() -> None:
+    preset = yaml.safe_load((ROOT / "presets/mlongrr.yaml").read_text(encoding="utf-8"))
+    named = {entry["name"]: entry.get("published") for entry in preset["models"].values()}
+    assert {name: model for name, model in named.items() if model} == {
+        "NousResearch/Yarn-Llama-2-7b-128k": "YaRN-7b",
+        "meta-llama/Meta-Llama-3-8B-Instruct": "Llama-3",
+    }

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 from scipy.stats import binomtest, linregress, t
 
 import mlongrr_scores
@@ -136,17 +137,23 @@ def test_translated_prompts_are_tested_against_their_english_twin() -> None:
         ({}, "equals"),
         ({"examples": 20}, "cannot tell: examples is 20, in the paper 1"),
         ({"published": {}}, "cannot tell: another model than GPT-4"),
+        (
+            {"decoding": {"gpt-4": "greedy"}},
+            "cannot tell: decoding is greedy, in the paper the endpoint's own",
+        ),
+        ({"lengths": 4}, "cannot tell: other lengths or depths"),
     ],
 )
 def test_figure1_has_the_papers_p_beside_ours(changes: dict, said: str) -> None:
     rows = [
-        row(index=i, value=float(i > 1), haystack=text)
+        row(length=length, depth=depth, value=float(depth > 25), haystack=text)
         for text in ("mlongrr_articles", "paul_graham_essays")
-        for i in range(5)
+        for length in mlongrr_scores.LENGTHS[: changes.get("lengths", 5)]
+        for depth in mlongrr_scores.DEPTHS[1]
     ]
     run = copy.deepcopy(SETTINGS)
     run["setup"] |= {key: value for key, value in changes.items() if key == "examples"}
-    run |= {key: value for key, value in changes.items() if key == "published"}
+    run |= {key: value for key, value in changes.items() if key in ("published", "decoding")}
     found = made("texts", rows, **run).iloc[0]
     assert found[["p_mcnemar", "published_p", "comparison"]].tolist() == [1.0, 1.0, said]
 
@@ -296,6 +303,34 @@ def test_chance_is_drawn_with_several_needles_alone(scores: pd.DataFrame) -> Non
         if line.get_label() == "a guess among the needles"
     ]
     assert lines == [{0.5}, {1 / 3}]
+
+
+def small_print(name: str, table: pd.DataFrame) -> str:
+    figure = draw(MLONGRR.by_name[name].shown, table, MLONGRR.called, SETTINGS)
+    return " ".join(text.get_text() for text in figure.findobj(Text)).replace("\n", " ")
+
+
+def test_small_print_has_the_chances_of_what_is_drawn(scores: pd.DataFrame) -> None:
+    one, two, three = (scores[scores["n_needles"] == n] for n in (1, 2, 3))
+    text = small_print("figure7", made("figure7", pd.concat([one, three])))
+    assert "A guess among the needles is right in 33% of those with three needles." in text
+    text = small_print("figure4", made("figure4", pd.concat([two, three])))
+    assert "in 50% of those with two needles and 33% of those with three needles." in text
+    assert "guess" not in small_print("figure5", made("figure5", one))
+    assert "otted" not in MLONGRR.by_name["figure3"].caption
+
+
+def test_prompts_that_the_text_did_not_fill_are_counted_and_marked(scores: pd.DataFrame) -> None:
+    rows = scores[scores["model"] == "gpt-4o"]
+    short = rows.assign(exhausted=rows["length"] == 64000)
+    table = made("figure11", short)
+    # Five languages, and 5, 4 and 4 depths.
+    assert table.groupby("length")["n_exhausted"].sum().tolist() == [0, 0, 0, 0, 5 * (5 + 4 + 4)]
+    assert "text ran out before it" in small_print("figure11", table)
+    assert "text ran out" not in small_print("figure11", made("figure11", rows))
+    for data, marked in ((short, True), (rows, False)):
+        text = lay_out(made("accuracy", data), MLONGRR.by_name["accuracy"].shown, "accuracy", "")
+        assert ("the text ran out before it" in text) == marked
 
 
 def test_figures_7_to_11_are_of_the_papers_models(scores: pd.DataFrame) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.drawings import Bars, Drawing, Heatmap, Lines, Polar, StackedBars
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.mlongrr.factors import LANGUAGES, QUESTIONS, VERDICT
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NEEDLES = {1: "one needle", 2: "two needles", 3: "three needles"}
 VERDICTS = {
@@ -56,16 +61,23 @@ LOOKS = dict(
     )
 )
 CHANCE = ("chance", "a guess among the needles")
-GUESS = "A guess among the needles is right in 1/n: 50% with two, 33% with three."
 NOBODY = "no model answered such prompts"
 
-DEPTHS = Heatmap(x="length", down="depth", panel="model", columns=6, words=GUESS, nothing=NOBODY)
+DEPTHS = Heatmap(
+    x="length",
+    down="depth",
+    panel="model",
+    columns=6,
+    nothing=NOBODY,
+    note="needlework.benchmarks.mlongrr.drawings:guesses",
+)
 DETAILS = replace(DEPTHS, panel="lang", row=("n_needles",))
 DRAWINGS: dict[str, Drawing] = {
     "figure1": replace(
         DEPTHS,
         panel="haystack",
         row=("model",),
+        note="",
         words="English, one needle.",
         nothing="no model answered English prompts with one needle",
     ),
@@ -83,9 +95,12 @@ DRAWINGS: dict[str, Drawing] = {
         level=CHANCE,
         nothing=NOBODY,
     ),
-    "figure4": replace(DEPTHS, row=("n_needles",), words=f"All languages. {GUESS}"),
+    "figure4": replace(DEPTHS, row=("n_needles",), words="All languages."),
     "figure5": replace(
-        DEPTHS, panel="lang", row=("n_needles",), words=f"Mean over the models. {GUESS}"
+        DEPTHS,
+        panel="lang",
+        row=("n_needles",),
+        words="Mean over the models that answered, but controls.",
     ),
     "figure6": Bars(
         x="lang",
@@ -120,3 +135,13 @@ DRAWINGS: dict[str, Drawing] = {
         nothing=NOBODY,
     ),
 }
+
+
+def guesses(data: pd.DataFrame, run: Mapping[str, Any]) -> str:
+    """How often a guess among the needles is right, of each number of needles that is drawn."""
+    drawn = data.loc[data["chance"].notna(), ["n_needles", "chance"]].drop_duplicates()
+    said = [
+        f"{chance:.0%} of those with {NEEDLES.get(n, f'{n} needles')}"
+        for n, chance in sorted(drawn.itertuples(index=False))
+    ]
+    return f"A guess among the needles is right in {' and '.join(said)}." if said else ""

@@ -92,6 +92,12 @@ def with_paper_model(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 # Measures and labels
 
 
+def measure(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, float | int]:
+    """The mean, and how many prompts are shorter than their length, as the text ran out."""
+    exhausted = part.array("exhausted", lambda frame: frame["exhausted"].astype(bool))
+    return {**part.measure(), "n_exhausted": int(exhausted.sum())}
+
+
 def mean_number(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, Any]:
     """The mean of `number`."""
     return {"value": float(part.frame["number"].astype("float64").mean())}
@@ -248,18 +254,30 @@ def texts(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     """`pairs` of texts, with the paper's p beside that of GPT-4 in English, one needle (Figure 1)."""
     data = pairs(rows, context, "texts")
     number = context.find("figure1", ENGLISH_GPT4, "mcnemar_p", ("paper",))
-    examples = context.run.get("setup", {}).get("examples", 1)
     made = []
     for row in data.to_dict("records"):
         theirs = (row["lang"], row["n_needles"]) == ("en", 1) and number
-        why = None if context.paper_name(row["model"]) == "GPT-4" else "another model than GPT-4"
-        if {row["first"], row["second"]} != {"mlongrr_articles", "paul_graham_essays"}:
-            why = "other texts"
-        elif examples != 1:
-            why = f"examples is {examples}, in the paper 1"
+        why = _not_figure1(row, context)
         said = published.equal(row["p_mcnemar"], theirs or None, 1, why)
         made.append({"published_p": theirs.value if theirs else None, "comparison": said})
     return data.assign(**{k: [m[k] for m in made] for k in ("published_p", "comparison")})
+
+
+def _not_figure1(row: Mapping[str, Any], context: Context) -> str | None:
+    """What sets a pair apart from the paper's."""
+    setup, decoding = context.run["setup"], context.run["decoding"][row["model"]]
+    why = {
+        "another model than GPT-4": context.paper_name(row["model"]) != "GPT-4",
+        "other texts": {row["first"], row["second"]} != {"mlongrr_articles", "paul_graham_essays"},
+        **{
+            f"{key} is {setup[key]}, in the paper {value}": setup[key] != value
+            for key, value in {"data": "mlongrr", "examples": 1, "max_new_tokens": 50}.items()
+        },
+        "other lengths or depths": row["n"] != 25,
+        f"decoding is {decoding}, in the paper the endpoint's own": decoding
+        != "the endpoint's own",
+    }
+    return next((text for text, holds in why.items() if holds), None)
 
 
 # What the numbers of prompts and languages leave open

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.layouts import PERCENT, Grid, Layout, Line, Number
+from needlework.benchmarks.layouts import PERCENT, Grid, Layout, Line, Mark, Number
 from needlework.benchmarks.mlongrr.factors import LANGUAGES, NAMES, QUESTIONS
 from needlework.results.prompts import PromptTable
 
@@ -32,6 +32,9 @@ CHANGE = Number(digits=1, scale=100, signed=True)
 TEST = Line("Holm's p", ("p_holm",), Number(3, least=0.001), "p_holm == p_holm")
 FIRST = Factor("first", label="From", words=NAMES)
 SECOND = FIRST.renamed("second", label="to")
+EXHAUSTED = Mark(
+    "n_exhausted > 0", "some prompts are shorter than the length, as the text ran out before it"
+)
 PAIRS = Grid(
     rows=(MODEL, FIRST, SECOND),
     columns=(QUESTION, N_NEEDLES),
@@ -73,6 +76,7 @@ LAYOUTS: dict[str, Layout] = {
             columns=(LANG,),
             number=PERCENT,
             answers="metric == 'strict' and lang == 'all'",
+            marks=(EXHAUSTED,),
             note="Accuracy in %, over all lengths and depths.",
         ),
     ),
@@ -82,6 +86,7 @@ LAYOUTS: dict[str, Layout] = {
             columns=(LANG,),
             number=PERCENT,
             answers="lang == 'all'",
+            marks=(EXHAUSTED,),
             note="Questions without an answer in the text that were refused, in %.",
         ),
     ),

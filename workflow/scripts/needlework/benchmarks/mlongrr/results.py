@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from needlework.benchmarks.columns import MEASURES
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.mlongrr.drawings import DRAWINGS
 from needlework.benchmarks.mlongrr.factors import (
@@ -53,6 +54,7 @@ BY_LANGUAGE_NAME = By(LANGUAGE, "lang", text=True)
 WHAT = Factor("what", order=("haystack_tokens", "sentences"))
 ARTICLES = Over("haystack", ("mlongrr_articles",), "other texts")
 CHANCE = {"chance": f"{HOOKS}chance"}
+MEASURE = Measure((*MEASURES, "n_exhausted"), f"{HOOKS}measure")
 
 # The abstract's four accuracies; those of English and Somali with one and three needles.
 ABSTRACT = Paper(
@@ -80,12 +82,14 @@ ACCURACY = View(
     where="task != 'absent'",
     select=(TEXT, PROMPT),
     by=(MODEL, N_NEEDLES, QUESTION, METRIC, By(LANG, margin="all")),
+    measure=MEASURE,
     paper=ABSTRACT,
 )
 BY_DEPTH = View(
     where=NUMBERS,
     select=USUAL,
     by=(MODEL, N_NEEDLES, LENGTH, DEPTH),
+    measure=MEASURE,
     derive=CHANCE,
 )
 BY_LANGUAGE = BY_DEPTH.but(by=(MODEL, N_NEEDLES, LANG, LENGTH, DEPTH))
@@ -185,6 +189,7 @@ RESULTS = (
             where="task == 'absent'",
             select=USUAL,
             by=(MODEL, N_NEEDLES, QUESTION, By(LANG, margin="all")),
+            measure=MEASURE,
         ),
         "The prompt asks for UNANSWERABLE where the text has no answer; the paper has no such question.",
         "absent",
@@ -193,8 +198,9 @@ RESULTS = (
         "mcnemar",
         "Numbers of needles, languages and models in pairs",
         Computed(f"{HOOKS}pairs", {"kinds": "needles languages models"}),
-        "McNemar's exact test, corrected by Holm's method for all tests of a kind. An example has the same "
-        "needles in every language, and the first of those of more, so prompts pair up.",
+        "McNemar's exact test, corrected by Holm's method for all tests of a kind. Prompts of one length, "
+        "depth and example pair up. In constructed ones the needles are the same in every language, and the "
+        "first of those of more; released ones of two languages or numbers of needles have different ones.",
     ),
     result(
         "texts",
@@ -255,7 +261,12 @@ RESULTS = (
     result(
         "figure2",
         "Two prompts",
-        View(where=ONE, select=(TEXT, DRAWN, f"{HOOKS}english_prompts"), by=(MODEL, TEMPLATE)),
+        BY_DEPTH.but(
+            where=ONE,
+            select=(TEXT, DRAWN, f"{HOOKS}english_prompts"),
+            by=(MODEL, TEMPLATE),
+            derive={},
+        ),
         "One needle. The paper's is an image.",
         *("one", "prompts"),
     ),
@@ -268,8 +279,7 @@ RESULTS = (
             by=(MODEL, N_NEEDLES, QUESTION, METRIC, LANG),
             derive=CHANCE,
         ),
-        "Over all lengths and depths. Dotted is a guess among the needles that were read. The paper's is an "
-        "image; four of its numbers are in the abstract.",
+        "Over all lengths and depths. The paper's is an image; four of its numbers are in the abstract.",
         "number",
     ),
     result(
@@ -289,12 +299,7 @@ RESULTS = (
     result(
         "figure6",
         "Numbers and cities",
-        View(
-            where="task == 'reasoning'",
-            select=USUAL,
-            by=(MODEL, N_NEEDLES, QUESTION, LANG),
-            derive=CHANCE,
-        ),
+        BY_DEPTH.but(where="task == 'reasoning'", by=(MODEL, N_NEEDLES, QUESTION, LANG)),
         "The paper's is an image, of Gemini-1.5.",
         "city",
     ),
@@ -309,9 +314,7 @@ RESULTS = (
     result(
         "fertility_slope",
         "Accuracy and tokens per word",
-        View(
-            where=NUMBERS,
-            select=USUAL,
+        BY_DEPTH.but(
             by=(MODEL, N_NEEDLES, LANG),
             derive={"fertility": f"{HOOKS}fertility", **CHANCE},
             sort=("n_needles", "model", "fertility"),
