@@ -102,6 +102,9 @@ def _rows(node: Node, prefix: str = "") -> Iterator[tuple[str, Node, bool]]:
             yield from _rows(child, f"{prefix}{key}.")
         else:
             yield prefix + key, child, key in node.get("required", ())
+            entry = child.get("additionalProperties")
+            if isinstance(entry, Mapping) and "properties" in entry:
+                yield from _rows(entry, f"{prefix}{key}.<name>.")
 
 
 def _table(rows: list[tuple[str, Node, bool]]) -> str:

@@ -28,6 +28,7 @@ PYTHON, PIP = "3.11", "26.3"
 FILES = ("demo", "all")
 ENVIRONMENTS = (
     "corpora",
+    "datasets",
     "retrieval",
     "instances",
     "generation",

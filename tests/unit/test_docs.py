@@ -112,6 +112,9 @@ def leaves(node: Mapping) -> Iterator[str]:
             yield from (f"{key}.{leaf}" for leaf in leaves(child))
         else:
             yield key
+            entry = child.get("additionalProperties")
+            if isinstance(entry, Mapping) and "properties" in entry:
+                yield from (f"{key}.<name>.{leaf}" for leaf in leaves(entry))
 
 
 def test_every_key_of_the_schema_has_a_row_with_a_meaning() -> None:

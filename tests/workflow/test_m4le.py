@@ -49,7 +49,9 @@ def test_prompts_are_spans_of_their_rows(sampled: tuple[Workflow, Path]) -> None
     documents = Documents()
     documents.add("m4le_sample/sample", rows)
     instances = pq.read_table(workflow.result("instances/m4le/words/sample.parquet"))
-    assert instances.num_rows == rows.num_rows
+    alone = pc.and_(pc.equal(instances["length"], 0), pc.equal(instances["candidates"], 0))
+    assert pc.sum(alone).as_py() > 10
+    instances = instances.filter(pc.invert(alone))
     texts = [render(spans, documents) for spans in instances["prompt"].to_pylist()]
     assert texts == rows["text"].to_pylist()
 

@@ -38,12 +38,16 @@ rule read_corpus:
     benchmark:
         "benchmarks/read_corpus/{corpus}/{lang}.tsv"
     conda:
-        "../../envs/corpora.yaml"
+        lambda w: (
+            "../../envs/datasets.yaml"
+            if files.is_own_corpus(w.corpus)
+            else "../../envs/corpora.yaml"
+        )
     resources:
         mem_mb=2000,
         runtime=60,
     params:
-        settings=lambda w: files.corpus_settings(w.corpus),
+        settings=lambda w: files.corpus_settings(w.corpus, w.lang),
         reader=lambda w: files.corpus_reader(w.corpus),
         code=lambda w: code_digest(
             "read_corpus.py",

@@ -93,7 +93,7 @@ def test_the_corpora_of_the_schema_are_those_that_can_be_read() -> None:
 
 def test_how_much_was_fetched_changes_no_corpus(config: dict[str, Any]) -> None:
     config["sources"] = {"mmarco": {"prefix_mb": 5, "pool": 70, "passages": 60, "seed": 2}}
-    found = Layout(validated(config)).corpus_settings("mmarco")
+    found = Layout(validated(config)).corpus_settings("mmarco", "en")
     assert found == {"pool": 70, "passages": 60, "seed": 2}
 
 

@@ -36,6 +36,14 @@ QUESTIONS = pa.schema(
     ]
 )
 
+# Documents of a user's with what can be asked about them (`corpora.m4le_data.records.Record`).
+RECORDS = pa.schema(
+    [
+        *((name, pa.string()) for name in ("text", "title", "label", "question")),
+        *((name, pa.list_(pa.string())) for name in ("answers", "parts")),
+    ]
+)
+
 DISTRACTORS = pa.schema(
     [
         ("example_id", pa.string()),

@@ -207,6 +207,21 @@ def test_places_are_means_of_tasks_by_kind(printed: pd.DataFrame) -> None:
     assert cell(data, group="QA", place=0.5)["value"] == 0.0
 
 
+def test_questions_without_texts_stand_beside_those_with(printed: pd.DataFrame) -> None:
+    made = [
+        *rows("nq-open", 1000, shares(6, 10), candidates=5),
+        *rows("nq-open", 0, shares(2, 8)),
+        # A study of places, and a task that is not asked without its texts.
+        *rows("nq-open", 0, shares(5, 5), candidates=5, position=0.0),
+        *rows("c3", 1000, shares(9, 10), candidates=5),
+    ]
+    found = numbers("closed_book", made, printed)
+    assert set(found["task"]) == {"nq-open"} and len(found) == 2
+    with_texts, without = (cell(found, texts=texts) for texts in ("with", "without"))
+    assert (with_texts["value"], with_texts["n"]) == (pytest.approx(0.6), 10)
+    assert (without["value"], without["n"]) == (pytest.approx(0.25), 8)
+
+
 def test_lengths_stand_beside_table_2(printed: pd.DataFrame) -> None:
     own = TASKS["c3"]
     made = [

@@ -30,6 +30,7 @@ def _chosen(**changes: Any) -> dict[str, Any]:
         "lengths": [500, 1000],
         "examples": 4,
         "seed": 0,
+        "closed_book": False,
         "max_new_tokens": {"preset": "types", "types": {}},
         **changes,
     }
@@ -175,6 +176,30 @@ def test_any_text_has_a_score_in_range(name: str, mirror: Path) -> None:
         for text in (gold[: len(gold) // 2], rng.choice(rows)["answers"][0], "...", "。", '"'):
             for metric in (paper, released):
                 assert 0.0 <= metric(task, text, row["answers"]) <= 1.0
+
+
+def test_questions_are_asked_once_without_their_texts() -> None:
+    words = load_tokenizer("words", {"kind": "words"})
+    rows = sample()
+    made = build(_chosen(closed_book=True), {"rows": {"sample": rows}}, [], words).instances
+    plain = build(_chosen(), {"rows": {"sample": rows}}, [], words).instances.to_pylist()
+    texts = {row["passage_id"]: row["text"] for row in rows.to_pylist()}
+    alone = [row for row in made.to_pylist() if not row["length"]]
+    assert [row for row in made.to_pylist() if row["length"]] == plain
+    assert {row["task"] for row in alone} == {
+        t for t, own in TASKS.items() if own.task_type == "QA"
+    } & {row["task"] for row in plain}
+    asked = set()
+    for row in alone:
+        (span,) = row["prompt"]
+        text = texts[row["example_id"]][span["start"] : span["end"]]
+        question, end = text.rsplit("\n", 1)
+        assert question.startswith(("Question: ", "问题: ")) and "\n" not in question
+        assert end in ("Answer:", "答案:")
+        assert texts[row["example_id"]].endswith(text)
+        assert row["candidates"] == 0 and row["position"] is None and row["n_tokens"] < 60
+        asked.add((row["task"], text))
+    assert len(asked) == len(alone)
 
 
 def test_positions_and_candidates_are_factors(instances: pa.Table) -> None:

@@ -326,7 +326,7 @@ def test_prompts_that_the_text_did_not_fill_are_counted_and_marked(scores: pd.Da
     table = made("figure11", short)
     # Five languages, and 5, 4 and 4 depths.
     assert table.groupby("length")["n_exhausted"].sum().tolist() == [0, 0, 0, 0, 5 * (5 + 4 + 4)]
-    assert "text ran out before it" in small_print("figure11", table)
+    assert "text ran out before" in small_print("figure11", table)
     assert "text ran out" not in small_print("figure11", made("figure11", rows))
     for data, marked in ((short, True), (rows, False)):
         text = lay_out(made("accuracy", data), MLONGRR.by_name["accuracy"].shown, "accuracy", "")

@@ -301,6 +301,7 @@ def test_what_results_are_told() -> None:
     assert settings["metric"] == "strict" and settings["wikipedia_articles"] == {}
     assert settings["setup"] == {
         "data": "oneruler",
+        "haystack": None,
         "multiquery_needles": 2,
         "cwe_frequencies": "paper",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import math
 import re
@@ -12,7 +13,17 @@ from typing import Any
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.benchmark import names as benchmark_names
-from needlework.data.corpora.registry import languages_of, serving
+from needlework.data.corpora.languages import LANGUAGE
+from needlework.data.corpora.registry import (
+    CORPORA,
+    OWN_FORMATS,
+    OWN_NEEDS,
+    OWN_PASSAGES,
+    OWN_SERVES,
+    languages_of,
+    local_files,
+    serving,
+)
 from needlework.data.packaged import find, is_packaged
 from needlework.errors import UserError
 from needlework.hooks import load_hook
@@ -56,27 +67,42 @@ SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 
 @lru_cache(None)
 def schema() -> dict[str, Any]:
-    """The schema of the configuration (JSON Schema 2020-12)."""
+    """The schema of the configuration (JSON Schema 2020-12), without the user's corpora."""
     import yaml
 
     # The parser in C, where there is one, saves half a second whenever Snakemake starts.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     read = yaml.load(SCHEMA.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 (both are safe)
-    _choices(read)
+    _choices(read, {})
     return read
 
 
-def _choices(node: Any) -> None:
+def _schema_with(config: Any) -> dict[str, Any]:
+    """The schema, in which the user's corpora can be chosen, too, as far as these are sound."""
+    own = config.get("corpora") if isinstance(config, Mapping) else None
+    if not isinstance(own, Mapping) or not own:
+        return schema()
+    sound = {
+        name: entry
+        for name, entry in own.items()
+        if isinstance(entry, Mapping) and entry.get("kind") in OWN_SERVES
+    }
+    found = copy.deepcopy(schema())
+    _choices(found, sound)
+    return found
+
+
+def _choices(node: Any, own: Mapping[str, Any]) -> None:
     """Fill in what the keywords `corpus` and `benchmark` leave to the registries."""
     if not isinstance(node, dict):
         return
     if isinstance(node.get("corpus"), str):
-        node["enum"] = serving(node["corpus"])
+        node["enum"] = serving(node["corpus"], own) + [None] * node.get("nullable", False)
     if node.get("benchmark") is True:
         node["enum"] = benchmark_names()
     for child in node.values():
         for each in child if isinstance(child, list) else [child]:
-            _choices(each)
+            _choices(each, own)
 
 
 def validated(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,7 +120,7 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
             "file): write it out."
         ) from None
     _check_numbers(config, [])
-    validator = jsonschema.Draft202012Validator(schema())
+    validator = jsonschema.Draft202012Validator(_schema_with(config))
     errors = sorted(validator.iter_errors(config), key=lambda e: list(map(str, e.absolute_path)))
     if errors:
         raise UserError(_sentence(_deepest(errors[0])))
@@ -105,10 +131,11 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
     for own in config["benchmarks"].values():
         if "answer_languages" in own and own["answer_languages"] is None:
             # Of an unknown corpus the schema has complained.
-            own["answer_languages"] = list(languages_of(own["needles"]))
+            own["answer_languages"] = list(languages_of(own["needles"], config["corpora"]))
     for name, own in _benchmarks(config):
         own.update(load_benchmark(name).decided(own))
     for check in (
+        _check_corpora,
         _check_retrieval,
         _check_models,
         _check_translation,
@@ -322,6 +349,49 @@ def _check_run(config: Mapping[str, Any]) -> None:
                     f"{registry} has the name {name[:40]!r}..., of {len(name)} characters, but names "
                     f"are parts of paths: take one of at most {LONGEST_NAME}."
                 )
+
+
+def _check_corpora(config: Mapping[str, Any]) -> None:
+    """Raise UserError where a corpus of the user's has no name, data or column that can be used."""
+    for name, entry in config["corpora"].items():
+        where = f"corpora.{name}"
+        if not re.fullmatch("[a-z0-9_]+", name) or name.endswith(OWN_PASSAGES):
+            raise UserError(
+                f"{where} is no name: use small letters, digits and '_', and another end than "
+                f"{OWN_PASSAGES!r}."
+            )
+        if name in CORPORA:
+            raise UserError(f"{where} is the name of a corpus that there is: choose another.")
+        for key in OWN_NEEDS[entry["kind"]]:
+            if key not in entry["columns"]:
+                raise UserError(
+                    f"{where}.columns lacks {key!r}, which `kind: {entry['kind']}` needs: name the column."
+                )
+        for lang, data in entry["languages"].items():
+            _check_data(f"{where}.languages.{lang}", data)
+
+
+def _check_data(where: str, data: Mapping[str, Any]) -> None:
+    """Raise UserError where a data set is neither of the hub, at a commit, nor of local files."""
+    if not re.fullmatch(LANGUAGE, where.rpartition(".")[2]):
+        raise UserError(f"{where} is no language's code: use small letters and digits.")
+    if (data["name"] is None) == (not data["files"]):
+        raise UserError(f"{where} needs either `name`, a data set of the hub, or local `files`.")
+    if data["files"]:
+        found = local_files(data["files"])
+        if not found:
+            raise UserError(f"{where}.files: {data['files'][0]} is no file: mend the path.")
+        endings = {Path(file).suffix for file in found}
+        if len(endings) > 1 or not endings <= set(OWN_FORMATS):
+            raise UserError(
+                f"{where}.files end in {', '.join(sorted(endings))}: give files of one kind, with the ending "
+                f"{' or '.join(OWN_FORMATS)}."
+            )
+    elif not re.fullmatch("[0-9a-f]{40}", data["revision"] or ""):
+        raise UserError(
+            f"{where}.revision is {data['revision']!r}, which is no commit: copy its 40 digits from the data "
+            "set's page (Files and versions), so that every run reads the same rows."
+        )
 
 
 def _check_retrieval(config: Mapping[str, Any]) -> None:

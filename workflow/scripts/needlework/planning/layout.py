@@ -12,7 +12,13 @@ from needlework.benchmarks.language_names import LANGUAGE_NAMES
 from needlework.benchmarks.result import Needs, Result
 from needlework.codedigest import code_digest
 from needlework.data.corpora.languages import folder_languages
-from needlework.data.corpora.registry import CORPORA, Corpus, sources
+from needlework.data.corpora.registry import (
+    CORPORA,
+    Corpus,
+    local_files,
+    own_corpus,
+    sources,
+)
 from needlework.hooks import hook_file
 from needlework.models.decoding import decoding
 from needlework.models.engine_arguments import answer_arguments, gpus
@@ -86,6 +92,8 @@ class Layout:
 
     def corpus_sources(self, corpus: str, lang: str) -> list[str]:
         """The files that a corpus table is read from."""
+        if self.is_own_corpus(corpus):
+            return self._own(corpus, lang)["files"]
         own = CORPORA[corpus]
         needed = [resource(path) for path in own.resources]
         return needed + self._corpus_files(own, corpus, lang)
@@ -108,6 +116,21 @@ class Layout:
         files = sources()[own.source].of(lang, own.part)
         return [f"results/sources/{file.id}" for file in files]
 
+    def is_own_corpus(self, corpus: str) -> bool:
+        """Whether a corpus is a data set of the user's."""
+        return own_corpus(corpus, self.config["corpora"]) is not None
+
+    def _own(self, corpus: str, lang: str) -> dict[str, Any]:
+        """The data set of a user's corpus in a language, with the local files that it names."""
+        entry = own_corpus(corpus, self.config["corpora"])
+        assert entry is not None
+        data = entry["languages"][lang]
+        return {
+            **{key: entry[key] for key in ("kind", "columns", "rows")},
+            **data,
+            "files": local_files(data["files"]),
+        }
+
     def _folder_languages(self, corpus: Corpus) -> list[str]:
         """The languages that the user's folder of a corpus's source has."""
         source = corpus.source or ""
@@ -117,8 +140,10 @@ class Layout:
         """The folder of a user's own languages of a source."""
         return self.config["sources"].get(source, {}).get("folder")
 
-    def corpus_settings(self, corpus: str) -> dict[str, Any]:
+    def corpus_settings(self, corpus: str, lang: str) -> dict[str, Any]:
         """What a corpus table depends on besides its files; how much was fetched is not part of it."""
+        if self.is_own_corpus(corpus):
+            return self._own(corpus, lang)
         source, benchmark = CORPORA[corpus].source, CORPORA[corpus].benchmark
         if benchmark and (settings := self.benchmark(benchmark).corpus_settings):
             return settings(self.settings(benchmark))
@@ -127,7 +152,7 @@ class Layout:
 
     def corpus_reader(self, corpus: str) -> str:
         """The name of the module in needlework/data/corpora that reads a corpus."""
-        return CORPORA[corpus].reader
+        return "tabular" if self.is_own_corpus(corpus) else CORPORA[corpus].reader
 
     # Retrieval
 

@@ -24,7 +24,7 @@ def check(config: Config) -> None:
     Nothing is said of keys that no task of the run reads.
     """
     own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
-    _check_corpora(own, where)
+    _check_corpora(own, where, config["corpora"])
     for task, known, numbers, ablations in (
         (
             "multi_document_qa",
@@ -57,21 +57,27 @@ def check(config: Config) -> None:
         check_named(f"{where}.comparisons.{kind}", names, config["models"], "models")
 
 
-def _check_corpora(own: Mapping[str, Any], where: str) -> None:
+def _check_corpora(own: Mapping[str, Any], where: str, corpora: Mapping[str, Any]) -> None:
     """Raise UserError where languages, source and tasks do not fit the corpora."""
     needles, tasks, source = own["needles"], own["tasks"], own["source"]
     qa, pairs = "multi_document_qa" in tasks, "key_value" in tasks
     for key, corpus, read in (
         ("languages", needles, set(tasks) != {"key_value"}),
+        ("languages", own["haystack"], qa and own["haystack"]),
         ("key_languages", own["words"], pairs and "words" in own["keys"]),
     ):
-        known = languages_of(corpus)
         for lang in own[key] if read else ():
+            known = languages_of(corpus, corpora)
             if lang not in known:
                 raise UserError(
                     f"{where}.{key} has the unknown language {lang!r}: the corpus {corpus} has "
                     f"{', '.join(known)}."
                 )
+    if own["haystack"] and needles == NQ_OPEN:
+        raise UserError(
+            f"{where}.haystack is {own['haystack']!r}, but the questions of {NQ_OPEN} come with passages of "
+            "their own: leave it out, or set other `needles`."
+        )
     if needles != NQ_OPEN:
         for key, value in (("source", "released"), ("random_from", "wikipedia")):
             if qa and own[key] == value and (key == "source" or own["random_distractors"]):

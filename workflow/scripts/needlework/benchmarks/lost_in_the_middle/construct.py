@@ -101,7 +101,7 @@ def build(
     if passages is not None:
         counts |= _OTHERS[_kind(chosen)](chosen, tables, items, passages)
     orders = _orders(chosen, questions["example_id"].to_pylist())
-    builder = _Builder(chosen, paths, tokenizer, passages, orders)
+    builder = _Builder(chosen, paths, tokenizer, passages, orders, _titles(chosen, items))
     builder.add(items)
     return Built(builder.rows.table(), counts | builder.counts)
 
@@ -263,10 +263,10 @@ def _random(
             example_id: {passages.rows[name] for name in found}
             for example_id, found in zip(*names, strict=True)
         }
-    most = max(n for n, _ in chosen["places"]) - 1
+    most, titles = max(n for n, _ in chosen["places"]) - 1, _titles(chosen, items)
     for item in progress(items, desc="random distractors", unit="question"):
         answers = list(map(Answer, item.answers))
-        gold = _gold_text(item, chosen["needles"] not in UNTITLED)
+        gold = _gold_text(item, titles)
         draw = rng(NAME, "random", chosen["seed"], chosen["lang"], item.example_id)
         forbidden = own.get(item.example_id, ())
         item.others = []
@@ -311,6 +311,12 @@ def _orders(
     return orders
 
 
+def _titles(chosen: Mapping[str, Any], items: Sequence[Item]) -> bool:
+    """Whether prompts name titles: those of all passages, or of none, which would tell the gold one."""
+    untitled = chosen["needles"] in UNTITLED or "haystack" in chosen
+    return not untitled and any(item.title for item in items)
+
+
 def _gold_text(item: Item, titles: bool) -> str:
     """The gold passage as it stands in a prompt; without a title where the others have none."""
     return titled(item.title, item.context) if titles else item.context
@@ -329,6 +335,7 @@ class _Builder:
         tokenizer: Tokenizer,
         passages: Passages | None,
         orders: Mapping[int, Mapping[str, Sequence[int]]],
+        titles: bool,
     ) -> None:
         self.chosen, self.tokenizer, self.passages = chosen, tokenizer, passages
         self.orders = orders
@@ -341,7 +348,7 @@ class _Builder:
             name = "documents_random_order"
         self.template = read_template(templates[name], _TEMPLATES[name])
         self.rows = Rows(chosen, tokenizer)
-        self.titles = chosen["needles"] not in UNTITLED
+        self.titles = titles
         # A text without a title is parted from its label by a space.
         stub, self.joint = ("(Title: a) a", "") if self.titles else (" a", " ")
         self.sums = Sums(tokenizer, _line, stub, self.template[-2])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own, Search
+from needlework.data.corpora.registry import OWN_PASSAGES
 from needlework.errors import UserError
 
 NAME = "lost_in_the_middle"
@@ -110,6 +111,8 @@ def settings(own: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str,
             "places": _places(own["n_pairs"], _pair_numbers(own)[variant], "indices"),
         }
     chosen |= {key: own[key] for key in ("needles", "questions", "gold_without_answer")}
+    if own["haystack"]:
+        chosen["haystack"] = own["haystack"]
     chosen |= {"unambiguous": None, "unknown_questions": own["unknown_questions"]}
     # No other language has such a subset.
     if own["unambiguous"] is not None and lang == _ENGLISH:
@@ -193,7 +196,13 @@ def passage_corpus(chosen: Mapping[str, Any]) -> str | None:
         return "wikipedia"
     if chosen["needles"] == NQ_OPEN:
         return f"{question_corpus(chosen)}_passages"
-    return HAYSTACKS[chosen["needles"]]
+    return haystack(chosen)
+
+
+def haystack(own: Mapping[str, Any]) -> str:
+    """The corpus of our own retrieval; `own` is the benchmark's block, or settings of a slice."""
+    name = own["needles"]
+    return own.get("haystack") or HAYSTACKS.get(name, f"{name}{OWN_PASSAGES}")
 
 
 def searches(chosen: Mapping[str, Any]) -> list[str]:
@@ -204,8 +213,7 @@ def searches(chosen: Mapping[str, Any]) -> list[str]:
 
 def search(own: Mapping[str, Any], lang: str) -> Search:
     """The search of distractors in a language: questions, answers and passages are all in it."""
-    haystack = HAYSTACKS[own["needles"]]
-    return Search(own["needles"], lang, haystack, lang, [lang], ["semantic"], "subspan_screen")
+    return Search(own["needles"], lang, haystack(own), lang, [lang], ["semantic"], "subspan_screen")
 
 
 def quotes(own: Own) -> list[CorpusTable]:

@@ -8,6 +8,7 @@ from needlework.benchmarks.contract import Config, Own
 from needlework.benchmarks.m4le.plan import LIMITS, NAME, corpus, corpus_files, tasks
 from needlework.data.corpora.m4le_data.sampled import SAMPLED
 from needlework.data.corpora.m4le_data.tasks import BUCKETS, BUCKETS_2023, TASKS
+from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 
 
@@ -29,7 +30,12 @@ def check(config: Config) -> None:
                     f"{', '.join(map(str, released))}."
                 )
     if own["source"] == "constructed":
+        _check_records(own, where, config["corpora"])
         _check_folder(own, where)
+    elif own["records"]:
+        raise UserError(
+            f"{where}.records is of `source: constructed` alone: set it, or leave `records` out."
+        )
     for kind in own["max_new_tokens"]["types"]:
         if kind not in LIMITS:
             raise UserError(
@@ -42,8 +48,24 @@ def check(config: Config) -> None:
         )
 
 
+def _check_records(own: Own, where: str, corpora: Own) -> None:
+    """Raise UserError where a task is none, or is not in a language of the user's corpus."""
+    for name, mine in own["records"].items():
+        if name not in TASKS:
+            raise UserError(f"{where}.records has {name!r}: the tasks are {', '.join(TASKS)}.")
+        known = languages_of(mine, corpora)
+        if (lang := TASKS[name].lang) not in known:
+            raise UserError(
+                f"{where}.records.{name} is {mine!r}, which has {', '.join(known)}, but the task is in "
+                f"{lang}: choose another task, or add the language."
+            )
+
+
 def _check_folder(own: Own, where: str) -> None:
     """Raise UserError where the folder of source data sets is none, or lacks what is asked for."""
+    needed = [name for name in tasks(own) if name not in own["records"]]
+    if own["folder"] is None and not needed and own["records"]:
+        return
     if own["folder"] is None:
         raise UserError(
             f"{where}.folder is missing: `source: constructed` reads the source data sets from there, in "
@@ -54,5 +76,5 @@ def _check_folder(own: Own, where: str) -> None:
     names = tasks(own)
     if not names:
         raise UserError(f"{where}.folder: {own['folder']} has the files of no task: mend the path.")
-    for name in names:
+    for name in needed:
         corpus_files(own, corpus(own), TASKS[name].slug)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.m4le.factors import COLUMNS
-from needlework.benchmarks.m4le.plan import NAME
+from needlework.benchmarks.m4le.plan import NAME, asks_alone
 from needlework.data.corpora.m4le_data.tasks import TASKS
 from needlework.prompts.instances import Instances, Spans
 from needlework.prompts.spans import Span
@@ -29,21 +29,48 @@ def build(
     """
     rows = tables["rows"][chosen["slice"]]
     made = Instances(NAME, {**COLUMNS, "accepted": "strings"}, tokenizer, Spans())
-    skipped = 0
+    skipped, asked = 0, set()
     for batch in rows.to_batches(max_chunksize=64):
         for row in batch.to_pylist():
             # A row without a bucket studies the place of its needle.
             if row["bucket"] and row["bucket"] not in chosen["lengths"]:
                 skipped += 1
                 continue
-            _add(made, chosen, row, tokenizer)
+            _add(made, chosen, row, tokenizer, row["bucket"] or row["length"])
+            if chosen["closed_book"] and row["bucket"] and asks_alone(row["task"]):
+                _add_alone(made, chosen, row, tokenizer, asked)
     return Built(made.table(), {"rows of other lengths": skipped})
 
 
-def _add(
-    made: Instances, chosen: Mapping[str, Any], row: Mapping[str, Any], tokenizer: Tokenizer
+def _add_alone(
+    made: Instances,
+    chosen: Mapping[str, Any],
+    row: Mapping[str, Any],
+    tokenizer: Tokenizer,
+    asked: set[tuple[str, str]],
 ) -> None:
-    """Add the instance of a row."""
+    """Add a row's question without its texts, if it is parted from them and not in `asked` already.
+
+    It has neither a length nor candidates, as 0.
+    """
+    last = row["pieces"][-1]
+    text = row["text"][last["start"] : last["end"]].lstrip("\n")
+    if last["role"] != "question" or (row["task"], text) in asked:
+        return
+    asked.add((row["task"], text))
+    last = {**last, "start": last["end"] - len(text)}
+    alone = {"pieces": [last], "text": text, "bucket": 0, "length": None, "gold": [], "n_items": 0}
+    _add(made, chosen, {**row, **alone}, tokenizer, row["bucket"])
+
+
+def _add(
+    made: Instances,
+    chosen: Mapping[str, Any],
+    row: Mapping[str, Any],
+    tokenizer: Tokenizer,
+    limit: int,
+) -> None:
+    """Add the instance of a row; `limit` is the longest answer where the configuration names none."""
     task, source = TASKS[row["task"]], f"{chosen['data']}/{chosen['slice']}/{row['passage_id']}"
     factors = {
         "ability": task.ability,
@@ -70,7 +97,7 @@ def _add(
         references=row["answers"][:1],
         accepted=row["answers"],
         metric=task.metric,
-        max_new_tokens=chosen["max_new_tokens"][task.name] or row["bucket"] or row["length"],
+        max_new_tokens=chosen["max_new_tokens"][task.name] or limit,
     )
 
 

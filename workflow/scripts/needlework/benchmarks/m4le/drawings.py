@@ -23,11 +23,17 @@ GROUP = Factor(
 )
 PLACE = Factor("place", label="Place of the asked text", words={0: "first", 1: "last"})
 CANDIDATES = Factor("at_most", label="Texts to choose from, at most")
+TEXTS = Factor(
+    "texts",
+    label="Question",
+    order=("without", "with"),
+    words={"without": "Without texts", "with": "With texts"},
+)
 CALLED = {
     factor.name: factor
     for factor in (
         *(ABILITY, DOMAIN, LANG, LENGTH, METRIC, TASK, TASK_TYPE),
-        *(RANGE, GROUP, PLACE, CANDIDATES),
+        *(RANGE, GROUP, PLACE, CANDIDATES, TEXTS),
     )
 }
 NORMALISED = "Normalised score"

@@ -20,9 +20,10 @@ LANG = Factor(
     words={"en": "English", "zh": "Chinese", "en,zh": "Both"},
 )
 DOMAIN = Factor("domain", label="Domain")
-# The bucket, in the task's own unit; 0 of rows that study places alone.
+# The bucket, in the task's own unit; 0 of rows that study places, and of questions without their texts.
 LENGTH = Factor("length", "int32", label="Length", format="1000")
-# The asked item's place from 0 to 1, null where it has none; how many items there are.
+# The asked item's place from 0 to 1, null where it has none; how many items there are, 0 of a question
+# that is asked without its texts.
 POSITION = Factor("position", "double", label="Place of the asked text")
 CANDIDATES = Factor("candidates", "int32", label="Candidates")
 # How long prompt and answer are, in the task's own unit.

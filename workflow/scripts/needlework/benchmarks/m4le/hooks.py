@@ -261,6 +261,15 @@ def with_candidates(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     return rows.assign(at_most=(2 ** np.ceil(np.log2(number))).astype(int))
 
 
+def without_texts(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
+    """The rows of tasks whose questions are also asked without their texts, and which of both a row is."""
+    rows = by_metric(rows, context)
+    alone = (rows["length"] == 0) & (rows["candidates"] == 0)
+    asked = rows["task"].isin(rows.loc[alone, "task"])
+    rows = rows.assign(texts=np.where(alone, "without", "with"))
+    return rows[asked & (alone | (rows["length"] > 0))]
+
+
 def one_tokenizer(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     """The prompts in one tokenizer: those of all are the same."""
     return rows[(rows["tokenizer"] == rows["tokenizer"].iloc[0]) & (rows["length"] > 0)]

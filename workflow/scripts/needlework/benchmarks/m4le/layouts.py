@@ -9,6 +9,7 @@ from needlework.results.prompts import PromptTable
 
 MODEL = Factor("model", label="Model")
 COLUMN = LENGTH.renamed("column", last=("average",), words={"average": "Average"})
+TEXTS = Factor("texts")
 TWO = Number(digits=2)
 
 LAYOUTS: dict[str, Layout] = {
@@ -27,6 +28,7 @@ LAYOUTS: dict[str, Layout] = {
         ),
     ),
     "languages": (Grid(rows=(MODEL, LANG), columns=(LENGTH,), number=TWO),),
+    "closed_book": (Grid(rows=(MODEL, TASK), columns=(TEXTS,), number=PERCENT),),
     "domains": (Grid(rows=(MODEL, DOMAIN), columns=(LENGTH,), number=TWO),),
 }
 

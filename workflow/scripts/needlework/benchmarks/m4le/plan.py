@@ -10,6 +10,7 @@ from needlework.benchmarks.m4le.factors import RANGES
 from needlework.data.corpora.m4le_data.origins import ORIGINS, source_files
 from needlework.data.corpora.m4le_data.sampled import SAMPLED
 from needlework.data.corpora.m4le_data.tasks import SLUGS, TASKS
+from needlework.data.corpora.registry import corpus_table
 from needlework.errors import UserError
 
 NAME = "m4le"
@@ -43,7 +44,9 @@ def _available(own: Own) -> list[str]:
     if own["source"] == "sample":
         return list(SAMPLED)
     if own["source"] == "constructed" and own["skip_missing"]:
-        return [name for name in TASKS if source_files(own["folder"], name)]
+        return [
+            name for name in TASKS if name in own["records"] or source_files(own["folder"], name)
+        ]
     return list(TASKS)
 
 
@@ -70,13 +73,17 @@ def corpus_settings(own: Own) -> dict[str, Any]:
 
 
 def corpus_files(own: Own, name: str, slug: str) -> list[str] | None:
-    """The files of a task's source data set in the user's folder; None of another corpus.
+    """The files of a task's source data set in the user's folder, or the table of the user's own.
+
+    None of another corpus.
 
     UserError, naming the data set and where to get it, where they are not there.
     """
     if name != "m4le_constructed":
         return None
     task = SLUGS[slug]
+    if records := own["records"].get(task.name):
+        return [corpus_table(records, task.lang)]
     if files := source_files(own["folder"], task.name):
         return files
     origin = ORIGINS[task.name]
@@ -101,8 +108,14 @@ def settings(own: Own, name: str, lengths: list[int]) -> dict[str, Any]:
         "data": corpus(own),
         "source": own["source"],
         "lengths": sorted(lengths),
+        "closed_book": own["closed_book"] and any(map(asks_alone, asked)),
         "max_new_tokens": {task: by_type.get(TASKS[task].task_type) for task in asked},
     }
+
+
+def asks_alone(task: str) -> bool:
+    """Whether a task's question names none of the texts, so that it can be asked without them."""
+    return TASKS[task].task_type == "QA"
 
 
 def reads(chosen: Chosen) -> dict[str, list[CorpusTable]]:
@@ -119,6 +132,7 @@ def conditions(config: Config) -> dict[str, bool]:
     """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
     own = config["benchmarks"][NAME]
     return {
+        "closed_book": own["closed_book"] and any(map(asks_alone, tasks(own))),
         "places": own["source"] != "released" and own["positions"]["places"] > 0,
         **{table: bool({*own["lengths"]} & {*lengths}) for table, (_, lengths) in RANGES.items()},
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from needlework.benchmarks.columns import MEASURES
-from needlework.benchmarks.m4le.drawings import CANDIDATES, DRAWINGS, GROUP, PLACE, RANGE
+from needlework.benchmarks.m4le.drawings import CANDIDATES, DRAWINGS, GROUP, PLACE, RANGE, TEXTS
 from needlework.benchmarks.m4le.factors import (
     ABILITY,
     DOMAIN,
@@ -199,5 +199,13 @@ RESULTS = (
         View(prepare=f"{HOOKS}with_candidates", by=(MODEL, ABILITY, CANDIDATES), strata="task"),
         "The number of texts to choose from, rounded up to a power of two: mean of the tasks' means, "
         "not normalised.",
+    ),
+    result(
+        "closed_book",
+        "Questions without and with their texts",
+        View(prepare=f"{HOOKS}without_texts", by=(MODEL, TASK, TEXTS)),
+        "What a model answers without having read anything, it has guessed or knows from its training. Each "
+        "question of a task is asked once without texts; with them at all lengths.",
+        "closed_book",
     ),
 )

@@ -13,14 +13,18 @@ from needlework.planning.config import check_named
 def check(config: Config) -> None:
     """Raise UserError where the benchmark's configuration cannot be built."""
     own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
-    needles, haystack = languages_of(own["needles"]), languages_of(own["haystack"])
+    needles, haystack = (
+        languages_of(own[key], config["corpora"]) for key in ("needles", "haystack")
+    )
     for key, known in (
         ("needle_languages", needles),
         ("answer_languages", needles),
         ("question_lang", needles),
         ("haystack_languages", [*haystack, MULTILINGUAL]),
-        ("multilingual", haystack),
+        ("multilingual", haystack if MULTILINGUAL in own["haystack_languages"] else None),
     ):
+        if known is None:
+            continue
         for lang in _listed(own[key]):
             if lang not in known:
                 raise UserError(

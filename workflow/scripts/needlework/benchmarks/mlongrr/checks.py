@@ -30,7 +30,7 @@ def check(config: Config) -> None:
     folder = config["sources"].get(NAME, {}).get("folder")
     if own["source"] == "released":
         _check_released(own, where)
-    _check_languages(own, where, folder_languages(folder, NAME))
+    _check_languages(own, where, folder_languages(folder, NAME), config["corpora"])
     _check_tasks(own, where)
     if own["budget"] == "strict" and min(own["lengths"]) <= own["max_new_tokens"]:
         raise UserError(
@@ -40,15 +40,16 @@ def check(config: Config) -> None:
     _check_needles(own, folder)
 
 
-def _check_languages(own: Own, where: str, theirs: list[str]) -> None:
-    first = own["haystacks"][0]
-    known = [*languages_of(first), *(theirs if first == ARTICLES else [])]
-    for lang in own["languages"]:
-        if lang not in known:
-            raise UserError(
-                f"{where}.languages has {lang!r}, but {first} has {', '.join(known)}: take another "
-                "haystack, or put a text into the folder of sources.mlongrr.folder."
-            )
+def _check_languages(own: Own, where: str, theirs: list[str], corpora: Own) -> None:
+    first, *further = own["haystacks"]
+    for haystack in (first, *(name for name in further if name in corpora)):
+        known = [*languages_of(haystack, corpora), *(theirs if haystack == ARTICLES else [])]
+        for lang in own["languages"]:
+            if lang not in known:
+                raise UserError(
+                    f"{where}.languages has {lang!r}, but {haystack} has {', '.join(known)}: take another "
+                    "haystack, or put a text into the folder of sources.mlongrr.folder."
+                )
 
 
 def _check_tasks(own: Own, where: str) -> None:

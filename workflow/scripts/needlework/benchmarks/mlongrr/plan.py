@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own
 from needlework.benchmarks.mlongrr.factors import ABSENT, QUESTIONS, REASONING, RETRIEVAL
-from needlework.data.corpora.registry import languages_of
+from needlework.data.corpora.registry import CORPORA, languages_of
 
 NAME = "mlongrr"
 # The models of the paper that have a figure of their own, 7 to 11.
@@ -63,7 +63,8 @@ def texts(own: Own) -> list[tuple[str, str]]:
         (haystack, lang)
         for haystack in further
         for lang in own["languages"]
-        if lang in languages_of(haystack)
+        # The check has seen that a user's corpus has all.
+        if haystack not in CORPORA or lang in languages_of(haystack)
     ]
 
 

@@ -28,7 +28,7 @@ BENCHMARK = Benchmark(
     prompts=PROMPTS,
     setup={
         key: f"benchmarks.oneruler.{key}"
-        for key in ("data", "multiquery_needles", "cwe_frequencies")
+        for key in ("data", "haystack", "multiquery_needles", "cwe_frequencies")
     },
     run=plan.run_settings,
 )

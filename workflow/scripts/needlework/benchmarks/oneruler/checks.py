@@ -47,6 +47,14 @@ def check(config: Config) -> None:
                     f"{where}.{key} has the unknown language {lang!r}: `data: {own['data']}` has "
                     f"{', '.join(known)}."
                 )
+    if own["haystack"]:
+        texts = languages_of(own["haystack"], config["corpora"])
+        for lang in (slice_languages(name)[1] for name in slices(own)):
+            if lang not in texts:
+                raise UserError(
+                    f"{where}.haystack is {own['haystack']}, which has no text in {lang!r}, but "
+                    f"{', '.join(texts)}: leave the language out, or take another haystack."
+                )
     none_words.check(sorted({slice_languages(name)[0] for name in slices(own)}), own["none_words"])
     _check_variants(own, where)
     _check_room(own, where)
@@ -69,6 +77,8 @@ def _check_folder(own: Mapping[str, Any], folder: str) -> None:
     theirs = folder_languages(folder)
     for name in slices(own):
         for kind, read in reads(settings(own, name, own["lengths"])).items():
+            if kind == "books" and own["haystack"]:
+                continue
             # English words are those of a package.
             langs = [lang for _, lang in read if (kind, lang) != ("words", "en")]
             for lang, file in ((lang, file) for lang in langs for file in FOLDER_FILES[kind]):

@@ -14,6 +14,7 @@ from needlework.benchmarks.oneruler.factors import COLUMNS
 from needlework.benchmarks.oneruler.haystack import Haystack
 from needlework.benchmarks.oneruler.niah import NeedleTasks, nouns
 from needlework.benchmarks.oneruler.plan import NAME, NEEDLES, needles, variants
+from needlework.benchmarks.oneruler.plan import haystack as haystack_of
 from needlework.benchmarks.oneruler.templates import Example, NeedlePrompt, WordPrompt, texts_of
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
@@ -63,7 +64,7 @@ class _Builder:
         if tasks & set(NEEDLES):
             book = tables["books"][context]
             most = max(chosen["lengths"])
-            haystack = Haystack(f"{chosen['data']}_books", context, book, tokenizer, most, exact)
+            haystack = Haystack(haystack_of(chosen), context, book, tokenizer, most, exact)
             prompt = NeedlePrompt(
                 prompts[instruction], prompts[context], haystack.joint, chosen["full_stop"]
             )

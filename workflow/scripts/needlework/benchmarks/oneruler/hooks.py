@@ -40,6 +40,7 @@ PAPER_TEXT = {"data": "oneruler", "length": 128_000, "measuring tokenizer": "cl1
 SOURCES = publications.SOURCES
 SETUP = {
     "data": "oneruler",
+    "haystack": None,
     "multiquery_needles": 2,
     "cwe_frequencies": "released",
     "metric": "released",

@@ -73,7 +73,7 @@ def conditions(config: Config) -> dict[str, bool]:
         "endpoint": True in behind,
         "open": False in behind,
         "needles": bool(needle_tasks(own)),
-        "books": bool(quotes(own)),
+        "books": bool(quotes(own)) and own["haystack"] is None,
         "present": bool(set(needle_tasks(own)) - {"niah_none"}),
         "words": bool(word_tasks(own)),
         "single": single and True in own["none_option"],
@@ -122,6 +122,7 @@ def settings(own: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str,
         "lengths": sorted(lengths),
         "tasks": tasks,
         **{key: own[key] for key in ("data", "examples", "seed")},
+        **({"haystack": own["haystack"]} if own["haystack"] else {}),
         "max_new_tokens": _max_new_tokens(own["max_new_tokens"], {instruction, context}),
     }
     if needle_tasks(chosen):
@@ -205,17 +206,23 @@ def reads(chosen: Chosen) -> dict[str, list[CorpusTable]]:
         "words": [context] if word_tasks(chosen) else [],
         "prompts": both if with_needles else [chosen["instruction_lang"]],
     }
+    own = {"books": haystack(chosen)}
     return {
-        kind: [(f"{chosen['data']}_{kind}", lang) for lang in langs]
+        kind: [(own.get(kind, f"{chosen['data']}_{kind}"), lang) for lang in langs]
         for kind, langs in languages.items()
     }
+
+
+def haystack(own: Mapping[str, Any]) -> str:
+    """The corpus of the books; `own` is the benchmark's block, or settings of a slice."""
+    return own.get("haystack") or f"{own['data']}_books"
 
 
 def quotes(own: Own) -> list[CorpusTable]:
     """The books that the benchmark's prompts are cut from; lists of words are made, not read."""
     pairs = map(slice_languages, slices(own))
     contexts = {pair[1] for pair in pairs if needle_tasks({"tasks": slice_tasks(own, *pair)})}
-    return [(f"{own['data']}_books", lang) for lang in sorted(contexts)]
+    return [(haystack(own), lang) for lang in sorted(contexts)]
 
 
 def run_settings(config: Config) -> dict[str, Any]:

@@ -114,10 +114,15 @@ def books(lang: str, paths: Sequence[Path]) -> pa.Table:
         raise _lacks(lang, "book", "{lang}/book.txt", paths)
     own = [path for path in paths if path.name == "sentences.json"]
     rules = _rules(lang, own[0]) if own else sentences.rules(lang)
-    found = sentences.split("\n".join(map(_read, texts)), rules)
+    return book_table("\n".join(map(_read, texts)), lang, rules, str(texts[0]))
+
+
+def book_table(text: str, lang: str, rules: sentences.Rules, where: str) -> pa.Table:
+    """BOOKS, one row: a text cut into sentences. UserError, naming `where`, if there are not two."""
+    found = sentences.split(text, rules)
     if len(found) < 2:
         raise UserError(
-            f"{texts[0]}: the book in {lang!r} has {len(found)} sentences, but needles stand between two: "
+            f"{where}: the book in {lang!r} has {len(found)} sentences, but needles stand between two: "
             "take a longer text, or mend its full stops."
         )
     starts, position = [], 0

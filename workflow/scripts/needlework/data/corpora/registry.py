@@ -5,8 +5,10 @@ Planning reads this, so it needs the standard library and YAML alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from needlework.data.corpora.m4le_data.tasks import SLUGS
@@ -84,13 +86,15 @@ CORPORA = {
         f"key_value_{n}": Corpus("key_value", "lost-in-the-middle", f"key_value_{n}")
         for n in (75, 140, 300)
     },
-    "oneruler_books": Corpus("oneruler", "oneruler", "books", serves=("haystacks",), files=_BOOKS),
+    "oneruler_books": Corpus(
+        "oneruler", "oneruler", "books", serves=("haystacks", "books"), files=_BOOKS
+    ),
     "oneruler_nouns": Corpus("oneruler", "oneruler", "nouns", files=_NOUNS),
     "oneruler_words": Corpus(
         "oneruler", "oneruler", "words", serves=("words",), files=_WORDS, packaged=("en",)
     ),
     "oneruler_prompts": Corpus("oneruler", "oneruler", "prompts", files=_PROMPTS),
-    "sample_books": Corpus("oneruler", serves=("haystacks",), files=_in_sample(_BOOKS)),
+    "sample_books": Corpus("oneruler", serves=("haystacks", "books"), files=_in_sample(_BOOKS)),
     "sample_nouns": Corpus("oneruler", files=_in_sample(_NOUNS)),
     "sample_words": Corpus("oneruler", serves=("words",), files=_in_sample(_WORDS)),
     "sample_prompts": Corpus("oneruler", files=_in_sample(_PROMPTS)),
@@ -129,9 +133,54 @@ def sources() -> dict[str, Source]:
     return load_registry(ROOT / "resources/sources.yaml")
 
 
+# What a user's own corpus may serve as, by its kind, and which of its columns must be mapped.
+OWN_SERVES = {
+    "questions": ("needles", "questions"),
+    "passages": ("haystack",),
+    "texts": ("haystacks", "books"),
+    "records": ("records",),
+}
+OWN_NEEDS = {
+    "questions": ("question", "context", "answers"),
+    "passages": ("text",),
+    "texts": ("text",),
+    "records": ("text",),
+}
+# What reads a user's local file, by its ending.
+OWN_FORMATS = {".parquet": "parquet", ".jsonl": "json", ".csv": "csv"}
+# The contexts of a user's questions, as passages of their own: what the name ends with.
+OWN_PASSAGES = "_passages"
+
+Own = Mapping[str, Mapping[str, Any]]
+
+
+def corpus_table(corpus: str, lang: str) -> str:
+    """The file of a corpus in a language, below the working directory."""
+    return f"results/corpora/{corpus}/{lang}.parquet"
+
+
+def local_files(patterns: Sequence[str]) -> list[str]:
+    """The files that the patterns of a user's data set name, in the patterns' order."""
+    return [
+        str(file)
+        for pattern in patterns
+        for file in sorted(Path(pattern).parent.glob(Path(pattern).name))
+    ]
+
+
+def own_corpus(name: str, own: Own) -> Mapping[str, Any] | None:
+    """A user's corpus among `own` (`corpora` in the configuration), or that whose contexts these are."""
+    return own.get(name) or own.get(name.removesuffix(OWN_PASSAGES))
+
+
+def languages_of(name: str, own: Own = MappingProxyType({})) -> tuple[str, ...]:
+    """The languages of a corpus, without those of a user's folder; `own` are the user's corpora."""
+    entry = own_corpus(name, own)
+    return _languages_of(name) if entry is None else tuple(sorted(entry["languages"]))
+
+
 @lru_cache(None)
-def languages_of(name: str) -> tuple[str, ...]:
-    """The languages of a corpus, without a user's own."""
+def _languages_of(name: str) -> tuple[str, ...]:
     corpus = CORPORA[name]
     if corpus.languages:
         return corpus.languages
@@ -142,6 +191,7 @@ def languages_of(name: str) -> tuple[str, ...]:
     return tuple(sorted(path.name for path in (ROOT / "resources/sample/oneruler").glob("*/")))
 
 
-def serving(key: str) -> list[str]:
+def serving(key: str, own: Own = MappingProxyType({})) -> list[str]:
     """The corpora among which a key of the configuration chooses (the schema's keyword `corpus`)."""
-    return [name for name, corpus in CORPORA.items() if key in corpus.serves]
+    named = [name for name, corpus in CORPORA.items() if key in corpus.serves]
+    return named + [name for name, entry in own.items() if key in OWN_SERVES[entry["kind"]]]

@@ -21,7 +21,7 @@ def small_print(picture: Picture) -> str:
         and type(spec).__name__ != "StackedBars"
     ):
         parts.append(
-            f"{spec.short}: some prompts are shorter than the length, as vocabulary or text ran out before it."
+            f"{spec.short}: some prompts are shorter than the length: vocabulary or text ran out before."
         )
     if picture.incomplete:
         parts.append(

@@ -15,6 +15,7 @@ from needlework.data.corpora.m4le_data.origins import ORIGINS
 from needlework.data.corpora.m4le_data.records import Document, Question, Record
 from needlework.data.corpora.m4le_data.tasks import Task
 from needlework.errors import UserError
+from needlework.records import RECORDS, read_table
 
 Reader = Callable[[Task, Sequence[Path]], Iterator[Record]]
 
@@ -62,7 +63,13 @@ _AS_IT_IS = ("marc", "online-shopping", "wiki2019zh")
 
 
 def source_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """The documents of a task's source. UserError where a file is not in the layout that it should have."""
+    """The documents of a task's source, or of a user's table of RECORDS.
+
+    UserError where a file is not in the layout that it should have.
+    """
+    if files[0].suffix == ".parquet":
+        yield from _of_table(files[0])
+        return
     # The limit is the whole process's.
     usual = csv.field_size_limit(sys.maxsize)
     as_it_is = task.name in _AS_IT_IS or task.name.startswith("thucnews") or task.lang == "en"
@@ -80,6 +87,20 @@ def source_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
         ) from None
     finally:
         csv.field_size_limit(usual)
+
+
+def _of_table(path: Path) -> Iterator[Record]:
+    for row in read_table(path, RECORDS.names).to_pylist():
+        question, answers = row["question"], tuple(row["answers"])
+        yield Record(
+            row["text"],
+            row["title"],
+            "",
+            row["label"],
+            () if question else answers,
+            (Question(question, answers),) if question else (),
+            tuple(map(Document, row["parts"])),
+        )
 
 
 def _simplified(record: Record) -> Record:

@@ -1,0 +1,370 @@
+"""Data sets of users' own as corpora: local files, and a hub on loopback."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from hub_server import Hub, serving
+from needlework.data.corpora.registry import languages_of, own_corpus
+from needlework.errors import UserError
+from needlework.planning.config import validated
+from needlework.planning.layout import Layout
+from needlework.records import PASSAGES, QUESTIONS, RECORDS
+
+pytest.importorskip("datasets")
+from needlework.data.corpora import tabular
+
+ROOT = Path(__file__).resolve().parents[3]
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+QUESTION = {"id": "a", "q": "Who?", "text": "Ann met Bo.", "gold": {"text": ["Bo", "Ann"]}}
+COLUMNS = {"id": "id", "question": "q", "context": "text", "answers": "gold.text"}
+
+
+def settings(kind: str, columns: dict[str, str], **more: Any) -> dict[str, Any]:
+    """What the layout gives the reader of a corpus."""
+    own = {"name": None, "revision": None, "subset": None, "split": "train", "rows": None}
+    return {"kind": kind, "columns": columns, **own, **more}
+
+
+def lines(path: Path, rows: list[dict[str, Any]]) -> list[str]:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return [str(path)]
+
+
+def read(kind: str, columns: dict[str, str], files: list[str], **more: Any) -> pa.Table:
+    return tabular.table("mine", "en", files, settings(kind, columns, **more))
+
+
+def config(own: dict[str, Any], **benchmarks: Any) -> dict[str, Any]:
+    """The default configuration with a corpus `mine` and other settings of benchmarks."""
+    made = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    made["run"] = {"models": ["oracle"], "benchmarks": list(benchmarks)}
+    for name, block in benchmarks.items():
+        made["benchmarks"][name] |= block
+    return made | {"corpora": {"mine": own}}
+
+
+# Local files
+
+
+def test_questions_are_read_with_nested_answers(tmp_path: Path) -> None:
+    table = read("questions", COLUMNS, lines(tmp_path / "q.jsonl", [QUESTION]))
+    assert table.schema.equals(QUESTIONS)
+    assert table.to_pylist() == [
+        {
+            "example_id": "a",
+            "title": "",
+            "context": "Ann met Bo.",
+            "question": "Who?",
+            "answers": ["Bo", "Ann"],
+            "answer_starts": [8, 0],
+        }
+    ]
+
+
+def test_questions_without_an_answer_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [
+        QUESTION,
+        {**QUESTION, "id": "b", "gold": {"text": ["Cy"]}},
+        {**QUESTION, "id": "c", "q": " "},
+        {**QUESTION, "id": "d", "gold": {"text": []}},
+    ]
+    assert read("questions", COLUMNS, lines(tmp_path / "q.jsonl", rows)).num_rows == 1
+    assert "2 rows without" in caplog.text and "and 1 whose answer" in caplog.text
+    with pytest.raises(UserError, match="no question whose answer stands in its context"):
+        read("questions", COLUMNS, lines(tmp_path / "n.jsonl", rows[1:]))
+
+
+def test_all_formats_give_the_same_passages(tmp_path: Path) -> None:
+    texts = ["NA", "007", "1.50", "null", 'two\nlines, "quoted"']
+    lines(tmp_path / "p.jsonl", [{"body": text} for text in texts])
+    pq.write_table(pa.table({"body": texts}), tmp_path / "p.parquet")
+    with (tmp_path / "p.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["body"], *([text] for text in texts)])
+    for ending in ("jsonl", "parquet", "csv"):
+        table = read("passages", {"text": "body"}, [str(tmp_path / f"p.{ending}")])
+        assert table.schema.equals(PASSAGES)
+        assert table["text"].to_pylist() == texts, ending
+
+
+def test_only_so_many_rows_are_read(tmp_path: Path) -> None:
+    files = lines(tmp_path / "p.jsonl", [{"body": f"text {n}"} for n in range(50)])
+    table = read("passages", {"text": "body"}, files, rows=7)
+    assert table["text"].to_pylist() == [f"text {n}" for n in range(7)]
+
+
+def test_contexts_of_questions_are_passages_once(tmp_path: Path) -> None:
+    rows = [{**QUESTION, "id": name, "t": "T"} for name in ("b", "a")]
+    rows.append({**QUESTION, "id": "c", "text": "Bo met Cy.", "gold": {"text": ["Bo"]}, "t": "U"})
+    files = lines(tmp_path / "q.jsonl", rows)
+    plain = tabular.table("mine_passages", "en", files, settings("questions", COLUMNS))
+    assert plain.to_pylist() == [
+        {"passage_id": "a", "text": "Ann met Bo."},
+        {"passage_id": "c", "text": "Bo met Cy."},
+    ]
+    titled = settings("questions", COLUMNS | {"title": "t"})
+    table = tabular.table("mine_passages", "en", files, titled)
+    assert table["text"].to_pylist()[0] == "(Title: T) Ann met Bo."
+
+
+def test_texts_become_one_book_of_sentences(tmp_path: Path) -> None:
+    files = lines(tmp_path / "t.jsonl", [{"body": "One. Two."}, {"body": "Three."}])
+    (book,) = read("texts", {"text": "body"}, files).to_pylist()
+    assert book["text"] == "One. Two. Three." and book["sentence_starts"] == [0, 5, 10]
+
+
+def test_records_have_what_is_mapped(tmp_path: Path) -> None:
+    files = lines(tmp_path / "r.jsonl", [{"body": "A text.", "s": "Short.", "c": "news"}])
+    table = read("records", {"text": "body", "answers": "s", "label": "c"}, files)
+    assert table.schema.equals(RECORDS)
+    assert table.to_pylist()[0] | {"text": "A text."} == {
+        "text": "A text.",
+        "title": "",
+        "label": "news",
+        "question": "",
+        "answers": ["Short."],
+        "parts": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"text": "boby"}, "has no column 'boby': it has body, n, list, when"),
+        ({"text": "body.text"}, "has no column 'body.text'"),
+        ({"text": "n"}, "row 1 has a float in the column 'n', which is no text"),
+        ({"text": "list"}, "row 1 has several texts in the column 'list'"),
+        ({"text": "when"}, "row 1 has a datetime in the column 'when', which is no text"),
+    ],
+)
+def test_a_wrong_column_is_named(tmp_path: Path, columns: dict[str, str], message: str) -> None:
+    row = {"body": "a", "n": 1.5, "list": ["a", "b"], "when": "2020-01-01"}
+    with pytest.raises(UserError, match=message) as raised:
+        read("passages", columns, lines(tmp_path / "p.jsonl", [row]))
+    assert str(raised.value).startswith("corpora.mine.languages.en")
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
+def test_a_damaged_file_is_one_sentence(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"p.{ending}"
+    path.write_bytes(b'{"body": "a"}\n{"body": \xff' * 3)
+    with pytest.raises(UserError, match="cannot be read") as raised:
+        read("passages", {"text": "body"}, [str(path)])
+    assert str(path) in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_an_id_that_comes_twice_is_named(tmp_path: Path) -> None:
+    files = lines(tmp_path / "p.jsonl", [{"k": "x", "body": "a"}, {"k": "x", "body": "b"}])
+    with pytest.raises(UserError, match="row 2 has the id 'x' of an earlier one"):
+        read("passages", {"id": "k", "text": "body"}, files)
+
+
+# The hub
+
+SCRIPT = """
+import json, sys
+from needlework.data.corpora import tabular
+from needlework.errors import UserError
+try:
+    table = tabular.table("mine", "en", [], json.loads(sys.argv[1]))
+    print(json.dumps(table.to_pylist()))
+except UserError as error:
+    print(json.dumps({"error": str(error)}))
+"""
+
+
+def of_hub(hub: Hub, home: Path, token: str = "", **more: Any) -> Any:
+    """What the reader makes of a data set of the hub: rows, or an error. In a process of its own."""
+    own = {"name": "me/mine", "revision": COMMIT, **more}
+    chosen = settings("passages", {"text": "body"}, **own)
+    made = subprocess.run(
+        [sys.executable, "-c", SCRIPT, json.dumps(chosen)],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "workflow/scripts"),
+            "HF_ENDPOINT": hub.url,
+            "HF_HOME": str(home),
+            "HF_TOKEN": token,
+        },
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return json.loads(made.stdout)
+
+
+def parquet(texts: list[str]) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(pa.table({"body": texts}), file)
+    return file.getvalue()
+
+
+@pytest.mark.slow
+def test_a_data_set_of_the_hub_is_streamed_at_its_commit(tmp_path: Path) -> None:
+    files = {
+        "data/train-00000-of-00002.parquet": parquet(["one", "two"]),
+        "data/train-00001-of-00002.parquet": parquet(["three"]),
+        "data/test-00000-of-00001.parquet": parquet(["four"]),
+    }
+    other = {"train.csv": b"body\nother\n"}
+    with serving(Hub({("me/mine", COMMIT): files, ("me/mine", "f" * 40): other})) as hub:
+        rows = of_hub(hub, tmp_path)
+        assert [row["text"] for row in rows] == ["one", "two", "three"]
+        assert [row["text"] for row in of_hub(hub, tmp_path, split="test")] == ["four"]
+        assert [r["text"] for r in of_hub(hub, tmp_path, revision="f" * 40)] == ["other"]
+        hub.asked.clear()
+        assert [row["text"] for row in of_hub(hub, tmp_path, rows=2)] == ["one", "two"]
+        read = [path for path in hub.asked if path.startswith("GET /datasets")]
+        assert read and not any("00001-of-00002" in path for path in read)
+
+
+@pytest.mark.slow
+def test_what_the_hub_does_not_have_is_one_sentence(tmp_path: Path) -> None:
+    with serving(Hub({("me/mine", COMMIT): {"train.csv": b"body\na\n"}})) as hub:
+        for own, message in (
+            ({"name": "me/none"}, "the data set me/none cannot be read"),
+            ({"revision": "e" * 40}, "doesn't exist"),
+            ({"split": "valid"}, "Available splits: ['train']"),
+            ({"subset": "small"}, "BuilderConfig 'small' not found"),
+        ):
+            error = of_hub(hub, tmp_path, **own)["error"]
+            assert message in error and "\n" not in error
+
+
+@pytest.mark.slow
+def test_a_private_data_set_needs_the_token(tmp_path: Path) -> None:
+    data = {("me/mine", COMMIT): {"train.csv": b"body\nsecret\n"}}
+    with serving(Hub(data, private={"me/mine": "hf_right"})) as hub:
+        assert "HF_TOKEN" in of_hub(hub, tmp_path)["error"]
+        assert [row["text"] for row in of_hub(hub, tmp_path, "hf_right")] == ["secret"]
+
+
+# The configuration
+
+PASSAGES_OF = {"kind": "passages", "columns": {"text": "body"}}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "pages"}, "corpora.mine.kind is 'pages'"),
+        ({"columns": {"body": "text"}}, "unknown key 'body' in corpora.mine.columns"),
+        (
+            {"columns": {"title": "t"}, "languages": {"en": {"files": ["README.md"]}}},
+            "corpora.mine.columns lacks 'text'",
+        ),
+        ({"languages": {}}, "corpora.mine.languages"),
+        ({"languages": {"en": {}}}, "needs either `name`, a data set of the hub, or local `files`"),
+        ({"languages": {"en": {"files": ["none.csv"]}}}, "none.csv is no file"),
+        ({"languages": {"en": {"files": ["README.md"]}}}, "end in .md: give files of one kind"),
+        ({"languages": {"en": {"name": "me/mine"}}}, "revision is None, which is no commit"),
+        (
+            {"languages": {"en": {"name": "me/mine", "revision": "main"}}},
+            "revision is 'main', which is no commit",
+        ),
+        ({"languages": {"e n": {"files": ["README.md"]}}}, "is no language's code"),
+    ],
+)
+def test_a_wrong_corpus_is_one_sentence(
+    change: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(UserError) as raised:
+        validated(config({**PASSAGES_OF, "languages": {}, **change}, mlneedle={}))
+    assert message in str(raised.value) and "\n" not in str(raised.value)
+
+
+def hub_corpus(kind: str, columns: dict[str, str], *languages: str) -> dict[str, Any]:
+    data = {"name": "me/mine", "revision": COMMIT}
+    return {"kind": kind, "columns": columns, "languages": dict.fromkeys(languages, data)}
+
+
+def test_a_corpus_can_be_chosen_where_its_kind_serves() -> None:
+    own = hub_corpus("questions", COLUMNS, "en", "eo")
+    block = {"needles": "mine", "needle_languages": ["eo"], "question_lang": "eo"}
+    made = validated(config(own, mlneedle=block))
+    assert made["benchmarks"]["mlneedle"]["answer_languages"] == ["en", "eo"]
+    with pytest.raises(UserError, match=r"benchmarks.mlneedle.haystack is 'mine'"):
+        validated(config(own, mlneedle=block | {"haystack": "mine"}))
+    with pytest.raises(UserError, match="needle_languages has the unknown language 'sw'"):
+        validated(config(own, mlneedle=block | {"needle_languages": ["sw"]}))
+    # The registry has not learnt of it.
+    with pytest.raises(UserError, match=r"benchmarks.mlneedle.needles is 'mine'"):
+        validated(config(own, mlneedle=block) | {"corpora": {}})
+
+
+def test_names_that_there_are_and_ends_that_mean_something_are_refused() -> None:
+    for name, message in (
+        ("mlqa", "is the name of a corpus that there is"),
+        ("my_passages", "another end"),
+        ("My", "use small letters"),
+    ):
+        made = config(hub_corpus("passages", {"text": "body"}, "en"), mlneedle={})
+        made["corpora"][name] = made["corpora"].pop("mine")
+        with pytest.raises(UserError, match=message):
+            validated(made)
+
+
+def test_a_language_changes_no_table_of_another(tmp_path: Path) -> None:
+    path = lines(tmp_path / "p.jsonl", [{"body": "a"}])
+    own = hub_corpus("passages", {"text": "body"}, "en")
+    first = Layout(validated(config(own, mlneedle={}))).corpus_settings("mine", "en")
+    own["languages"]["sw"] = {"files": path}
+    layout = Layout(validated(config(own, mlneedle={})))
+    assert layout.corpus_settings("mine", "en") == first
+    assert layout.corpus_sources("mine", "sw") == path
+    assert layout.corpus_sources("mine", "en") == []
+    assert layout.corpus_reader("mine") == "tabular"
+
+
+def test_questions_bring_the_passages_of_lost_in_the_middle() -> None:
+    own = hub_corpus("questions", COLUMNS, "en")
+    block = {"needles": "mine", "languages": ["en"], "tasks": ["multi_document_qa"]}
+    made = validated(config(own, lost_in_the_middle=block))
+    layout = Layout(made)
+    assert layout.search("lost_in_the_middle", "en").haystack == "mine_passages"
+    assert layout.corpus_reader("mine_passages") == "tabular"
+    assert own_corpus("mine_passages", made["corpora"]) == made["corpora"]["mine"]
+    assert languages_of("mine", made["corpora"]) == ("en",)
+
+
+def test_haystacks_need_the_languages_that_are_asked() -> None:
+    own = hub_corpus("texts", {"text": "body"}, "en")
+    for name, block in (
+        ("oneruler", {"haystack": "mine"}),
+        ("mlongrr", {"haystacks": ["mine"]}),
+        ("mlongrr", {"haystacks": ["sample_books", "mine"]}),
+    ):
+        with pytest.raises(UserError, match="mine"):
+            validated(config(own, **{name: block | {"languages": ["en", "sw"]}}))
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ({"records": {"cnn": "mine"}}, "records has 'cnn': the tasks are"),
+        ({"records": {"lcsts": "mine"}}, "which has en, but the task is in zh"),
+        ({"records": {"cnnnews": "mine"}, "source": "sample"}, "`source: constructed` alone"),
+        ({"records": {"cnnnews": "other"}}, "records.cnnnews is 'other'"),
+    ],
+)
+def test_records_serve_tasks_of_their_language(block: dict[str, Any], message: str) -> None:
+    own = hub_corpus("records", {"text": "body"}, "en")
+    m4le = {"source": "constructed", "tasks": "all", "positions": {}, **block}
+    with pytest.raises(UserError) as raised:
+        validated(config(own, m4le=m4le))
+    assert message in str(raised.value)
