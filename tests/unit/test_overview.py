@@ -91,7 +91,16 @@ def test_other_metrics_of_the_same_answers_are_no_headline() -> None:
 
 def test_a_mean_leads_to_its_answers() -> None:
     (grid,) = overview.grids("b", pd.DataFrame(rows("a", {"en": 0.5, "hi": 0.5})))
-    assert grid.rows["a"][2].link == "explorer/index.html#b=b&m=exact&f.model=a&f.first_lang=hi"
+    assert grid.rows["a"][2].link == "explorer/index.html#b=b&f.model=a&f.first_lang=hi"
+
+
+def test_a_mean_leads_to_its_metric() -> None:
+    scores = pd.DataFrame(rows("a", {"en": 0.5}))
+    both = overview.grids("b", pd.concat([scores, scores.assign(metric="lax")]))
+    assert both[1].rows["a"][0].link == "explorer/index.html#b=b&m=lax&f.model=a"
+    other = scores.assign(metric="lax", instance_id=scores["instance_id"] + "x")
+    parts = overview.grids("b", pd.concat([scores, other]))
+    assert parts[1].rows["a"][0].link == "explorer/index.html#b=b&f.model=a&f.metric=lax"
 
 
 def test_a_run_in_one_language_has_no_columns_of_languages() -> None:

@@ -109,9 +109,10 @@ def report_text(template):
 
 
 def explorer_files(benchmark):
-    """The files of a benchmark's prompts and answers, and its title."""
+    """The files of a benchmark's prompts and answers, its title, and what was asked."""
     return {
         "title": files.benchmark(benchmark).title,
+        "asked": files.benchmark(benchmark).asked,
         "prompts": {
             tokenizer: {
                 "instances": files.instances(benchmark, tokenizer),

@@ -94,16 +94,21 @@ def grids(benchmark: str, scores: pd.DataFrame) -> list[Grid]:
     headlines = list(first["metric"].unique())
     given = scores[~scores["finish_reason"].isin(["skipped", "error"])]
     factor = language_factor(given)
+    # The explorer shows one metric of many, or filters by the one that each answer has.
+    several = len(first) < len(scores)
     made = []
     for metric in [*headlines, *(m for m in given["metric"].unique() if m not in headlines)]:
         own = given[given["metric"] == metric]
         languages = [] if factor is None else sorted(own[factor].dropna().unique())
         rows = {}
         for model, mine in own.groupby("model", sort=False):
-            filters = {"model": str(model)}
-            cells = [_cell(mine, explorer(benchmark, filters, m=metric))]
+            state = {"m": metric} if several else {}
+            filters = {"model": str(model)} | (
+                {} if several or len(headlines) == 1 else {"metric": metric}
+            )
+            cells = [_cell(mine, explorer(benchmark, filters, **state))]
             for language in languages:
-                link = explorer(benchmark, filters | {str(factor): language}, m=metric)
+                link = explorer(benchmark, filters | {str(factor): language}, **state)
                 cells.append(_cell(mine[mine[factor] == language], link))
             rows[str(model)] = tuple(cells)
         made.append(Grid(str(metric), tuple(map(str, languages)), rows, metric in headlines))
