@@ -37,7 +37,7 @@ include: "workflow/rules/provenance.smk"
 include: "workflow/rules/artifact.smk"
 
 
-report: "workflow/report/workflow.rst"
+report: report_text(here / "workflow/report/workflow.rst")
 
 
 rule all:

@@ -151,7 +151,7 @@ def explore(
     prompts, answers = write_files(folder / "run", asked, passages)
     write_explorer(
         folder / "explorer",
-        {"made_up": ("Made up", prompts, answers)},
+        {"made_up": ("Made up", ["task", *FACTORS], prompts, answers)},
         program=PROGRAM,
         style=STYLE,
         one_file=one_file,

@@ -31,7 +31,9 @@ def page(small) -> Path:
                     str(folder / f"run/{model}/scores.parquet") for model in ("good", "poor")
                 ],
                 "tables": {"t": {**entry, "file": str(folder / "t.csv")}},
-                "figures": {"f": {**entry, "file": str(folder / "f.svg")}},
+                "figures": {
+                    "f": {**entry, "file": str(folder / "f.svg"), "numbers": str(folder / "t.csv")}
+                },
             }
         },
         ["good", "poor"],
@@ -63,5 +65,19 @@ def test_the_overview_fits_and_leads_to_wrong_answers(watched, page, width) -> N
     assert watched.page.evaluate("document.documentElement.scrollWidth") <= width
     assert {Path(url).name for url in watched.requests} == {"index.html", "f.svg"}
     watched.page.click("section a:has-text('poor')")
+    watched.page.wait_for_selector(".list .row")
+    assert "no_match" in watched.page.inner_text(".list .row >> nth=0")
+
+
+def test_links_open_the_table_that_they_name(watched, page) -> None:
+    watched.open(page.as_uri(), "table.means")
+    assert not watched.page.is_visible("td:has-text('covers')")
+    watched.page.click("table.agreement a:has-text('t')")
+    watched.page.wait_for_selector("td:has-text('covers')", timeout=2000)
+
+
+def test_a_mean_leads_to_its_answers(watched, page) -> None:
+    watched.open(page.as_uri(), "table.means")
+    watched.page.click("table.means >> nth=0 >> tr:has-text('poor') a")
     watched.page.wait_for_selector(".list .row")
     assert "no_match" in watched.page.inner_text(".list .row >> nth=0")

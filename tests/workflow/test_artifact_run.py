@@ -16,15 +16,34 @@ from runs import ROOT, Workflow, copy_workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("artifact")]
 
+# A little of every benchmark.
 CONFIG = {
-    "run": {"models": ["lexical", "oracle"], "benchmarks": ["mlneedle"]},
+    "run": {
+        "models": ["lexical", "oracle"],
+        "benchmarks": ["mlneedle", "lost_in_the_middle", "oneruler", "mlongrr", "m4le"],
+    },
     "benchmarks": {
         "mlneedle": {
             "needle_languages": ["en", "hi"],
             "haystack_languages": ["en"],
             "lengths": [512],
             "comparisons": {},
-        }
+        },
+        "lost_in_the_middle": {
+            "languages": ["en"],
+            "n_documents": [{"n": 10, "gold_indices": [0, 9]}],
+            "keys": ["uuid"],
+            "n_pairs": [{"n": 10, "indices": [0, 9]}],
+            "examples": 3,
+        },
+        "oneruler": {
+            "languages": ["en"],
+            "cross_lingual": [],
+            "lengths": [1000],
+            "examples": 1,
+        },
+        "mlongrr": {"languages": ["en"], "lengths": [500], "examples": 1},
+        "m4le": {"lengths": [500], "examples": 1, "positions": {"places": 0}},
     },
 }
 
@@ -101,9 +120,10 @@ def test_an_artifact_and_a_clone_give_the_same_tables_without_a_model(
         "--config",
         f"journal={journal}",
     )
-    for kind in ("tables", "scores"):
+    for kind in ("tables", "scores", "figures"):
         files = [p for p in packed.result(kind).rglob("*") if p.is_file()]
-        assert files
+        named = {part for file in files for part in (file.parent.name, file.stem)}
+        assert set(CONFIG["run"]["benchmarks"]) <= named
         for file in files:
             again = clone.directory / file.relative_to(packed.directory)
             assert again.read_bytes() == file.read_bytes(), file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -196,10 +197,39 @@ def test_neither_cores_nor_shards_change_anything(demo, tmp_path, shards) -> Non
         assert shards > 1 or file.read_bytes() == same.read_bytes()
 
 
-def test_a_report_is_built_offline(demo, tmp_path) -> None:
-    report = tmp_path / "report.html"
-    demo.run("--report", str(report))
+@pytest.fixture(scope="module")
+def report(demo, tmp_path_factory) -> Path:
+    """The report of the demo."""
+    file = tmp_path_factory.mktemp("report") / "report.html"
+    demo.run("--report", str(file))
+    return file
+
+
+def test_a_report_is_built_offline(report) -> None:
     text = report.read_text(encoding="utf-8")
     for benchmark in BENCHMARKS:
         assert FILES.benchmark(benchmark).title in text
         assert all(result.label in text for result in FILES.results(benchmark))
+
+
+def test_the_report_opens_with_results(report) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: `make setup`")
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.goto(report.as_uri())
+        means = page.wait_for_selector(".needlework table.means")
+        text = means.inner_text()
+        assert means.bounding_box()["y"] < 300
+        assert all(FILES.benchmark(name).title in text for name in BENCHMARKS)
+        assert all(model in text for model in MODELS)
+        assert page.locator(".needlework img").count() == len(BENCHMARKS)
+        links = page.eval_on_selector_all(".needlework a", "all => all.map(a => a.href)")
+        assert any("results/explorer/index.html#b=mlongrr" in link for link in links)
+        # The workflow's graph comes below all results.
+        below = page.wait_for_selector("#rulegraph").bounding_box()["y"]
+        assert below > page.locator(".needlework").bounding_box()["height"]
+        browser.close()

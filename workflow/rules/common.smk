@@ -80,26 +80,45 @@ wildcard_constraints:
 
 
 files = Layout(config)
+# What the report opens with.
+SUMMARY = "results/summary.html"
 
 # A job ends with the Snakemake that started it, even one that is killed before the job is ready.
 announce()
 
 
-def caption_file(benchmark, result):
-    """A result's caption, which the report reads from a file."""
-    path = Path(".snakemake/captions").absolute() / f"{benchmark}_{result.name}.rst"
-    caption = files.caption(benchmark, result)
-    if not path.is_file() or path.read_text(encoding="utf-8") != caption:
+def caption_of(name, text):
+    """A file from which the report reads a text."""
+    path = Path(".snakemake/captions").absolute() / f"{name}.rst"
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole(path) as part:
-            part.write_text(caption, encoding="utf-8")
+            part.write_text(text, encoding="utf-8")
     return str(path)
 
 
+def caption_file(benchmark, result):
+    """A result's caption, which the report reads from a file."""
+    return caption_of(
+        f"{benchmark}_{result.name}", files.caption(benchmark, result)
+    )
+
+
+def report_text(template):
+    """The report's first text: what the run found, if it is there, and how to read it."""
+    text, found = Path(template).read_text(encoding="utf-8"), Path(SUMMARY)
+    if found.is_file():
+        lines = found.read_text(encoding="utf-8").replace("{%", "{ %").splitlines()
+        shown = "\n".join(f"   {line}" for line in lines)
+        text = f".. raw:: html\n\n   {{% raw %}}\n{shown}\n   {{% endraw %}}\n\n{text}"
+    return caption_of("workflow", text)
+
+
 def explorer_files(benchmark):
-    """The files of a benchmark's prompts and answers, and its title."""
+    """The files of a benchmark's prompts and answers, its title, and what was asked."""
     return {
         "title": files.benchmark(benchmark).title,
+        "asked": files.benchmark(benchmark).asked,
         "prompts": {
             tokenizer: prompts(benchmark, tokenizer)
             for tokenizer in dict.fromkeys(
@@ -119,10 +138,11 @@ def explorer_files(benchmark):
 
 
 def shown_results(benchmark, kind, ending):
-    """The tables or figures of a benchmark by name: file, title and caption."""
+    """The tables or figures of a benchmark by name: file, numbers, title and caption."""
     return {
         result.name: {
             "file": f"results/{kind}/{benchmark}/{result.name}.{ending}",
+            "numbers": f"results/{kind}/{benchmark}/{result.name}.csv",
             "title": result.label,
             "caption": files.caption(benchmark, result),
         }

@@ -15,20 +15,33 @@ SHOWN = {
     }
     for name in config["run"]["benchmarks"]
 }
+# Answers are asked again for `snakemake repeatability` alone, so this file need not be there.
+REPEATED_TABLE = "results/tables/repeatability.csv"
 
 
 rule overview:
     input:
         scores=[path for own in SHOWN.values() for path in own["scores"]],
         results=[
-            entry["file"]
+            path
             for own in SHOWN.values()
             for kind in ("tables", "figures")
             for entry in own[kind].values()
+            for path in dict.fromkeys((entry["numbers"], entry["file"]))
         ],
+        repeated=[REPEATED_TABLE] if Path(REPEATED_TABLE).is_file() else [],
         template=resource("overview/index.html.j2"),
+        parts=[
+            resource(f"overview/{part}")
+            for part in (
+                *("means.css", "agreement.css", "means.html.j2", "grid.html.j2"),
+                *("cell.html.j2", "warnings.html.j2", "agreement.html.j2"),
+                "summary.html.j2",
+            )
+        ],
     output:
-        "results/index.html",
+        page="results/index.html",
+        summary=SUMMARY,
     log:
         "logs/overview.log",
     benchmark:

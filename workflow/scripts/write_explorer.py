@@ -8,6 +8,7 @@ with running(snakemake) as logger:
     benchmarks = {
         name: (
             own["title"],
+            own["asked"],
             {tokenizer: Prompts(**files) for tokenizer, files in own["prompts"].items()},
             {model: Answers(**files) for model, files in own["answers"].items()},
         )

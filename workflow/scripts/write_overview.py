@@ -8,5 +8,7 @@ with running(snakemake):
         snakemake.params.benchmarks,
         snakemake.params.models,
         template=snakemake.input.template,
-        target=snakemake.output[0],
+        target=snakemake.output.page,
+        summary=snakemake.output.summary,
+        repeated=next(iter(snakemake.input.repeated), None),
     )

@@ -7,12 +7,13 @@ import base64
 import gzip
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from explorer_run import Asked, explore, identifier, write_files
+from explorer_run import FACTORS, Asked, explore, identifier, write_files
 from needlework.errors import UserError
 from needlework.prompts.spans import Span, literal
 from needlework.results.explorer.page import write_explorer
@@ -106,6 +107,42 @@ def test_index_says_what_the_scores_say(tmp_path) -> None:
     assert arrays["prompt_tokens"].tolist() == [100] * 6
 
 
+def test_measured_numbers_have_four_digits(tmp_path) -> None:
+    measured = [
+        Asked(SPANS, {"one": "x"}, factors={"tongue": "en", "place": place, "size": 1})
+        for place in (1 / 3, 0.33333, 0.25)
+    ]
+    header, _ = unpacked(shards(explore(tmp_path, measured, PASSAGES))["made_up-index"])
+    assert header["values"][header["columns"].index("place")] == [0.3333, 0.25]
+
+
+def test_models_with_other_tokenizers_answer_the_same_question(tmp_path) -> None:
+    """Their prompts differ in what was measured, here the place, and not in what was asked."""
+    one, two = (
+        write_files(
+            tmp_path / model,
+            [Asked(SPANS, {model: "x"}, factors={"tongue": "en", "place": place, "size": 1})],
+            PASSAGES,
+        )
+        for model, place in (("a", 0.1), ("b", 0.2))
+    )
+    write_explorer(
+        tmp_path / "explorer",
+        {
+            "made_up": (
+                "Made up",
+                ["task", "tongue", "size"],
+                {"words": one[0]["words"], "other": two[0]["words"]},
+                {"a": one[1]["a"], "b": replace(two[1]["b"], tokenizer="other")},
+            )
+        },
+        program=ROOT / "resources/explorer/explorer.js",
+        style=ROOT / "resources/explorer/explorer.css",
+    )
+    _, arrays = unpacked(shards(tmp_path / "explorer/index.html")["made_up-index"])
+    assert arrays["twin"].tolist() == [0, 0]
+
+
 def test_details_hold_spans_answers_and_references(tmp_path) -> None:
     found = shards(explore(tmp_path, asked(1), PASSAGES))
     (detail,) = json.loads(found["made_up-details-0"])
@@ -156,7 +193,7 @@ def test_answers_without_an_instance_are_refused(tmp_path) -> None:
     with pytest.raises(UserError, match="answers 1, which no"):
         write_explorer(
             tmp_path / "out",
-            {"made_up": ("Made up", fewer, answers)},
+            {"made_up": ("Made up", ["task", *FACTORS], fewer, answers)},
             program=ROOT / "resources/explorer/explorer.js",
             style=ROOT / "resources/explorer/explorer.css",
         )

@@ -42,7 +42,7 @@ def rows(model: str, values: dict[str, float], finish: str = "stop") -> list[dic
 
 def test_means_are_by_model_and_language() -> None:
     scores = pd.DataFrame(rows("a", {"en": 0.8, "hi": 0.2}) + rows("b", {"en": 1.0, "hi": 1.0}))
-    (grid,) = overview.grids(scores)
+    (grid,) = overview.grids("made_up", scores)
     assert (grid.metric, grid.languages) == ("exact", ("en", "hi"))
     assert [cell.value for cell in grid.rows["a"]] == pytest.approx([0.5, 0.8, 0.2])
     assert [cell.n for cell in grid.rows["a"]] == [20, 10, 10]
@@ -52,7 +52,7 @@ def test_means_are_by_model_and_language() -> None:
 
 def test_requests_without_an_answer_are_in_no_mean_but_in_a_warning() -> None:
     scores = pd.DataFrame(rows("a", {"en": 1.0, "hi": 1.0}, finish="error"))
-    assert overview.grids(scores)[0].rows["a"][0].n == 18
+    assert overview.grids("made_up", scores)[0].rows["a"][0].n == 18
     (warning,) = overview.warnings("made_up", scores)
     assert warning.text == "2 of 20 failed"
     assert warning.link == ("explorer/index.html#b=made_up&f.model=a&f.ended+with=error")
@@ -65,8 +65,49 @@ def test_prompts_that_texts_did_not_fill_are_counted() -> None:
     assert warning.text.startswith("2 of 10 prompts are shorter")
 
 
+def test_a_model_that_was_asked_other_prompts_is_named() -> None:
+    scores = pd.DataFrame(rows("a", {"en": 0.8, "hi": 0.2}) + rows("b", {"en": 1.0}))
+    (warning,) = overview.warnings("made_up", scores)
+    assert warning.model == "b"
+    assert warning.text.startswith("was asked 10 of 20 (by question, task")
+
+
+def test_answers_that_changed_when_asked_again_are_told(tmp_path) -> None:
+    table = tmp_path / "repeatability.csv"
+    table.write_text(
+        "model,benchmark,condition,n,answers_changed,scores_changed\n"
+        "a,made_up,same again,40,0,0\na,made_up,reverse order,40,3,1\nb,made_up,same again,40,0,0\n"
+        "a,other,same again,40,9,9\n"
+    )
+    (warning,) = overview.warnings("made_up", pd.DataFrame(rows("a", {"en": 1.0})), table)
+    assert warning.text == (
+        "3 of 40 answers and 1 scores changed when prompts were asked again (reverse order)"
+    )
+
+
+def test_other_metrics_of_the_same_answers_are_no_headline() -> None:
+    scores = pd.DataFrame(rows("a", {"en": 1.0}))
+    other = scores.assign(metric="lax", value=0.0)
+    several = overview.grids("made_up", pd.concat([other.iloc[:0], scores, other]))
+    assert [(grid.metric, grid.headline) for grid in several] == [("exact", True), ("lax", False)]
+
+
+def test_a_mean_leads_to_its_answers() -> None:
+    (grid,) = overview.grids("b", pd.DataFrame(rows("a", {"en": 0.5, "hi": 0.5})))
+    assert grid.rows["a"][2].link == "explorer/index.html#b=b&f.model=a&f.first_lang=hi"
+
+
+def test_a_mean_leads_to_its_metric() -> None:
+    scores = pd.DataFrame(rows("a", {"en": 0.5}))
+    both = overview.grids("b", pd.concat([scores, scores.assign(metric="lax")]))
+    assert both[1].rows["a"][0].link == "explorer/index.html#b=b&m=lax&f.model=a"
+    other = scores.assign(metric="lax", instance_id=scores["instance_id"] + "x")
+    parts = overview.grids("b", pd.concat([scores, other]))
+    assert parts[1].rows["a"][0].link == "explorer/index.html#b=b&f.model=a&f.metric=lax"
+
+
 def test_a_run_in_one_language_has_no_columns_of_languages() -> None:
-    (grid,) = overview.grids(pd.DataFrame(rows("a", {"en": 0.5})))
+    (grid,) = overview.grids("made_up", pd.DataFrame(rows("a", {"en": 0.5})))
     assert grid.languages == ()
     assert len(grid.rows["a"]) == 1
 
@@ -77,11 +118,19 @@ def test_agreement_counts_and_gives_the_usual_reason(tmp_path) -> None:
         "value,comparison\n1,covers\n1,below\n1,cannot tell: a\n1,cannot tell: b\n"
         "1,cannot tell: b\n1,\n"
     )
-    found = overview.agreement("t", table)
+    (found,) = overview.agreements({"t": table})
     assert (found.covers, found.below, found.above, found.cannot_tell) == (1, 1, 0, 3)
     assert found.reason == "b"
+    table.write_text(
+        "value,published,comparison\n1,1,equals\n1,2,differs\n3,2,differs\n3,,cannot tell: c\n"
+    )
+    (exact,) = overview.agreements({"t": table})
+    assert (exact.covers, exact.below, exact.above, exact.cannot_tell) == (1, 1, 1, 1)
     table.write_text("value\n1\n")
-    assert overview.agreement("t", table) is None
+    assert overview.agreements({"t": table}) == []
+    table.write_text("value,comparison\n1,cannot tell: a\n1,cannot tell: a\n")
+    (none,) = overview.agreements({"t": table, "u": table})
+    assert (none.results, none.cannot_tell, none.reason) == (("t", "u"), 4, "a")
 
 
 def test_a_figure_of_nothing_is_a_sentence_and_no_picture(tmp_path) -> None:
@@ -131,8 +180,11 @@ def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
         [HOSTILE],
         template=TEMPLATE,
         target=target,
+        summary=tmp_path / "results/summary.html",
     )
-    page = target.read_text()
+    page, summary = target.read_text(), (tmp_path / "results/summary.html").read_text()
+    assert HOSTILE not in summary
+    assert 'href="results/explorer/index.html#b=made_up' in summary
     assert HOSTILE not in page
     assert "<strong>A table</strong> of" in page
     assert "<td>0.1235</td>" in page

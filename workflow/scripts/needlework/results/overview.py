@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -25,27 +25,32 @@ MOST_ROWS = 300
 
 @dataclass(frozen=True)
 class Cell:
-    """A mean with its 95% interval over questions, in [0, 1], and of how many answers it is."""
+    """A mean with its 95% interval over questions, in [0, 1], of how many answers; and where they are."""
 
     value: float
     low: float
     high: float
     n: int
     n_questions: int
+    link: str
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Means of one metric: by model, over everything and by language."""
+    """Means of one metric: by model, over everything and by language.
+
+    headline: whether it is the first metric of any answers; others rate the same answers otherwise.
+    """
 
     metric: str
     languages: tuple[str, ...]
     rows: Mapping[str, tuple[Cell | None, ...]]
+    headline: bool
 
 
 @dataclass(frozen=True)
 class Warning:
-    """What is missing or cut, for one model, and where the explorer shows it."""
+    """What a reader of a model's numbers must know, and where the explorer shows it, if it does."""
 
     model: str
     text: str
@@ -54,14 +59,19 @@ class Warning:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a table's numbers compare with the paper's, and why most of those cannot that cannot."""
+    """How results' numbers compare with the paper's, and why most of those cannot that cannot."""
 
-    table: str
+    results: tuple[str, ...]
     covers: int
     below: int
     above: int
     cannot_tell: int
     reason: str
+
+    @property
+    def total(self) -> int:
+        """How many numbers there are."""
+        return self.covers + self.below + self.above + self.cannot_tell
 
 
 def language_factor(scores: pd.DataFrame) -> str | None:
@@ -80,30 +90,46 @@ def read_scores(files: Sequence[str]) -> pd.DataFrame:
     return pd.concat([read_table(file).to_pandas() for file in files], ignore_index=True)
 
 
-def grids(scores: pd.DataFrame) -> list[Grid]:
-    """A grid for each metric. Skipped and failed requests are in no mean."""
+def grids(benchmark: str, scores: pd.DataFrame) -> list[Grid]:
+    """A grid for each metric, headlines first. Skipped and failed requests are in no mean."""
+    first = scores.drop_duplicates(["model", "instance_id", "sample"])
+    headlines = list(first["metric"].unique())
     given = scores[~scores["finish_reason"].isin(["skipped", "error"])]
     factor = language_factor(given)
+    # The explorer shows one metric of many, or filters by the one that each answer has.
+    several = len(first) < len(scores)
     made = []
-    for metric, own in given.groupby("metric", sort=False):
+    for metric in [*headlines, *(m for m in given["metric"].unique() if m not in headlines)]:
+        own = given[given["metric"] == metric]
         languages = [] if factor is None else sorted(own[factor].dropna().unique())
         rows = {}
         for model, mine in own.groupby("model", sort=False):
-            cells = [_cell(mine)]
-            cells += [_cell(mine[mine[factor] == language]) for language in languages]
+            state = {"m": metric} if several else {}
+            filters = {"model": str(model)} | (
+                {} if several or len(headlines) == 1 else {"metric": metric}
+            )
+            cells = [_cell(mine, explorer(benchmark, filters, **state))]
+            for language in languages:
+                link = explorer(benchmark, filters | {str(factor): language}, **state)
+                cells.append(_cell(mine[mine[factor] == language], link))
             rows[str(model)] = tuple(cells)
-        made.append(Grid(str(metric), tuple(map(str, languages)), rows))
+        made.append(Grid(str(metric), tuple(map(str, languages)), rows, metric in headlines))
     return made
 
 
-def _cell(scores: pd.DataFrame) -> Cell | None:
+def _cell(scores: pd.DataFrame, link: str) -> Cell | None:
     if scores.empty:
         return None
     found = stats.estimate(
         scores["value"].to_numpy(), scores["example_id"].to_numpy(), seed=("overview",)
     )
     return Cell(
-        found.value, found.ci_low_clustered, found.ci_high_clustered, found.n, found.n_questions
+        value=found.value,
+        low=found.ci_low_clustered,
+        high=found.ci_high_clustered,
+        n=found.n,
+        n_questions=found.n_questions,
+        link=link,
     )
 
 
@@ -114,12 +140,23 @@ _LOST = {
 }
 
 
-def warnings(benchmark: str, scores: pd.DataFrame) -> list[Warning]:
-    """Requests without an answer and answers that were cut, by model."""
-    found = []
+def warnings(
+    benchmark: str, scores: pd.DataFrame, repeated: str | Path | None = None
+) -> list[Warning]:
+    """Requests without an answer, answers that were cut, prompts of other models alone, and more, by model.
+
+    `repeated` is the table of answers that were asked again, where there is one.
+    """
+    found, everything = [], _asked(scores)
     for model, mine in scores.groupby("model", sort=False):
         # An answer with two metrics is one.
         once = mine.drop_duplicates(["instance_id", "sample"])
+        if own := everything - _asked(mine):
+            text = (
+                f"was asked {len(everything) - len(own):,} of {len(everything):,} (by question, task, "
+                "language and length), so its means are of other prompts than those of other models"
+            )
+            found.append(Warning(str(model), text, explorer(benchmark, {"model": str(model)})))
         for reason, text in _LOST.items():
             n = int((once["finish_reason"] == reason).sum())
             if n:
@@ -130,7 +167,33 @@ def warnings(benchmark: str, scores: pd.DataFrame) -> list[Warning]:
             link = explorer(benchmark, {"model": str(model), "exhausted": "yes"})
             text = "prompts are shorter than asked for, because the texts for them ended"
             found.append(Warning(str(model), f"{n:,} of {len(once):,} {text}", link))
-    return found
+    return [*found, *_unsteady(benchmark, repeated)]
+
+
+def _asked(scores: pd.DataFrame) -> set[tuple]:
+    """What was asked: models with other tokenizers have other prompts of the same questions."""
+    fixed = {"example_id", "task", "length"}
+    names = [name for name in scores.columns if name in fixed or "lang" in name]
+    return set(scores[names].astype(str).itertuples(index=False, name=None))
+
+
+def _unsteady(benchmark: str, repeated: str | Path | None) -> list[Warning]:
+    """The condition under which most answers of a model changed."""
+    import pandas as pd
+
+    if repeated is None:
+        return []
+    rows = pd.read_csv(repeated).query("benchmark == @benchmark and answers_changed > 0")
+    worst = rows.sort_values("answers_changed").groupby("model", sort=False).tail(1)
+    return [
+        Warning(
+            row.model,
+            f"{row.answers_changed:,} of {row.n:,} answers and {row.scores_changed:,} scores changed when "
+            f"prompts were asked again ({row.condition})",
+            "tables/repeatability.csv",
+        )
+        for row in worst.itertuples()
+    ]
 
 
 def explorer(benchmark: str, filters: Mapping[str, str], **state: str) -> str:
@@ -156,19 +219,60 @@ def not_drawn(figure: str | Path) -> str:
     return " ".join(one.text or "" for one in every).removesuffix(".")
 
 
-def agreement(table: str, file: str | Path) -> Agreement | None:
-    """What a table's column `comparison` says of this run's numbers; None where it has no such column."""
+def agreements(results: Mapping[str, str | Path]) -> list[Agreement]:
+    """What the columns `comparison` of results (names and CSV files) say of this run's numbers.
+
+    Results that say nothing are left out; those that can be compared nowhere for the same reason are one.
+    """
+    made: list[Agreement] = []
+    nowhere: dict[str, Agreement] = {}
+    for name, file in results.items():
+        found = _agreement(name, file)
+        if found is None:
+            continue
+        if found.cannot_tell < found.total:
+            made.append(found)
+        elif found.reason in nowhere:
+            first = nowhere[found.reason]
+            nowhere[found.reason] = replace(
+                first,
+                results=(*first.results, name),
+                cannot_tell=first.cannot_tell + found.cannot_tell,
+            )
+        else:
+            nowhere[found.reason] = found
+    return [*made, *nowhere.values()]
+
+
+def _agreement(result: str, file: str | Path) -> Agreement | None:
+    """One result's. Numbers without an interval are equal to the paper's, below or above."""
     head, rows = read_csv(file)
-    if "comparison" not in head:
+    found = [
+        row for row in (dict(zip(head, row, strict=True)) for row in rows) if row.get("comparison")
+    ]
+    if not found:
         return None
-    place = head.index("comparison")
-    verdicts = [row[place] for row in rows if row[place]]
-    kinds = Counter(verdict.partition(":")[0] for verdict in verdicts)
+    kinds = Counter(_class(row) for row in found)
     reasons = Counter(
-        verdict.partition(": ")[2] for verdict in verdicts if verdict.startswith("cannot tell: ")
+        row["comparison"].partition(": ")[2] for row in found if _class(row) == "cannot tell"
     )
     return Agreement(
-        table,
+        (result,),
         *(kinds[kind] for kind in ("covers", "below", "above", "cannot tell")),
         reasons.most_common(1)[0][0] if reasons else "",
     )
+
+
+def _class(row: Mapping[str, str]) -> str:
+    """One of the four classes of agreement."""
+    kind = row["comparison"].partition(":")[0]
+    if kind == "differs":
+        return "below" if float(row["value"]) < float(row["published"]) else "above"
+    return "covers" if kind == "equals" else kind
+
+
+def drawn(file: str | Path) -> bool:
+    """Whether a figure's numbers have one of this run."""
+    head, rows = read_csv(file)
+    ours = [row for row in rows if "source" not in head or row[head.index("source")] == "ours"]
+    return "value" not in head or any(row[head.index("value")] for row in ours)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,52 +18,74 @@ def write_page(
     *,
     template: str | Path,
     target: str | Path,
+    summary: str | Path | None = None,
+    repeated: str | Path | None = None,
 ) -> None:
-    """Write the page.
+    """Write the page, and its first part alone as `summary`, which Snakemake's report shows.
 
     `benchmarks` have by name: title; scores, the files of all models; tables and figures, each by name
-    its file (CSV, SVG), title and caption (reStructuredText, or None).
+    its file (CSV, SVG), title and caption (reStructuredText, or None); of figures also their `numbers`
+    (CSV). `repeated` as in `overview.warnings`.
     """
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    environment.filters["percent"] = percent
-    page = environment.from_string(Path(template).read_text(encoding="utf-8")).render(
-        version=__version__,
-        models=models,
-        benchmarks=[_part(name, own, Path(target).parent) for name, own in benchmarks.items()],
+    templates = Path(template).parent
+    environment = Environment(
+        loader=FileSystemLoader(templates),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
     )
-    with whole(target) as part:
-        part.write_text(page, encoding="utf-8")
+    environment.filters["percent"] = percent
+    shown = {
+        "version": __version__,
+        "models": models,
+        "benchmarks": [
+            _part(name, own, Path(target).parent, repeated) for name, own in benchmarks.items()
+        ],
+    }
+    pages = {Path(template).name: (target, "")}
+    if summary is not None:
+        # It stands on a page beside results/.
+        pages["summary.html.j2"] = (summary, "results/")
+    for name, (file, folder) in pages.items():
+        page = environment.get_template(name).render(**shown, folder=folder)
+        with whole(file) as part:
+            part.write_text(page, encoding="utf-8")
 
 
-def _part(name: str, own: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _part(
+    name: str, own: Mapping[str, Any], folder: Path, repeated: str | Path | None
+) -> dict[str, Any]:
     """What the template shows of a benchmark."""
     scores = overview.read_scores(own["scores"])
     tables = [_table(table, entry, folder) for table, entry in own["tables"].items()]
+    # The first with a number of this run heads the benchmark.
     figures = [
         {
             **entry,
             "name": figure,
             "file": _beside(entry["file"], folder),
             "caption": _caption(entry),
+            # In lines: reStructuredText refuses one of more than 10,000 characters.
+            "data": base64.encodebytes(Path(entry["file"]).read_bytes()).decode("ascii"),
         }
-        for figure, entry in own["figures"].items()
+        for figure, entry in sorted(
+            own["figures"].items(), key=lambda item: not overview.drawn(item[1]["numbers"])
+        )
         if not overview.not_drawn(entry["file"])
     ]
+    numbers = {name: entry["file"] for name, entry in own["tables"].items()}
+    numbers |= {name: entry["numbers"] for name, entry in own["figures"].items()}
     return {
         "name": name,
         "title": own["title"],
-        "grids": overview.grids(scores),
-        "warnings": overview.warnings(name, scores),
+        "grids": overview.grids(name, scores),
+        "warnings": overview.warnings(name, scores, repeated),
         "wrong": {
             model: overview.explorer(name, {"model": model}) for model in scores["model"].unique()
         },
-        "agreement": [
-            found
-            for table, entry in own["tables"].items()
-            if (found := overview.agreement(table, entry["file"]))
-        ],
+        "agreement": overview.agreements(numbers),
         "tables": tables,
         "figures": figures,
         "not_drawn": {

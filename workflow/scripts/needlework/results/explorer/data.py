@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from needlework.errors import UserError
 from needlework.prompts.spans import Documents
-from needlework.records import instances_schema, read_names, read_table, scores_schema
+from needlework.records import instances_schema, read_table
 from needlework.results.explorer.documents import DocumentShards, Sharded, spans
 from needlework.results.explorer.shards import columns, encoded, smallest
 
@@ -72,7 +72,7 @@ class Coded:
         """Append a column of an Arrow table."""
         for chunk in column.chunks:
             encoded_chunk = chunk.dictionary_encode(null_encoding="encode")
-            own = [self.code(value) for value in encoded_chunk.dictionary.to_pylist()]
+            own = [self.code(_short(value)) for value in encoded_chunk.dictionary.to_pylist()]
             self.codes += np.asarray(own, dtype=np.int64)[encoded_chunk.indices.to_numpy()].tolist()
 
     def array(self) -> np.ndarray:
@@ -80,9 +80,15 @@ class Coded:
         return smallest(self.codes, max(1, len(self.values)))
 
 
+def _short(value: Any) -> Any:
+    """A measured number in four digits: more tell no reader anything, and none could be filtered by."""
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
 def write_benchmark(
     name: str,
     title: str,
+    asked: Sequence[str],
     prompts: Mapping[str, Prompts],
     answers: Mapping[str, Answers],
     documents: DocumentShards,
@@ -90,14 +96,14 @@ def write_benchmark(
 ) -> dict[str, Any]:
     """Write a benchmark's shards with `write(name, text)`; what the page must know of it.
 
-    `prompts` are by tokenizer, `answers` by model.
+    `asked` are the columns that tell what was asked (`Benchmark.asked`), `prompts` are by tokenizer,
+    `answers` by model.
 
     Raises UserError where an answer belongs to no instance.
     """
     read = {model: _Read(files) for model, files in answers.items()}
     details = Sharded(lambda n, payload: write(f"{name}-details-{n}", encoded(payload)))
-    factors = _factors(prompts, answers)
-    index = _Index(factors)
+    index = _Index(asked)
     for tokenizer, own in prompts.items():
         texts = Documents.of(name, own.corpora, own.documents)
         # What some model of this tokenizer was asked; others share the files, but want other lengths.
@@ -134,13 +140,6 @@ def write_benchmark(
         "answers": len(index.instance),
         "details": details.starts,
     }
-
-
-def _factors(prompts: Mapping[str, Prompts], answers: Mapping[str, Answers]) -> list[str]:
-    """The benchmark's factors: the columns of its scores that every benchmark's scores do not have."""
-    fixed = set(scores_schema({}).names)
-    first = next(iter(answers.values()))
-    return ["task", *(name for name in read_names(first.scores) if name not in fixed)]
 
 
 class _Read:

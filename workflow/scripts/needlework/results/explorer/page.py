@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,9 @@ class Shards:
 
 def write_explorer(
     folder: str | Path,
-    benchmarks: Mapping[str, tuple[str, Mapping[str, Prompts], Mapping[str, Answers]]],
+    benchmarks: Mapping[
+        str, tuple[str, Sequence[str], Mapping[str, Prompts], Mapping[str, Answers]]
+    ],
     *,
     program: str | Path,
     style: str | Path,
@@ -60,8 +62,8 @@ def write_explorer(
 ) -> dict[str, int]:
     """Write index.html and its shards; how many instances, answers and documents it shows.
 
-    `benchmarks` has, by name, the title, the prompts by tokenizer and the answers by model. `program` and
-    `style` are the bundles that `explorer/build.mjs` makes.
+    `benchmarks` has, by name, the title, what was asked, the prompts by tokenizer and the answers by
+    model. `program` and `style` are the bundles that `explorer/build.mjs` makes.
 
     Raises UserError where a shard's name could not be a file's.
     """
@@ -70,10 +72,10 @@ def write_explorer(
     shards = Shards(folder, one_file)
     documents = DocumentShards(lambda n, payload: shards.write(f"documents-{n}", encoded(payload)))
     told = []
-    for name, (title, prompts, answers) in benchmarks.items():
+    for name, own in benchmarks.items():
         if not name.replace("_", "").isalnum():
             raise UserError(f"the benchmark {name!r} cannot be part of a file's name: rename it.")
-        told.append(write_benchmark(name, title, prompts, answers, documents, shards.write))
+        told.append(write_benchmark(name, *own, documents, shards.write))
     documents.flush()
     about = {
         "version": __version__,
