@@ -125,7 +125,9 @@ def tables(chosen: dict) -> dict:
     """What a slice is made from."""
     hay = plan.haystack_languages(chosen)
     return {
-        "questions": {lang: questions(lang) for _, lang in machine.reads(plan)(chosen)["questions"]},
+        "questions": {
+            lang: questions(lang) for _, lang in machine.reads(plan)(chosen)["questions"]
+        },
         "passages": {lang: passages(lang) for lang in hay},
         "distractors": {lang: distractors(lang) for lang in hay},
     }

@@ -169,9 +169,7 @@ def _without_articles(found: Iterable[str]) -> tuple[str, ...]:
     found = tuple(found)
     return (
         tuple(
-            word
-            if word.isascii() or not word.startswith("ال") or len(word) < 5
-            else word[2:]
+            word if word.isascii() or not word.startswith("ال") or len(word) < 5 else word[2:]
             for word in found
             if word not in _ARTICLES
         )
