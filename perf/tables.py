@@ -2,9 +2,9 @@
 
     python perf/tables.py [--models N]
 
-The prompts are those of the papers' full sets (MLNeedle's 67,900, Lost in the Middle's 105,160 with questions
-and documents or pairs, ONERULER's 36,400 with two scores each), the models as many as make a million scores, and
-the values drawn, 0 or 1. For each benchmark one process reads the scores of all models and makes all numbers
+The prompts are those of the papers' full sets (MLNeedle's 67,900, Lost in the Middle's 100,960 of questions
+and pairs, ONERULER's 36,400 with two scores each), the models as many as make a million scores, and the
+values drawn, 0 or 1. For each benchmark one process reads the scores of all models and makes all numbers
 that are made of scores, as the workflow's job does. `--models` takes fewer models, and writes nothing.
 """
 
@@ -41,7 +41,7 @@ Prompt = dict[str, Any]
 
 
 def mlneedle() -> Iterator[Prompt]:
-    """Prompts of 100 questions: 7 needle languages in 8 haystacks at 3 positions and 4 lengths, and without."""
+    """Prompts of 100 questions in 7 languages: in 8 haystacks, at 3 positions and 4 lengths; and alone."""
     languages = ["en", "de", "es", "zh", "vi", "hi", "ar"]
     asked = {"question_lang": "en", "needle_present": True, "metric": "containment"}
     places = (("start", 0.0), ("middle", 0.5), ("end", 1.0))
@@ -114,7 +114,7 @@ def files(benchmark: str, models: int) -> Layout:
     """The paths and settings of a run of so many models."""
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     names = [f"model-{i:02}" for i in range(models)]
-    config["models"] |= {name: config["models"]["lexical"] for name in names}
+    config["models"] |= dict.fromkeys(names, config["models"]["lexical"])
     config["run"] = {"models": names, "benchmarks": [benchmark]}
     return Layout(validated(config))
 
