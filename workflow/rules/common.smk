@@ -99,9 +99,7 @@ def caption_of(name, text):
 
 def caption_file(benchmark, result):
     """A result's caption, which the report reads from a file."""
-    return caption_of(
-        f"{benchmark}_{result.name}", files.caption(benchmark, result)
-    )
+    return caption_of(f"{benchmark}_{result.name}", files.caption(benchmark, result))
 
 
 def report_text(template):

@@ -40,9 +40,10 @@ def whole(path: str | Path) -> Iterator[Path]:
 def _remove_left_overs(path: Path) -> None:
     """Remove what killed jobs have written of a file."""
     begun = f"{path.name}."
-    # `Path.iterdir` makes a path of each of a thousand names.
-    for name in os.listdir(path.parent):  # noqa: PTH208
-        found = name.startswith(begun) and _LEFT_OVER.fullmatch(name, len(begun))
+    with os.scandir(path.parent) as entries:
+        names = [entry.name for entry in entries if entry.name.startswith(begun)]
+    for name in names:
+        found = _LEFT_OVER.fullmatch(name, len(begun))
         if not found:
             continue
         part = path.with_name(name)

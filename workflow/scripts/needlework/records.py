@@ -240,6 +240,8 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> pa.Tab
         table = file.read(columns)
         # Otherwise text that is no UTF-8 fails where it is used, far from the file's name.
         table.validate(full=True)
+    # What decoding took would stay with the process: of long columns, as much as they hold.
+    pa.default_memory_pool().release_unused()
     return table if columns is None else table.select(list(columns))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import asdict
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,13 +31,16 @@ class Table:
         import pandas as pd
 
         if column not in self._codes:
+            series = self.frame[column]
             # Plain Python values: a category or an extension type would sort and print otherwise.
-            series = self.frame[column].astype(object)
-            codes, values = pd.factorize(series.where(series.notna(), None), sort=True)
+            if series.dtype.kind not in "biuf" or not isinstance(series.dtype, np.dtype):
+                series = series.astype(object)
+            codes, found = pd.factorize(series, sort=True)
+            values = found.tolist()
             # Whole numbers of which some are missing come as floats.
             if all(isinstance(value, float) and value.is_integer() for value in values):
                 values = [int(value) for value in values]
-            self._codes[column] = codes, list(values)
+            self._codes[column] = codes, values
         return self._codes[column]
 
     def array(self, name: str, make: Callable[[pd.DataFrame], Any]) -> npt.NDArray[Any]:
@@ -82,8 +85,15 @@ class Part:
         """A part for each value of a column; rows without a value are at None."""
         codes, values = self.table.codes(column)
         own = codes[self.places]
+        order = np.argsort(own, kind="stable")
+        found = own[order]
+        starts = [0, *(np.flatnonzero(np.diff(found)) + 1).tolist(), len(found)]
         return {
-            None if code < 0 else values[code]: self.where(own == code) for code in np.unique(own)
+            None if (code := found[start]) < 0 else values[code]: Part(
+                self.table, self.places[order[start:end]]
+            )
+            for start, end in pairwise(starts)
+            if start < end
         }
 
     @cached_property
@@ -103,7 +113,7 @@ class Part:
             self.table.codes(strata)[0][counted.places] if strata else None,
             seed=("estimate",),
         )
-        return {**asdict(estimate), **self.lost(), **self._bounds(counted, estimate.value, strata)}
+        return {**vars(estimate), **self.lost(), **self._bounds(counted, estimate.value, strata)}
 
     def _bounds(self, counted: Part, value: float, strata: str) -> dict[str, float]:
         """The mean if every skipped or failed answer were wrong, and if every one were right."""
@@ -124,5 +134,6 @@ class Part:
 
     def lost(self) -> dict[str, int]:
         """How many requests were skipped or failed, and how many answers cut at the token limit."""
-        reasons = self.array("finish_reason", lambda frame: frame["finish_reason"])
-        return {f"n_{kind}": int((reasons == why).sum()) for kind, why in cells.LOST.items()}
+        codes, reasons = self.table.codes("finish_reason")
+        counts = dict(zip(reasons, np.bincount(codes[self.places] + 1)[1:].tolist(), strict=False))
+        return {f"n_{kind}": counts.get(why, 0) for kind, why in cells.LOST.items()}

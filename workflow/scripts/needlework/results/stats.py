@@ -92,7 +92,7 @@ def estimate(
         return _NOTHING
     sums = _Sums(y, clusters, strata)
     value, variance = sums.value, sums.variance
-    if np.isin(y, (0.0, 1.0)).all():
+    if ((y == 0) | (y == 1)).all():
         size = _effective_size(value, variance, sums.kish, without=sums.kish)
         # Questions that all score alike say no more than one prompt each would.
         size_clustered = (
@@ -267,7 +267,13 @@ def _codes(labels: Labels) -> tuple[npt.NDArray[np.intp], int]:
     """Labels as whole numbers from 0 in sorted order, and how many there are."""
     import pandas as pd
 
-    codes, names = pd.factorize(np.asarray(labels), sort=True)
+    given = np.asarray(labels)
+    # Codes of a larger table: there are not many more than rows.
+    if given.dtype.kind == "i" and len(given) and 0 <= given.min() <= given.max() < 1 << 16:
+        present = np.bincount(given) > 0
+        numbers = np.cumsum(present) - 1
+        return numbers[given], int(numbers[-1]) + 1
+    codes, names = pd.factorize(given, sort=True)
     return codes, len(names)
 
 

@@ -60,6 +60,7 @@ def score_rows(
     english = None
     if translations is not None:
         english = _translated(instances, generations, places, translations)
+    pa.default_memory_pool().release_unused()
 
     names = [*_OF_ANSWERS, *(n for n in instances.column_names if n not in _OF_ANSWERS)]
     counts: list[int] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -269,7 +268,7 @@ def share(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, 
     """How many answers have a cell's error, and what share of all prompts."""
     here = part.array("error", lambda frame: frame["error"]) == labels["error"]
     clusters = part.table.codes("example_id")[0][part.places]
-    found = asdict(stats.estimate(here.astype("float64"), clusters))
+    found = vars(stats.estimate(here.astype("float64"), clusters))
     return {"n_errors": int(here.sum()), **found, "n_exhausted": _exhausted(part)}
 
 
