@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from needlework import seeding, stats
 from needlework.errors import UserError
-from needlework.records import scores_schema
+from needlework.records import NO_FACTORS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +58,7 @@ class Pair(NamedTuple):
 
 def factors(scores: pd.DataFrame) -> list[str]:
     """The columns that say what was asked: the task, and every factor of the benchmark."""
-    fixed = set(scores_schema({}).names)
+    fixed = NO_FACTORS
     return ["task", *(name for name in scores.columns if name not in fixed)]
 
 

@@ -322,6 +322,9 @@ class Layout:
             "instances": self.instances(benchmark, self.tokenizer(model)),
             "generations": f"results/generations/{model}/{benchmark}.parquet",
         }
+        if self.config["retrieval"]["similarity"] and self.benchmark(benchmark).search:
+            tokenizer = self.tokenizer(model)
+            needed["similarity"] = f"results/similarity/{benchmark}/{tokenizer}.parquet"
         if self.benchmark(benchmark).translated:
             needed["translations"] = f"results/translations/{model}/{benchmark}.parquet"
         return needed | self.scoring_more(benchmark)

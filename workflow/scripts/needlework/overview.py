@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from needlework import stats
-from needlework.records import read_table, scores_schema
+from needlework.records import NO_FACTORS, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +64,7 @@ class Agreement:
 
 def language_factor(scores: pd.DataFrame) -> str | None:
     """The first factor that is a language and varies; None where there is none."""
-    fixed = set(scores_schema({}).names)
+    fixed = NO_FACTORS
     for name in scores.columns:
         if name not in fixed and "lang" in name and scores[name].nunique() > 1:
             return name

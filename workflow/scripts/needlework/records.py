@@ -132,6 +132,10 @@ def scores_schema(factors: Mapping[str, str]) -> pa.Schema:
     )
 
 
+# The columns of scores that are no factor. The last is there where a run asks for it.
+NO_FACTORS = frozenset({*scores_schema({}).names, "similarity"})
+
+
 def instance_id(benchmark: str, task: str, factors: Mapping[str, object], prompt: str) -> str:
     """The name of a prompt, the same on every machine: what it asks, under which factors, in which words."""
     digest = hashlib.sha256()

@@ -17,7 +17,7 @@ from needlework.errors import UserError
 from needlework.explorer.documents import DocumentShards, Sharded, spans
 from needlework.explorer.shards import columns, encoded, smallest
 from needlework.prompt import Documents
-from needlework.records import instances_schema, read_names, read_table, scores_schema
+from needlework.records import NO_FACTORS, instances_schema, read_names, read_table
 
 # Characters of an answer that the table shows and the search sees.
 PREVIEW = 1000
@@ -138,7 +138,7 @@ def write_benchmark(
 
 def _factors(prompts: Mapping[str, Prompts], answers: Mapping[str, Answers]) -> list[str]:
     """The benchmark's factors: the columns of its scores that every benchmark's scores do not have."""
-    fixed = set(scores_schema({}).names)
+    fixed = NO_FACTORS
     first = next(iter(answers.values()))
     return ["task", *(name for name in read_names(first.scores) if name not in fixed)]
 
