@@ -81,6 +81,33 @@ rule search_passages:
         "../scripts/search_passages.py"
 
 
+rule measure_similarity:
+    input:
+        unpack(lambda w: prompts(w.benchmark, w.tokenizer)),
+    output:
+        "results/similarity/{benchmark}/{tokenizer}.parquet",
+    log:
+        "logs/measure_similarity/{benchmark}/{tokenizer}.log",
+    benchmark:
+        "benchmarks/measure_similarity/{benchmark}/{tokenizer}.tsv"
+    conda:
+        environment(config["embedders"][config["retrieval"]["embedder"]]["kind"])
+    threads: files.embedding_threads(config["retrieval"]["embedder"])
+    resources:
+        gpu=files.embedding_gpus(config["retrieval"]["embedder"]),
+        nodes=1,
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 120 * attempt,
+    params:
+        name=config["retrieval"]["embedder"],
+        embedder=files.embedder_settings(config["retrieval"]["embedder"]),
+        code=code_digest("measure_similarity.py"),
+    message:
+        "Comparing needles and distractors of {wildcards.benchmark}"
+    script:
+        "../scripts/measure_similarity.py"
+
+
 rule choose_distractors:
     input:
         questions=lambda w: expand(

@@ -39,6 +39,16 @@ def translations(model, benchmark):
     )
 
 
+def similarity(model, benchmark):
+    """How similar needles and distractors are, where the run asks for that."""
+    wanted = config["retrieval"]["similarity"] and files.benchmark(benchmark).search
+    return expand(
+        "results/similarity/{benchmark}/{tokenizer}.parquet",
+        benchmark=benchmark if wanted else [],
+        tokenizer=files.tokenizer(model),
+    )
+
+
 rule translate_references:
     input:
         questions=lambda w: expand(
@@ -104,6 +114,7 @@ rule score_answers:
         ),
         generations="results/generations/{model}/{benchmark}.parquet",
         translations=lambda w: translations(w.model, w.benchmark),
+        similarity=lambda w: similarity(w.model, w.benchmark),
     output:
         "results/scores/{model}/{benchmark}.parquet",
     log:

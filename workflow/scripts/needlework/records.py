@@ -141,6 +141,8 @@ def scores_schema(factors: Mapping[str, str]) -> pa.Schema:
 
 
 _sorted_json = json.JSONEncoder(sort_keys=True).encode
+# The columns of scores that are no factor. The last is there where a run asks for it.
+NO_FACTORS = frozenset({*scores_schema({}).names, "similarity"})
 
 
 def instance_id(benchmark: str, task: str, factors: Mapping[str, object], prompt: str) -> str:

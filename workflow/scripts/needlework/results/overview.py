@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from xml.etree import ElementTree
 
-from needlework.records import read_table, scores_schema
+from needlework.records import NO_FACTORS, read_table
 from needlework.results import stats
 from needlework.results.figures.style import NOTHING
 
@@ -76,9 +76,8 @@ class Agreement:
 
 def language_factor(scores: pd.DataFrame) -> str | None:
     """The first factor that is a language and varies; None where there is none."""
-    fixed = set(scores_schema({}).names)
     for name in scores.columns:
-        if name not in fixed and "lang" in name and scores[name].nunique() > 1:
+        if name not in NO_FACTORS and "lang" in name and scores[name].nunique() > 1:
             return name
     return None
 

@@ -1,0 +1,73 @@
+"""What a job says of its progress, on a terminal and where nobody watches."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from needlework.jobs import progress as module
+from needlework.jobs.progress import progress, show_on
+
+
+class Terminal(io.StringIO):
+    def __init__(self, watched: bool) -> None:
+        super().__init__()
+        self.watched = watched
+
+    def isatty(self) -> bool:
+        return self.watched
+
+
+@pytest.fixture(autouse=True)
+def settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(module, "HEARTBEAT_S", 0.02)
+    for name in ("_watched", "_told", "_job", "_log"):
+        monkeypatch.setattr(module, name, getattr(module, name))
+    yield
+
+
+def answer(terminal: Terminal, told: bool = True) -> str:
+    """What is said while 3 of 4 prompts are answered, one of which fails."""
+    show_on(terminal, "generate_answers m b", "logs/m/b.log")
+    with progress(desc="answers", total=4, unit="prompt", told=told) as bar:
+        for _ in range(3):
+            bar.update()
+        bar.set_postfix_str("1 failed", refresh=False)
+        until = time.monotonic() + 10
+        while told and "3 " not in terminal.getvalue() and time.monotonic() < until:
+            time.sleep(0.01)
+            bar.refresh()
+    return terminal.getvalue()
+
+
+def test_without_a_terminal_lines_say_how_far_a_job_is() -> None:
+    text = answer(Terminal(watched=False))
+    wanted = (
+        r"generate_answers m b: answers 3 of 4 prompt, [\d.]+.* a \w+, \d\d:\d\d left, "
+        r"1 failed \(log: logs/m/b.log\)\n"
+    )
+    assert re.search(wanted, text), text
+
+
+def test_a_terminal_shows_a_bar_with_job_and_log() -> None:
+    text = answer(Terminal(watched=True))
+    assert "generate_answers m b: answers (log: logs/m/b.log)" in text
+    assert "3/4" in text and "1 failed" in text and "prompt/s" in text
+
+
+def test_short_work_says_nothing_without_a_terminal() -> None:
+    assert answer(Terminal(watched=False), told=False) == ""
+
+
+def test_a_download_says_how_far_it_is(tmp_path: Path) -> None:
+    terminal = Terminal(watched=False)
+    show_on(terminal, "fetch_source", "logs/f.log")
+    with progress(desc="x.zip", total=4_000_000, unit="B", unit_scale=True, told=True) as bar:
+        bar.update(1_000_000)
+        time.sleep(0.2)
+    assert "fetch_source: x.zip 1.00M of 4.00M B, " in terminal.getvalue()
