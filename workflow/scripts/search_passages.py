@@ -36,6 +36,8 @@ with running(snakemake):
             allowed,
             rows.start,
             snakemake.threads,
+            # No parameter: where it is searched changes no result.
+            on_gpu=snakemake.config["retrieval"]["device"] == "gpu",
         )
     else:
         benchmark, lang = snakemake.wildcards.benchmark, snakemake.wildcards.lang

@@ -123,6 +123,16 @@ def test_only_shards_of_several_have_names_of_their_own(config: dict[str, Any]) 
     ]
 
 
+@pytest.mark.parametrize(("device", "semantic"), [("cpu", 0), ("gpu", 1)])
+def test_a_search_takes_a_gpu_where_it_is_told_to(
+    config: dict[str, Any], device: str, semantic: int
+) -> None:
+    config["retrieval"]["device"] = device
+    files = Layout(validated(config))
+    assert files.search_gpus("semantic") == semantic
+    assert files.search_gpus("random") == 0
+
+
 def test_only_neural_embedders_take_a_gpu_and_several_cores(config: dict[str, Any]) -> None:
     config["embedders"] |= {"slow": config["embedders"]["mpnet"] | {"device": "cpu"}}
     files = Layout(validated(config))

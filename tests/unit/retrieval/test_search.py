@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from needlework import records
+from needlework.errors import UserError
 from needlework.retrieval.embedders import NgramEmbedder
 from needlework.retrieval.search import (
     NOTHING,
@@ -70,6 +71,18 @@ def test_search_of_few_questions_is_the_same() -> None:
     found = search(questions, passages, 10)
     for few in (questions[:1], questions[:7], questions[:513]):
         np.testing.assert_array_equal(search(few, passages, 10), found[: len(few)])
+
+
+def test_a_gpu_that_is_not_there_is_refused() -> None:
+    import faiss
+
+    if faiss.get_num_gpus():
+        pytest.skip("FAISS sees a GPU here")
+    vectors = np.eye(4, dtype=np.float32)
+    with pytest.raises(
+        UserError, match=r"retrieval\.device is gpu, but FAISS sees no GPU: install"
+    ):
+        search(vectors, vectors, 2, on_gpu=True)
 
 
 def test_nothing_to_search() -> None:

@@ -176,6 +176,10 @@ class Layout:
         """What vectors depend on."""
         return not_affecting("embedders", self.config["embedders"][embedder], "speed")
 
+    def search_gpus(self, retrieval: str) -> int:
+        """How many GPUs a search takes; a random choice takes none."""
+        return int(retrieval == "semantic" and self.config["retrieval"]["device"] == "gpu")
+
     def embedding_gpus(self, embedder: str) -> int:
         """How many GPUs an embedding job takes."""
         return job_gpus(self.config["embedders"][embedder])

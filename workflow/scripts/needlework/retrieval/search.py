@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from needlework import records, seeding
+from needlework.errors import UserError
 from needlework.jobs.progress import progress
 
 # Score and row of a passage; NOTHING where a question has fewer passages than places.
@@ -68,6 +69,7 @@ def search(
     allowed: Allowed | None = None,
     first_row: int = 0,
     threads: int = 1,
+    on_gpu: bool = False,
 ) -> np.ndarray:
     """The ranking of the `top` allowed passages by inner product, exactly.
 
@@ -78,7 +80,10 @@ def search(
     FAISS finds candidates, and their exact scores decide. A candidate is certain where its score is
     above all that FAISS, with its own rounding, can have missed. A question with too few certain
     and allowed candidates is searched again for twice as many.
+    Raises UserError where `on_gpu` is asked for and FAISS has no GPU.
     """
+    if on_gpu:
+        _check_gpu()
     ranking = np.full((len(questions), top), NOTHING)
     pending = np.arange(len(questions))
     with ThreadPoolExecutor(threads) as pool:
@@ -90,7 +95,7 @@ def search(
             for at in progress(starts, desc=f"search, {k} candidates", unit="batch"):
                 batch = pending[at : at + size]
                 parts = [questions[part] for part in np.array_split(batch, threads) if len(part)]
-                found = pool.map(lambda part, k=k: _candidates(part, passages, k), parts)
+                found = pool.map(lambda part, k=k: _candidates(part, passages, k, on_gpu), parts)
                 for question, keys in zip(batch, chain.from_iterable(found), strict=True):
                     if not _fill(ranking[question], keys, question, allowed, first_row, last):
                         short.append(question)
@@ -178,9 +183,11 @@ def _fill(
     return True
 
 
-def _candidates(questions: np.ndarray, passages: np.ndarray, k: int) -> list[np.ndarray]:
+def _candidates(
+    questions: np.ndarray, passages: np.ndarray, k: int, on_gpu: bool
+) -> list[np.ndarray]:
     """For each question the `_keys` of passages that are certainly its best, at most `k`, in order."""
-    approximate, rows = _nearest(questions, passages, k)
+    approximate, rows = _nearest(questions, passages, k, on_gpu)
     scores = _exact_scores(questions, passages, rows)
     if k == len(passages):
         certain = np.full(len(questions), k)
@@ -192,12 +199,14 @@ def _candidates(questions: np.ndarray, passages: np.ndarray, k: int) -> list[np.
     return [keys[:n] for keys, n in zip(ordered, certain, strict=True)]
 
 
-def _nearest(questions: np.ndarray, passages: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _nearest(
+    questions: np.ndarray, passages: np.ndarray, k: int, on_gpu: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """FAISS's `k` best passages of each question: scores with float32's rounding errors, and rows."""
     import faiss
 
     inner_product = faiss.METRIC_INNER_PRODUCT
-    if faiss.get_num_gpus() and k <= _GPU_MOST_CANDIDATES:
+    if on_gpu and k <= _GPU_MOST_CANDIDATES:
         with _gpu_lock:
             return faiss.knn_gpu(_gpu(), questions, passages, k, metric=inner_product)
     # Of this thread of ours: each searches for its own questions, and none waits for another.
@@ -205,6 +214,16 @@ def _nearest(questions: np.ndarray, passages: np.ndarray, k: int) -> tuple[np.nd
     faiss.cvar.distance_compute_blas_query_bs = _QUESTIONS
     faiss.cvar.distance_compute_blas_database_bs = _PASSAGES
     return faiss.knn(questions, passages, k, metric=inner_product)
+
+
+def _check_gpu() -> None:
+    import faiss
+
+    if not faiss.get_num_gpus():
+        raise UserError(
+            "retrieval.device is gpu, but FAISS sees no GPU: install faiss-gpu in place of faiss-cpu (or run "
+            "with --use-conda) on a machine with an NVIDIA GPU, or set retrieval.device to cpu."
+        )
 
 
 @cache
