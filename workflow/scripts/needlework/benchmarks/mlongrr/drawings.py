@@ -13,7 +13,9 @@ from needlework.benchmarks.mlongrr.factors import LANGUAGES, QUESTIONS, VERDICT
 if TYPE_CHECKING:
     import pandas as pd
 
-NEEDLES = {1: "one needle", 2: "two needles", 3: "three needles"}
+# As many as a task can have.
+NEEDLES = {n: f"{n} needles" for n in range(1, 21)}
+NEEDLES |= {1: "one needle", 2: "two needles", 3: "three needles"}
 VERDICTS = {
     "correct": "right",
     "several": "several needles",
@@ -141,7 +143,7 @@ def guesses(data: pd.DataFrame, run: Mapping[str, Any]) -> str:
     """How often a guess among the needles is right, of each number of needles that is drawn."""
     drawn = data.loc[data["chance"].notna(), ["n_needles", "chance"]].drop_duplicates()
     said = [
-        f"{chance:.0%} of those with {NEEDLES.get(n, f'{n} needles')}"
+        f"{chance:.0%} of those with {NEEDLES[n]}"
         for n, chance in sorted(drawn.itertuples(index=False))
     ]
     return f"A guess among the needles is right in {' and '.join(said)}." if said else ""
