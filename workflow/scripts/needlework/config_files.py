@@ -46,7 +46,9 @@ def check_file(file: str | Path) -> None:
     try:
         node = yaml.compose(Path(file).read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
     except OSError as error:
-        raise UserError(f"{file} cannot be read ({error.strerror}): correct --configfile.") from None
+        raise UserError(
+            f"{file} cannot be read ({error.strerror}): correct --configfile."
+        ) from None
     except UnicodeDecodeError as error:
         raise UserError(
             f"{file} is not UTF-8 (byte {error.start + 1} is 0x{error.object[error.start]:02x}): save "
