@@ -459,8 +459,8 @@ class Layout:
                     remedy = "it compares tokenizers, so name a second one in run.tokenizers"
                 else:
                     remedy = (
-                        f"benchmarks.{benchmark} asks for none of its prompts, or run.models has no model of its kind "
-                        "(docs/configuration.md)"
+                        f"benchmarks.{benchmark} asks for none of its prompts, or run.models has no model "
+                        "of its kind (docs/configuration.md)"
                     )
                 found[f"{benchmark}_{result.name}"] = f"{result.label}: {remedy}."
         return found

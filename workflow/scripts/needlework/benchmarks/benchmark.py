@@ -42,8 +42,8 @@ class Benchmark:
     (`own`): slices, the names of the files into which prompts are divided; settings, all that a slice's
     prompts depend on, as JSON values, but files and tokenizer, given the lengths that models want; quotes,
     the tables that any prompt can refer to. conditions: by the names that `Result.when` has, whether `config`
-    has prompts and models that fill such results. Of a slice's settings: reads, the tables that it is built from, by
-    input name, and searches, the languages whose distractors.
+    has prompts and models that fill such results. Of a slice's settings: reads, the tables that it is
+    built from, by input name, and searches, the languages whose distractors.
 
     build: `(chosen, tables, templates, tokenizer) -> Built`. score: `(instances, generations,
     translations, *, model, settings) -> scores`; scoring_files: data that it alone reads, by the name of
