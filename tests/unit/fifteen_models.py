@@ -9,7 +9,6 @@ from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
-from needlework.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
 
 import lost_in_the_middle_scores
 import m4le_scores
@@ -17,6 +16,7 @@ import mlneedle_scores
 import mlongrr_scores
 import oneruler_scores
 from needlework.benchmarks.mlongrr.plan import DETAILED
+from needlework.data.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
 
 NAMES = [f"mistral-7b-instruct-v0.{i}" for i in range(15)]
 LANGS = tuple(oneruler_scores.LANGS)
@@ -73,7 +73,7 @@ def mlneedle() -> Made:
 def lost_in_the_middle() -> Made:
     """Ten to thirty documents and 75 to 300 pairs, at three to seven positions."""
     settings = lost_in_the_middle_scores.SETTINGS
-    one = lost_in_the_middle_scores.make(("mpt",), 4, LANGS)
+    one = lost_in_the_middle_scores.make(("mpt",), 4, mlneedle_scores.LANGS)
     return _by_all(
         one,
         {
@@ -110,10 +110,8 @@ def mlongrr() -> Made:
     with (
         patch.object(mlongrr_scores, "MODELS", {"gpt-4": 0.9}),
         patch.object(mlongrr_scores, "DEPTHS", depths),
-        patch.object(mlongrr_scores, "LANGS", LANGS),
-        patch.object(
-            mlongrr_scores, "FERTILITY", {lang: 1.1 + i / 20 for i, lang in enumerate(LANGS)}
-        ),
+        patch.object(mlongrr_scores, "LANGS", (*mlongrr_scores.LANGS, "az")),
+        patch.dict(mlongrr_scores.FERTILITY, az=1.7),
     ):
         one = pd.concat(
             [

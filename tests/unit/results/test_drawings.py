@@ -389,6 +389,17 @@ def test_many_bars_lie_and_all_are_named():
     assert len(ax.patches) == 30
 
 
+def test_long_names_of_bars_lie_apart():
+    names = [f"mistral-7b-instruct-v0.{i}" for i in range(15)]
+    frame = frame_of(names, lengths=(1024,))
+    for drawing in (NEW["stacked"], Bars(x="model", line="lang", nothing="nobody answered")):
+        (ax,) = shown(drawing, frame).axes
+        boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+        assert len(boxes) == 15 and all("\n" in one.get_text() for one in ax.get_yticklabels())
+        # Down the page, the next one is lower.
+        assert all(above.y0 >= below.y1 for above, below in pairwise(boxes))
+
+
 def test_a_radar_of_few_values_is_bars():
     few = shown(NEW["polar"], frame_of(langs=("en", "de", "fr", "es")))
     many = shown(NEW["polar"], frame_of(langs=("en", "de", "fr", "es", "hi")))

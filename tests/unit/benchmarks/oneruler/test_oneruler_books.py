@@ -10,8 +10,10 @@ from test_oneruler_plan import config
 
 import oneruler_data
 from described import numbers, results
+from needlework.errors import UserError
 from needlework.planning.layout import Layout
 from needlework.prompts.books import token_counts
+from needlework.prompts.spans import read_template
 from needlework.results import published
 
 ROOT = Path(__file__).parents[4]
@@ -75,6 +77,17 @@ def test_books_are_counted_as_their_files_have_them(tmp_path, named_tokenizer):
     file.write_bytes(b"\xef\xbb\xbfone  two\n\n\nthree")
     table = token_counts({"en": [str(file)]}, "words", named_tokenizer("words"))
     assert table.to_pylist() == [{"context_lang": "en", "tokenizer": "words", "n_tokens": 3}]
+
+
+def test_a_book_in_another_encoding_is_one_sentence(tmp_path, named_tokenizer):
+    file = tmp_path / "book.txt"
+    file.write_bytes(b"caf\xe9")
+    for read in (
+        lambda: token_counts({"en": [str(file)]}, "words", named_tokenizer("words")),
+        lambda: read_template(file, ["context"]),
+    ):
+        with pytest.raises(UserError, match=f"^{file} is not in UTF-8: save it"):
+            read()
 
 
 def test_the_job_reads_the_books_of_the_runs_languages():

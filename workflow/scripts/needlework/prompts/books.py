@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 
 from needlework.jobs.progress import progress
+from needlework.prompts.spans import read_text
 from needlework.prompts.tokenizers import Tokenizer
 
 
@@ -17,9 +17,7 @@ def token_counts(books: Mapping[str, Sequence[str]], name: str, tokenizer: Token
         {
             "context_lang": lang,
             "tokenizer": name,
-            "n_tokens": sum(
-                tokenizer.count(Path(file).read_text(encoding="utf-8-sig")) for file in files
-            ),
+            "n_tokens": sum(tokenizer.count(read_text(file)) for file in files),
         }
         for lang, files in progress(books.items(), desc="books", unit="language")
     ]

@@ -143,13 +143,21 @@ def numbered(words: Iterable[str]) -> str:
     return " ".join(f"{i}. {word}" for i, word in enumerate(words, start=1))
 
 
+def read_text(path: str | Path) -> str:
+    """The text of a file that a user may have written. Raises UserError unless it is in UTF-8."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not in UTF-8: save it in that encoding.") from None
+
+
 def read_template(path: str | Path, placeholders: Sequence[str]) -> list[str]:
     """The literal pieces of a prompt template around its placeholders, in the order given.
 
     A template holds every `{placeholder}` once, in that order; white space at its ends is dropped.
     Anything else in braces is an error rather than text that a model would see.
     """
-    text = Path(path).read_text(encoding="utf-8").strip()
+    text = read_text(path).strip()
     found = re.findall(r"\{([^{}]*)\}", text)
     if found != list(placeholders):
         raise UserError(

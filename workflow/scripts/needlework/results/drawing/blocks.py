@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.drawings import Bars, Heatmap, Points, StackedBars
 from needlework.results.drawing.grid import (
+    LINE,
     Size,
     empty,
     finished,
@@ -39,13 +40,15 @@ def bars(picture: Picture) -> list[Figure]:
     columns = [column for column in (x, *spec.row, spec.panel) if column]
     beside = not isinstance(spec, StackedBars | Points) and picture.ours.duplicated(columns).any()
     n = len(picture.looks) if beside else 1
-    each = max(0.165, 0.06 * n + 0.07) if down else max(0.12 if codes else 0.8, 0.1 * n)
+    names = [picture.called(x, place) if down else picture.tick(x, place) for place in places]
+    names = [fitting(name, 1.6 if down else 0.75) for name in names]
+    tall = 0.03 + LINE * (1 + max(name.count("\n") for name in names))
+    each = max(tall, 0.06 * n + 0.07) if down else max(0.12 if codes else 0.8, 0.1 * n)
     long = each * len(places)
     height = max(0.8, long) + 0.3 if down else 1.2 if isinstance(spec, StackedBars) else 1.8
     size = Size(2.0, COLUMN * 1.2, height) if down else Size(long + 0.4, max(2.0, 2 * long), height)
     figures = []
     for figure, panels in pages_of(picture, size):
-        names = [picture.called(x, place) if down else picture.tick(x, place) for place in places]
         for ax, row, data in panels:
             if data[spec.value].isna().all():
                 empty(ax, "no answer" if len(data) else "not run")
@@ -59,13 +62,11 @@ def bars(picture: Picture) -> list[Figure]:
                 _marks(ax, picture, line, where, below, down, 0.74 / n)
             steady(ax, picture, data, down=down)
             if down:
-                ax.set_yticks(range(len(places)), [fitting(name, 1.6) for name in names])
+                ax.set_yticks(range(len(places)), names)
                 ax.set_ylim(len(places) - 0.4, -0.6)
             else:
                 small = 7 if len(places) * 0.13 < COLUMN / spec.columns else 5.5
-                ax.set_xticks(
-                    range(len(places)), [fitting(name, 0.75) for name in names], size=small
-                )
+                ax.set_xticks(range(len(places)), names, size=small)
                 ax.set_xlim(-0.6, len(places) - 0.4)
                 ax.set_xlabel(picture.label(x) if row.last else "")
             ax.grid(visible=False, axis="y" if down else "x")

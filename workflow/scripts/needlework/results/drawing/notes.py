@@ -24,6 +24,11 @@ def small_print(picture: Picture) -> str:
             f"{spec.short}: some prompts are shorter than the length, as vocabulary or text ran out before "
             "it."
         )
+    if picture.incomplete:
+        parts.append(
+            f"{spec.incomplete}: more than 1% of the answers were skipped or failed"
+            + ("." if isinstance(spec, Heatmap) else "; grey: from all wrong to all right.")
+        )
     if (tinted := getattr(spec, "tinted", None)) and len(data.query(tinted[0])):
         parts.append(f"Orange: {tinted[1]}.")
     parts += [picture.note, picture.run.get("asked", "")]
