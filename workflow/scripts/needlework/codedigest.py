@@ -73,8 +73,8 @@ def _imports(file: Path) -> tuple[Path, ...]:
 def _learned(file: Path) -> tuple[str, list[str]]:
     """The digest of a file's code, and the names of the modules that it may import."""
     content = file.read_bytes()
-    own = (file.relative_to(ROOT).as_posix(), content, _this_code())
-    key = hashlib.sha256(repr(own).encode()).hexdigest()
+    name = file.relative_to(ROOT).as_posix().encode()
+    key = hashlib.sha256(_this_code() + name + b"\0" + content).hexdigest()
     if key not in _known:
         text, nodes = _read(content)
         names = dict.fromkeys(name for node in nodes for name in _module_names(node, file))
@@ -84,7 +84,7 @@ def _learned(file: Path) -> tuple[str, list[str]]:
 
 @lru_cache(None)
 def _this_code() -> bytes:
-    return Path(__file__).read_bytes()
+    return hashlib.sha256(Path(__file__).read_bytes()).digest()
 
 
 def _module_names(node: ast.Import | ast.ImportFrom, file: Path) -> Iterator[str]:
