@@ -28,7 +28,7 @@ sys.path[:0] = [str(ROOT / name) for name in ("perf", "tests")]
 
 import machine  # noqa: E402
 
-sys.path.insert(0, str(machine.code() / "workflow/scripts"))
+sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
 import yaml  # noqa: E402
 
@@ -41,7 +41,6 @@ from needlework.prompts.spans import Documents, render  # noqa: E402
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
 from needlework.records import read_table, write_table  # noqa: E402
 
-MIRROR = ROOT.parent / "shared" / "mirror"
 TEMPLATES = sorted(str(p) for p in (ROOT / "resources/prompts/lost_in_the_middle").glob("*.txt"))
 PROCESSES = 2
 # The naive way is measured on one prompt of so many.
@@ -50,7 +49,7 @@ NAIVE_EVERY = 200
 
 def configuration(small: bool) -> dict:
     """The paper's settings, with random distractors from other questions."""
-    config = yaml.safe_load((machine.code() / "config.yaml").read_text(encoding="utf-8"))
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     config["benchmarks"]["lost_in_the_middle"] = {
         "random_from": "other_questions",
         "examples": 50 if small else 500,
@@ -133,14 +132,14 @@ def in_two_processes(function, names: list[str], *arguments: object) -> list[dic
         return list(pool.map(function, names, *([argument] * len(names) for argument in arguments)))
 
 
-def stand_ins(folder: Path, small: bool) -> None:
+def stand_ins(folder: Path, mirror: Path, small: bool) -> None:
     """Make the stand-ins of the released size, or a tenth of it."""
-    if not MIRROR.is_dir():
-        sys.exit(f"{MIRROR} is not there: this measurement needs a mirror of the sources.")
+    if not mirror.is_dir():
+        sys.exit(f"{mirror} is not there: this measurement needs a mirror of the sources.")
     os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
-    cl100k = MIRROR / "tokenizers/cl100k_base.tiktoken"
+    cl100k = mirror.resolve() / "tokenizers/cl100k_base.tiktoken"
     (folder / "9b5ad71b2ce5302211f9c61530b329a4922fc6a4").symlink_to(cl100k)
-    oracle = data.read(MIRROR / data.ORACLE)[: 266 if small else None]
+    oracle = data.read(mirror / data.ORACLE)[: 266 if small else None]
     results = data.retrieval(oracle, 60, distinct=True)
     data.write(folder / data.ORACLE, oracle)
     data.write(folder / data.RETRIEVAL, results)
@@ -152,20 +151,20 @@ def stand_ins(folder: Path, small: bool) -> None:
 def full_set(folder: Path, small: bool) -> tuple[dict, dict[str, dict]]:
     """Read the corpora and build all slices; what they took together, and each slice."""
     names = plan.slices(configuration(small))
-    start = time.perf_counter()
-    with ProcessPoolExecutor(PROCESSES) as pool:
-        list(pool.map(read_corpus, CORPORA, [folder] * len(CORPORA)))
-    read = time.perf_counter()
-    slices = in_two_processes(build, names, folder, small)
-    seconds = time.perf_counter() - start
+    with machine.measured() as took:
+        start = time.perf_counter()
+        with ProcessPoolExecutor(PROCESSES) as pool:
+            list(pool.map(read_corpus, CORPORA, [folder] * len(CORPORA)))
+        reading = time.perf_counter() - start
+        slices = in_two_processes(build, names, folder, small)
     total = {key: sum(made[key] for made in slices) for key in slices[0]}
     made = {
         "questions": 266 if small else 2655,
-        "seconds": round(seconds, 1),
-        "of_which_reading_corpora": round(read - start, 1),
+        **took,
+        "of_which_seconds_reading_corpora": round(reading, 1),
         "prompts": total["prompts"],
         "tokens": total["tokens"],
-        "tokens_per_second": round(total["tokens"] / seconds),
+        "tokens_per_second": round(total["tokens"] / took["seconds"]),
         "peak_mib_a_process": round(max(made["peak_mib"] for made in slices)),
         "megabytes": round(total["bytes"] / 1e6, 1),
         "bytes_a_prompt": round(total["bytes"] / total["prompts"]),
@@ -178,15 +177,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--small", action="store_true", help="a tenth; writes nothing")
     parser.add_argument("--bare", action="store_true", help="the full set alone, by no other way")
+    parser.add_argument("--mirror", type=Path, default=ROOT.parent / "shared/mirror")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        stand_ins(Path(folder), args.small)
+        stand_ins(Path(folder), args.mirror, args.small)
         made, slices = full_set(Path(folder), args.small)
         if args.bare:
             print(json.dumps(made))
             return
         whole = in_two_processes(naive, list(slices), Path(folder), args.small)
-    former = machine.former_way(__file__, *(["--small"] if args.small else []))
+    small = ["--small"] if args.small else []
+    former = machine.former_way(__file__, "--mirror", str(args.mirror.resolve()), *small)
     assert all(made[key] == former[key] for key in ("prompts", "tokens", "megabytes"))
     tokens, taken = (sum(one[key] for one in whole) for key in ("tokens", "seconds"))
     result = {
@@ -194,7 +195,8 @@ def main() -> None:
         "processes": PROCESSES,
         **made,
         "former_way_seconds": former["seconds"],
-        "former_way_reading_corpora": former["of_which_reading_corpora"],
+        "former_way_cpu_seconds": former["cpu_seconds"],
+        "former_way_seconds_reading_corpora": former["of_which_seconds_reading_corpora"],
         "times_as_fast": round(former["seconds"] / made["seconds"], 1),
         "limits": {"times_as_fast": 2, "gib": 4, "megabytes": 100},
         "slices": slices,

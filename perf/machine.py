@@ -18,32 +18,39 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 # The last commit that counted every finished prompt whole.
 FORMER = "ebf43f2"
+# The commit whose scripts of this folder measure that code.
+SCRIPTS = "HEAD"
 
 
-def code() -> Path:
-    """The folder whose code is measured: this repository, or the former one."""
-    return Path(os.environ.get("NEEDLEWORK_CODE", ROOT))
+def former() -> bool:
+    """Whether the code that is measured is that of the commit FORMER."""
+    return "NEEDLEWORK_FORMER" in os.environ
 
 
 def counting(folder: str | Path) -> list[dict[str, Any]]:
     """What `load_tokenizer` is told further: where sums are kept. The former code keeps none."""
-    return [] if code() != ROOT else [{"sums": str(Path(folder) / "token_sums")}]
+    return [] if former() else [{"sums": str(Path(folder) / "token_sums")}]
 
 
 def reads(plan: Any) -> Any:
     """What names the tables that a slice reads; it was called `corpora`."""
-    return getattr(plan, "reads", None) or plan.corpora
+    return plan.corpora if former() else plan.reads
 
 
 def former_way(script: str, *arguments: str) -> dict[str, Any]:
-    """What `script --bare` prints with the code of the commit FORMER."""
+    """What `script --bare` prints with the code of the commit FORMER, by the scripts of SCRIPTS."""
     with tempfile.TemporaryDirectory() as folder:
-        archive = ["git", "archive", FORMER, "workflow", "resources", "config.yaml"]
-        packed = subprocess.run(archive, cwd=ROOT, check=True, capture_output=True).stdout
-        subprocess.run(["tar", "-x", "-C", folder], input=packed, check=True)
+        for commit, *paths in (
+            (FORMER, "workflow", "resources", "config.yaml"),
+            (SCRIPTS, "perf", "tests"),
+        ):
+            packed = subprocess.run(
+                ["git", "archive", commit, *paths], cwd=ROOT, check=True, capture_output=True
+            )
+            subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
         made = subprocess.run(
-            [sys.executable, script, "--bare", *arguments],
-            env={**os.environ, "NEEDLEWORK_CODE": folder},
+            [sys.executable, f"{folder}/perf/{Path(script).name}", "--bare", *arguments],
+            env={**os.environ, "NEEDLEWORK_FORMER": "1"},
             check=True,
             stdout=subprocess.PIPE,
         )

@@ -17,8 +17,8 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,10 @@ sys.path.insert(0, str(ROOT / "perf"))
 
 import machine  # noqa: E402
 
-sys.path.insert(0, str(machine.code() / "workflow/scripts"))
+sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
 import pyarrow as pa  # noqa: E402
+import pyarrow.compute as pc  # noqa: E402
 
 from needlework.records import (  # noqa: E402
     GENERATIONS,
@@ -134,34 +135,34 @@ def make(benchmark: str, n: int, folder: Path) -> None:
 
 def columns(benchmark: str) -> dict[str, str]:
     """The factors' Arrow types; the former code has them in its plan."""
-    where, name = ("factors", "COLUMNS") if machine.code() == ROOT else ("plan", "FACTORS")
+    where, name = ("factors", "COLUMNS") if not machine.former() else ("plan", "FACTORS")
     return getattr(import_module(f"needlework.benchmarks.{benchmark}.{where}"), name)
 
 
 def score(benchmark: str, folder: Path) -> dict[str, Any]:
     """Score the files of a folder, as the rule does; what it took."""
     scoring = import_module(f"needlework.benchmarks.{benchmark}.scoring")
-    names = import_module("needlework.scoring.scores")
-    start = time.perf_counter()
+    # The former code has it in one module.
+    one = find_spec("needlework.scoring").submodule_search_locations is None
+    names = import_module("needlework.scoring" if one else "needlework.scoring.scores")
     wanted = ["instance_id", "task", "example_id", "references", *columns(benchmark)]
     translations = folder / "translations.parquet"
-    scores = scoring.score(
-        read_table(folder / "instances.parquet", wanted),
-        # The former rule read all columns.
-        read_table(folder / "generations.parquet", getattr(names, "ANSWER_COLUMNS", None)),
-        read_table(translations, getattr(names, "TRANSLATION_COLUMNS", None))
-        if translations.exists()
-        else None,
-        model="model",
-        settings=BENCHMARKS[benchmark][1],
-    )
-    write_table(scores, folder / "scores.parquet")
-    return {
-        "seconds": round(time.perf_counter() - start, 1),
-        "peak_mib": round(machine.peak_memory_mib()),
-        "scores": scores.num_rows,
-        "digest": file_digest(folder / "scores.parquet"),
-    }
+    with machine.measured() as took:
+        scores = scoring.score(
+            read_table(folder / "instances.parquet", wanted),
+            # The former rule read all columns.
+            read_table(folder / "generations.parquet", getattr(names, "ANSWER_COLUMNS", None)),
+            read_table(translations, getattr(names, "TRANSLATION_COLUMNS", None))
+            if translations.exists()
+            else None,
+            model="model",
+            settings=BENCHMARKS[benchmark][1],
+        )
+        write_table(scores, folder / "scores.parquet")
+    # The former code knows no metric beside the chosen one.
+    beside = pc.equal(scores["metric"], "bounded")
+    write_table(scores.filter(pc.invert(beside)), folder / "compared.parquet")
+    return {**took, "scores": scores.num_rows, "digest": file_digest(folder / "compared.parquet")}
 
 
 def main() -> None:
@@ -186,6 +187,7 @@ def main() -> None:
             sys.exit(f"{benchmark}: the scores are others than the former ones")
         result[benchmark] = made | {
             "former_way_seconds": former["seconds"],
+            "former_way_cpu_seconds": former["cpu_seconds"],
             "former_way_peak_mib": former["peak_mib"],
             "times_as_fast": round(former["seconds"] / made["seconds"], 1),
         }

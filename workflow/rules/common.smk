@@ -8,7 +8,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 from snakemake.settings.types import DeploymentMethod
 
-from needlework.codedigest import code_digest
+from needlework.codedigest import code_digest, remember
 from needlework.planning.config import (
     decided,
     lengths_of,
@@ -82,6 +82,9 @@ wildcard_constraints:
 files = Layout(config)
 # What the report opens with.
 SUMMARY = "results/summary.html"
+
+# Parsing all code anew would be a fifth of a dry run.
+remember(Path(".snakemake/code.json").absolute())
 
 # A job ends with the Snakemake that started it, even one that is killed before the job is ready.
 announce()

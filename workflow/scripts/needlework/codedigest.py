@@ -8,12 +8,34 @@ docstrings or layout, and is the same on every supported Python.
 from __future__ import annotations
 
 import ast
+import atexit
 import hashlib
+import json
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# What is known of files by name and content: the digest of the code, and what it imports.
+_known: dict[str, tuple[str, list[str]]] = {}
+
+
+def remember(path: Path) -> None:
+    """Keep in a file what is learned of code, for the next start of Snakemake; anyone may delete it."""
+    with suppress(OSError, ValueError):
+        _known.update(json.loads(path.read_text(encoding="utf-8")))
+    before = len(_known)
+
+    def save() -> None:
+        from needlework.atomic import whole
+
+        if len(_known) > before:
+            with suppress(OSError), whole(path) as part:
+                part.write_text(json.dumps(_known), encoding="utf-8")
+
+    atexit.register(save)
 
 
 @lru_cache(None)
@@ -26,7 +48,7 @@ def code_digest(*files: str) -> str:
     digest = hashlib.sha256()
     for file in import_closure(*files):
         digest.update(file.relative_to(ROOT).as_posix().encode() + b"\0")
-        digest.update(_read(file)[0].encode() + b"\0")
+        digest.update(_learned(file)[0].encode() + b"\0")
     return digest.hexdigest()[:16]
 
 
@@ -52,10 +74,25 @@ def import_closure(*files: str) -> tuple[Path, ...]:
 
 @lru_cache(None)
 def _imports(file: Path) -> tuple[Path, ...]:
-    _, nodes = _read(file)
-    return tuple(
-        path for node in nodes for name in _module_names(node, file) for path in _local_files(name)
-    )
+    return tuple(path for name in _learned(file)[1] for path in _local_files(name))
+
+
+@lru_cache(None)
+def _learned(file: Path) -> tuple[str, list[str]]:
+    """The digest of a file's code, and the names of the modules that it may import."""
+    content = file.read_bytes()
+    name = file.relative_to(ROOT).as_posix().encode()
+    key = hashlib.sha256(_this_code() + name + b"\0" + content).hexdigest()
+    if key not in _known:
+        text, nodes = _read(content)
+        names = dict.fromkeys(name for node in nodes for name in _module_names(node, file))
+        _known[key] = hashlib.sha256(text.encode()).hexdigest(), list(names)
+    return _known[key]
+
+
+@lru_cache(None)
+def _this_code() -> bytes:
+    return hashlib.sha256(Path(__file__).read_bytes()).digest()
 
 
 def _module_names(node: ast.Import | ast.ImportFrom, file: Path) -> Iterator[str]:
@@ -83,14 +120,10 @@ def _local_files(name: str) -> tuple[Path, ...]:
     )
 
 
-@lru_cache(None)
-def _read(file: Path) -> tuple[str, list[ast.Import | ast.ImportFrom]]:
-    """The file's code without comments, docstrings and layout, and its imports.
-
-    In one pass: this is done for every module whenever Snakemake starts.
-    """
+def _read(content: bytes) -> tuple[str, list[ast.Import | ast.ImportFrom]]:
+    """A file's code without comments, docstrings and layout, and its imports."""
     imports: list[ast.Import | ast.ImportFrom] = []
-    return _text(ast.parse(file.read_bytes(), filename=str(file)), imports), imports
+    return _text(ast.parse(content), imports), imports
 
 
 def _text(node: object, imports: list[ast.Import | ast.ImportFrom]) -> str:

@@ -63,7 +63,9 @@ class Source:
 def load_registry(path: str | Path) -> dict[str, Source]:
     """The sources of resources/sources.yaml, by name. UserError where an entry is malformed."""
     try:
-        entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        # The parser in C, where there is one, is many times as fast.
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        entries = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=loader)  # noqa: S506
         return {name: _source(name, entry) for name, entry in entries.items()}
     except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path} is no registry of sources ({error}): mend the entry.") from None
