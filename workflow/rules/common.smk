@@ -81,6 +81,38 @@ files = Layout(config)
 announce()
 
 
+def search(w):
+    """How a benchmark finds its distractors in a language: in which corpora, and how."""
+    return files.search(w.benchmark, w.lang)
+
+
+def prompts(benchmark, tokenizer):
+    """The prompts of a benchmark, and all that they quote."""
+    slices = dict(
+        benchmark=benchmark, tokenizer=tokenizer, slice=files.slices(benchmark)
+    )
+    return {
+        "instances": expand(
+            "results/instances/{benchmark}/{tokenizer}/{slice}.parquet", **slices
+        ),
+        "corpora": expand(
+            "results/corpora/{table}.parquet", table=files.quoted(benchmark)
+        ),
+        "documents": expand(
+            "results/documents/{benchmark}/{tokenizer}/{slice}.parquet", **slices
+        ),
+    }
+
+
+def translations(model, benchmark):
+    """A model's answers in English, of a benchmark that scores those."""
+    return expand(
+        "results/translations/{model}/{benchmark}.parquet",
+        model=model,
+        benchmark=benchmark if files.benchmark(benchmark).translated else [],
+    )
+
+
 def caption_file(benchmark, result):
     """A result's caption, which the report reads from a file."""
     path = Path(".snakemake/captions").absolute() / f"{benchmark}_{result.name}.rst"

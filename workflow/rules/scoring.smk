@@ -30,15 +30,6 @@ rule translate_answers:
         "../scripts/translate_answers.py"
 
 
-def translations(model, benchmark):
-    """A model's answers in English, of a benchmark that scores those."""
-    return expand(
-        "results/translations/{model}/{benchmark}.parquet",
-        model=model,
-        benchmark=benchmark if files.benchmark(benchmark).translated else [],
-    )
-
-
 rule translate_references:
     input:
         questions=lambda w: expand(

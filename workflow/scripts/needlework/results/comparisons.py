@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -206,7 +206,7 @@ def prompts_differ(one: pd.DataFrame, two: pd.DataFrame) -> str | None:
     return "; ".join(said)
 
 
-def _asked(scores: pd.DataFrame) -> Iterable[tuple]:
+def _asked(scores: pd.DataFrame) -> Iterable[tuple[Any, ...]]:
     """What was asked, for each row: the question and its factors."""
     columns = ["example_id", *factors(scores)]
     return scores[columns].astype(str).itertuples(index=False, name=None)

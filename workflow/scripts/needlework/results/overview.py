@@ -157,6 +157,9 @@ def agreement(table: str, file: str | Path) -> Agreement | None:
     )
     return Agreement(
         table,
-        *(kinds[kind] for kind in ("covers", "below", "above", "cannot tell")),
+        kinds["covers"],
+        kinds["below"],
+        kinds["above"],
+        kinds["cannot tell"],
         reasons.most_common(1)[0][0] if reasons else "",
     )

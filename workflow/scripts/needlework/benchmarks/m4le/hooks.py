@@ -74,12 +74,13 @@ def _scores(part: Part, context: Context) -> list[Own]:
     found = []
     for task, rows in part.split("task").items():
         for length, own in rows.split("length").items():
-            key = model, str(task), int(length)
+            place = int(str(length))
+            key = model, str(task), place
             if key not in known:
                 values = score(own, context, {})
                 half = (values["ci_high_clustered"] - values["ci_low_clustered"]) / 2
                 known[key] = Own(
-                    str(task), int(length), own, values["value"], values["se"], half / stats.Z
+                    str(task), place, own, values["value"], values["se"], half / stats.Z
                 )
             found.append(known[key])
     return [own for own in found if not math.isnan(own.value)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 from needlework.benchmarks.contract import Config, Own
 from needlework.benchmarks.mlongrr.factors import ABSENT
@@ -73,7 +75,7 @@ def _check_tasks(own: Own, where: str) -> None:
 
 def _check_released(own: Own, where: str) -> None:
     """Raise UserError where something is asked that the released files have not."""
-    wanted = {
+    wanted: dict[str, tuple[Collection[Any], Collection[Any]]] = {
         "haystacks": ([ARTICLES], own["haystacks"]),
         "data": ([NAME], [own["data"]]),
         "budget": (["released"], [own["budget"]]),

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from sacrebleu.metrics import BLEU
+    from sacrebleu.metrics.bleu import BLEU
 
 ORDER = 4
 
@@ -33,7 +33,7 @@ class Statistics(NamedTuple):
 
 @lru_cache(maxsize=2)
 def _bleu(lang: str) -> BLEU:
-    from sacrebleu.metrics import BLEU
+    from sacrebleu.metrics.bleu import BLEU
 
     tokenizer = "zh" if lang == "zh" else "13a"
     return BLEU(tokenize=tokenizer, smooth_method="none", effective_order=True)
