@@ -72,6 +72,7 @@ check: setup
 lint: setup setup-explorer
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 	cd explorer && npm run check

@@ -90,6 +90,48 @@ remember(Path(".snakemake/code.json").absolute())
 announce()
 
 
+def search(w):
+    """How a benchmark finds its distractors in a language: in which corpora, and how."""
+    return files.search(w.benchmark, w.lang)
+
+
+def prompts(benchmark, tokenizer):
+    """The prompts of a benchmark, and all that they quote."""
+    slices = dict(
+        benchmark=benchmark, tokenizer=tokenizer, slice=files.slices(benchmark)
+    )
+    return {
+        "instances": expand(
+            "results/instances/{benchmark}/{tokenizer}/{slice}.parquet", **slices
+        ),
+        "corpora": expand(
+            "results/corpora/{table}.parquet", table=files.quoted(benchmark)
+        ),
+        "documents": expand(
+            "results/documents/{benchmark}/{tokenizer}/{slice}.parquet", **slices
+        ),
+    }
+
+
+def translations(model, benchmark):
+    """A model's answers in English, of a benchmark that scores those."""
+    return expand(
+        "results/translations/{model}/{benchmark}.parquet",
+        model=model,
+        benchmark=benchmark if files.benchmark(benchmark).translated else [],
+    )
+
+
+def similarity(model, benchmark):
+    """How similar needles and distractors are, where the run asks for that."""
+    wanted = config["retrieval"]["similarity"] and files.benchmark(benchmark).search
+    return expand(
+        "results/similarity/{benchmark}/{tokenizer}.parquet",
+        benchmark=benchmark if wanted else [],
+        tokenizer=files.tokenizer(model),
+    )
+
+
 def caption_of(name, text):
     """A file from which the report reads a text."""
     path = Path(".snakemake/captions").absolute() / f"{name}.rst"

@@ -48,24 +48,6 @@ rule build_instances:
         "../scripts/build_instances.py"
 
 
-def prompts(benchmark, tokenizer):
-    """The prompts of a benchmark, and all that they quote."""
-    slices = dict(
-        benchmark=benchmark, tokenizer=tokenizer, slice=files.slices(benchmark)
-    )
-    return {
-        "instances": expand(
-            "results/instances/{benchmark}/{tokenizer}/{slice}.parquet", **slices
-        ),
-        "corpora": expand(
-            "results/corpora/{table}.parquet", table=files.quoted(benchmark)
-        ),
-        "documents": expand(
-            "results/documents/{benchmark}/{tokenizer}/{slice}.parquet", **slices
-        ),
-    }
-
-
 rule count_tokens:
     input:
         unpack(lambda w: prompts(w.benchmark, files.text_tokenizer)),

@@ -1,11 +1,6 @@
 # Distractors: embed questions and passages, rank, choose.
 
 
-def search(w):
-    """How a benchmark finds its distractors in a language: in which corpora, and how."""
-    return files.search(w.benchmark, w.lang)
-
-
 rule embed_corpus:
     input:
         # A part is a language (`en`), or a shard of one (`en.0-of-4`).
@@ -116,11 +111,7 @@ rule measure_similarity:
 
 rule choose_distractors:
     input:
-        questions=lambda w: expand(
-            "results/corpora/{corpus}/{lang}.parquet",
-            corpus=search(w).needles,
-            lang=search(w).question_lang,
-        ),
+        questions=lambda w: f"results/corpora/{search(w).needles}/{search(w).question_lang}.parquet",
         passages=lambda w: f"results/corpora/{search(w).haystack}/{w.lang}.parquet",
         rankings=lambda w: expand(
             "results/distractors/{benchmark}/{lang}.{retrieval}.{shard}.npy",

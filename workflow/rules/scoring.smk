@@ -30,25 +30,6 @@ rule translate_answers:
         "../scripts/translate_answers.py"
 
 
-def translations(model, benchmark):
-    """A model's answers in English, of a benchmark that scores those."""
-    return expand(
-        "results/translations/{model}/{benchmark}.parquet",
-        model=model,
-        benchmark=benchmark if files.benchmark(benchmark).translated else [],
-    )
-
-
-def similarity(model, benchmark):
-    """How similar needles and distractors are, where the run asks for that."""
-    wanted = config["retrieval"]["similarity"] and files.benchmark(benchmark).search
-    return expand(
-        "results/similarity/{benchmark}/{tokenizer}.parquet",
-        benchmark=benchmark if wanted else [],
-        tokenizer=files.tokenizer(model),
-    )
-
-
 rule translate_references:
     input:
         questions=lambda w: expand(

@@ -21,12 +21,12 @@ import mlneedle_scores
 import oneruler_scores
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.layouts import PERCENT, Grid, Line, Mark, Number
+from needlework.benchmarks.layouts import PERCENT, Grid, Line, Mark, Number, PromptTable
 from needlework.records import write_table
 from needlework.results import latex, published
 from needlework.results.latex import escape, lay_out
 from needlework.results.numbers import Context, frame
-from needlework.results.prompts import PromptTable, describe
+from needlework.results.prompts import describe
 
 ROOT = Path(__file__).parents[3]
 CEILINGS = pd.DataFrame({"lang": ["hi", "de"], "n": [90, 100], "n_survived": [70, 91]})

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -267,7 +268,7 @@ def read_names(path: str | Path) -> list[str]:
         return pq.read_schema(path).names
 
 
-def read_notes(path: str | Path) -> dict[str, object]:
+def read_notes(path: str | Path) -> dict[str, Any]:
     """The notes of `write_table`, by name. Raises UserError as `read_table` does."""
     with _reading(path):
         metadata = pq.read_schema(path).metadata or {}

@@ -34,12 +34,12 @@ def test_the_papers_positions() -> None:
     assert [p.depth for p in (start, middle, end)] == [0, 0.5, 1]
     for n in range(50):
         # Before all, at n//2, after all (paper section 2.2 and the released code).
-        assert [p.index(n) for p in (start, middle, end)] == [0, n // 2, n]
+        assert [p.place(n) for p in (start, middle, end)] == [0, n // 2, n]
 
 
 def test_a_choice_of_positions_keeps_their_places() -> None:
     (end,) = plan.positions(["end"])
-    assert (end.name, end.depth, end.index(7)) == ("end", 1, 7)
+    assert (end.name, end.depth, end.place(7)) == ("end", 1, 7)
     assert [p.name for p in plan.positions(["end", "start"])] == ["end", "start"]
 
 
@@ -55,9 +55,9 @@ def test_equally_spaced_positions(n: int) -> None:
     assert (found[0].name, found[-1].name) == ("start", "end")
     assert [p.name for p in found if p.depth == 0.5] == (["middle"] if n % 2 else [])
     for size in (0, 1, 7, 10, 300):
-        places = [p.index(size) for p in found]
+        places = [p.place(size) for p in found]
         assert places == sorted(places) and places[0] == 0 and places[-1] == size
-        assert all(abs(p.index(size) - p.depth * size) <= 0.5 for p in found)
+        assert all(abs(p.place(size) - p.depth * size) <= 0.5 for p in found)
 
 
 def test_the_names_of_other_positions() -> None:
@@ -72,7 +72,7 @@ def test_the_names_of_other_positions() -> None:
         "7/8",
         "end",
     ]
-    assert [p.index(20) for p in plan.positions(9)] == [0, 2, 5, 8, 10, 12, 15, 18, 20]
+    assert [p.place(20) for p in plan.positions(9)] == [0, 2, 5, 8, 10, 12, 15, 18, 20]
 
 
 # Slices

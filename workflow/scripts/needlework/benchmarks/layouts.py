@@ -130,3 +130,24 @@ def pairs(columns: tuple[Factor, ...], number: Number = Number(), **more: Any) -
         empty="no pair was run",
         **more,
     )
+
+
+@dataclass(frozen=True)
+class PromptTable:
+    """A table of a tokenizer's prompts, and below it what could not be built or is in the data all the same.
+
+    by: factors whose values have a row each. counts: name of a column, what it is of, and how it is
+    counted (an aggregation of pandas: size, nunique, mean, max, sum). slice_names: the columns that
+    the parts of a slice's name, between hyphens, stand in beside a note ("": none; the last takes the
+    rest). computed: columns as expressions of others. digits: of means, where not 1, and of others. kept:
+    notes that count what is not left out, as do those that end with "_kept". sorted: rows by their factors,
+    not as the files have them; also_notes: those of notes too.
+    """
+
+    by: tuple[str, ...]
+    counts: tuple[tuple[str, str, str], ...]
+    slice_names: tuple[str, ...]
+    computed: Mapping[str, str] = field(default_factory=dict)
+    digits: Mapping[str, int] = field(default_factory=dict)
+    kept: tuple[str, ...] = ()
+    sorted: bool = True

@@ -206,6 +206,11 @@ class View:
         levels = tuple(level if isinstance(level, By) else By(level) for level in self.by)
         object.__setattr__(self, "by", levels)
 
+    @property
+    def levels(self) -> tuple[By, ...]:
+        """`by`, whose factors have been made levels."""
+        return tuple(level for level in self.by if isinstance(level, By))
+
     def but(self, **changes: Any) -> View:
         """The same view with these changes."""
         return replace(self, **changes)

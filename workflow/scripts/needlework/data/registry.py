@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -71,7 +72,7 @@ def load_registry(path: str | Path) -> dict[str, Source]:
         raise UserError(f"{path} is no registry of sources ({error}): mend the entry.") from None
 
 
-def _source(name: str, entry: Mapping) -> Source:
+def _source(name: str, entry: Mapping[str, Any]) -> Source:
     files = [
         SourceFile(**{**file, "languages": tuple(file["languages"])}) for file in entry["files"]
     ]

@@ -174,6 +174,7 @@ def _end(text: str, found: re.Match[str], closing: Collection[int], rules: Rules
     end = found.end()
     if end < len(text) and text[end] != " ":
         tight = _TIGHT_END.match(text, found.start())
+        assert tight is not None, "it begins with the stop that was found"
         if not (
             any(stop in _TIGHT for stop in tight[0])
             or (rules.joiner == "" and tight[0][-1] in _CLOSERS)
@@ -196,7 +197,8 @@ def _is_end(text: str, start: int, stop: int, end: int, rules: Rules) -> bool:
         return True
     if rules.goes_on and (closed or stops[-1] in "！？!?") and rules.goes_on.match(text, end):
         return False
-    following = _OPENERS.match(text, end).end()
+    opened = _OPENERS.match(text, end)
+    following = opened.end() if opened else end
     first = text[following : following + 1]
     if first and first in ".!?":  # spaced dots: the last of them counts
         return False

@@ -311,7 +311,7 @@ class WebFile:
 def _range_headers(part: Part, begun: Whole | None, prefix: int | None) -> dict[str, str]:
     last = "" if prefix is None else prefix - 1
     if begun is not None:
-        return {"Range": f"bytes={part.length}-{last}", "If-Range": begun.validator}
+        return {"Range": f"bytes={part.length}-{last}", "If-Range": begun.validator or ""}
     return {} if prefix is None else {"Range": f"bytes=0-{last}"}
 
 

@@ -139,7 +139,9 @@ def reasoning_identity(config: Mapping[str, Any]) -> dict[str, Any]:
     return {"reasoning": {**config["reasoning"], "end": USUAL_END}}
 
 
-def former_identity(config: Mapping[str, Any], identity: Mapping[str, Any]) -> dict | None:
+def former_identity(
+    config: Mapping[str, Any], identity: Mapping[str, Any]
+) -> dict[str, Any] | None:
     """The identity of older records, in which the thoughts' end had a part; None where it is the same."""
     if not config["reasoning"] or config["reasoning"]["end"] == USUAL_END:
         return None

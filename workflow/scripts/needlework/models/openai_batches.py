@@ -472,7 +472,8 @@ class Batches:
             self._create(self._held.pop(0))
             return True
         most, share = self._limits, self._share
-        keys, content, tokens = [], bytearray(), 0
+        keys: list[str] = []
+        content, tokens = bytearray(), 0
         while not self._troubles and (line := self._peek()) is not None:
             if not self._owed(line.key):
                 text = self._encoded(line)
@@ -504,7 +505,7 @@ class Batches:
         under_way, most = self._tokens_under_way(), self._limits.tokens
         if self._held and under_way >= self._held[0].beside:
             return True
-        return most is not None and under_way > 0 and under_way + self._share > most
+        return most is not None and under_way > 0 and under_way + (self._share or 0) > most
 
     def _tokens_under_way(self) -> int:
         return sum(batch.tokens for batch in self._batches.values() if self._under_way(batch))
@@ -537,7 +538,8 @@ class Batches:
 
     def _create(self, batch: _Batch) -> None:
         """Submit a batch whose file the endpoint has."""
-        name, keys = batch.name, sorted(batch.owes)
+        name, keys, uploaded = batch.name, sorted(batch.owes), batch.file
+        assert uploaded is not None, "`_upload` has sent it"
         batch.beside = self._tokens_under_way()
         batch.planned = time.time()
         self._record(
@@ -558,7 +560,7 @@ class Batches:
             if time.time() - asked < SETTLE_S:
                 raise Passing("it is not known yet whether the batch was made")
             asked = time.time()
-            return self._endpoint.create(name, batch.file)
+            return self._endpoint.create(name, uploaded)
 
         try:
             batch.id = self._patiently(create, _WHY_REFUSED)
@@ -578,7 +580,7 @@ class Batches:
             if batch.over:
                 return False
             try:
-                said = self._of(batch, partial(self._endpoint.retrieve, batch.id))
+                said = self._of(batch, partial(self._endpoint.retrieve, _id_of(batch)))
                 batch.done = _done(said)
                 if said.get("status") not in _ENDED:
                     self._check_status(batch, said.get("status"))
@@ -592,7 +594,7 @@ class Batches:
             return False
         # Another job's, which collects it; here it only counts against the limit.
         try:
-            said = self._of(batch, partial(self._endpoint.retrieve, batch.id))
+            said = self._of(batch, partial(self._endpoint.retrieve, _id_of(batch)))
             batch.ended = said.get("status") in _ENDED
         except UserError:
             batch.ended = True
@@ -732,9 +734,14 @@ class Batches:
         raise AssertionError
 
 
+def _id_of(batch: _Batch) -> str:
+    assert batch.id is not None, "only what was submitted is looked at"
+    return batch.id
+
+
 def _is_event(record: Mapping[str, Any]) -> bool:
     """Whether a record of the journal tells of a batch; a damaged one is left out, with a warning."""
-    fields = {
+    fields: dict[str, dict[str, Any]] = {
         "planned": {"address": str, "tokens": int, "time": (int, float), "requests": list},
         "submitted": {"id": str},
         "ended": {"released": list},

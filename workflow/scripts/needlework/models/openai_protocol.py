@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, Literal
 
 from needlework.models.backends.base import Answer
 from needlework.services.endpoints import excerpt
@@ -30,7 +30,12 @@ ITS_OWN_FAULT = re.compile(
 )
 
 # Why an answer ended: the protocol's own words, Together's and Mistral's.
-_REASONS = {"stop": "stop", "eos": "stop", "length": "length", "model_length": "length"}
+_REASONS: dict[str, Literal["stop", "length"]] = {
+    "stop": "stop",
+    "eos": "stop",
+    "length": "length",
+    "model_length": "length",
+}
 
 # What reading a body that is no completion raises.
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)

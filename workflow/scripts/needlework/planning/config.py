@@ -124,7 +124,7 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
     errors = sorted(validator.iter_errors(config), key=lambda e: list(map(str, e.absolute_path)))
     if errors:
         raise UserError(_sentence(_deepest(errors[0])))
-    config = _with_defaults(config, schema())
+    config = dict(_with_defaults(config, schema()))
     _check_run(config)
     absent = set(left_out(config))
     config["run"]["models"] = [name for name in config["run"]["models"] if name not in absent]
@@ -308,7 +308,8 @@ def replaced_choices(files: Iterable[str | Path]) -> list[str]:
     """
     import yaml
 
-    said, chosen = [], {}
+    said: list[str] = []
+    chosen: dict[str, tuple[Any, Any]] = {}
     for file in files:
         with open(file, encoding="utf-8") as text:
             content = yaml.safe_load(text)

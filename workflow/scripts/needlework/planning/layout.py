@@ -100,19 +100,22 @@ class Layout:
 
     def _corpus_files(self, own: Corpus, corpus: str, lang: str) -> list[str]:
         if own.benchmark and (named := self.benchmark(own.benchmark).corpus_files):
-            files = named(self.settings(own.benchmark), corpus, lang)
-            if files is not None:
-                return files
+            listed = named(self.settings(own.benchmark), corpus, lang)
+            if listed is not None:
+                return listed
         folder = resource("sample") if own.source is None else self._folder(own.source)
         extended = bool(own.resources) and own.part is None
         if extended and folder is None:
             return []
-        if own.source is None or extended or (own.files and lang in self._folder_languages(own)):
+        if folder is not None and (
+            own.source is None or extended or (own.files and lang in self._folder_languages(own))
+        ):
             patterns = [pattern.format(lang=lang) for pattern in own.files]
             found = [str(file) for each in patterns for file in sorted(Path(folder).glob(each))]
             return found
         if lang in own.packaged:
             return []
+        assert own.source is not None, "the sample was read above"
         files = sources()[own.source].of(lang, own.part)
         return [f"results/sources/{file.id}" for file in files]
 

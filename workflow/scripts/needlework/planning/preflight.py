@@ -102,7 +102,7 @@ def _check_folder(where: str, name: str) -> None:
 def _unreachable(url: str) -> str:
     """Why nothing listens at a URL, or at the proxy that leads there; "" where something does."""
     parts = urlsplit(url)
-    proxy = None if proxy_bypass(parts.hostname) else getproxies().get(parts.scheme)
+    proxy = None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
     if proxy:
         parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     port = parts.port or (443 if parts.scheme == "https" else 80)

@@ -30,7 +30,7 @@ class Spans:
         """The number of a span."""
         return self._numbers.setdefault(span, len(self._numbers))
 
-    def array(self, numbers: array) -> pa.Array:
+    def array(self, numbers: array[int]) -> pa.Array:
         """The spans of these numbers, as a struct array."""
         # An array of each field: the spans in their order of first use are the keys of the dictionary.
         fields = zip(*self._numbers, strict=True) if self._numbers else [()] * len(Span._fields)

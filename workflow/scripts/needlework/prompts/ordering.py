@@ -74,7 +74,7 @@ class Prompts(Sequence[list[Span]]):
     def __len__(self) -> int:
         return len(self._prompts)
 
-    def __getitem__(self, place: int) -> list[Span]:
+    def __getitem__(self, place: int) -> list[Span]:  # type: ignore[override]  # no slices
         return [self._spans[i] for i in self._prompts[place]]
 
     def order(self, documents: Mapping[str, str]) -> Order:
@@ -106,28 +106,35 @@ def _distinct(spans: pa.StructArray) -> tuple[np.ndarray, np.ndarray]:
     return codes, firsts
 
 
+def _place(span: Span) -> tuple[str | None, int, int]:
+    """The document of a span and the characters of it; a span of its own text has none."""
+    return span.source, span.start or 0, span.end or 0
+
+
 def _keys(spans: Iterable[Span], documents: Mapping[str, str]) -> list[Key]:
     """What each span is compared by: spans of the same text have the same, if the text is short."""
     shortest: dict[tuple[str, int], Span] = {}
     for span in spans:
-        if span.source is not None:
-            first = shortest.setdefault((span.source, span.start), span)
-            if span.end < first.end:
-                shortest[span.source, span.start] = span
-    heads = {
-        place: span_text(span._replace(end=span.start + HEAD), documents)
-        if span.end - span.start <= SHORT
-        else ""
-        for place, span in shortest.items()
-    }
-    keys = []
+        source, start, end = _place(span)
+        if source is not None:
+            first = shortest.setdefault((source, start), span)
+            if end < _place(first)[2]:
+                shortest[source, start] = span
+    heads = {}
+    for (source, start), span in shortest.items():
+        short = _place(span)[2] - start <= SHORT
+        heads[source, start] = (
+            span_text(span._replace(end=start + HEAD), documents) if short else ""
+        )
+    keys: list[Key] = []
     for span in spans:
-        if span.source is None:
+        source, start, end = _place(span)
+        if source is None:
             keys.append((span.text or "", "", 0, 0))
-        elif span.end - span.start <= HEAD:
-            keys.append((heads[span.source, span.start][: span.end - span.start], "", 0, 0))
+        elif end - start <= HEAD:
+            keys.append((heads[source, start][: end - start], "", 0, 0))
         else:
-            keys.append((heads[span.source, span.start], span.source, span.start, span.end))
+            keys.append((heads[source, start], source, start, end))
     return keys
 
 
@@ -171,7 +178,10 @@ def common(one: Sequence[object], other: Sequence[object]) -> int:
 
 
 def cut(
-    tokens: Sequence[int], shared: Sequence[int], n: int, tolerance: float = TOLERANCE
+    tokens: Sequence[int] | np.ndarray,
+    shared: Sequence[int] | np.ndarray,
+    n: int,
+    tolerance: float = TOLERANCE,
 ) -> list[range]:
     """The places of the n shards of an order: contiguous, in order, and together all of it.
 

@@ -73,7 +73,10 @@ def of_tiktoken(encoding: Any, ids: Callable[[str], list[int]]) -> Proof:
         lambda text: len(ids(text)),
         lambda text, places: _by_width(text, ids(text), widths, 0, places),
         _digest(
-            "tiktoken", pattern, b"".join(sorted(ranks, key=ranks.__getitem__)), widths.tobytes()
+            "tiktoken",
+            pattern,
+            b"".join(token for token, _ in sorted(ranks.items(), key=lambda pair: pair[1])),
+            widths.tobytes(),
         ),
     )
 

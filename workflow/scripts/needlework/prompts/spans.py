@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -33,7 +33,7 @@ def literal(role: str, text: str) -> Span:
     return Span(role, text=text)
 
 
-def span_text(span: Mapping[str, object] | Span, documents: Mapping[str, str]) -> str:
+def span_text(span: Mapping[str, Any] | Span, documents: Mapping[str, str]) -> str:
     """The text of one span."""
     _, source, start, end, text = span if isinstance(span, Span) else Span(**span)
     if source is None:

@@ -139,7 +139,7 @@ def _mistral_common(config: Mapping[str, str]) -> Loaded:
     def prove() -> Proof:
         from needlework.prompts import proofs
 
-        model = tokenizer._model
+        model = tokenizer._model  # type: ignore[attr-defined]  # of both of its classes
         if hasattr(model, "serialized_model_proto"):
             return proofs.of_sentencepiece(model)
         return proofs.of_tiktoken(model, model.encode)

@@ -63,9 +63,11 @@ class RulePaths:
             if found := _regex(pattern).fullmatch(path):
                 if not self.benchmark:
                     return ""
-                name = re.sub(
-                    r"\{(\w+)[^}]*\}", lambda m, own=found: own.group(m[1]), self.benchmark
-                )
+
+                def value(wildcard: re.Match[str], own: re.Match[str] = found) -> str:
+                    return str(own[wildcard[1]])
+
+                name = re.sub(r"\{(\w+)[^}]*\}", value, self.benchmark)
                 return name.removeprefix("benchmarks/").removesuffix(".tsv")
         return None
 
@@ -329,7 +331,7 @@ def _journal_files(
 
 
 def _add_job(
-    crate: Any, job: Job, made: Mapping[str, Any], spent: Mapping[str, Mapping[str, float]]
+    crate: Any, job: Job, made: Mapping[str, Any], spent: Mapping[str, Mapping[str, float | None]]
 ) -> None:
     """The job that wrote some results, and how long it took."""
     tool = f"#rule/{job.rule}"
@@ -337,8 +339,7 @@ def _add_job(
         {"@id": tool, "@type": "SoftwareApplication", "name": f"the rule {job.rule}"}
     )
     properties = {"name": job.name or job.rule}
-    if job.name in spent:
-        own = spent[job.name]
+    if own := spent.get(job.name or ""):
         properties["description"] = f"{own['seconds']} seconds, at most {own['memory_mib']} MiB"
     crate.add_action(
         instrument,

@@ -178,7 +178,7 @@ def frame(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.Da
 
 def ordered(
     data: pd.DataFrame,
-    settings: Settings,
+    settings: Settings | Mapping[str, Any],
     *by: str,
     order: Mapping[str, Sequence[str]] | None = None,
 ) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -196,7 +196,7 @@ def prompts_differ(one: pd.DataFrame, two: pd.DataFrame, factors: Sequence[str])
     return "; ".join(said)
 
 
-def _asked(scores: pd.DataFrame, factors: Sequence[str]) -> Iterable[tuple]:
+def _asked(scores: pd.DataFrame, factors: Sequence[str]) -> Iterable[tuple[Any, ...]]:
     """What was asked, for each row: the question and its factors."""
     return scores[["example_id", *factors]].astype(str).itertuples(index=False, name=None)
 

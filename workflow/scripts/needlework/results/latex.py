@@ -93,7 +93,7 @@ def _shown(grid: Grid, table: pd.DataFrame) -> pd.DataFrame:
     table = table if "source" in table else table.assign(source="ours")
     table = (table.query(grid.show) if grid.show else table).reset_index(drop=True)
     kind = "_clustered" if "ci_low_clustered" in table else ""
-    conditions = [*(part.where for part in (*grid.marks, *grid.lines)), grid.without]
+    conditions = [*(m.where for m in grid.marks), *(one.where for one in grid.lines), grid.without]
     holds = {text: table.index.isin(table.query(text).index) for text in filter(None, conditions)}
     factors = (*grid.rows, *grid.columns, *grid.apart, *grid.float_per)
     values = {f.name: [_value(f, value) for value in table[f.name]] for f in factors}
@@ -125,7 +125,7 @@ def _floats(grid: Grid, table: pd.DataFrame, slug: str, caption: str, asked: str
         if not blocks:
             body.append(_row([escape(grid.empty), *[""] * (n + len(places) - 1)]))
         environment, part = "table*" if wide else "table", f" (part {i + 1} of {len(parts)})"
-        lines = [
+        written = [
             r"% \usepackage{booktabs,graphicx}",
             rf"\begin{{{environment}}}[t]",
             r"\centering\small\setlength{\tabcolsep}{4pt}",
@@ -140,7 +140,7 @@ def _floats(grid: Grid, table: pd.DataFrame, slug: str, caption: str, asked: str
             *([rf"\par\smallskip\footnotesize {note}"] if note else []),
             rf"\end{{{environment}}}",
         ]
-        floats.append("\n".join(lines) + "\n")
+        floats.append("\n".join(written) + "\n")
     return floats
 
 

@@ -92,17 +92,17 @@ def _view(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     chosen = asked
     for hook in view.select:
         chosen = load_hook(hook)(chosen, context)
-    if all(by.factor.name != MODEL.name for by in view.by):
+    if all(by.factor.name != MODEL.name for by in view.levels):
         chosen = chosen[counted_models(chosen, context)]
     others: dict[tuple[Any, ...], Part] | None = None
     if view.beside:
         table = Table(load_hook(view.beside)(rows, context))
         others = {
             tuple(labels.values()): part
-            for labels, part, _, _ in walk(view.by, table.all(), context)
+            for labels, part, _, _ in walk(view.levels, table.all(), context)
         }
     made = []
-    for labels, part, above, contrast in walk(view.by, Table(chosen).all(), context):
+    for labels, part, above, contrast in walk(view.levels, Table(chosen).all(), context):
         values = _measured(view, part, contrast, labels, context)
         row = {**view.const, "source": "ours", **labels, **values}
         row |= {name: load_hook(hook)(part, labels, context) for name, hook in view.derive.items()}
@@ -129,8 +129,8 @@ def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     made: list[dict[str, Any]] = []
     lines: set[str] = set()
     for first, second in context.run.get(pairs.setting, ()):
-        names = load_hook(pairs.names)(first, second, chosen, pairs.paper.places[0].table, context)
-        lines |= set(names.values())
+        named = load_hook(pairs.names)(first, second, chosen, pairs.paper.places[0].table, context)
+        lines |= set(named.values())
         both = Table(chosen[chosen["model"].isin([first, second])])
         for outer, part, _, _ in walk(pairs.outer, both.all(), context):
             models = part.split("model")
@@ -169,16 +169,17 @@ def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
                         **labels,
                     }
                     judged = own["both"][key] if role == "delta" else among
-                    line = {"line": names.get(role, ""), "second_line": names.get("second", "")}
+                    line = {"line": named.get(role, ""), "second_line": named.get("second", "")}
                     cell = Cell({**row, **line}, judged, above, context, values)
                     made.append(
                         {**row, "source": "ours", **values, **paper.compared(pairs.paper, cell)}
                     )
     made += paper.printed_pair(pairs.paper, lines, context)
-    outer, inner = ([by.factor.name for by in levels] for levels in (pairs.outer, pairs.by))
-    labels = [*outer, "pair", "role", "model", "source", *inner]
-    names = [*labels, *MEASURES, *MCNEMAR, *paper.columns(pairs.paper)]
-    return _typed(pd.DataFrame(made, columns=names))
+    over = [by.factor.name for by in pairs.outer]
+    under = [by.factor.name for by in pairs.by]
+    labelled = [*over, "pair", "role", "model", "source", *under]
+    shown = [*labelled, *MEASURES, *MCNEMAR, *paper.columns(pairs.paper)]
+    return _typed(pd.DataFrame(made, columns=shown))
 
 
 def columns(view: View) -> list[str]:
@@ -191,7 +192,7 @@ def columns(view: View) -> list[str]:
 
 def _labels(view: View) -> list[str]:
     """The labels in the order of the levels, `source` behind the model, then what is derived."""
-    levels = [by.factor.name for by in view.by]
+    levels = [by.factor.name for by in view.levels]
     if MODEL.name in levels:
         levels.insert(levels.index(MODEL.name) + 1, "source")
     more = [name for name in (*view.const, *view.derive) if name not in view.also]

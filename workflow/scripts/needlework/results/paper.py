@@ -40,13 +40,13 @@ def compared(paper: Paper, cell: Cell) -> dict[str, Any]:
     requires = (*(place.requires if place else ()), *paper.requires)
     why = obstacle(requires, cell, None if why is True else why)
     if place is not None and place.digits is not None:
-        row = {
+        row: dict[str, Any] = {
             "published": None if found is None else found.value,
             "published_n": None if found is None else found.n,
             "comparison": publications.equal(cell.values["value"], found, place.digits, why),
         }
     else:
-        row = cells.compared(cell.values, found, why)
+        row = dict(cells.compared(cell.values, found, why))
     if row["comparison"] == BOUNDS.get(bound or ""):
         # An interval that lies wholly on the right side of a bound agrees with it.
         row["comparison"] = "covers"
@@ -162,6 +162,7 @@ def printed(
             if read is None or read.get("model") in run or line not in shown:
                 continue
             if place.mean:
+                cells_of: list[tuple[dict[str, Any] | None, publications.Number | None]]
                 cells_of = [({}, mean(paper, place, str(line), context))]
             else:
                 cells_of = [

@@ -127,7 +127,7 @@ def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) 
     return part
 
 
-def times(folder: str | Path) -> dict[str, dict[str, float]]:
+def times(folder: str | Path) -> dict[str, dict[str, float | None]]:
     """Seconds, and the most memory in MiB, of every job below Snakemake's folder of benchmark files."""
     found = {}
     for file in sorted(Path(folder).rglob("*.tsv")):

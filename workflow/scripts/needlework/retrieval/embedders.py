@@ -26,7 +26,10 @@ GRID = 2.0**-26
 class Embedder(Protocol):
     """Makes vectors of texts."""
 
-    dimensions: int
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+        ...
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors (n, dimensions), float32, of length one to 1e-6, or zero for a text of nothing.
@@ -101,9 +104,9 @@ class NgramEmbedder:
             places = owner[:starts][whole] * self.dimensions + buckets
             counts += np.bincount(places, signs, minlength=len(counts))
 
-        counts = counts.reshape(len(texts), self.dimensions)
-        totals = np.maximum(np.abs(counts).sum(axis=1, keepdims=True), 1.0)
-        return _on_grid(np.sign(counts) * np.sqrt(np.abs(counts) / totals))
+        table = counts.reshape(len(texts), self.dimensions)
+        totals = np.maximum(np.abs(table).sum(axis=1, keepdims=True), 1.0)
+        return _on_grid(np.sign(table) * np.sqrt(np.abs(table) / totals))
 
 
 def _hash(columns: Sequence[np.ndarray]) -> np.ndarray:
@@ -145,7 +148,7 @@ class SentenceTransformerEmbedder:
             self._model.max_seq_length = max_tokens
         self._batch_size = batch_size
         self._threads = threads if self._model.device.type == "cpu" else 1
-        self.dimensions: int = self._model.get_embedding_dimension()
+        self.dimensions = int(self._model.get_embedding_dimension() or 0)
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         import torch
@@ -158,7 +161,7 @@ class SentenceTransformerEmbedder:
 
         # Texts of like length share a batch, so that little of it is padding.
         order = np.argsort([-len(text) for text in texts], kind="stable")
-        prompt = self._model.prompts.get(self._model.default_prompt_name)
+        prompt = self._model.prompts.get(self._model.default_prompt_name or "")
         batches = [
             self._model.preprocess(
                 [texts[i] for i in order[at : at + self._batch_size]], prompt=prompt

@@ -74,7 +74,7 @@ def score_rows(
         texts, reasons = own["text"].to_pylist(), rows.column("finish_reason")
         rows.add("raw_text", pc.coalesce(own["raw_text"], own["text"]))
         others = None
-        if english is not None:
+        if english is not None and translations is not None:
             others = (
                 translations["text"].take(pa.array(english[start : start + _BATCH])).to_pylist()
             )

@@ -116,11 +116,17 @@ def _items(chosen: Mapping[str, Any], table: pa.Table) -> tuple[list[Item], dict
     wanted = None if chosen["unambiguous"] is None else set(chosen["unambiguous"])
     items = [
         Item(
-            *row,
-            source=f"{prefix}/{row[0]}",
-            unambiguous=None if wanted is None else row[1].strip() in wanted,
+            example_id,
+            question,
+            answers,
+            title,
+            context,
+            f"{prefix}/{example_id}",
+            None if wanted is None else question.strip() in wanted,
         )
-        for row in zip(*(table[name].to_pylist() for name in names), strict=True)
+        for example_id, question, answers, title, context in zip(
+            *(table[name].to_pylist() for name in names), strict=True
+        )
     ]
     counts = {} if wanted is None else {"unknown_questions": _unknown(chosen, wanted, items)}
     answered = [item for item in items if _answered(item)]
@@ -194,7 +200,7 @@ def _ranked(
     rankings = _rankings(tables["questions"][chosen["lang"]], passages)
     suspect = 0
     for item in items:
-        others = []
+        others: list[int] = []
         for row, has_answer, holds_answer in rankings[item.example_id]:
             # The released files are what remained after that choice.
             if has_answer and chosen["source"] == "constructed":
@@ -354,8 +360,8 @@ class _Builder:
         self.sums = Sums(tokenizer, _line, stub, self.template[-2])
         self.counts: dict[str, int] = {}
         # They are asked for millions of times.
-        self._label = cache(self._label)
-        self._document = cache(self._document)
+        self._label = cache(self._label)  # type: ignore[method-assign]
+        self._document = cache(self._document)  # type: ignore[method-assign]
 
     def add(self, items: Sequence[Item]) -> None:
         """Add the prompts of all questions."""
@@ -452,6 +458,7 @@ class _Builder:
 
     def _document(self, row: int, role: str) -> tuple[int, str]:
         """The number of the span that is a passage, and its line's text."""
+        assert self.passages is not None, "only prompts with documents ask"
         text = self.passages.texts[row]
         number = self.rows.pieces.whole(role, self.passages.sources[row], text)
         return number, self.joint + text

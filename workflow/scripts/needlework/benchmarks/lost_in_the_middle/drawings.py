@@ -61,7 +61,7 @@ BY_MODEL = replace(
 )
 
 
-def _ablation(variant: str, changed: str, plain: str, nothing: str, **more: str) -> Lines:
+def _ablation(variant: str, changed: str, plain: str, nothing: str, **more: Any) -> Lines:
     """A panel a model, a row a size: the line with a change (blue) and the one without (grey)."""
     return replace(
         BY_MODEL,

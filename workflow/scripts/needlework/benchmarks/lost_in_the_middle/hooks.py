@@ -133,7 +133,8 @@ def lowest(table: pd.DataFrame, view: View, context: Context, scores: pd.DataFra
         if missing := lost["n_skipped"] + lost["n_error"]:
             why = f"{missing:,} answers are missing"
         rows.append(row | cells.compared(row, number, why) | {"published_source": number.source})
-    alone = {"model": PRINTED_PAIRS, "source": "published", "task": PAIRS, "variant": "lowest"}
+    alone: dict[str, Any] = {"model": PRINTED_PAIRS, "source": "published", "task": PAIRS}
+    alone |= {"variant": "lowest"}
     alone |= {"n_documents": 300, "value": number.value, "published": number.value}
     whole = {name: kind for name, kind in table.dtypes.items() if str(kind) == "Int64"}
     extra = pd.DataFrame(rows or [alone | {"published_source": number.source}])
@@ -322,12 +323,12 @@ def tokens(
     parts = theirs["column"].str.split("/", expand=True, n=1)
     theirs = theirs.assign(setting=parts[0], statistic=parts[1])[~theirs["row"].isin(run)]
     for (name, setting), group in theirs.groupby(["row", "setting"], sort=False):
-        printed = dict(zip(group["statistic"], group["value"], strict=True))
+        known = dict(zip(group["statistic"], group["value"], strict=True))
         made.append(
             {"tokenizer": name, "source": "published", "lang": ENGLISH, "column": setting}
             | {"keys": "uuid" if table == "table4" else "none", "n": group["n"].iloc[0]}
-            | printed
-            | {f"published_{statistic}": value for statistic, value in printed.items()}
+            | known
+            | {f"published_{statistic}": value for statistic, value in known.items()}
         )
     return cells.frame(made, COUNTS)
 
@@ -355,13 +356,14 @@ def _beside(
         f"published_{name}": number and number.value
         for name, number in zip(STATISTICS, printed, strict=True)
     }
-    if None in printed:
+    numbers = [number for number in printed if number is not None]
+    if len(numbers) < len(printed):
         return found | {"comparison": "cannot tell: no published number"}
-    if printed[0].n not in (None, n):
-        obstacle = obstacle or f"{n:,} examples, in the paper {printed[0].n:,}"
+    if numbers[0].n not in (None, n):
+        obstacle = obstacle or f"{n:,} examples, in the paper {numbers[0].n:,}"
     differ = [
         name
-        for name, ours, theirs in zip(STATISTICS, values, printed, strict=True)
+        for name, ours, theirs in zip(STATISTICS, values, numbers, strict=True)
         if f"{ours:.1f}" != f"{theirs.value:.1f}"
     ]
     told = f"differs: {', '.join(differ)}" if differ else "equals"

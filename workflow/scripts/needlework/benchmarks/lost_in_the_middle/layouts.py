@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.layouts import LOST, PERCENT, Grid, Layout, Mark, Number
+from needlework.benchmarks.layouts import LOST, PERCENT, Grid, Layout, Mark, Number, PromptTable
 from needlework.benchmarks.lost_in_the_middle.factors import PAIRS, QA, TASKS
-from needlework.results.prompts import PromptTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +30,12 @@ STATISTICS = ("mean", "stdev", "max")
 REPOSITORY = Mark(
     "published_source == 'repository'", "from the released code's EXPERIMENTS.md", paper=True
 )
-ABOVE = {"lines": (LOST,), "marks": (REPOSITORY,), "number": PERCENT, "note": "Accuracy in %."}
+ABOVE: dict[str, Any] = {
+    "lines": (LOST,),
+    "marks": (REPOSITORY,),
+    "number": PERCENT,
+    "note": "Accuracy in %.",
+}
 # An inference: the closed-book prompts have 15.3 tokens without one (docs/fidelity.md).
 CHAT_FORMATS = (
     "The paper's counts of MPT-30B and LongChat-13B (16K) seem to include these models' chat formats: "
@@ -75,7 +79,7 @@ def _tokens(label: str) -> Layout:
     )
 
 
-def _cells(show: str, **more: object) -> Grid:
+def _cells(show: str, **more: Any) -> Grid:
     return Grid(rows=(MODEL,), apart=(KEYS, LANG, VARIANT), show=show, **ABOVE, **more)
 
 

@@ -27,7 +27,7 @@ HAYSTACKS = {
 # Passages of the sample have no titles, so its prompts name none: the gold passage would stand out.
 UNTITLED = ("sample_questions",)
 # How the words of a slice's name after its language read.
-_VARIANTS = {
+_VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "query-aware": {"query_aware": True},
     "random-order": {"order": "random"},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from needlework.benchmarks.columns import COMPARISON, MCNEMAR, MEASURES
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.lost_in_the_middle.drawings import DRAWINGS
@@ -86,7 +88,7 @@ PLACES = (
     Place("text", "{paper}", "300_pairs/query_aware", when=PAIRS_300),
 )
 LABELS = ("model", "source", "task", "variant", "n_documents", "gold_index", "position")
-SORT = {
+SORT: dict[str, Any] = {
     "sort": ("model", "task", "variant", "n_documents", "position"),
     "orders": (TASK, VARIANT, POSITION, INDEX),
 }
@@ -190,7 +192,7 @@ GAINS = {
     "compared": Paper((GAIN.but(labels={"task": "gain"}),), (), BOTH, tell_source=True),
     "columns": (*LABELS, *MEASURES, *OPEN_DOMAIN.also, "n_both", *MCNEMAR),
 }
-_result = shown_by(LAYOUTS | DRAWINGS)
+_result = shown_by({**LAYOUTS, **DRAWINGS})
 
 RESULTS = (
     _result(

@@ -76,7 +76,8 @@ def _scores(part: Part, context: Context) -> list[Own]:
     found = []
     for task, rows in part.split("task").items():
         for length, own in rows.split("length").items():
-            key = model, str(task), int(length)
+            place = int(str(length))
+            key = model, str(task), place
             if key not in known:
                 values = score(own, context, {})
                 half = (values["ci_high_clustered"] - values["ci_low_clustered"]) / 2

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.layouts import PERCENT, Grid, Layout, Number
+from needlework.benchmarks.layouts import PERCENT, Grid, Layout, Number, PromptTable
 from needlework.benchmarks.m4le.factors import ABILITY, DOMAIN, LANG, LENGTH, METRIC, TASK
-from needlework.results.prompts import PromptTable
 
 MODEL = Factor("model", label="Model")
 COLUMN = LENGTH.renamed("column", last=("average",), words={"average": "Average"})

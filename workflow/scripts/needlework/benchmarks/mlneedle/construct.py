@@ -98,7 +98,8 @@ def _items(chosen: Mapping[str, Any], tables: Tables) -> tuple[list[Item], dict[
         )
     ranked = sorted(shared, key=lambda i: rank_key(NAME, "questions", chosen["seed"], draw, i))
     languages = dict.fromkeys([needle_lang, question_lang, *chosen["answer_languages"]])
-    items, dropped = [], 0
+    items: list[Item] = []
+    dropped = 0
     for example_id in ranked:
         if chosen["questions"] != "all" and len(items) == chosen["questions"]:
             break
@@ -222,7 +223,7 @@ class _Builder:
             if cut:
                 last = distractors[whole]
                 chosen = [*chosen, Passage(last.source, last.text[:cut])]
-            index = 0 if position is None else position.index(len(chosen))
+            index = 0 if position is None else position.place(len(chosen))
             return [*chosen[:index], *needle, *chosen[index:]]
 
         filling = fill(
@@ -305,8 +306,8 @@ class _Builder:
             self._labels.append(number(literal("haystack", text)))
         if head:
             yield number(literal("instruction", head))
-        for label, passage in zip(self._labels, passages, strict=False):
-            yield label
+        for numbered, passage in zip(self._labels, passages, strict=False):
+            yield numbered
             role = "needle" if passage is needle else "distractor"
             yield number(Span(role, passage.source, 0, len(passage.text)))
         for role, text in zip(("instruction", "question", "answer_format"), tail, strict=True):

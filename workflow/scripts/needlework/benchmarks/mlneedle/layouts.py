@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.layouts import Grid, Layout, Mark, Number, pairs
+from needlework.benchmarks.layouts import Grid, Layout, Mark, Number, PromptTable, pairs
 from needlework.benchmarks.mlneedle.factors import LANGUAGES
-from needlework.results.prompts import PromptTable
 
 if TYPE_CHECKING:
     import pandas as pd

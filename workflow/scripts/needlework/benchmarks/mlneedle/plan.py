@@ -24,7 +24,7 @@ class Position(NamedTuple):
         """0 before all distractors, 1 after them."""
         return self.k / (self.n - 1)
 
-    def index(self, n_distractors: int) -> int:
+    def place(self, n_distractors: int) -> int:
         """How many distractors stand before the needle."""
         if self.name == "middle":  # the released code's middle, whatever n is
             return n_distractors // 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.mlneedle.drawings import DRAWINGS
 from needlework.benchmarks.mlneedle.factors import (
@@ -60,7 +62,7 @@ THE_PAPERS = (
 )
 
 
-def _over(column: str, values: tuple[str, ...]) -> Over:
+def _over(column: str, values: tuple[Hashable, ...]) -> Over:
     return Over(column, values, f"other values of {column}", exempt=("none",))
 
 
@@ -151,7 +153,7 @@ TASKS_BY_POSITION = BY_POSITION.but(
     const={"factor": "position"},
 )
 RESOURCES = Factor("resources")
-_result = shown_by(LAYOUTS | DRAWINGS)
+_result = shown_by({**LAYOUTS, **DRAWINGS})
 
 RESULTS = (
     _result(

@@ -116,8 +116,8 @@ class Haystack:
         if not needles:
             return [self._whole(n)]
         if len(needles) == 1 and places[0] in (0, n):
-            needle = self._needle(needles[0])
-            return [*needle, self._whole(n)] if places[0] == 0 else [self._whole(n), *needle]
+            own = self._needle(needles[0])
+            return [*own, self._whole(n)] if places[0] == 0 else [self._whole(n), *own]
         spans: list[Span] = []
         start = 0
         for place, needle in zip(places, needles, strict=True):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.layouts import PERCENT, Grid, Layout, Line, Mark, Number
+from needlework.benchmarks.layouts import PERCENT, Grid, Layout, Line, Mark, Number, PromptTable
 from needlework.benchmarks.mlongrr.factors import LANGUAGES, NAMES, QUESTIONS
-from needlework.results.prompts import PromptTable
 
 MODEL = Factor("model", label="Model", words={"all": "All models"})
 LANG = Factor("lang", label="Language", order=("all", *LANGUAGES), words={**NAMES, "all": "All"})

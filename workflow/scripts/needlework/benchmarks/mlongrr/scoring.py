@@ -13,7 +13,7 @@ from needlework.scoring.metrics import mlongrr_strict as strict
 from needlework.scoring.metrics import released_mlongrr as released
 from needlework.scoring.scores import Rating, score_rows
 
-METRICS = METRIC.order
+METRICS = tuple(map(str, METRIC.order))
 
 # A file of the authors' answers: a model's in one language, to one question about so many needles.
 _FILE = ("lang", "haystack", "n_needles", "question", "template")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.layouts import PERCENT, Grid, Layout, Line, Mark, Number
+from needlework.benchmarks.layouts import PERCENT, Grid, Layout, Line, Mark, Number, PromptTable
 from needlework.benchmarks.oneruler.drawings import FACTORS
 from needlework.benchmarks.oneruler.factors import CWE, LONG_CONTEXTS, METRIC, TASKS
-from needlework.results.prompts import PromptTable
 
 if TYPE_CHECKING:
     import pandas as pd

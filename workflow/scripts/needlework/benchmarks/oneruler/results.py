@@ -176,7 +176,7 @@ OF_LANGUAGE = {
 # Words of several captions.
 STRICTLY = ", by the strict rules"
 
-_result = shown_by(LAYOUTS | DRAWINGS)
+_result = shown_by({**LAYOUTS, **DRAWINGS})
 
 RESULTS = (
     _result(

@@ -13,6 +13,7 @@ from needlework.benchmarks.oneruler.none_words import phrases as read_phrases
 from needlework.records import read_table
 from needlework.scoring.metrics import oneruler_strict as strict
 from needlework.scoring.metrics import released_oneruler as released
+from needlework.scoring.metrics.oneruler_wording import Wording
 from needlework.scoring.scores import Rating, score_rows
 
 METRICS = ("strict", "released")
@@ -50,12 +51,13 @@ def score(
         text, whole = released.answer(raw, model), text or ""
         lang, expected = row["instruction_lang"], row["references"]
         own = more.get(lang, ())
-        words = (*wordings.get(lang, ()), *own)
+        words: tuple[str | Wording, ...] = (*wordings.get(lang, ()), *own)
 
         def quotes(said: str) -> bool:
             return shelf.hold(row["context_lang"], said)
 
         theirs = released.NONE_WORDS.get(lang, tuple(own))
+        pair: tuple[tuple[float, str], ...]
         if row["task"].startswith("cwe"):
             pair = strict.score_words(read, expected), released.score_words(text, expected)
         elif row["task"] == "niah_none":

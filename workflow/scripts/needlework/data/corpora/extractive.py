@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -26,7 +27,7 @@ def read_squad(data: bytes, name: str) -> pa.Table:
         ) from None
 
 
-def _squad_rows(squad: Mapping) -> Iterable[dict[str, object]]:
+def _squad_rows(squad: Mapping[str, Any]) -> Iterable[dict[str, object]]:
     for article in squad["data"]:
         for paragraph in article["paragraphs"]:
             for qa in paragraph["qas"]:
@@ -40,7 +41,7 @@ def _squad_rows(squad: Mapping) -> Iterable[dict[str, object]]:
                 }
 
 
-def questions_table(rows: Iterable[Mapping[str, object]], name: str) -> pa.Table:
+def questions_table(rows: Iterable[Mapping[str, Any]], name: str) -> pa.Table:
     """`rows` as a QUESTIONS table, sorted by id. UserError where a row is not sound."""
     rows = sorted(rows, key=lambda row: row["example_id"])
     seen = set()

@@ -61,10 +61,9 @@ def read_lines(path: str | Path) -> Iterator[Line]:
             value = json.loads(data) if len(data) < MAX_LINE_BYTES else None
         except (ValueError, RecursionError):
             value = None
-        line = Line(path, number, value)
         if not isinstance(value, dict):
-            raise line.wrong("is no JSON object")
-        yield line
+            raise Line(path, number, {}).wrong("is no JSON object")
+        yield Line(path, number, value)
     if not number:
         raise UserError(f"{path} is empty: delete it and run again.")
 

@@ -171,7 +171,7 @@ def _annotated_gold(line: Line) -> tuple[Passage, list[Passage]]:
     return gold, [_passage(line, context) for context in line.get("ctxs", list)]
 
 
-def _passage(line: Line, context: object) -> Passage:
+def _passage(line: Line, context: Mapping[str, Any]) -> Passage:
     return Passage(
         line.get("title", str, context),
         line.get("text", str, context),

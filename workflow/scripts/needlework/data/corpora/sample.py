@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -52,7 +53,7 @@ def read_passages(lang: str, paths: Iterable[str | Path]) -> pa.Table:
     return pa.Table.from_pylist(sorted(rows, key=lambda row: row["passage_id"]), schema=PASSAGES)
 
 
-def _items(paths: Iterable[str | Path], kind: str) -> Iterable[Mapping]:
+def _items(paths: Iterable[str | Path], kind: str) -> Iterable[Mapping[str, Any]]:
     for path in paths:
         try:
             yield from json.loads(Path(path).read_text(encoding="utf-8")).get(kind, [])
@@ -62,7 +63,7 @@ def _items(paths: Iterable[str | Path], kind: str) -> Iterable[Mapping]:
             ) from None
 
 
-def _in_language(items: Iterable[Mapping], lang: str) -> list[Mapping]:
+def _in_language(items: Iterable[Mapping[str, Any]], lang: str) -> list[Mapping[str, Any]]:
     """The items that are in a language."""
     every = list(items)
     found = [item for item in every if lang in item["text"]]

@@ -172,7 +172,7 @@ class Reader(Backend):
         """Older records have the digest of the module with all that it imports."""
         identity = self.identity()
         former = _FORMER_CODE.get(identity["code"])
-        return former and {**identity, "code": former}
+        return None if former is None else {**identity, "code": former}
 
 
 # By the present code of the readers, that of their oldest records: the same answers.

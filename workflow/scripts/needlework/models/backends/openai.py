@@ -224,6 +224,7 @@ class OpenAI(Backend):
                 places[key] = place
                 yield Line(key, self._body(request), request.n_tokens)
 
+        assert self._batches is not None, "`load` has made them"
         for key, answer in self._batches.answers(lines()):
             yield places.pop(key), answer
 

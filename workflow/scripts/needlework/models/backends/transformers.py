@@ -231,7 +231,7 @@ class Transformers(Backend):
         """The answer in the tokens that a row of the output adds, padding included."""
         end = next((n for n, token in enumerate(new, 1) if token in stops), None)
         new = new[:end]
-        text = self._tokenizer.decode(new, skip_special_tokens=True)
+        text = str(self._tokenizer.decode(new, skip_special_tokens=True))
         kept = without_stop(text, self.config["stop"])
         if kept != text:
             # What follows in the row is padding.
@@ -271,7 +271,7 @@ class Transformers(Backend):
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
         """The prompt in the chat template, with the special tokens that the model sees."""
-        return form(self.config), self._tokenizer.decode(self._encode(prompt))
+        return form(self.config), str(self._tokenizer.decode(self._encode(prompt)))
 
     def _encode(self, prompt: str) -> list[int]:
         return encode(self._tokenizer, prompt, self.config, self._template)
@@ -345,7 +345,9 @@ class Transformers(Backend):
         if tokens["pad_token_id"] is None:
             # Any token will do: it is masked.
             tokens["pad_token_id"] = self._tokenizer.pad_token_id or 0
-        model.generation_config = GenerationConfig(**tokens, do_sample=False, num_beams=1)
+        model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+            **tokens, do_sample=False, num_beams=1
+        )
         return model
 
     def _unloadable(self, error: Exception) -> UserError:

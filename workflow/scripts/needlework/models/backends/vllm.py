@@ -152,7 +152,7 @@ class Vllm(Backend):
         """The answers with their places, as they finish. Raises as `generate` does."""
         from vllm.v1.engine.exceptions import EngineDeadError
 
-        unsent = enumerate(requests)
+        unsent: Iterator[tuple[int, Request]] = enumerate(requests)
         while True:
             sent: dict[int, Request] = {}
             try:

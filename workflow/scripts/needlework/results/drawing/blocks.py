@@ -175,7 +175,7 @@ def _cell(
 
     number, paper = cell[value], cell["printed"]
     colour = shade.to_rgba(number) if number == number else (1, 1, 1, 1)
-    box = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.8}
+    box: dict[str, Any] = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.8}
     ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, **box))
     # Of the colour's luminance, as the eye weighs red, green and blue.
     dark = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.58
@@ -184,7 +184,7 @@ def _cell(
     words += "*" if cell["incomplete"] and number == number else ""
     ax.text(x, y - (0.16 if printed else 0.0), words, fontsize=6.5, **look)
     if paper == paper:
-        small = {"fontsize": 4.6, "alpha": 0.8, "style": "italic"}
+        small: dict[str, Any] = {"fontsize": 4.6, "alpha": 0.8, "style": "italic"}
         ax.text(x, y + 0.27, f"{100 * paper:.0f}", **small, **look)
     if cell.get("n_exhausted"):
         ax.plot(x + 0.38, y - 0.36, ".", color=look["color"], markersize=2.5)

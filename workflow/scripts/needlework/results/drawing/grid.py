@@ -159,7 +159,7 @@ def finished(figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row,
         for ax, row in {id(row): (ax, row) for ax, row, _ in panels}.values():
             found = legend_of(entry for entry in entries if entry[0] is row)
             corner = (1.3 if ax.name == "polar" else 1.0, 1.03)
-            look = {"loc": "upper left", "bbox_to_anchor": corner, "fontsize": 6}
+            look: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": corner, "fontsize": 6}
             names = [fitting(name, 1.5) for name in found]
             ax.legend([*found.values()], names, title=row.title, title_fontsize=6.5, **look)
         width += LEGEND + (1.4 if ax.name == "polar" else 0.0)
@@ -207,7 +207,7 @@ def steady(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = False
         return
     column, name = picture.spec.level
     for value in data[column].dropna().unique():
-        look = {
+        look: dict[str, Any] = {
             "color": "#555555",
             "linestyle": ":",
             "linewidth": 1.0,
@@ -240,7 +240,7 @@ def values_axis(picture: Picture, panels: Sequence[tuple[Axes, Row, Any]], *, do
         name = picture.say(spec.y)
         if down and row.last:
             ax.set_xlabel(name)
-        elif not down and ax.get_subplotspec().colspan.start == 0:
+        elif not down and (spot := ax.get_subplotspec()) and spot.colspan.start == 0:
             ax.set_ylabel(name)
 
 

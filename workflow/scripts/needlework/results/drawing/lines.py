@@ -156,7 +156,11 @@ def _points(
     if isinstance(spec, Polar):
         # Round once, to where the line began.
         rows, ours = _closed(rows), _closed(ours)
-    look = {"color": colour, "linestyle": "-" if joined else "none", "label": line.label}
+    look: dict[str, Any] = {
+        "color": colour,
+        "linestyle": "-" if joined else "none",
+        "label": line.label,
+    }
     if spec.band and len(ours):
         y = ours[spec.value]
         ax.plot(x[ours.index], y, **look, marker="o" if len(ours) == 1 else "")
@@ -210,7 +214,7 @@ def _level(ax: Axes, spec: Lines, line: Line, row: dict[str, Any]) -> None:
         low, high = row["ci_low_clustered"], row["ci_high_clustered"]
         ax.axhspan(low, high, color=colour, alpha=0.08, linewidth=0)
     if row["printed"] == row["printed"]:
-        look = {"linestyle": DASHES, "linewidth": 0.8, "zorder": 1.5}
+        look: dict[str, Any] = {"linestyle": DASHES, "linewidth": 0.8, "zorder": 1.5}
         ax.axhline(row["printed"], color=colour, label=line.printed, **look)
 
 
@@ -222,7 +226,7 @@ def _written(ax: Axes, line: Line, axis: Across, across: str, value: str) -> Non
     for row in line.rows.to_dict("records"):
         words = f"{line.label} {points(row[value])}"
         words += f"\npaper {points(row['printed'])}" if row["printed"] == row["printed"] else ""
-        look = {"ha": "center", "va": "bottom", "fontsize": 5.5, "color": "#333333"}
+        look: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 5.5, "color": "#333333"}
         ax.text(axis.at[row[across]], 0.015, words, transform=place, **look)
 
 
@@ -257,8 +261,9 @@ def around(ax: Any, picture: Picture, x: str) -> Across:
 
 def _named(ax: Axes, axis: Across) -> None:
     """Names below the axis: turned where they are too many, of numbers to scale those that fit."""
-    width, _ = ax.get_figure().get_size_inches()
-    inches = float(width) / ax.get_subplotspec().get_gridspec().ncols - 0.35
+    figure, spot = ax.get_figure(root=True), ax.get_subplotspec()
+    assert figure is not None and spot is not None, "it is a panel of a grid"
+    inches = float(figure.get_size_inches()[0]) / spot.get_gridspec().ncols - 0.35
     ax.set_xlim(axis.low, axis.high)
     if axis.scaled and len(axis.at) > 12:
         ax.locator_params(axis="x", nbins=4)

@@ -269,9 +269,9 @@ class _Index:
             # Most backends count no cached or reasoning tokens.
             if any(value != MISSING for value in values):
                 arrays[name] = np.asarray(values, dtype=np.int32)
-        for i, (metric, values) in enumerate(self.values.items()):
+        for i, (metric, scored) in enumerate(self.values.items()):
             dense = np.full(n, np.nan, dtype=np.float32)
-            dense[list(values)] = list(values.values())
+            dense[list(scored)] = list(scored.values())
             # The last code says that the metric does not score this answer.
             codes = np.full(n, len(self.verdict.values), dtype=np.uint32)
             codes[list(self.verdicts[metric])] = list(self.verdicts[metric].values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 # Inches: one column of a two-column page, and both; how tall a page may be.
 COLUMN = 3.35
@@ -19,7 +20,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 PUBLISHED_COLOUR = "#8a8a8a"
 GRID = "#dddddd"
 
-RC = {
+RC: dict[Any, Any] = {
     "figure.dpi": 100,
     "figure.constrained_layout.use": True,
     "figure.constrained_layout.h_pad": 0.03,

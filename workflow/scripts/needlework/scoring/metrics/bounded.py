@@ -211,7 +211,7 @@ def _plain(word: str) -> str:
     return unicodedata.normalize("NFC", "".join(c for c in parts if not "\u0300" <= c <= "\u036f"))
 
 
-class _Characters(dict):
+class _Characters(dict[int, str | None]):
     """The table of `str.translate`, filled as characters are met."""
 
     def __missing__(self, code: int) -> str:

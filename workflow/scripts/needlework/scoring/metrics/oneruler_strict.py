@@ -148,7 +148,7 @@ def _chinese(numeral: str) -> int:
     return total + section + digit
 
 
-class _Digits(dict):
+class _Digits(dict[int, str | int]):
     """The table of `str.translate` for digits of any script, filled as characters are met."""
 
     def __missing__(self, code: int) -> str:

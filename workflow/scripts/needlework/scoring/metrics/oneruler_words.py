@@ -38,7 +38,7 @@ def words_of(text: str) -> list[str]:
     return (text if text.isascii() else UNSPACED_RUN.sub(r" \g<0> ", text)).split()
 
 
-class _Kept(dict):
+class _Kept(dict[int, str | int | None]):
     """The table of `str.translate`, filled as characters are met (there are 1.1 million)."""
 
     def __missing__(self, code: int) -> str:

@@ -56,7 +56,7 @@ class Nllb(Translator):
     """The model under the keys `name` and `revision`, searched with `beams` beams."""
 
     @property
-    def batch_size(self) -> int:
+    def batch_size(self) -> int:  # type: ignore[override]  # nobody sets it
         """The key `batch_size`."""
         return self.config["batch_size"]
 

@@ -234,7 +234,7 @@ def _values(
     }
 
 
-class Blank(dict):
+class Blank(dict[str, str]):
     """A mapping in which a missing value is nothing."""
 
     def __missing__(self, key: str) -> str:

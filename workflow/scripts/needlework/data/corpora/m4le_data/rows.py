@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -45,7 +45,7 @@ class Row(NamedTuple):
 
 def rows_table(rows: Iterable[Row], what: str) -> pa.Table:
     """ROWS in the given order; UserError where there is none."""
-    columns: dict[str, list] = {name: [] for name in ROWS.names}
+    columns: dict[str, list[Any]] = {name: [] for name in ROWS.names}
     counts: Counter[tuple[str, int]] = Counter()
     for row in rows:
         number = counts[row.task, row.bucket]

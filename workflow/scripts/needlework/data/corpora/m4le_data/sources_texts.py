@@ -131,7 +131,9 @@ def drcd_topics(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 def cnn(task: Task, files: Sequence[Path]) -> Iterator[Record]:
     """CNN's stories of more than 30 words with their highlights; a line that ends in no mark gets one."""
     for path in files:
-        story, highlights, following = [], [], False
+        story: list[str] = []
+        highlights: list[str] = []
+        following = False
         for line in filter(None, path.read_text(encoding="utf-8").splitlines()):
             if line.startswith("@highlight"):
                 following = True
@@ -191,7 +193,8 @@ def online_shopping(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 def wikitext(task: Task, files: Sequence[Path]) -> Iterator[Record]:
     """WikiText-2's raw test file: the paragraphs of more than 30 words of each article."""
-    title, paragraphs = "", []
+    title = ""
+    paragraphs: list[Document] = []
     for line in [*files[0].read_text(encoding="utf-8").splitlines(), "= end ="]:
         line = line.strip()
         if line.startswith("=") and line.endswith("="):

@@ -32,7 +32,7 @@ def tedtalks(task: Task, files: Sequence[Path]) -> Iterator[Record]:
         for pair in zip(
             *(talk.findall("transcription/seekvideo") for talk in (en, zh)), strict=False
         ):
-            texts = tuple(element.text or "" for element in pair)
+            texts = pair[0].text or "", pair[1].text or ""
             length += len(texts[0].split()) + len(texts[1])
             if length >= _TALK_LENGTH:
                 break
