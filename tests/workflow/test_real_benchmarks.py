@@ -19,7 +19,7 @@ from needlework.records import file_digest
 from needlework.tokenizers import load_tokenizer
 from runs import ROOT, Workflow
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("real")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("real_benchmarks")]
 
 MODELS = ["lexical", "oracle", "empty"]
 MISTRAL = {"kind": "mistral-common", "version": "v1"}
