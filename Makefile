@@ -7,7 +7,7 @@ BIN = $(VENV)/bin
 SET_UP = PYTHON="$(PYTHON)" sh requirements/set_up.sh
 
 .PHONY: setup setup-demo setup-cluster setup-vllm setup-explorer explorer-bundle weights demo test \
-	test-engines check lint clean
+	test-engines test-environments check check-newer lint docs clean
 
 # The demo needs no PyTorch.
 $(VENV)/.demo: requirements/demo.txt
@@ -61,21 +61,44 @@ demo: setup-demo
 
 # All tests; those of engines where their environment is. `make check` leaves out the slow ones.
 test: setup weights
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto -m "not heavy"
 
 test-engines: setup setup-vllm
 	$(BIN)/python -m pytest -n0 tests/engines
 
+# Each of envs/ installed from nothing, and the demo's jobs run in it. The heavy ones take gigabytes.
+test-environments: setup weights
+	$(BIN)/python -m pytest -n0 tests/environments
+
 check: setup
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-lint: setup setup-explorer
+# The demo without a language model in another Python, NEWER, gives the tables of `make demo`.
+check-newer:
+	$(MAKE) setup-demo VENV=.venv-newer PYTHON="$(NEWER)"
+	rm -rf .venv-newer/run
+	.venv-newer/bin/snakemake --cores all --directory .venv-newer/run \
+		--config 'run={models: [lexical, oracle, empty]}'
+	$(BIN)/python tests/same_scores.py results .venv-newer/run/results
+
+# What CITATION.cff must be.
+$(VENV)-citation/.done: requirements/citation.txt
+	$(SET_UP) $(VENV)-citation $< --require-hashes
+	touch $@
+
+# The documentation as a site, in site/.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+lint: setup setup-explorer $(VENV)-citation/.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
+	$(BIN)/python requirements/compile.py --check
+	$(VENV)-citation/bin/cffconvert --validate
 	cd explorer && npm run check
 
 clean:
-	rm -rf results logs benchmarks journal token_sums report.html .snakemake
+	rm -rf results logs benchmarks journal token_sums report.html .snakemake site

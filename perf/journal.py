@@ -13,7 +13,6 @@ import argparse
 import hashlib
 import json
 import multiprocessing
-import resource
 import sys
 import tempfile
 import time
@@ -71,8 +70,7 @@ def read(directory: Path, answers: int, what: str) -> dict[str, float]:
     seconds = time.perf_counter() - start
     if count != (len(wanted) if wanted else answers):
         raise SystemExit(f"{what}: {count} answers came back")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"seconds": round(seconds, 2), "peak_memory_mib": round(peak)}
+    return {"seconds": round(seconds, 2), "peak_memory_mib": round(machine.peak_memory_mib())}
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import resource
 import subprocess
 import sys
 import tempfile
@@ -86,8 +87,11 @@ def describe(packages: Sequence[str] = ()) -> dict[str, object]:
     """Processor, usable cores, memory, system, Python, and the versions of `packages`."""
     return {
         "cpu": _proc_field("/proc/cpuinfo", "model name") or platform.processor(),
-        "cores": len(os.sched_getaffinity(0)),
-        "memory_gib": round(int(_proc_field("/proc/meminfo", "MemTotal").split()[0]) / 2**20, 1),
+        # Only Linux tells which of the machine's cores a process may use.
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
+        "memory_gib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "packages": {package: version(package) for package in packages},
@@ -97,12 +101,17 @@ def describe(packages: Sequence[str] = ()) -> dict[str, object]:
 def peak_memory_mib() -> float:
     """The most memory that this process has had resident, files mapped from disk included.
 
-    (`ru_maxrss` would begin with the memory of the process that started this one.)
+    (`ru_maxrss` would begin with the memory of the process that started this one. Without /proc, as on
+    macOS, it is what there is.)
     """
+    if not Path("/proc/self/status").exists():
+        return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 1)
     return round(int(_proc_field("/proc/self/status", "VmHWM").split()[0]) / 1024, 1)
 
 
 def _proc_field(file: str, name: str) -> str:
+    if not Path(file).exists():
+        return ""
     for line in Path(file).read_text().splitlines():
         key, _, value = line.partition(":")
         if key.strip() == name:

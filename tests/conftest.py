@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -46,3 +47,21 @@ def named_tokenizer(
             return loaded[name]
 
         yield load
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Groups that take long begin first, so that no worker is left with one at the end.
+
+    perf/tests.json has their seconds; pytest-xdist gives whole groups to its workers in this order.
+    """
+    seconds = json.loads((ROOT / "perf/tests.json").read_text(encoding="utf-8"))["seconds"]
+    own = {item: group_of(item) for item in items}
+    items.sort(key=lambda item: -seconds.get(own[item], 0.0))
+
+
+def group_of(item: pytest.Item) -> str:
+    """The group of tests that one worker runs: by its name, or the file of what is in none."""
+    for mark in item.iter_markers("xdist_group"):
+        return str(mark.args[0])
+    return item.path.relative_to(ROOT).as_posix()

@@ -15,10 +15,9 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from needlework.codedigest import import_closure
+from environment_rules import RULES, SCRIPTS, code_of
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = ROOT / "workflow/scripts"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 ENVIRONMENTS = sorted((ROOT / "envs").glob("*.yaml"))
 # What agrees with the environment of the tests; vLLM brings its own versions.
@@ -263,31 +262,6 @@ def test_continuous_integration_runs_the_readmes_commands() -> None:
 # Rules and their environments
 
 
-def rules() -> dict[str, tuple[set[str], list[str]]]:
-    """Of each script: the environments of its rule, and the files that its code digest names."""
-    found = {}
-    common = (ROOT / "workflow/rules/common.smk").read_text(encoding="utf-8")
-    for path in sorted((ROOT / "workflow/rules").glob("*.smk")):
-        for block in re.split(r"^ *rule\b", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[
-            1:
-        ]:
-            if "script:" not in block:
-                continue  # a target that only names files
-            own = re.search(r"conda:(.*?)\n *\w+:\n", block, re.DOTALL)
-            assert own, f"a rule without an environment in {path.name}"
-            text = own[1] + (common if "environment(" in own[1] else "")
-            environments = set(re.findall(r"envs/([\w-]+)\.yaml", text))
-            script = re.search(r'script:\s+"\.\./scripts/(\w+\.py)"', block)[1]
-            named = re.findall(r'f?"(needlework/[^\n]*?\.py)"', block)
-            # What a rule chooses at run time may be any of its kind.
-            patterns = [re.sub(r"\{.*?\}(?=[./])", "*", name) for name in named]
-            found[script] = (environments, patterns)
-    return found
-
-
-RULES = rules()
-
-
 def test_every_script_has_a_rule() -> None:
     assert set(RULES) == {path.name for path in SCRIPTS.glob("*.py")}
 
@@ -308,14 +282,9 @@ def test_every_environment_is_some_rules() -> None:
 @pytest.mark.parametrize("script", RULES)
 def test_the_environments_of_a_rule_hold_what_its_code_imports(script: str) -> None:
     """At the head of a module: what is imported inside a function may be for others."""
-    environments, patterns = RULES[script]
-    chosen = []
-    for pattern in patterns:
-        files = sorted(SCRIPTS.glob(pattern))
-        assert files, pattern
-        chosen += [path.relative_to(SCRIPTS).as_posix() for path in files]
+    environments, _ = RULES[script]
     distributions = packages_distributions()
-    imported = {name for path in import_closure(script, *chosen) for name in heads(path)}
+    imported = {name for path in code_of(script) for name in heads(path)}
     needed = {
         canonicalize_name(distributions[name][0])
         for name in imported - {"needlework"} - sys.stdlib_module_names

@@ -18,7 +18,7 @@ from runs import ROOT, Workflow
 pytestmark = pytest.mark.xdist_group("bad")
 
 SMALL = {
-    "run": {"models": ["lexical"]},
+    "run": {"models": ["lexical"], "benchmarks": ["mlneedle"]},
     "benchmarks": {
         "mlneedle": {
             "needle_languages": ["en"],

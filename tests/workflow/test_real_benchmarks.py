@@ -18,7 +18,7 @@ from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import file_digest
 from runs import ROOT, Workflow, documents_of, prompt_files
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("real")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("real_benchmarks")]
 
 MODELS = ["lexical", "oracle", "empty"]
 MISTRAL = {"kind": "mistral-common", "version": "v1"}

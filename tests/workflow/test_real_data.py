@@ -15,7 +15,8 @@ from runs import ROOT, Workflow
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("real")]
 
 LANGUAGES = ["en", "de", "es", "ar", "hi", "vi", "zh"]
-HAYSTACKS = [*LANGUAGES, "multilingual"]
+# "multilingual" has the passages of all languages.
+HAYSTACKS = ["en", "hi", "zh", "multilingual"]
 MODELS = ["lexical", "oracle", "empty"]
 CELL = ["needle_lang", "haystack_lang", "position", "length"]
 

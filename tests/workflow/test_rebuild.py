@@ -40,13 +40,14 @@ def after_generation(models: int) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Workflow:
-    """A small run of a copy of the workflow, complete."""
+def built(tmp_path_factory) -> Iterator[Workflow]:
+    """A small run of a copy of the workflow, complete, and as it was when the tests end."""
     folder = tmp_path_factory.mktemp("rebuild")
     workflow = Workflow(copy_workflow(folder / "workflow"), folder / "workflow")
     configure(workflow, CONFIG)
     workflow.run("--configfile", "mine.yaml")
-    return workflow
+    yield workflow
+    assert workflow.would_run("--configfile", "mine.yaml") == {}
 
 
 @pytest.fixture
@@ -70,7 +71,6 @@ def edited(built) -> Iterator[Callable[[str, Callable[[str], str]], dict[str, in
     for path, (content, mtime) in originals.items():
         path.write_bytes(content)
         os.utime(path, ns=(mtime, mtime))
-    assert built.would_run("--configfile", "mine.yaml") == {}
 
 
 def configure(workflow: Workflow, config: dict) -> None:

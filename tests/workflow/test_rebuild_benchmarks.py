@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from test_rebuild import LIBRARY, appending, configure, edited, replacing, with_config  # noqa: F401
 
@@ -29,13 +31,14 @@ def results(benchmark: str) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Workflow:
-    """A small run of a copy of the workflow, complete."""
+def built(tmp_path_factory) -> Iterator[Workflow]:
+    """A small run of a copy of the workflow, complete, and as it was when the tests end."""
     folder = tmp_path_factory.mktemp("rebuild")
     workflow = Workflow(copy_workflow(folder / "workflow"), folder / "workflow")
     configure(workflow, CONFIG)
     workflow.run("--configfile", "mine.yaml")
-    return workflow
+    yield workflow
+    assert workflow.would_run("--configfile", "mine.yaml") == {}
 
 
 def test_nothing_changed(built) -> None:
@@ -91,7 +94,6 @@ def test_a_deleted_file_of_a_figure_is_made_again(built, ending) -> None:
         kept.rename(file)
     made = results("oneruler") if ending == "csv" else {"oneruler_results_of_scores": 1}
     assert would == made | {"oneruler_figure3": 1}
-    assert built.would_run("--configfile", "mine.yaml") == {}
 
 
 def test_another_place_of_the_gold_document_makes_one_slice(edited) -> None:  # noqa: F811

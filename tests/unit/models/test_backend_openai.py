@@ -15,7 +15,6 @@ import traceback
 import tracemalloc
 from collections.abc import Iterator
 from email.utils import formatdate
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -789,7 +788,7 @@ def test_the_key_is_in_no_process_list_and_in_no_file_of_a_run(server, tmp_path)
             assert snakemake.poll() is None and time.monotonic() < end, "nothing was asked"
             time.sleep(0.05)
         processes = [snakemake, *snakemake.children(recursive=True)]
-        lines = [Path(f"/proc/{process.pid}/cmdline").read_bytes() for process in processes]
+        lines = [" ".join(process.cmdline()).encode() for process in processes]
         seen.set()
         assert snakemake.wait(120) == 0, (tmp_path / "terminal").read_text()
     finally:

@@ -1,0 +1,46 @@
+"""Which rule's script runs in which of envs/, read from the rules."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from needlework.codedigest import import_closure
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS = ROOT / "workflow/scripts"
+
+
+def rules() -> dict[str, tuple[set[str], list[str]]]:
+    """Of each script: the environments of its rule, and the files that its code digest names."""
+    found = {}
+    common = (ROOT / "workflow/rules/common.smk").read_text(encoding="utf-8")
+    for path in sorted((ROOT / "workflow/rules").glob("*.smk")):
+        for block in re.split(r"^ *rule\b", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[
+            1:
+        ]:
+            if "script:" not in block:
+                continue  # a target that only names files
+            own = re.search(r"conda:(.*?)\n *\w+:\n", block, re.DOTALL)
+            assert own, f"a rule without an environment in {path.name}"
+            text = own[1] + (common if "environment(" in own[1] else "")
+            environments = set(re.findall(r"envs/([\w-]+)\.yaml", text))
+            script = re.search(r'script:\s+"\.\./scripts/(\w+\.py)"', block)[1]
+            named = re.findall(r'f?"(needlework/[^\n]*?\.py)"', block)
+            # What a rule chooses at run time may be any of its kind.
+            patterns = [re.sub(r"\{.*?\}(?=[./])", "*", name) for name in named]
+            found[script] = (environments, patterns)
+    return found
+
+
+RULES = rules()
+
+
+def code_of(script: str) -> list[Path]:
+    """The files of all code that a script may import at the head of a module."""
+    chosen = []
+    for pattern in RULES[script][1]:
+        files = sorted(SCRIPTS.glob(pattern))
+        assert files, pattern
+        chosen += [path.relative_to(SCRIPTS).as_posix() for path in files]
+    return sorted(import_closure(script, *chosen))

