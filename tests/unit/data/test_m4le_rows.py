@@ -102,6 +102,23 @@ def test_a_gold_that_no_candidate_has_is_counted(
     assert "c3: 1 rows with a gold item that is not there" in caplog.text
 
 
+@pytest.mark.parametrize("labels", [[], "x", {"体育": "x"}, {"体育": [None, {}, 0.5, [1], 99]}, 3])
+def test_labels_of_another_kind_are_no_gold(tmp_path: Path, labels: Any) -> None:
+    task, frame = TASKS["thucnews_semantic-multiple"], frames()["thucnews_semantic-multiple"]
+    text = f"{frame.example}新闻：一\n问题：以上有多少篇新闻是关于体育的？\n回答："
+    row = {**ROW, "instruction": frame.instruction, "input": text, "labels": labels}
+    (read,) = read_rows(task, frame, _file(tmp_path, row), [1000])
+    assert read.gold == [] and read.text.endswith(text)
+
+
+def test_empty_documents_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    records = [Record(f"document {n} " * 40, f"title {n}", answers=("a",)) for n in range(30)]
+    records[3:5] = [Record(" "), Record("")]
+    made = list(construct(TASKS["cnnnews"], frames()["cnnnews"], records, Recipe([1000], 4, 0)))
+    assert len(made) == 4
+    assert "cnnnews: 2 of 30 documents are empty and left out" in caplog.text
+
+
 def test_the_first_release_is_read_from_its_archive(tmp_path: Path) -> None:
     path = tmp_path / "data.zip"
     with zipfile.ZipFile(path, "w") as archive:

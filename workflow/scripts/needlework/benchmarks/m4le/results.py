@@ -85,7 +85,11 @@ SLOPES = _mean(
     where="length > 0",
     const={"measure": "slope"},
     measure=_normalised("slope"),
-    paper=Paper((Place("figure3", "{paper}", "slope", printed=BOTH),), MEANS, sources=BOTH),
+    paper=Paper(
+        (Place("figure3", "{paper}", "slope", printed=BOTH, labels={"measure": "slope"}),),
+        MEANS,
+        sources=BOTH,
+    ),
 )
 BY_RANGE = _mean(
     By(RANGE),

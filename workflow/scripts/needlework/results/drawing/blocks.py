@@ -33,7 +33,8 @@ INK, ORANGE = "#222222", "#D55E00"
 def bars(picture: Picture) -> list[Figure]:
     """A panel with the bars or points of each value of `Drawing.x`; a figure a page."""
     spec, x = picture.spec, picture.across[0]
-    places = picture.values(x, picture.ours)
+    theirs = isinstance(spec, Bars) and spec.theirs
+    places = picture.values(x, None if theirs else picture.ours)
     codes = max(len(picture.tick(x, place)) for place in places) <= 4
     lying = len(places) > (MOST_CODES if codes else MOST_STANDING)
     down = lying or isinstance(spec, Points) or (isinstance(spec, Bars) and spec.horizontal)

@@ -10,9 +10,13 @@ length grows from column j to j + 1.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jieba import Tokenizer
 
 
 # An answer is scored by two metrics, with the same cuts in most tasks.
@@ -67,14 +71,18 @@ def _tokens(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1)
-def _jieba() -> Any:
-    import jieba
-    from jieba import finalseg
+def _jieba() -> Tokenizer:
+    with warnings.catch_warnings():
+        # It imports pkg_resources, and has escape sequences that Python 3.12 and later warn of.
+        warnings.simplefilter("ignore")
+        from jieba import Tokenizer, finalseg
 
     finalseg.viterbi = _most_probable
-    jieba.setLogLevel("WARNING")
-    jieba.initialize()
-    return jieba
+    made = Tokenizer()
+    # From its dictionary, and not from a file in the system's temporary folder that anyone may have left.
+    made.FREQ, made.total = made.gen_pfdict(made.get_dict_file())
+    made.initialized = True
+    return made
 
 
 _Table = Mapping[str, Mapping[str, float]]

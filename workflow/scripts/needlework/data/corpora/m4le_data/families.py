@@ -36,11 +36,16 @@ TOPIC_LENGTH = 110
 
 
 def construct(task: Task, frame: Frame, records: Iterable[Record], recipe: Recipe) -> Iterator[Row]:
-    """The rows of a task, bucket by bucket; fewer than asked for are said in the log.
+    """The rows of a task, bucket by bucket; the log says where they are fewer, and what was empty.
 
     UserError where the source holds nothing to ask about.
     """
-    pool = [record for record in records if record.text.strip() or record.parts]
+    every = list(records)
+    pool = [r for r in every if r.text.strip() or any(part.text.strip() for part in r.parts)]
+    if empty := len(every) - len(pool):
+        logger.warning(
+            "%s: %d of %d documents are empty and left out", task.name, empty, len(every)
+        )
     family = _FAMILIES.get(task.name, _Single)(task, frame, pool)
     if not family.usable:
         raise UserError(

@@ -89,19 +89,23 @@ def _zipped(path: Path, task: Task) -> Iterator[Line]:
 
 def _gold(task: Task, row: Mapping[str, Any], found: Cut) -> tuple[list[int], bool]:
     """The places of the needles among the items, and whether the row names one that is not there."""
+    labels = row.get("labels")
     if isinstance(index := row.get("gold_index"), int):
-        named: Sequence[int | str] = [index]
+        named: Sequence[Any] = [index]
     elif isinstance(contexts := row.get("ctxs"), list):
         named = [
             i for i, c in enumerate(contexts) if isinstance(c, dict) and c.get("isgold") is True
         ]
     elif task.metric == "f1":
         named = re.findall(r"[0-9A-F]{6}", row["answers"][0])
-    elif isinstance(asked := (row.get("labels") or {}).get(found.values.get("question")), list):
-        named = asked
+    elif isinstance(labels, dict) and isinstance(labels.get(found.values.get("question")), list):
+        named = labels[found.values["question"]]
     else:
         named = [found.values["gold"]] if found.values.get("gold") else []
     places = {id_: place for place, id_ in enumerate(found.ids)} if any(found.ids) else {}
-    there = [places.get(name, -1) if isinstance(name, str) else name for name in named]
+    there = [
+        places.get(name, -1) if isinstance(name, str) else name if isinstance(name, int) else -1
+        for name in named
+    ]
     gold = sorted({place for place in there if 0 <= place < len(found.items)})
     return gold, len(gold) < len(set(there))
