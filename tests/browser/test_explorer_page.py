@@ -333,22 +333,36 @@ def renderers() -> list[psutil.Process]:
     return found
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("opened", [False, True])
-def test_an_accessibility_checker_passes(chromium, small, scheme, opened) -> None:
+def check_accessibility(chromium, address: str, scheme: str, wait: str) -> None:
+    """What axe-core finds wrong with a page: nothing."""
     if not AXE.is_file():
         pytest.skip("needs axe-core: run `make setup-explorer`")
     context = chromium.new_context(color_scheme=scheme, viewport={"width": 1440, "height": 900})
     # What is checked is the page, not the policy that keeps other scripts out of it.
     page = context.new_page()
-    state = f"#f.tongue=hi&vs=good&open={identifier(36)[:16]}.poor" if opened else ""
-    page.goto(f"{small.as_uri()}{state}")
-    page.wait_for_selector("mark.lit" if opened else ".list .row")
+    page.goto(address)
+    page.wait_for_selector(wait)
     page.evaluate(AXE.read_text("utf-8"))
     found = page.evaluate("axe.run()")
     assert len(found["passes"]) > 20
     assert [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in found["violations"]] == []
     context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("opened", [False, True])
+def test_an_accessibility_checker_passes(chromium, small, scheme, opened) -> None:
+    state = f"#f.tongue=hi&vs=good&open={identifier(36)[:16]}.poor" if opened else ""
+    wait = "mark.lit" if opened else ".list .row"
+    check_accessibility(chromium, f"{small.as_uri()}{state}", scheme, wait)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_marks_in_pale_text_can_be_read(chromium, tmp_path, scheme) -> None:
+    spans = [literal("instruction", "Who, Ada or Babbage?"), literal("needle", "It was Ada. ")]
+    page = explore(tmp_path, [Asked(spans, {"m": "Babbage"}, references=["Ada"])])
+    address = f"{page.as_uri()}#open={identifier(0)[:16]}.m"
+    check_accessibility(chromium, address, scheme, ".body mark.reference")
 
 
 @pytest.mark.parametrize("width", [390, 820, 1600])
