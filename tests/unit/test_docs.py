@@ -114,7 +114,7 @@ def leaves(node: Mapping) -> Iterator[str]:
             yield key
 
 
-def test_every_key_of_the_schema_has_a_row_with_a_meaning() -> None:
+def test_every_schema_key_has_a_documented_meaning() -> None:
     rows: dict[tuple[str, str], str] = {}
     heading = ""
     for line in CONFIGURATION.read_text("utf-8").splitlines():

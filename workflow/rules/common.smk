@@ -24,7 +24,7 @@ from needlework.planning.preflight import check, check_gpus, without_records
 from needlework.results.describe import description
 from needlework.models.selection import only_of
 from needlework.planning.secret_checks import check_verbose
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 
 try:
     LEFT_OUT = [name for name in config["run"]["models"]]
@@ -118,7 +118,7 @@ def caption_file(benchmark, result):
     path = Path(".snakemake/captions").absolute() / f"{benchmark}_{result.name}.rst"
     if not path.is_file() or path.read_text(encoding="utf-8") != result.full_caption:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole(path) as part:
+        with atomic_write(path) as part:
             part.write_text(result.full_caption, encoding="utf-8")
     return str(path)
 

@@ -17,7 +17,7 @@ STALE_S = 86400.0
 
 
 @contextmanager
-def whole(path: str | Path) -> Iterator[Path]:
+def atomic_write(path: str | Path) -> Iterator[Path]:
     """Where to write a file, which is then moved to `path`; its folder is made.
 
     What a block that raises has written is removed, and so is what a killed job has left of this file.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework import __version__
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 from needlework.results import overview
 
 
@@ -32,7 +32,7 @@ def write_page(
         models=models,
         benchmarks=[_part(name, own, Path(target).parent) for name, own in benchmarks.items()],
     )
-    with whole(target) as part:
+    with atomic_write(target) as part:
         part.write_text(page, encoding="utf-8")
 
 

@@ -88,12 +88,12 @@ def draw(picture: Picture) -> Figure:
             axis = around(ax, picture, row.x)
         _panel(ax, picture, spec, row, data, axis)
         steady(ax, picture, data)
-        here = (
+        shown = (
             data[data[spec.line].isin([key[1] for key in row.keys])] if spec.line in data else data
         )
-        if here[[spec.value, "printed"]].isna().all(axis=None):
+        if shown[[spec.value, "printed"]].isna().all(axis=None):
             reasons = set(data[spec.why].dropna()) - {""} if spec.why else set()
-            said = "no answer" if len(here) else "not run" if row.keys[0][0] == "ours" else ""
+            said = "no answer" if len(shown) else "not run" if row.keys[0][0] == "ours" else ""
             empty(ax, reasons.pop() if len(reasons) == 1 else said)
         elif not polar:
             _named(ax, axis)
@@ -164,7 +164,7 @@ def _points(
         ):
             ax.fill_between(x[ours.index], low, high, color=colour, alpha=alpha, linewidth=0)
     elif len(ours):
-        ax.errorbar(x[ours.index], ours[spec.value], yerr=reach(ours, spec.value), **look,
+        ax.errorbar(x[ours.index], ours[spec.value], yerr=error_bars(ours, spec.value), **look,
                     marker=marker, elinewidth=0.7)  # fmt: skip
     short = ours[ours["n_exhausted"] > 0] if "n_exhausted" in ours else ours.iloc[:0]
     if len(short):
@@ -215,7 +215,7 @@ def points(value: float) -> str:
     return f"{100 * value:.0f}".replace("-", "\u2212") if value == value else "\u2013"
 
 
-def reach(rows: pd.DataFrame, value: str) -> list[Any]:
+def error_bars(rows: pd.DataFrame, value: str) -> list[Any]:
     """How far intervals over questions reach below and above the values."""
     low, high = rows["ci_low_clustered"], rows["ci_high_clustered"]
     return [(rows[value] - low).clip(lower=0), (high - rows[value]).clip(lower=0)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 from needlework.results.figures.style import style
 
 if TYPE_CHECKING:
@@ -35,5 +35,5 @@ def save_figure(figure: Figure, stem: str | Path) -> None:
     with style(), rc_context({"figure.constrained_layout.use": False}):
         figure.set_layout_engine(None)
         for kind, metadata in METADATA.items():
-            with whole(stem.with_name(f"{stem.name}.{kind}")) as part:
+            with atomic_write(stem.with_name(f"{stem.name}.{kind}")) as part:
                 figure.savefig(part, format=kind, metadata=metadata, dpi=PNG_DPI)
