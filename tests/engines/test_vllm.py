@@ -154,7 +154,7 @@ def test_a_prompt_that_its_template_makes_too_long_is_skipped(undisturbed: Job) 
     assert len(undisturbed.records()) == 2 * QUESTIONS * SAMPLES
 
 
-def test_the_log_shows_the_first_prompt_as_the_model_gets_it(undisturbed: Job) -> None:
+def test_the_log_shows_the_first_prompt_as_sent(undisturbed: Job) -> None:
     assert (
         "in the chat template of the tokenizer:\n<s>[user] House 0 of Orveld was built in 1500."
         in undisturbed.log()
@@ -385,7 +385,7 @@ def loaded(made: Path) -> dict[str, Any]:
     ("case", "context"),
     [("right", 2048), ("base model", 2048), ("shorter", 1000), ("ntk", 8192), ("yarn", 8192)],
 )
-def test_the_context_is_the_models_or_what_the_engine_is_told(
+def test_the_context_is_the_models_or_the_engines(
     loaded: dict[str, Any], case: str, context: int
 ) -> None:
     assert loaded[case] == context

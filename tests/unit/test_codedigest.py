@@ -115,7 +115,7 @@ def test_a_change_outside_of_it_does_not(tree: Path, file: str) -> None:
     assert digest(tree) == before
 
 
-def test_a_module_chosen_at_run_time_counts_where_it_is_named(tree: Path) -> None:
+def test_run_time_modules_count_only_if_named(tree: Path) -> None:
     named = ("rule.py", "needlework/pack/chosen.py")
     before = digest(tree, *named)
     assert before != digest(tree)

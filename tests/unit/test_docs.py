@@ -117,7 +117,7 @@ def leaves(node: Mapping) -> Iterator[str]:
                 yield from (f"{key}.<name>.{leaf}" for leaf in leaves(entry))
 
 
-def test_every_key_of_the_schema_has_a_row_with_a_meaning() -> None:
+def test_every_schema_key_has_a_documented_meaning() -> None:
     rows: dict[tuple[str, str], str] = {}
     heading = ""
     for line in CONFIGURATION.read_text("utf-8").splitlines():

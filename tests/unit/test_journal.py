@@ -116,7 +116,7 @@ def test_a_batch_is_on_the_disk_when_append_returns(
         assert len(writes) == 2 and syncs[-1] == writes[0]
 
 
-def test_a_full_disk_is_one_sentence_and_the_next_batch_is_whole(
+def test_a_full_disk_leaves_the_next_batch_intact(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = os.write
@@ -181,7 +181,7 @@ def test_what_was_published_first_counts_whoever_started_first(tmp_path: Path) -
             assert journal.load()["k1"]["text"] == "late"
 
 
-def test_what_is_not_published_is_in_order_of_the_writers_start(tmp_path: Path) -> None:
+def test_unpublished_records_follow_their_writers_start(tmp_path: Path) -> None:
     early, late = Journal(tmp_path), Journal(tmp_path)
     with early, late:
         early.append([record(0)])

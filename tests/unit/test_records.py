@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from needlework import __version__, records
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 from needlework.errors import UserError
 from needlework.records import (
     DISTRACTORS,
@@ -161,7 +161,7 @@ def test_the_digests_notice_a_change(tmp_path: Path) -> None:
     assert len(seen) == 4
 
 
-def test_the_digest_of_a_configuration_does_not_depend_on_the_order_of_its_keys() -> None:
+def test_the_configuration_digest_ignores_key_order() -> None:
     one = {"a": 1, "b": {"c": [1, 2], "d": None}}
     other = {"b": {"d": None, "c": [1, 2]}, "a": 1}
     assert config_digest(one) == config_digest(other)
@@ -184,7 +184,7 @@ def test_a_second_write_gives_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()
 
 
-def test_the_bytes_do_not_depend_on_how_the_table_came_to_be(tmp_path: Path) -> None:
+def test_equal_tables_give_equal_bytes(tmp_path: Path) -> None:
     whole = pa.concat_tables([TABLE, TABLE])
     write_table(whole, tmp_path / "x")
     write_table(whole.combine_chunks(), tmp_path / "y")
@@ -224,14 +224,14 @@ def test_inputs_elsewhere_are_told_apart_without_their_folders(tmp_path: Path, m
 
 
 def test_two_writers_of_a_file_do_not_touch_each_others(tmp_path: Path) -> None:
-    with whole(tmp_path / "x") as one:
+    with atomic_write(tmp_path / "x") as one:
         one.write_text("one")
-        with whole(tmp_path / "x") as two:
+        with atomic_write(tmp_path / "x") as two:
             two.write_text("two")
         assert (tmp_path / "x").read_text() == "two"
     assert (tmp_path / "x").read_text() == "one"
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
-    with pytest.raises(KeyboardInterrupt), whole(tmp_path / "x") as three:
+    with pytest.raises(KeyboardInterrupt), atomic_write(tmp_path / "x") as three:
         three.write_text("half")
         raise KeyboardInterrupt
     assert (tmp_path / "x").read_text() == "one"
@@ -397,7 +397,7 @@ def test_an_instance_id_depends_on_each_of_its_parts() -> None:
     assert len(ids) == 6 and all(len(i) == 64 for i in ids)
 
 
-def test_an_instance_id_does_not_depend_on_the_order_of_the_factors() -> None:
+def test_an_instance_id_ignores_factor_order() -> None:
     assert instance_id("b", "t", {"x": 1, "y": 2}, "p") == instance_id(
         "b", "t", {"y": 2, "x": 1}, "p"
     )
@@ -427,18 +427,18 @@ def test_two_writers_of_a_file_at_once(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_text_that_is_no_utf8_is_told_with_the_file_s_name(tmp_path: Path) -> None:
+def test_invalid_utf8_is_reported_with_the_file(tmp_path: Path) -> None:
     bad = pa.array([b"fine", b"caf\xe9"]).cast(pa.binary()).view(pa.string())
     write_table(pa.table({"text": bad}), tmp_path / "bad.parquet")
     with pytest.raises(UserError, match=r"bad\.parquet cannot be read as Parquet .*UTF"):
         read_table(tmp_path / "bad.parquet")
 
 
-def test_what_a_killed_job_has_left_of_a_file_is_removed(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_job_are_removed(tmp_path: Path) -> None:
     script = (
         "import os, sys; sys.path.append(sys.argv[1])\n"
-        "from needlework.atomic import whole\n"
-        "with whole(sys.argv[2]) as part:\n"
+        "from needlework.atomic import atomic_write\n"
+        "with atomic_write(sys.argv[2]) as part:\n"
         "    part.write_text('half'); os.kill(os.getpid(), 9)\n"
     )
     file = tmp_path / "a.parquet"
@@ -449,9 +449,9 @@ def test_what_a_killed_job_has_left_of_a_file_is_removed(tmp_path: Path) -> None
     kept = [f"a.parquet{end}" for end in (".part", ".part.json")] + ["b.parquet.0a1b2c3d.part"]
     for name in kept:
         (tmp_path / name).write_text("")
-    with whole(file) as part:
+    with atomic_write(file) as part:
         part.write_text("whole")
-        with whole(file) as other:
+        with atomic_write(file) as other:
             other.write_text("of another writer")
         assert part.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*kept, "a.parquet"])

@@ -96,7 +96,7 @@ def test_an_unreadable_configuration_file_is_one_sentence(tmp_path, content, sai
         ("oneruler_acuracy", "no target 'oneruler_acuracy': did you mean 'oneruler_accuracy'?"),
     ],
 )
-def test_a_result_that_nothing_fills_is_refused_with_what_would_fill_it(run, target, said) -> None:
+def test_an_empty_target_is_refused_with_its_remedy(run, target, said) -> None:
     own = {"run": {"models": ["lexical"], "benchmarks": ["lost_in_the_middle", "oneruler"]}}
     _, text = run(own, "--dry-run", "--", target)
     assert said in text
@@ -133,7 +133,7 @@ def test_what_a_run_would_lack_is_told_before_any_job(run, change, said) -> None
     assert not workflow.result(".").exists()
 
 
-def test_conda_is_asked_for_in_one_sentence_where_it_is_missing(run) -> None:
+def test_a_missing_conda_is_one_sentence(run) -> None:
     if shutil.which("conda"):
         pytest.skip("conda is installed here")
     _, text = run(SMALL, "--use-conda", "--dry-run")

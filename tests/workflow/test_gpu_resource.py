@@ -71,7 +71,7 @@ def test_too_few_gpus_are_told_before_any_job(workflow, target, shards) -> None:
 
 
 @pytest.mark.slow
-def test_a_dry_run_and_jobs_without_that_model_need_no_gpu(workflow) -> None:
+def test_dry_runs_and_other_jobs_need_no_gpu(workflow) -> None:
     done, said = run(workflow, "all", "--dry-run")
     assert done.returncode == 0 and "GPUs" not in said, said[-3000:]
     for target in (

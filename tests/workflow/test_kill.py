@@ -69,7 +69,7 @@ def run_until(workflow: Workflow, arguments: list[str], seconds: float) -> bool:
     return process.returncode == 0
 
 
-def test_a_run_that_is_killed_again_and_again_ends_like_an_undisturbed_one(tmp_path: Path) -> None:
+def test_repeated_kills_change_no_file(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(yaml.safe_dump(CONFIG))
     arguments = ["--configfile", str(config)]

@@ -161,7 +161,7 @@ def test_the_demo_runs_on_slurm_and_survives_a_cancelled_job(slurm, tmp_path) ->
         assert (remote.directory / file).read_bytes() == (local.directory / file).read_bytes()
 
 
-def test_a_model_that_wants_a_gpu_gets_it_and_cores_on_one_node(slurm, tmp_path) -> None:
+def test_a_gpu_model_gets_its_resources_on_one_node(slurm, tmp_path) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
     make_tokenizer(folder)

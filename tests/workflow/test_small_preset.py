@@ -49,7 +49,7 @@ def test_the_model_answers_every_prompt_and_skips_none(small) -> None:
     assert "The first prompt, " in log and ":\n<s>[user] Write a" in log, "in its chat template"
 
 
-def test_its_numbers_stand_beside_the_reader_s_on_the_same_prompts(small) -> None:
+def test_small_model_and_reader_share_their_prompts(small) -> None:
     scores = {
         model: pq.read_table(small.result(f"scores/{model}/mlneedle.parquet")).to_pandas()
         for model in (MODEL, "lexical")
@@ -63,6 +63,6 @@ def test_its_numbers_stand_beside_the_reader_s_on_the_same_prompts(small) -> Non
     assert (longest["n"] == 8 * 3).all(), "questions and positions"
 
 
-def test_the_preset_says_how_much_it_asks_and_what_it_needs() -> None:
+def test_the_preset_states_its_size_and_needs() -> None:
     head = (ROOT / "presets/small.yaml").read_text(encoding="utf-8").split("\nrun:")[0]
     assert "112 prompts" in head and "make setup" in head

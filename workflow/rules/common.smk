@@ -25,7 +25,7 @@ from needlework.planning.preflight import check, check_gpus, without_records
 from needlework.results.describe import description
 from needlework.models.selection import only_of
 from needlework.planning.secret_checks import check_verbose
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 
 try:
     LEFT_OUT = [name for name in config["run"]["models"]]
@@ -137,7 +137,7 @@ def caption_of(name, text):
     path = Path(".snakemake/captions").absolute() / f"{name}.rst"
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole(path) as part:
+        with atomic_write(path) as part:
             part.write_text(text, encoding="utf-8")
     return str(path)
 

@@ -1,6 +1,6 @@
 # What the results were made from, with what, and on what: written when all is done.
 
-from needlework.planning.effective_config import in_use
+from needlework.planning.effective_config import effective_config
 from needlework.planning.layout import resource
 
 # The files of answers, by model and benchmark.
@@ -42,7 +42,7 @@ rule provenance:
         mem_mb=2000,
         runtime=30,
     params:
-        configuration=in_use(config),
+        configuration=effective_config(config),
         generations=GENERATIONS,
         code=code_digest("write_provenance.py"),
     message:

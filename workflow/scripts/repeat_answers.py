@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 from needlework.hooks import load_hook
 from needlework.jobs.job import running
 from needlework.journal import Journal
@@ -56,6 +56,6 @@ if __name__ == "__main__":
         rows = compare(answers, {key: values(table) for key, table in answers.items()})
         for row in rows:
             logger.info("%s", row)
-        with whole(snakemake.output[0]) as part:
+        with atomic_write(snakemake.output[0]) as part:
             said = [{"model": name, "benchmark": benchmark, **row} for row in rows]
             part.write_text(json.dumps(said), encoding="utf-8")

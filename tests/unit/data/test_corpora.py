@@ -168,7 +168,7 @@ def test_files_that_are_not_there_or_not_json(tmp_path):
 # MLQA
 
 
-def test_mlqa_reads_the_file_whose_question_and_context_share_the_language(tmp_path):
+def test_mlqa_reads_files_with_one_language(tmp_path):
     path = tmp_path / "MLQA_V1.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for split in ("dev", "test"):

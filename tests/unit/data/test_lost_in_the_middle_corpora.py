@@ -93,7 +93,7 @@ def test_stand_ins_are_read_as_they_were_made(mirror: Path, tmp_path: Path) -> N
             assert made["has_answer"] == [found["hasanswer"] for found in others]
 
 
-def test_an_answer_in_a_title_or_beside_the_release_s_own_finding_is_seen(tmp_path: Path) -> None:
+def test_answers_in_titles_are_seen_beside_the_releases_flag(tmp_path: Path) -> None:
     (row,) = nq_open.read_questions("nq_open_released", lines(tmp_path, ROW)).to_pylist()
     assert (row["title"], row["context"]) == ("Turm", "Der Turm ist von 1873.")
     assert row["answer_starts"] == [17, -1]
@@ -106,7 +106,7 @@ def test_an_answer_in_a_title_or_beside_the_release_s_own_finding_is_seen(tmp_pa
         assert row["holds_answer"] == [False, title == "Alt"], text
 
 
-def test_a_passage_is_there_once_and_named_by_its_first_place(tmp_path: Path) -> None:
+def test_a_passage_appears_once_under_its_first_id(tmp_path: Path) -> None:
     again = copy.deepcopy(ROW) | {"ctxs": [THIRD, GOLD, OTHER]}
     path = lines(tmp_path, ROW, again)
     passages = nq_open.read_passages("nq_open_released", path).to_pylist()
@@ -318,7 +318,7 @@ def test_paragraphs_become_passages_with_titles(mirror: Path) -> None:
 # The registry
 
 
-def test_one_file_of_documents_and_every_corpus_s_language_are_registered(root: Path) -> None:
+def test_every_corpus_registers_its_languages(root: Path) -> None:
     sources = load_registry(root / "resources/sources.yaml")
     parts = {file.part: file for file in sources["lost-in-the-middle"].files}
     assert set(parts) == {

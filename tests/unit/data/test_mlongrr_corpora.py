@@ -85,7 +85,7 @@ def test_a_text_of_one_sentence_is_refused() -> None:
         mlongrr.articles("Only one.", "en", MODEL)
 
 
-def test_a_language_beyond_the_papers_is_cut_by_its_own_rules() -> None:
+def test_further_languages_are_cut_by_their_own_rules() -> None:
     made = mlongrr.articles("它在这里。 它在那里。", "zh", MODEL)
     assert made["text"].to_pylist() == ["它在这里。它在那里。"]
     assert made["sentence_starts"].to_pylist() == [[0, 5]]

@@ -279,7 +279,7 @@ def test_an_empty_row_of_a_single_column_keeps_its_number(own):
 REPEATED = "eo\npomo\nkato\n\nsuno\nPomo\nmano\ndomo\npomo\n"
 
 
-def test_the_log_names_the_nouns_that_two_rows_of_the_released_list_have(tmp_path, caplog):
+def test_the_log_names_nouns_that_two_rows_share(tmp_path, caplog):
     caplog.set_level("INFO")
     file = tmp_path / "100_noun_list_translated.tsv"
     file.write_text(REPEATED, encoding="utf-8")
@@ -289,7 +289,7 @@ def test_the_log_names_the_nouns_that_two_rows_of_the_released_list_have(tmp_pat
     assert caplog.messages == [f"reading {file}", said + again]
 
 
-def test_the_released_list_has_nouns_that_two_rows_and_two_columns_share(mirror):
+def test_the_released_list_has_nouns_in_two_places(mirror):
     path = mirror / "oneruler/OneRuler/data/vocab/100_noun_list_translated.tsv"
     tables = {lang: oneruler.nouns(lang, [path]) for lang in ("en", "fr")}
     assert niah.nouns(tables, "fr", "fr").left_out == ["row 79 'fête'"]
@@ -313,7 +313,7 @@ def test_an_ambiguous_noun_of_a_user_s_list(own, text, line, other):
             rf"and in {other}: .* two answers")  # fmt: skip
 
 
-def test_a_noun_that_means_the_same_in_two_columns_is_none_such(own):
+def test_a_noun_shared_by_one_row_is_no_duplicate(own):
     """And a column whose language is not read from this list may have what it will."""
     (own / "hyw").mkdir()
     nouns = "eo\thyw\tfr\na\tA\tx\nb\tw\ta\nc\tx\tb\nd\ty\tz\ne\tz\tz\n"

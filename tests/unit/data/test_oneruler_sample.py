@@ -207,7 +207,7 @@ def test_the_reader_takes_the_files_as_they_are(lang: str) -> None:
     assert sorted(usable["word"].to_pylist()) == sorted(row["words"] for row in words(lang))
 
 
-def test_the_released_files_have_these_keys_and_none_of_these_texts(mirror: Path) -> None:
+def test_the_sample_copies_no_released_text(mirror: Path) -> None:
     released = mirror / "oneruler/OneRuler/data"
     if not released.is_dir():
         pytest.skip("the mirror has no ONERULER")

@@ -413,7 +413,7 @@ def test_no_words_are_no_sentences_or_one(text):
     assert cut(text, "en") == [text.strip()] * bool(text.strip())
 
 
-def test_what_is_left_without_a_word_belongs_to_the_sentence_before():
+def test_wordless_remainders_join_the_sentence_before():
     assert cut("He left. Then it rained. ***", "en") == ["He left.", "Then it rained. ***"]
 
 
@@ -482,7 +482,7 @@ def test_a_book_in_sentences_is_the_book(book):
     assert lengths[-1] <= sentences.MAX_CHARACTERS
 
 
-def test_a_boundary_in_a_book_is_behind_a_stop_and_before_no_small_letter(book):
+def test_book_sentences_end_after_stops_not_before_small_letters(book):
     lang, (_, found, _) = book
     stop = r"[.!?…。！？।॥۔؟][^\w\s]*(?: [»”\]\"])*(?:\[\d+\])*$"
     if lang in sentences.WITHOUT_SPACES:

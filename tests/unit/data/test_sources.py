@@ -238,7 +238,7 @@ def test_a_part_that_turns_out_complete_is_read_again(server, source, destinatio
     assert server.ranges() == [f"bytes={len(DATA)}-", None]
 
 
-def test_a_server_that_ignores_range_is_read_again_from_the_start(server, source, destination):
+def test_a_server_that_ignores_range_restarts_the_download(server, source, destination):
     server.faults[ID] = [Fault(stop_after=100_000), Fault(ignore_range=True)]
     fetch(source, destination, patience=QUICK)
     assert destination.read_bytes() == DATA
@@ -268,7 +268,7 @@ def test_retry_after_is_honoured(server, source, destination, caplog):
     assert len(server.requests) == 2
 
 
-def test_a_retry_after_in_the_past_or_unreadable_is_no_obstacle(server, source, destination):
+def test_a_past_or_unreadable_retry_after_is_ignored(server, source, destination):
     server.faults[ID] = [
         Fault(status=429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}),
         Fault(status=429, headers={"Retry-After": "soon"}),
@@ -277,7 +277,7 @@ def test_a_retry_after_in_the_past_or_unreadable_is_no_obstacle(server, source, 
     assert destination.read_bytes() == DATA
 
 
-def test_a_server_that_asks_for_an_hour_is_not_waited_for(server, source, destination):
+def test_a_retry_after_of_an_hour_is_refused(server, source, destination):
     server.faults[ID] = [Fault(status=503, headers={"Retry-After": "3600"})]
     with pytest.raises(UserError, match=r"answers 503 .*try later"):
         fetch(source, destination, patience=QUICK)
@@ -317,7 +317,7 @@ def test_where_only_the_md5_is_published_it_is_verified(server, source, destinat
     assert "md5" in failure(source, destination)
 
 
-def test_a_file_with_no_known_checksum_is_recorded_and_warned_of(source, destination, caplog):
+def test_a_file_without_a_checksum_is_recorded_and_reported(source, destination, caplog):
     source = dataclasses.replace(source, sha256=None, size=None)
     record = fetch(source, destination, patience=QUICK)
     assert (record.verified, record.published_sha256) == ("nothing", None)
@@ -439,7 +439,7 @@ def test_a_shorter_prefix_is_cut_from_a_longer_part(server, source, destination)
 
 
 @pytest.mark.parametrize("prefix", [len(DATA), len(DATA) + 1, 10**12])
-def test_a_prefix_as_long_as_the_file_is_the_whole_verified_file(source, destination, prefix):
+def test_a_prefix_as_long_as_the_file_is_verified(source, destination, prefix):
     record = fetch(source, destination, prefix=prefix, patience=QUICK)
     assert destination.read_bytes() == DATA
     assert (record.read, record.verified) == ("whole", "published sha256")
@@ -516,9 +516,7 @@ def test_a_mirrors_checksums_are_enforced(source, destination, a_mirror):
 
 
 @pytest.mark.parametrize("listing", [None, b"0" * 64 + b"  another/file\n"])
-def test_a_mirror_that_does_not_vouch_must_have_the_published_file(
-    source, destination, a_mirror, listing
-):
+def test_an_unvouched_mirror_must_have_the_published_file(source, destination, a_mirror, listing):
     mirror, put = a_mirror
     put(ID, bytes([DATA[0] ^ 1]) + DATA[1:])
     if listing is not None:
@@ -543,7 +541,7 @@ def test_a_file_that_the_mirror_lacks(source, destination, a_mirror):
     assert ID in message and "mirror" in message
 
 
-def test_a_token_of_a_mirror_reaches_the_server_and_nothing_else(server, source, destination):
+def test_a_mirrors_token_reaches_its_server_alone(server, source, destination):
     mirror = f"{server.url}?token=SECRET"
     record = fetch(source, destination, mirror=mirror, patience=QUICK)
     assert [request.path for request in server.requests] == [
@@ -585,7 +583,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(mount)], check=True)
 
 
-def test_a_disk_that_fills_up_is_reported_and_the_download_continues(server, source, small_disk):
+def test_a_full_disk_is_reported_and_the_download_resumes(server, source, small_disk):
     destination = small_disk / "data.tsv"
     # Without a length, the size of what is to come is not known beforehand.
     server.always[ID] = Fault(announce_length=False)
@@ -803,7 +801,7 @@ def peak_of(work: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-def test_a_member_that_is_longer_than_declared_is_not_unpacked_whole(tmp_path):
+def test_a_member_longer_than_declared_is_refused(tmp_path):
     path = zipped(tmp_path / "a.zip", {"zeros": bytes(200_000_000)})
     # The directory's and the member's own header declare 1,000 bytes.
     data = path.read_bytes().replace(struct.pack("<L", 200_000_000), struct.pack("<L", 1000))

@@ -88,7 +88,7 @@ def test_a_user_error_is_one_sentence_on_the_terminal(tmp_path: Path) -> None:
     assert "working" in log(tmp_path) and "Traceback" not in log(tmp_path)
 
 
-def test_any_other_error_is_its_last_line_and_a_traceback_in_the_log(tmp_path: Path) -> None:
+def test_other_errors_put_their_traceback_in_the_log(tmp_path: Path) -> None:
     done = run(tmp_path, "def fail():\n    return {}['missing']\nfail()")
     assert done.returncode == 1
     assert done.stderr == (
@@ -156,7 +156,7 @@ def test_without_a_terminal_progress_is_in_the_log(tmp_path: Path) -> None:
     assert "prompts: 100%" in log(tmp_path) and "3/3" in log(tmp_path)
 
 
-def test_a_long_job_says_how_far_it_is_where_nobody_watches(tmp_path: Path) -> None:
+def test_long_jobs_report_progress_without_a_terminal(tmp_path: Path) -> None:
     body = """\
 import needlework.jobs.progress
 needlework.jobs.progress.HEARTBEAT_S = 0.2

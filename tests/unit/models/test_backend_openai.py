@@ -400,9 +400,7 @@ def test_a_limit_by_the_minute_lets_all_through(server) -> None:
     assert len(server.received) > 40
 
 
-def test_a_limit_that_lets_nothing_through_is_not_waited_for_without_end(
-    server, monkeypatch
-) -> None:
+def test_a_rate_limit_that_never_passes_ends_the_job(server, monkeypatch) -> None:
     monkeypatch.setattr(openai, "RATE_LIMIT_S", 0.3)
     server.reply = lambda number, body: refusal(429, "slow down")
     began = time.monotonic()
@@ -411,7 +409,7 @@ def test_a_limit_that_lets_nothing_through_is_not_waited_for_without_end(
     assert 0.3 < time.monotonic() - began < 10
 
 
-def test_a_request_beyond_a_whole_minute_s_limit_is_not_waited_for(server) -> None:
+def test_a_request_beyond_a_minutes_limit_fails_at_once(server) -> None:
     said = "Request too large for some-model on tokens per min (TPM): Limit 30000, Requested 37313."
 
     def reply(number: int, body: Any) -> Reply:
@@ -466,7 +464,7 @@ def test_what_no_request_can_survive_stops_them_all(server, status, code) -> Non
     assert "\n" not in str(e.value)
 
 
-def test_what_is_under_way_when_all_is_lost_is_paid_for_and_kept(server, tmp_path) -> None:
+def test_answers_under_way_at_a_fatal_error_are_kept(server, tmp_path) -> None:
     def reply(number: int, body: Any) -> Reply:
         if prompt_of(body) == "b":
             return Reply(refusal(401, "No.").body, 401, delay=0.2)
@@ -544,7 +542,7 @@ def test_an_endpoint_that_dies_is_not_asked_everything(server, monkeypatch) -> N
 # Many at once
 
 
-def test_answers_come_in_order_and_no_more_are_asked_at_once_than_allowed(server) -> None:
+def test_answers_keep_their_order_within_the_concurrency_limit(server) -> None:
     def reply(number: int, body: Any) -> Reply:
         late = 0.2 if prompt_of(body) == "0" else 0.01
         return Reply(completion(body).body, delay=late)
@@ -556,7 +554,7 @@ def test_answers_come_in_order_and_no_more_are_asked_at_once_than_allowed(server
     assert server.most_at_once == 5
 
 
-def test_each_answer_is_given_as_soon_as_those_before_it_are_known(server) -> None:
+def test_each_answer_follows_once_earlier_ones_are_known(server) -> None:
     server.reply = lambda number, body: Reply(
         completion(body).body, delay=1.0 if prompt_of(body) == "last" else 0.0
     )
@@ -738,7 +736,7 @@ def test_a_key_that_json_escapes_shows_nowhere(server, tmp_path, caplog, monkeyp
 
 
 @pytest.mark.slow
-def test_the_key_is_in_no_process_list_and_in_no_file_of_a_run(server, tmp_path) -> None:
+def test_the_key_reaches_no_process_list_and_no_file(server, tmp_path) -> None:
     """Of Snakemake and its jobs, while one waits for an endpoint that says the key back."""
     name = "results/generations/remote/mlneedle.parquet"
     seen = threading.Event()
@@ -825,7 +823,7 @@ def test_a_key_that_is_not_needed_is_not_asked_for(monkeypatch) -> None:
     preflight.check(configured(), ["lexical"], [], False)
 
 
-def test_a_key_that_cannot_be_sent_does_not_show_in_the_error(monkeypatch) -> None:
+def test_an_unsendable_key_does_not_show_in_the_error(monkeypatch) -> None:
     monkeypatch.setenv("A_KEY", f"{SECRET}\nx")
     with pytest.raises(UserError, match="A_KEY") as error:
         preflight.check(configured(), ["remote"], [], False)

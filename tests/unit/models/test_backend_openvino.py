@@ -139,7 +139,7 @@ def test_how_many_prompts_are_answered_at_once(own: dict[str, Any], at_once: int
     assert load_backend("openvino", entry(**own))._at_once == at_once
 
 
-def test_a_prompt_beyond_the_context_is_skipped_and_answers_are_cut_at_it() -> None:
+def test_prompts_beyond_the_context_are_skipped_and_answers_cut() -> None:
     length = ask(PROMPTS[:1], sampling=GREEDY)[0].prompt_tokens
     (skipped,) = ask(PROMPTS[:1], sampling=GREEDY, context=length)
     assert skipped.finish_reason == "skipped" and f"{length} tokens" in skipped.error
@@ -147,7 +147,7 @@ def test_a_prompt_beyond_the_context_is_skipped_and_answers_are_cut_at_it() -> N
     assert (cut.finish_reason, cut.completion_tokens, cut.cut_at) == ("length", 3, length + 3)
 
 
-def test_an_answer_cut_at_the_context_is_asked_again_under_another() -> None:
+def test_answers_cut_at_the_context_are_retried_under_another() -> None:
     backend = load_backend("openvino", entry(context=900))
     assert backend.holds({"prompt_tokens": 800, "completion_tokens": 100, "cut_at": 900})
     assert not backend.holds({"prompt_tokens": 500, "completion_tokens": 100, "cut_at": 600})
@@ -208,7 +208,7 @@ def test_answers_are_those_of_transformers_on_the_same_weights(greedy: list[Answ
 # Regimes
 
 
-def test_a_prompt_is_sent_in_the_regime_that_is_asked_for() -> None:
+def test_a_prompt_is_sent_in_the_configured_regime() -> None:
     smollm2()
 
     def sent(**changes: Any) -> str:
@@ -224,7 +224,7 @@ def test_a_prompt_is_sent_in_the_regime_that_is_asked_for() -> None:
     assert sent(chat=False, answer_prefix=" It is") == "Who? It is"
 
 
-def test_a_stop_string_ends_an_answer_and_is_none_of_it(greedy: list[Answer]) -> None:
+def test_a_stop_string_ends_an_answer_and_is_removed(greedy: list[Answer]) -> None:
     word = greedy[0].text.split()[2]
     (stopped,) = ask(PROMPTS[:1], sampling=GREEDY, stop=[word])
     assert stopped.finish_reason == "stop"
@@ -232,7 +232,7 @@ def test_a_stop_string_ends_an_answer_and_is_none_of_it(greedy: list[Answer]) ->
     assert stopped.completion_tokens < greedy[0].completion_tokens
 
 
-def test_regimes_are_part_of_the_identity_only_where_they_are_set() -> None:
+def test_regimes_enter_the_identity_only_if_set() -> None:
     smollm2()
     plain = load_backend("openvino", entry()).identity()
     assert not {"system", "answer_prefix", "stop"} & plain.keys()
@@ -369,6 +369,6 @@ def test_an_unknown_engine_setting_names_the_nearest() -> None:
         ask(PROMPTS[:1], engine={"cache_sise": 1})
 
 
-def test_a_cache_too_small_is_an_error_that_names_the_remedy() -> None:
+def test_a_small_cache_is_refused_with_its_remedy() -> None:
     (answer,) = ask([FACTS * 9], engine={"cache_size": 0, "num_kv_blocks": 4})
     assert answer.finish_reason == "stop" and "cache_size" in answer.error

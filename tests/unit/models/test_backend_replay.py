@@ -64,9 +64,7 @@ def test_a_mistyped_name_and_another_benchmark_s_file_are_told(tmp_path, asked, 
     assert not (tmp_path / "j").exists()
 
 
-def test_a_file_that_answers_all_of_the_benchmark_and_no_more_needs_no_word(
-    tmp_path, caplog
-) -> None:
+def test_a_complete_file_gives_no_warning(tmp_path, caplog) -> None:
     caplog.set_level(logging.INFO, "needlework")
     backend = replay(tmp_path / "a.jsonl", ["one-0"])
     generate(requests("one-0"), backend, Journal(tmp_path / "j"))
@@ -75,7 +73,7 @@ def test_a_file_that_answers_all_of_the_benchmark_and_no_more_needs_no_word(
         generate(requests("one-0", "one-1"), backend, Journal(tmp_path / "j"))
 
 
-def test_a_table_of_answers_with_text_that_is_no_utf8_is_named(tmp_path: Path) -> None:
+def test_a_table_with_invalid_utf8_is_named(tmp_path: Path) -> None:
     bad = pa.array([b"caf\xe9"]).cast(pa.binary()).view(pa.string())
     pq.write_table(pa.table({"instance_id": ["a"], "text": bad}), tmp_path / "bad.parquet")
     with pytest.raises(UserError, match=r"bad\.parquet cannot be read as Parquet"):

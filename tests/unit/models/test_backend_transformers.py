@@ -149,7 +149,7 @@ def answers(model: transformers.Transformers, asked: list[Request]) -> list[Answ
 
 @pytest.mark.parametrize("kind", ["llama", "t5"])
 @pytest.mark.slow
-def test_an_answer_is_the_model_s_own_and_ends_where_it_ends(kind, request) -> None:
+def test_an_answer_ends_where_the_model_ends_it(kind, request) -> None:
     """Against a plain loop over the model, a prompt at a time, without its generate()."""
     import torch
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
@@ -280,7 +280,7 @@ def test_a_model_without_a_chat_template_says_so(t5, tmp_path) -> None:
         model.load()
 
 
-def test_a_prompt_beyond_the_context_is_skipped_and_an_answer_ends_there(llama) -> None:
+def test_prompts_beyond_the_context_are_skipped_and_answers_end_there(llama) -> None:
     model = backend(llama)
     model.load()
     filler = "Orveld"
@@ -352,7 +352,7 @@ def test_yarn_is_what_the_paper_says(llama) -> None:
 
 
 @pytest.mark.slow
-def test_dynamic_scaling_starts_beyond_the_training_and_forgets_the_prompt_before(llama) -> None:
+def test_dynamic_scaling_forgets_the_prompt_before(llama) -> None:
     """transformers keeps the frequencies of the longest prompt so far; ours depend on the prompt."""
     dynamic = {"rope_type": "dynamic", "factor": 4.0}
     short, long, longer = ("Orveld has a harbour. " * n for n in (3, 450, 600))
@@ -497,7 +497,7 @@ def test_a_batch_too_large_for_the_memory_is_halved(llama, kind, caplog) -> None
     model.close()
 
 
-def test_a_prompt_too_large_for_the_memory_is_a_failure_of_its_own(llama, tmp_path) -> None:
+def test_a_prompt_beyond_memory_fails_alone(llama, tmp_path) -> None:
     model = backend(llama)
     asked = requests("Orveld", "Orveld has a harbour. " * 20, "harbour")
     model.load()
@@ -509,7 +509,7 @@ def test_a_prompt_too_large_for_the_memory_is_a_failure_of_its_own(llama, tmp_pa
     model.close()
 
 
-def test_another_failure_of_the_model_s_is_not_taken_for_memory(llama) -> None:
+def test_other_failures_are_not_taken_for_memory(llama) -> None:
     model = backend(llama)
     model.load()
     memory_for(model, 0, RuntimeError("device-side assert triggered"))
@@ -616,7 +616,7 @@ def test_only_a_job_on_a_gpu_asks_for_one(llama) -> None:
 # Regimes
 
 
-def test_a_system_prompt_and_the_beginning_of_an_answer_are_sent(llama: Path) -> None:
+def test_system_prompt_and_answer_prefix_are_sent(llama: Path) -> None:
     plain, system, begun = (
         backend(llama, chat=True, **own)
         for own in ({}, {"system": "Be brief."}, {"answer_prefix": "It is"})

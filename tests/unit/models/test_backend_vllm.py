@@ -102,7 +102,7 @@ def test_what_changes_the_speed_alone_asks_nothing_again(engine: dict[str, Any])
     assert engine.items() <= files.config["models"]["big"]["engine"].items()
 
 
-def test_the_limit_of_the_engine_is_no_part_of_the_identity_but_of_the_table() -> None:
+def test_the_engines_limit_is_in_the_table_not_the_identity() -> None:
     assert identity(engine={"max_model_len": 4000}) == identity()
     settings = Layout(validated(configured(engine={"max_model_len": 4000}))).model_settings("big")
     assert settings["engine"] == {"max_model_len": 4000}, "the table has other rows skipped"
@@ -201,9 +201,7 @@ def requests(*prompts: str) -> list[Request]:
     ]
 
 
-def test_a_limit_asks_again_what_another_one_cut_or_allowed_and_nothing_else(
-    engine: None, tmp_path: Path
-) -> None:
+def test_a_new_limit_retries_only_answers_that_it_affects(engine: None, tmp_path: Path) -> None:
     """Each prompt is one word, which says nothing of its tokens."""
     asked = requests("a" * 20, "b" * 990, "c" * 990 + ".", "d" * 1200)
 
@@ -232,9 +230,7 @@ def test_a_limit_asks_again_what_another_one_cut_or_allowed_and_nothing_else(
     assert run(995) == ("bcd", [16, 5, 4, None])
 
 
-def test_what_a_limit_of_the_engines_choice_cut_is_asked_again_under_another_alone(
-    engine: None, tmp_path: Path
-) -> None:
+def test_truncated_answers_are_retried_when_the_limit_changes(engine: None, tmp_path: Path) -> None:
     def cut(limit: int) -> tuple[int, int]:
         """How many engines start, and how many tokens the answer has."""
         model = Model(limit)
@@ -326,7 +322,7 @@ def test_a_local_model_is_known_by_its_content(tmp_path: Path) -> None:
     assert identity(lora=str(here)) != identity(lora=None)
 
 
-def test_a_chat_template_counts_by_its_content_and_is_an_input(tmp_path: Path) -> None:
+def test_a_chat_template_is_identified_by_its_content(tmp_path: Path) -> None:
     one, other = tmp_path / "one.jinja", tmp_path / "other.jinja"
     one.write_text("{{ messages }}", encoding="utf-8")
     other.write_text("{{ messages }}", encoding="utf-8")
@@ -353,7 +349,7 @@ def test_a_chat_template_counts_by_its_content_and_is_an_input(tmp_path: Path) -
         ("data_parallel_size", "`tensor_parallel_size`"),
     ],
 )
-def test_what_has_a_place_of_its_own_is_no_engine_argument(argument: str, instead: str) -> None:
+def test_keys_of_their_own_are_no_engine_arguments(argument: str, instead: str) -> None:
     with pytest.raises(UserError, match=rf"models\.big\.engine\.{argument} .*{instead}") as refused:
         validated(configured(engine={argument: "secret"}))
     assert "secret" not in str(refused.value)

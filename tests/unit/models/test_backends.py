@@ -156,7 +156,7 @@ def test_sentences(text: str, expected: list[str]) -> None:
     assert list(read_sentences(text).texts) == expected
 
 
-def test_on_real_questions_it_reads_its_own_language_and_hardly_another(mirror: Path) -> None:
+def test_the_reader_reads_one_language_of_real_questions(mirror: Path) -> None:
     def accuracy(context_lang: str, collection: str) -> float:
         name = f"MLQA_V1/dev/dev-context-{context_lang}-question-en.json"
         with zipfile.ZipFile(mirror / "mlqa" / "MLQA_V1.zip") as archive:

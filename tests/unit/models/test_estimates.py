@@ -163,7 +163,7 @@ def test_an_answer_of_another_model_is_none_of_this_one(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("case", range(4))
-def test_what_is_not_cached_is_the_least_that_can_be_computed(tmp_path, case) -> None:
+def test_uncached_tokens_are_the_least_that_can_be_computed(tmp_path, case) -> None:
     """A token is a character here, so that nothing is approximate but the last block of a prompt."""
     file = instances(tmp_path / "a.parquet", passages(120, rng("estimates", "trees", case)))
     prompts = PromptSet([file], DOCUMENTS)
@@ -294,7 +294,7 @@ def row(**changes: Any) -> Estimate:
     return Estimate("a-model", "mlneedle", "vllm", **numbers | changes)
 
 
-def test_the_table_says_what_is_left_and_what_it_rests_on() -> None:
+def test_the_table_says_what_is_left_and_assumed() -> None:
     text = as_text([row(), row(gpu_hours=200.0, cost=1234.5, skipped=7)])
     lines = text.splitlines()
     assert lines[0].split("  ")[0] == "model"

@@ -226,9 +226,7 @@ def test_shards_change_no_byte(requests: InstanceRequests, tmp_path: Path, n: in
     assert merged.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
-def test_a_shard_of_a_replay_is_no_shard_of_its_file(
-    requests: InstanceRequests, tmp_path: Path
-) -> None:
+def test_a_replay_reads_all_answers_for_a_shard(requests: InstanceRequests, tmp_path: Path) -> None:
     lines = [json.dumps({"instance_id": r.instance_id, "text": "a"}) for r in requests]
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
     part = InstanceRequests(requests.files, documents(), shard=(1, 3))
@@ -243,7 +241,7 @@ def test_there_is_no_such_shard(shard: tuple[int, int]) -> None:
         InstanceRequests([], {}, shard=shard)
 
 
-def test_a_request_of_two_rows_counts_twice_in_one_job_as_in_shards(tmp_path: Path) -> None:
+def test_shared_requests_count_alike_in_jobs_and_shards(tmp_path: Path) -> None:
     """Two instances with one prompt, which fails."""
     rows = instances(2).to_pylist()
     rows[1]["prompt"] = rows[0]["prompt"]
@@ -301,7 +299,7 @@ def test_what_exceeds_the_context_is_skipped_and_not_asked(
     assert len(Journal(tmp_path / "j").load()) == 14
 
 
-def test_what_the_backend_skips_is_no_failure_and_stays_out_of_the_journal(
+def test_skipped_requests_are_no_failures_and_stay_unjournalled(
     requests: InstanceRequests, tmp_path: Path
 ) -> None:
     class Templated(Watched):
@@ -320,7 +318,7 @@ def test_what_the_backend_skips_is_no_failure_and_stays_out_of_the_journal(
     assert sorted(backend.asked.values()) == [1] * 20 + [2] * 4
 
 
-def test_failures_above_the_limit_stop_the_job_after_the_rest_is_kept(
+def test_too_many_failures_stop_the_job_after_the_rest(
     requests: InstanceRequests, tmp_path: Path
 ) -> None:
     with Journal(tmp_path / "j") as journal:
@@ -453,7 +451,7 @@ def test_prompts_are_made_as_the_backend_takes_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [-1, 1])
-def test_a_backend_that_answers_too_little_or_too_much_is_noticed(
+def test_a_wrong_number_of_answers_is_noticed(
     requests: InstanceRequests, tmp_path: Path, change: int
 ) -> None:
     class Miscounting(Lexical):
@@ -464,7 +462,7 @@ def test_a_backend_that_answers_too_little_or_too_much_is_noticed(
         generate(requests, Miscounting({}), Journal(tmp_path / "j"))
 
 
-def test_an_answer_is_on_the_disk_before_its_batch_is_done(
+def test_an_answer_is_journalled_before_its_batch_ends(
     requests: InstanceRequests, tmp_path: Path
 ) -> None:
     class Patient(Lexical):
@@ -539,7 +537,7 @@ def test_each_part_of_a_key_counts() -> None:
     assert request_key(**{**base, "identity": {"t": 0.7, "name": "m"}}) in keys
 
 
-def test_a_changed_reference_or_role_changes_the_key_of_who_sees_it(
+def test_a_changed_reference_or_role_changes_its_readers_key(
     requests: InstanceRequests,
 ) -> None:
     request = next(iter(requests))
@@ -619,7 +617,7 @@ def start_job(folder: Path, pause: float = 0, batch: int = 256) -> subprocess.Po
 
 
 @pytest.mark.slow
-def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
+def test_repeated_kills_change_no_answer(tmp_path: Path) -> None:
     table = instances(1500)
     ids = pa.array([f"{n:064x}" for n in range(1500)])
     killed, undisturbed = tmp_path / "killed", tmp_path / "undisturbed"
@@ -648,7 +646,7 @@ def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_two_jobs_of_a_model_at_once_give_what_one_gives(tmp_path: Path) -> None:
+def test_two_jobs_at_once_give_what_one_gives(tmp_path: Path) -> None:
     """On one journal, started together, so that most requests are under way twice."""
     table = instances(200)
     ids = pa.array([f"{n:064x}" for n in range(200)])
@@ -690,7 +688,7 @@ class Numbered(Watched):
         return (Answer(f"run {self.number}: {request.n_tokens}") for request in batch)
 
 
-def test_a_run_that_started_first_and_answers_last_changes_no_answer(
+def test_a_late_answer_of_an_early_run_changes_nothing(
     requests: InstanceRequests, tmp_path: Path
 ) -> None:
     first, second = Numbered(), Numbered()

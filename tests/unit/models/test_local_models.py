@@ -23,7 +23,7 @@ WHERE = "models.mine"
     ("revision", "local", "warned"),
     [(None, False, True), ("abc", False, False), (None, True, False)],
 )
-def test_a_model_of_the_hub_without_a_revision_is_warned_of(
+def test_a_hub_model_without_a_revision_is_reported(
     revision, local, warned, tmp_path, caplog
 ) -> None:
     name = str(tmp_path) if local else "some/model"
@@ -34,7 +34,7 @@ def test_a_model_of_the_hub_without_a_revision_is_warned_of(
     assert all(text.startswith("models.mine.revision is not set: the answers") for text in said)
 
 
-def test_a_template_that_cannot_be_filled_names_the_model_and_the_way_out() -> None:
+def test_a_broken_template_names_the_model_and_remedy() -> None:
     error = unfilled_template(WHERE, "some/base", ValueError("no chat template is set.\nmore"))
     assert str(error).startswith(
         "models.mine: a prompt cannot be put into the chat template of some/base: no chat template is set. "
@@ -86,7 +86,7 @@ def test_an_answer_has_no_thoughts_and_they_are_counted(tokens, ended, text, cou
     ) == expected
 
 
-def test_a_model_that_was_not_said_to_think_keeps_its_special_tokens() -> None:
+def test_an_undeclared_thinker_keeps_its_special_tokens() -> None:
     """So that marks among them can be told later."""
     tokens = [8, 0, 9, 5, 6, 7]
     plain = Answer(Tokenizer().decode(tokens, True), completion_tokens=6)

@@ -191,7 +191,7 @@ def test_batches_of_an_earlier_job_count_against_the_tokens(server, tmp_path) ->
     assert [a.text for a in found] == ["<a>"] and sizes(server) == [1, 1]
 
 
-def test_batches_of_a_job_that_began_at_the_same_time_count_too(server, tmp_path) -> None:
+def test_batches_of_a_concurrent_job_count_too(server, tmp_path) -> None:
     """Both read the journal before either of them wrote to it."""
     server.works = False
     found: dict[str, list[Answer]] = {}
@@ -239,7 +239,7 @@ def test_each_call_is_a_batch(server, tmp_path) -> None:
 # What goes wrong
 
 
-def test_a_refused_line_is_an_error_and_is_asked_again_in_the_next_run(server, tmp_path) -> None:
+def test_a_refused_line_is_retried_in_the_next_run(server, tmp_path) -> None:
     def answer(body: Any) -> Reply:
         return refusal(400, "flagged") if prompt_of(body) == "b" else completion(body)
 
@@ -253,9 +253,7 @@ def test_a_refused_line_is_an_error_and_is_asked_again_in_the_next_run(server, t
     assert sizes(server) == [3, 1]
 
 
-def test_a_prompt_beyond_the_context_is_skipped_and_asked_again_in_the_next_run(
-    server, tmp_path
-) -> None:
+def test_an_overlong_prompt_is_skipped_and_retried_next_run(server, tmp_path) -> None:
     said = "This model's maximum context length is 8192 tokens."
     server.answer = lambda body: refusal(400, said, "context_length_exceeded")
     (row,) = rows(server, tmp_path, requests("a"))
@@ -269,7 +267,7 @@ def test_a_prompt_beyond_the_context_is_skipped_and_asked_again_in_the_next_run(
 
 
 @pytest.mark.parametrize("status", ["expired", "cancelled"])
-def test_what_a_batch_leaves_unanswered_is_asked_in_the_next_run(server, tmp_path, status) -> None:
+def test_unanswered_requests_are_retried_in_the_next_run(server, tmp_path, status) -> None:
     def finish(batch: dict) -> None:
         if len(server.batches) == 1:
             server.work(batch, 2)
@@ -319,9 +317,7 @@ def too_much(server: BatchServer, *names: str) -> None:
 
 
 @pytest.mark.parametrize("limits", [{}, {"tokens": 80}])
-def test_a_batch_that_was_too_much_beside_others_is_submitted_after_them(
-    server, tmp_path, limits
-) -> None:
+def test_a_batch_over_the_limit_waits_for_others(server, tmp_path, limits) -> None:
     too_much(server, "batch_1", "batch_2", "batch_4")
     model = {"limits": {"requests": 2, **limits}}
     table = rows(server, tmp_path, requests(*"abcdef"), model=model)
@@ -335,9 +331,7 @@ def test_a_batch_that_was_too_much_beside_others_is_submitted_after_them(
     assert len(server.batches) == 6
 
 
-def test_a_batch_that_was_too_much_when_its_job_was_killed_is_submitted_again(
-    server, tmp_path
-) -> None:
+def test_a_killed_jobs_batch_over_the_limit_is_resubmitted(server, tmp_path) -> None:
     server.works = False
     killed = backend(server.url, tmp_path)
     killed.load()
@@ -400,9 +394,7 @@ def test_only_what_a_damaged_file_lacks_is_paid_for_again(
     assert sizes(server) == [2, 1] and set(server.asked.values()) == {1, 2}
 
 
-def test_a_file_of_which_nothing_can_be_read_is_not_paid_for_again(
-    server, tmp_path, monkeypatch
-) -> None:
+def test_an_unreadable_results_file_is_not_paid_for_twice(server, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(openai_batches, "ATTEMPTS", 3)
     damaged_until(server, lambda lines: b"", 5)
     asked = requests("a", "b")
@@ -420,7 +412,7 @@ def test_a_line_too_many_holds_nothing_up(server, tmp_path, line) -> None:
 
 
 @pytest.mark.parametrize("first", ["fails", "succeeds"])
-def test_of_two_lines_of_a_request_the_first_that_succeeded_counts(server, tmp_path, first) -> None:
+def test_the_first_successful_line_of_a_request_counts(server, tmp_path, first) -> None:
     def finish(batch: dict) -> None:
         file = batch["output_file_id"]
         (line,) = server.files[file].splitlines(keepends=True)
@@ -434,9 +426,7 @@ def test_of_two_lines_of_a_request_the_first_that_succeeded_counts(server, tmp_p
     assert [row["text"] for row in rows(server, tmp_path, requests("a"))] == ["<a>"]
 
 
-def test_a_status_that_nobody_knows_is_looked_at_for_a_limited_time(
-    server, tmp_path, monkeypatch
-) -> None:
+def test_an_unknown_status_is_polled_for_a_limited_time(server, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(openai_batches, "UNKNOWN_S", 0.2)
     server.works = False
     create = server.create
@@ -457,7 +447,7 @@ def test_a_damaged_record_of_a_batch_is_left_out(server, tmp_path) -> None:
     assert [row["text"] for row in rows(server, tmp_path, requests("a"))] == ["<a>"]
 
 
-def test_a_batch_without_the_file_of_its_answers_is_not_paid_for_again(server, tmp_path) -> None:
+def test_a_batch_without_results_is_not_paid_for_twice(server, tmp_path) -> None:
     server.finish = lambda batch: batch.pop("output_file_id")
     asked = requests("a")
     with pytest.raises(UserError, match=r"the files of batch_0 hold 0 of 1 results"):
@@ -551,7 +541,7 @@ def test_a_refused_batch_is_submitted_in_the_next_run(server, tmp_path) -> None:
     assert server.count("GET", "/batches") == server.count("GET", "/batches/")
 
 
-def test_a_batch_that_the_endpoint_does_not_know_is_not_paid_for_again(server, tmp_path) -> None:
+def test_an_unknown_batch_is_not_paid_for_twice(server, tmp_path) -> None:
     server.works = False
     server.fault = lambda number, method, path: (
         refusal(401, "Who are you?") if path.startswith("/batches/") else None
@@ -656,9 +646,7 @@ def test_a_refused_batch_costs_those_of_an_earlier_run_nothing(server, tmp_path)
     assert kept(tmp_path) == ["<c>"]
 
 
-def test_an_endpoint_that_is_down_is_not_waited_for_by_each_batch(
-    server, tmp_path, monkeypatch
-) -> None:
+def test_batches_share_one_wait_for_a_dead_endpoint(server, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(openai_batches, "ATTEMPTS", 4)
     busy = Reply(b"", 503)
     server.fault = lambda number, method, path: busy if path.startswith("/batches/") else None
@@ -707,7 +695,7 @@ import logging, sys
 sys.path[:0] = [{scripts!r}, {tests!r}]
 logging.basicConfig(level=logging.INFO)
 from pathlib import Path
-from needlework import openai_batches
+from needlework.models import openai_batches
 openai_batches.FIRST_PAUSE_S = 0.05
 openai_batches.LONGEST_PAUSE_S = 0.05
 openai_batches.SETTLE_S = 0.3
@@ -783,7 +771,7 @@ def test_answers_that_were_collected_and_not_kept_are_collected_again(server, tm
     assert sizes(server) == [2]
 
 
-def test_of_two_batches_the_one_that_still_owes_an_answer_counts(server, tmp_path) -> None:
+def test_the_batch_with_pending_answers_counts(server, tmp_path) -> None:
     """Whichever the journal names first: files of the same second are in no order."""
     asked = requests("a")
     key = backend(server.url, tmp_path)._key(asked[0])
@@ -904,7 +892,7 @@ def configured(**changes: Any) -> dict[str, Any]:
     ],
     ids=str,
 )
-def test_how_requests_are_sent_and_what_they_cost_changes_no_answer(change) -> None:
+def test_transport_and_prices_do_not_invalidate_answers(change) -> None:
     changed, plain = Layout(configured(**change)), Layout(configured())
     assert changed.model_settings("remote") == plain.model_settings("remote")
 

@@ -48,7 +48,7 @@ def test_thoughts_are_parted_from_the_answer(text: str, answer: str | None) -> N
     assert (None if found is None else found.text) == answer
 
 
-def test_where_the_template_opens_thoughts_a_cut_text_is_all_thought() -> None:
+def test_cut_text_is_all_thought_if_the_template_opens_it() -> None:
     assert part("Could be", KNOWN, cut=True, opened=True) == ("", None)
     assert part("Could be", KNOWN, cut=False, opened=True) is None
     assert part("Could be", KNOWN, cut=True) is None
@@ -123,7 +123,7 @@ def test_marks_that_are_special_tokens_are_seen(tmp_path: Path) -> None:
     assert backend.asked == 1
 
 
-def test_an_older_record_that_was_parted_when_it_came_stays_as_it_is(tmp_path: Path) -> None:
+def test_older_records_without_thoughts_stay_as_they_are(tmp_path: Path) -> None:
     backend = Thinking(Answer("Rome", "length", reasoning_tokens=7))
     found = row(backend, tmp_path, opened=True)
     assert (found["text"], found["finish_reason"], found["reasoning_tokens"]) == (

@@ -33,7 +33,7 @@ def test_a_block_is_one_only_with_all_before_it() -> None:
     assert cache.ask([9, 9, 3, 4, 5]) == 0
 
 
-def test_the_longest_unused_goes_first_and_of_a_prompt_its_end() -> None:
+def test_the_longest_unused_block_is_evicted_first() -> None:
     cache = PrefixCache(1, 6)
     cache.ask([1, 2, 3])
     cache.ask([11, 12])

@@ -170,7 +170,7 @@ def test_a_models_own_lengths_come_first() -> None:
         ),
     ],
 )
-def test_an_unknown_key_is_named_with_its_place_and_the_nearest(key, value, where, nearest) -> None:
+def test_an_unknown_key_is_named_with_the_nearest(key, value, where, nearest) -> None:
     message = complaint(changed(key, value))
     assert f"unknown key {key.rpartition('.')[2]!r} in {where}: " in message
     assert f"did you mean {nearest!r}?" in message
@@ -249,7 +249,7 @@ def test_the_kind_decides_which_keys_are_known() -> None:
         ("benchmarks.mlneedle.comparisons.decoding", [["lexical", "oracle", "empty"]]),
     ],
 )
-def test_a_value_of_a_wrong_type_is_named_with_its_key(key, value) -> None:
+def test_wrong_types_are_named_with_their_key(key, value) -> None:
     message = complaint(changed(key, value))
     assert message.startswith(key) and "docs/configuration.md" in message
     # The whole value, or the one of a list that is wrong.
@@ -551,7 +551,7 @@ def test_a_configuration_that_contains_itself_is_refused() -> None:
     assert "contains itself" in complaint(config)
 
 
-def test_a_file_that_takes_back_what_an_earlier_one_chose_is_told(tmp_path: Path) -> None:
+def test_a_file_that_overrides_an_earlier_choice_is_reported(tmp_path: Path) -> None:
     mine, preset, other = (tmp_path / name for name in ("mine.yaml", "preset.yaml", "other.yaml"))
     mine.write_text("run: {models: [mine], benchmarks: [mlneedle]}")
     preset.write_text("run: {models: [a, b], benchmarks: [mlneedle]}")

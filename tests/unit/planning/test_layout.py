@@ -85,7 +85,7 @@ def test_every_corpus_has_a_reader_and_its_languages(files: Layout, corpus: str)
         assert bool(files.corpus_sources(corpus, lang)) != packaged
 
 
-def test_the_corpora_of_the_schema_are_those_that_can_be_read() -> None:
+def test_the_schemas_corpora_can_all_be_read() -> None:
     own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
     assert own["needles"]["enum"] == ["mlqa", "xquad", "sample_questions"]
     assert own["haystack"]["enum"] == ["xquad_paragraphs", "mmarco", "sample_passages"]
@@ -190,7 +190,7 @@ def test_generation_reads_every_document_that_a_prompt_can_hold(files: Layout) -
     ]
 
 
-def test_what_only_names_or_chooses_is_no_part_of_a_models_answers(config: dict[str, Any]) -> None:
+def test_names_and_selections_do_not_invalidate_answers(config: dict[str, Any]) -> None:
     before = Layout(validated(config)).model_settings("long")
     assert {"backend", "context", "samples", "sampling", "max_failed", "answers"} <= set(before)
     config["models"]["long"] |= {"lengths": [2048], "published": "A", "tokenizer": "characters"}

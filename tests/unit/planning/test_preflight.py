@@ -46,7 +46,7 @@ def test_a_gated_model_needs_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     run(gated=True)
 
 
-def test_a_token_in_a_file_an_offline_run_and_a_local_folder_will_do(
+def test_gated_models_accept_token_files_offline_runs_and_folders(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     run(gated=True, name=str(tmp_path))
@@ -66,7 +66,7 @@ def test_neither_a_licence_nor_thoughts_are_an_endpoint_s(changes: dict[str, Any
 
 
 @pytest.mark.parametrize("key", ["name", "lora"])
-def test_a_folder_of_weights_that_is_missing_is_told_with_its_whole_path(
+def test_a_missing_weights_folder_is_named_by_its_path(
     key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -43,7 +43,7 @@ def test_all_keys_are_named(config, monkeypatch) -> None:
         check_verbose(config, "slurm", True)
 
 
-def test_without_slurm_or_verbose_output_or_a_key_nothing_is_refused(config, monkeypatch) -> None:
+def test_runs_that_show_no_key_are_not_refused(config, monkeypatch) -> None:
     check_verbose(config, "slurm", True)
     monkeypatch.setenv("MY_OWN_KEY", " ")
     check_verbose(config, "slurm", True)

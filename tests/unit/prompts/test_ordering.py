@@ -118,7 +118,7 @@ def test_a_long_document_is_not_looked_at() -> None:
     assert made.order(Closed()).places == [1, 2, 0]
 
 
-def test_the_order_depends_on_no_other_prompt_and_not_on_the_files() -> None:
+def test_the_order_of_two_prompts_depends_on_them_alone() -> None:
     draw = rng("ordering", "others")
     texts = {f"d{n}": f"{n % 7} {draw.integers(10)}" for n in range(30)}
     prompts = [

@@ -140,7 +140,7 @@ def test_a_long_document_is_summed_in_stretches(tokenizer, monkeypatch) -> None:
 # Verification
 
 
-def test_a_sum_that_is_wrong_ends_in_an_error_that_names_the_prompt() -> None:
+def test_a_wrong_sum_is_an_error_naming_the_prompt() -> None:
     words = load_tokenizer("words", {"kind": "words"}, {"verify": "all"})
     words.check("f" * 64, "two words", 2)
     with pytest.raises(UserError, match="f" * 64):
@@ -179,7 +179,7 @@ def counting_words(folder: Path) -> tuple[Counter, list[str]]:
 BOOK = "One two, three. " * 1000
 
 
-def test_the_sums_of_a_document_are_made_once_for_all_jobs(tmp_path) -> None:
+def test_a_documents_sums_are_made_once(tmp_path) -> None:
     first, seen = counting_words(tmp_path)
     document = first.document(BOOK)
     second, again = counting_words(tmp_path)
@@ -202,7 +202,7 @@ def test_damaged_or_deleted_sums_are_made_again(tmp_path, damage) -> None:
     assert counting_words(tmp_path)[0].document(BOOK).sums == document.sums
 
 
-def test_what_two_jobs_learn_at_once_is_known_to_a_third(tmp_path) -> None:
+def test_sums_of_concurrent_jobs_are_known_to_a_third(tmp_path) -> None:
     texts = [f"{i} " + "word " * 80 for i in range(4)]
     one, two = counting_words(tmp_path)[0], counting_words(tmp_path)[0]
     for job, own in ((one, texts[:3]), (two, texts[1:])):
@@ -234,7 +234,7 @@ def test_sums_of_one_tokenizer_are_none_of_another(tmp_path) -> None:
 # Long contexts
 
 
-def test_a_prompt_of_two_million_tokens_takes_seconds_and_little_memory(named_tokenizer) -> None:
+def test_two_million_tokens_take_seconds_and_little_memory(named_tokenizer) -> None:
     import time
 
     import pyarrow as pa

@@ -9,7 +9,7 @@ from needlework.errors import UserError
 from needlework.prompts.tokenizers import load_tokenizer
 
 
-def test_words_are_separated_by_white_space_and_stand_alone_in_scripts_without_it() -> None:
+def test_words_of_unspaced_scripts_are_characters() -> None:
     count = load_tokenizer("w", {"kind": "words"}).count
     assert count("Der Turm, gebaut 1873.") == 4
     assert count("这座塔建于1873年") == 7
@@ -61,9 +61,7 @@ def test_merges_can_be_heeded_for_whole_words(tmp_path, ignore_merges, tokens) -
         ({"kind": "huggingface", "name": "/nowhere/at-all"}, "local folder"),
     ],
 )
-def test_a_tokenizer_that_cannot_be_loaded_says_which_and_what_to_do(
-    config, said, monkeypatch
-) -> None:
+def test_an_unloadable_tokenizer_is_named_with_a_remedy(config, said, monkeypatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(UserError) as raised:
         load_tokenizer("mine", config)

@@ -124,7 +124,7 @@ def test_texts_go_along_only_under_plainly_free_licences(licence, free) -> None:
     assert withheld(provenance) == ([] if free else [f"mlqa ({licence})"])
 
 
-def test_sources_go_along_as_what_was_published_and_never_as_bytes(run, tmp_path) -> None:
+def test_an_artifact_references_sources_without_their_bytes(run, tmp_path) -> None:
     """A mirror's address is private, and the licence may forbid the text."""
     registry = ROOT / "resources/sources.yaml"
     own = load_registry(registry)["mmarco"]

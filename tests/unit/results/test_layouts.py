@@ -254,7 +254,7 @@ def test_numbers_of_the_released_code_are_marked():
     assert "EXPERIMENTS.md" not in text
 
 
-def test_the_table_of_all_has_a_float_a_number_of_documents_or_pairs():
+def test_the_overall_table_has_one_float_a_size():
     text = laid_out("lost_in_the_middle", "accuracy", made("lost_in_the_middle", "accuracy"))
     captions = [c.split(" (part")[0].rstrip(".") for c in re.findall(r"\\caption\{(.*)\}", text)]
     assert list(dict.fromkeys(captions)) == [

@@ -50,7 +50,7 @@ def test_means_are_by_model_and_language() -> None:
     assert grid.rows["b"][0].n_questions == 10
 
 
-def test_requests_without_an_answer_are_in_no_mean_but_in_a_warning() -> None:
+def test_unanswered_requests_are_warned_of_and_left_out() -> None:
     scores = pd.DataFrame(rows("a", {"en": 1.0, "hi": 1.0}, finish="error"))
     assert overview.grids("made_up", scores)[0].rows["a"][0].n == 18
     (warning,) = overview.warnings("made_up", scores)

@@ -18,7 +18,7 @@ from needlework.models import job_records
 from needlework.models.backends.base import Backend, Request
 from needlework.models.job_records import SHOWN, gpus, remember, software
 from needlework.planning.config import validated
-from needlework.planning.effective_config import in_use, key_variables
+from needlework.planning.effective_config import effective_config, key_variables
 from needlework.prompts.spans import literal
 from needlework.records import GENERATIONS, file_digest, write_table
 from needlework.results import provenance
@@ -134,8 +134,8 @@ def configured() -> dict[str, Any]:
     return validated(config)
 
 
-def test_the_configuration_is_what_the_run_uses_and_holds_no_secret() -> None:
-    found = in_use(configured())
+def test_the_recorded_configuration_holds_no_secret() -> None:
+    found = effective_config(configured())
     assert CANARY not in json.dumps(found) and "A_VARIABLE" not in json.dumps(found)
     assert "/some/place" not in json.dumps(found)
     assert found["models"]["used"]["base_url"] == "https://host:8000/v1"

@@ -27,7 +27,7 @@ def test_the_page_counts_the_wrong_verdicts() -> None:
 
 
 @pytest.mark.parametrize("half", oneruler_answers.HALVES)
-def test_nothing_is_taken_for_none_or_a_number_that_is_not(half: str) -> None:
+def test_empty_answers_are_neither_none_nor_numbers(half: str) -> None:
     wrong = oneruler_answers.wrong(half)
     assert [row for row, said in wrong if row.verdict != "none" or said != "other"] == []
 

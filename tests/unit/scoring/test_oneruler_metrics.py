@@ -126,7 +126,7 @@ def test_an_answer_said_again_and_cut_is_read_once(cut):
     assert of_numbers(four + cut, FOUR) == (1.0, "correct")
 
 
-def test_a_tag_that_nothing_closes_is_the_answer_where_none_is_closed():
+def test_an_unclosed_tag_counts_if_none_is_closed():
     assert of_numbers("99 <Answer> 1234567") == (1.0, "correct")
     assert of_numbers("<Answer> 99 or <Answer> 1234567") == (1.0, "correct")
     assert of_numbers("1234567 </Answer>") == (1.0, "correct")
@@ -295,7 +295,7 @@ def test_released_grouped_digits_are_wrong():
     assert of_numbers("1,234,567") == (1.0, "correct")
 
 
-def test_released_a_word_for_none_beside_the_right_number_is_wrong():
+def test_released_none_beside_the_right_number_is_wrong():
     said = "1234567, inga andra"
     assert released.score_numbers(said, ONE, released.NONE_WORDS["sv"]) == (0.0, "none_word")
     assert of_numbers(said, lang="sv") == (1.0, "correct")
@@ -309,7 +309,7 @@ def test_released_a_none_in_other_letters_goes_unseen():
     assert released.score_numbers("keine vorhanden 1234567", ONE, ("Keine vorhanden",))[0] == 1
 
 
-def test_released_a_number_beside_none_is_right_in_the_none_task():
+def test_released_a_number_beside_none_is_right_there():
     said = "The number is 1234567, none other"
     assert released.score_none(said, ("none",)) == (1.0, "correct")
     assert strict.score_none(said, NONE_WORDS["en"]) == (0.0, "wrong_number")

@@ -624,7 +624,7 @@ def test_a_word_that_stands_by_itself(lang):
                 assert rated(lang, text) == (1.0, "correct"), text
 
 
-def test_a_prompt_s_own_word_counts_as_the_wording_has_it():
+def test_a_prompts_own_word_counts_as_worded():
     assert rated("nl", "Ik heb geen idee.", "geen") == (0.0, "no_number")
     assert rated("nl", "Ik heb nul idee.", "nul") == (1.0, "correct")
 

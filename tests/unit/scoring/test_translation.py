@@ -82,7 +82,7 @@ def test_texts_without_a_known_letter_are_of_unknown_language(text):
     assert identify([text]) == ["und"]
 
 
-def test_nllb_has_a_code_for_every_language_that_can_be_identified():
+def test_nllb_covers_every_language_that_is_identified():
     assert set(LANGUAGES) == set(FLORES)
 
 
@@ -551,9 +551,7 @@ def test_a_server_that_asks_for_hours_is_not_waited_for(service, kind):
         load_translator(block(service)).translate(["uno"], ["es"])
 
 
-def test_a_refused_request_is_not_tried_again_and_the_key_shows_nowhere(
-    service, kind, tmp_path, caplog
-):
+def test_refused_requests_are_not_retried_and_hide_the_key(service, kind, tmp_path, caplog):
     caplog.set_level(logging.DEBUG)
     block, answer = kind
     denied = f"\x1b[31mAPI key {SECRET} is not valid\n" + "x" * 5000
@@ -614,7 +612,7 @@ def test_a_missing_key_is_named_before_any_work(service, kind, value, monkeypatc
         check_translator(block(service))
 
 
-def test_a_key_that_cannot_be_sent_does_not_show_in_the_error(service, kind, monkeypatch):
+def test_an_unsendable_key_does_not_show_in_the_error(service, kind, monkeypatch):
     block, answer = kind
     monkeypatch.setenv("A_KEY", f"{SECRET}\nx")
     with pytest.raises(UserError, match="A_KEY") as error:
@@ -670,7 +668,7 @@ for lang, text in translate(texts, translator, sys.argv[2]):
 
 
 @pytest.mark.parametrize("status", [200, 400])
-def test_a_reply_of_an_odd_charset_or_without_end_is_one_sentence(service, monkeypatch, status):
+def test_broken_replies_give_one_sentence(service, monkeypatch, status):
     monkeypatch.setattr("needlework.scoring.translators.http.ATTEMPTS", 1)
     headers = {"Content-Type": "text/plain; charset=punycode", "Content-Encoding": "gzip"}
     for content in (b"\xff\xfeno", bytes(100_000_000)):
@@ -684,7 +682,7 @@ def test_a_reply_of_an_odd_charset_or_without_end_is_one_sentence(service, monke
 
 
 @pytest.mark.slow
-def test_a_killed_run_is_continued_and_loses_at_most_its_batch(service, tmp_path, root):
+def test_a_killed_run_loses_at_most_one_batch(service, tmp_path, root):
     command = [sys.executable, "-c", KILLED, f"{service.url}/v1", str(tmp_path)]
     environment = os.environ | {
         "PYTHONPATH": str(root / "workflow" / "scripts"),

@@ -19,7 +19,7 @@ _LEFT_OVER = re.compile(r"(?:([0-9a-f]{8})-(\d+)-)?[0-9a-f]{8}\.part")
 
 
 @contextmanager
-def whole(path: str | Path) -> Iterator[Path]:
+def atomic_write(path: str | Path) -> Iterator[Path]:
     """Where to write a file, which is then moved to `path`; its folder is made.
 
     What a block that raises has written is removed, and so is what a killed job has left of this file.

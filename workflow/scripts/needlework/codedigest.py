@@ -29,10 +29,10 @@ def remember(path: Path) -> None:
     before = len(_known)
 
     def save() -> None:
-        from needlework.atomic import whole
+        from needlework.atomic import atomic_write
 
         if len(_known) > before:
-            with suppress(OSError), whole(path) as part:
+            with suppress(OSError), atomic_write(path) as part:
                 part.write_text(json.dumps(_known), encoding="utf-8")
 
     atexit.register(save)

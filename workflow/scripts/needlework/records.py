@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from needlework import __version__
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 from needlework.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -191,7 +191,7 @@ def write_table(
         **{f"needlework.{key}": json.dumps(value) for key, value in (notes or {}).items()},
     }
     with (
-        whole(path) as part,
+        atomic_write(path) as part,
         pq.ParquetWriter(
             part,
             table.schema,

@@ -265,7 +265,7 @@ def test_random_order_keeps_the_gold_document_and_the_set(made) -> None:
     assert not same
 
 
-def test_random_order_is_the_same_whatever_the_source_and_another_with_another_seed(made) -> None:
+def test_random_order_depends_on_the_seed_alone(made) -> None:
     shuffled = made("en-documents-random-order")
     assert made("en-documents-random-order", source="constructed").texts() == shuffled.texts()
     other = made("en-documents-random-order", seed=1).texts()
@@ -307,9 +307,7 @@ def test_the_released_order_is_the_same_with_every_python() -> None:
     ] == released
 
 
-def test_random_distractors_hold_no_answer_and_were_not_found_for_the_question(
-    made, retrieved
-) -> None:
+def test_random_distractors_hold_no_answer_and_were_not_retrieved(made, retrieved) -> None:
     found = made("en-documents-random-distractors")
     plain = made("en-documents-plain").texts()
     draws = []
@@ -442,7 +440,7 @@ def test_pairs_are_moved_and_the_others_keep_their_order(made, stand_ins, query_
         assert (row["distractors"], row["order"]) == ("none", "none")
 
 
-def test_a_sample_of_examples_is_part_of_a_larger_one_and_lacking_ones_are_counted(made) -> None:
+def test_a_sample_of_examples_is_nested_and_missing_ones_counted(made) -> None:
     few = {row["example_id"] for row in made("en-pairs-uuid-plain", examples=5).rows}
     more = {row["example_id"] for row in made("en-pairs-uuid-plain", examples=9).rows}
     assert len(few) == 15 and few < more and len(more) == 27
@@ -504,7 +502,7 @@ def test_keys_and_values_can_be_words() -> None:
         assert (row["lang"], row["keys"]) == ("sw", "words")
 
 
-def test_a_value_that_is_part_of_another_word_is_not_asked_for() -> None:
+def test_a_value_within_another_word_is_not_asked_for() -> None:
     words = [f"{'a' * i}b" for i in range(17)] + ["Zebra"]
     found = Made(with_words(n_pairs=[{"n": 9, "indices": [0]}]), vocabulary(*words), WORDS)
     # All words are in each object: either the longest or "Zebra" is asked for, or nothing can be.
@@ -614,7 +612,7 @@ FEW = {"n_documents": [{"n": 3, "gold_indices": [1]}], "query_aware": [3]}
 FEW |= {"random_order": [], "random_distractors": []}
 
 
-def test_a_gold_passage_without_an_answer_is_kept_or_dropped_and_counted() -> None:
+def test_gold_passages_without_an_answer_are_counted() -> None:
     tables = one_question(context="Der Turm ist alt.")
     kept = Made(settings("en-documents-plain", **FEW), tables, WORDS)
     assert len(kept.rows) == 2 and kept.counts == {"gold_without_answer_kept": 1}
@@ -702,7 +700,7 @@ def test_the_unambiguous_subset(tmp_path: Path) -> None:
 # Samples and determinism
 
 
-def test_a_sample_of_questions_is_seeded_and_part_of_a_larger_one(made) -> None:
+def test_a_sample_of_questions_is_seeded_and_nested(made) -> None:
     def asked(**own: Any) -> set[str]:
         return {row["example_id"] for row in made("en-oracle", **own).rows}
 

@@ -65,7 +65,7 @@ def test_figures_are_made_of_scores():
 # The numbers
 
 
-def test_figure1_is_of_20_documents_with_its_levels_and_the_papers_example(scores, data):
+def test_figure1_shows_20_documents_with_levels_and_the_papers_example(scores, data):
     figure = data["figure1"]
     assert set(of(figure, task=QA)["n_documents"]) == {20}
     row = of(figure, model="gpt-16k", task=QA, position=10)
@@ -179,7 +179,7 @@ def test_figure10_has_the_repositorys_140_pairs(scores, data):
     assert set(of(figure, source="published")["n_documents"]) == {300}
 
 
-def test_the_repositorys_models_have_dashed_lines_only_where_they_were_run(scores, data):
+def test_repository_models_have_dashed_lines_only_where_run(scores, data):
     names = SETTINGS | {"published": {"mpt": "Llama-2-70B-chat"}}
     for name in ("figure1", "figure5", "figure6"):
         mine = of(

@@ -235,7 +235,7 @@ def test_results_follow_what_is_run() -> None:
     }
 
 
-def test_a_run_without_english_has_its_languages_and_no_figure_of_english() -> None:
+def test_a_run_without_english_has_no_figure_of_english() -> None:
     own = benchmark(
         **{**SAMPLE, "languages": ["de"], "query_aware_pairs": []},
         comparisons={"instruction_tuning": [["empty", "lexical"]], "encoder_decoder": ["oracle"]},

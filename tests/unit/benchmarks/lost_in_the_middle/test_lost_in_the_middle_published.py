@@ -92,7 +92,7 @@ def test_the_paper_prints_the_repositorys_shares_but_for_four():
     assert set(zip(noted["row"], noted["column"], strict=True)) == differ
 
 
-def test_the_papers_counts_of_chat_models_are_not_of_bare_prompts():
+def test_chat_models_token_counts_include_more_than_bare_prompts():
     """Closed-book prompts are longer by a chat format's length; MPT's vary no more than bare ones."""
     bare = number("table2", "GPT-3.5-Turbo", "closed_book/mean")
     for row, more in (("MPT-30B", 28.2), ("LongChat-13B (16K)", 40.3)):

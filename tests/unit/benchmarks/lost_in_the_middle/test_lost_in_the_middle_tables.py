@@ -138,7 +138,7 @@ def test_the_repositorys_numbers_stand_where_the_paper_has_none(scores):
     assert (twenty["published"], twenty["published_n"]) == (pytest.approx(0.69487666), 2635)
 
 
-def test_models_of_the_repository_alone_are_no_rows_of_the_paper(scores):
+def test_repository_models_are_no_rows_of_the_paper(scores):
     for name in ("table1", "table5", "table6", "table7"):
         table = made(name, scores)
         assert "Llama-2-70B-chat" not in set(table["model"])
@@ -192,7 +192,7 @@ def test_another_limit_on_answers_is_an_obstacle(scores, prompts):
         assert made(name, prompts, other).equals(made(name, prompts, paper))
 
 
-def test_every_answer_is_in_one_cell_of_the_table_of_all(scores):
+def test_the_overall_table_counts_every_answer_once(scores):
     table = made("accuracy", scores)
     assert table["n"].sum() == len(scores)
     assert table["n_skipped"].sum() == table["n_error"].sum() == 0
@@ -221,7 +221,7 @@ def test_the_table_of_all_has_what_no_figure_shows(scores):
     assert row["value"] == pytest.approx(of(words, gold_index=74)["value"].mean())
 
 
-def test_the_table_of_all_has_the_paper_beside_it_and_counts_what_is_missing(scores):
+def test_the_overall_table_compares_with_the_paper_and_counts_gaps(scores):
     rows = scores.copy()
     rows.loc[
         of(rows, task="open_domain", n_documents=50, model="qwen").index[:3], "finish_reason"
@@ -298,7 +298,7 @@ def test_counts_of_drawn_pairs_are_not_compared():
         assert (row["n"], row["comparison"]) == (500, wanted)
 
 
-def test_the_caption_of_the_prompts_says_what_is_left_out_and_what_is_found():
+def test_the_prompt_table_says_what_was_left_out():
     caption = (ROOT / "workflow/report/prompts.rst").read_text(encoding="utf-8")
     mine = caption[caption.index("- Lost in the Middle") : caption.index("- ONERULER")]
     left_out, found = (set(re.findall(r"``(\w+)``", part)) for part in mine.split("Found:"))

@@ -734,7 +734,7 @@ def test_the_last_distractor_is_cut_between_words() -> None:
         assert body == ["[0] The tower is Ostrel.", *shown], room
 
 
-def test_a_prompt_whose_needle_does_not_fit_is_counted_and_left_out() -> None:
+def test_prompts_whose_needle_does_not_fit_are_counted() -> None:
     long = question("q2", ["Velmora"], "Velmora " + "is an island " * 40)
     item = question("q1", ["Ostrel"], "The tower is Ostrel.")
     tables = made({"en": [item, long]}, {"a": "Fog signals are loud."}, ["a"])
@@ -752,7 +752,7 @@ def test_a_prompt_whose_needle_does_not_fit_is_counted_and_left_out() -> None:
     assert len([r for r in rows if r["example_id"] == "q1"]) == 14
 
 
-def test_an_item_with_an_answer_of_which_nothing_is_left_is_counted_and_left_out() -> None:
+def test_items_whose_answer_normalises_to_nothing_are_counted() -> None:
     """Every text would contain it."""
     items = {
         "en": [question("q1", ["Ostrel"], "It is Ostrel."), question("q2", ["?"], "It is a ?.")],
@@ -782,7 +782,7 @@ def test_the_accepted_answers_are_those_of_all_languages_each_once() -> None:
     assert row["references"] == ["Ostrel", "Cape Ostrel", "Kap Ostrel"]
 
 
-def test_languages_that_share_no_item_are_an_error_with_its_remedy() -> None:
+def test_languages_without_a_shared_item_are_refused() -> None:
     items = {
         "en": [question("q1", ["a1"], "a1")],
         "de": [question("q1", ["a1"], "a1")],

@@ -82,7 +82,7 @@ THREE = instances(
 )
 
 
-def test_a_row_for_each_answer_in_their_order_with_the_instance_s_factors():
+def test_scores_keep_the_order_and_factors_of_answers():
     answers = generations(
         ("c", 1, "In Rome", "length"),
         ("a", 0, "By Gustave Eiffel", "stop"),
@@ -152,7 +152,7 @@ def test_the_metric_decides_for_exact_answers_alone():
     assert by_metric["released"]["metric"].to_pylist() == ["released", "existence", "released"]
 
 
-def test_failed_requests_are_zero_and_say_so_even_without_a_translation():
+def test_failed_requests_score_zero_without_a_translation():
     answers = generations(
         ("a", 0, None, "skipped"), ("b", 0, "No", "error"), ("c", 0, "Rome", "stop")
     )

@@ -142,7 +142,7 @@ def test_needles_stand_at_their_depths() -> None:
         assert abs(row["real_depth"] - row["depth"]) < 10
 
 
-def test_a_cell_depends_on_no_other_language_length_or_number_of_examples() -> None:
+def test_a_cell_depends_on_no_other_setting() -> None:
     def ids(rows: list[dict], **wanted: Any) -> set[str]:
         return {
             row["instance_id"]

@@ -234,7 +234,7 @@ def test_tokens_a_word_equal_the_papers_rounded_or_cut() -> None:
     )
 
 
-def test_the_average_is_over_languages() -> None:
+def test_the_average_is_compared_over_the_papers_five_languages() -> None:
     rows = [
         prompts("o200k_base", lang=lang, fertility=f, index=i)
         for i, (lang, f) in enumerate(mlongrr_scores.FERTILITY.items())

@@ -536,7 +536,7 @@ def test_a_length_that_holds_no_prompt(make) -> None:
         make("ru-ru", [250], tasks=["cwe_hard"])
 
 
-def test_nouns_that_two_rows_share_are_no_keys_of_one_prompt(make, caplog) -> None:
+def test_nouns_that_two_rows_share_never_meet(make, caplog) -> None:
     """German has "Straße" twice: it is one key. Beside Italian, in which the two rows differ, it is none."""
     caplog.set_level("INFO")
     made = make("de-de", [1200], tasks=["niah_single"])
@@ -557,7 +557,7 @@ def test_nouns_that_two_rows_share_are_no_keys_of_one_prompt(make, caplog) -> No
     )
 
 
-def test_a_noun_that_is_another_rows_in_the_other_language_is_no_key() -> None:
+def test_a_noun_of_another_row_is_no_key() -> None:
     """Asked for "Gift", a German context would have the English gift's row and the poison's."""
     rows = pa.array(range(4), pa.int32())
     tables = {

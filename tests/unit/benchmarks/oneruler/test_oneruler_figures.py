@@ -107,7 +107,7 @@ def of_the_paper():
 
 
 @pytest.mark.parametrize("name", COMPARED)
-def test_a_run_that_draws_the_strict_metric_is_compared_by_the_released_one(of_the_paper, name):
+def test_the_paper_is_compared_by_the_released_metric(of_the_paper, name):
     found = numbers(FIGURES[name], of_the_paper, NUMBERS, SETTINGS)
     assert list(dict.fromkeys(found["metric"])) == ["strict", "released"]
     for metric, answers in (("strict", {"cannot tell: metric is strict, in the paper released"}),

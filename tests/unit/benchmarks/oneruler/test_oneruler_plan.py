@@ -82,7 +82,7 @@ def test_the_preset_asks_what_the_paper_asks_and_no_more(preset) -> None:
         assert f"{number:,}" in header
 
 
-def test_the_preset_s_models_are_compared_as_the_paper_ran_them(preset) -> None:
+def test_preset_models_are_compared_as_the_paper_ran_them(preset) -> None:
     settings = Layout(preset).run_settings("oneruler", "scores")
     assert preset["models"]["deepseek-r1"]["sampling"]["temperature"] == 0.6
     assert set(MODELS) - set(settings["published"].values()) == {"Gemini 1.5 Flash"}

@@ -139,7 +139,7 @@ def test_none_is_said_in_the_language_of_the_instruction():
     assert found["b", "strict"] == (0.0, "no_number")
 
 
-def test_a_prompt_s_own_word_for_none_counts_in_the_none_task():
+def test_a_prompts_word_for_none_counts_in_its_task():
     asked = instances(("a", "niah_none", "en", ["zilch"]))
     assert scored(asked, generations(a="Zilch!"))["a", "strict"] == (1.0, "correct")
 
@@ -163,7 +163,7 @@ def test_the_released_rules_know_one_maker_s_models():
 
 
 @pytest.mark.parametrize("pair", ["fa-fa", "hi-hi", "ja-ja", "ko-en", "st-st", "vi-vi", "zh-zh"])
-def test_on_real_prompts_all_references_are_right_and_silence_is_wrong(mirror, pair):
+def test_references_are_right_and_silence_wrong_on_real_prompts(mirror, pair):
     block = schema()["properties"]["benchmarks"]["properties"]["oneruler"]
     chosen = plan.settings(with_defaults({"examples": 3}, block), pair, [2500])
     words = load_tokenizer("words", {"kind": "words"})

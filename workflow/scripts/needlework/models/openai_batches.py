@@ -85,22 +85,22 @@ class Refused(UserError):
 
 @dataclass
 class _Batch:
-    """A batch that was submitted, or was about to be. `owes` are the keys whose answers it has."""
+    """A batch that was submitted, or was about to be. `pending_keys` are the keys whose answers it has."""
 
     name: str
     address: str
     tokens: int
     planned: float
-    owes: set[str]
+    pending_keys: set[str]
     id: str | None = None
     # What the endpoint, or the journal, says; that this run asks for its answers; that it has them,
     # or has given them up.
     ended: bool = False
     wanted: bool = False
-    over: bool = False
+    closed: bool = False
     done: int = 0
     # The tokens that were under way when it was submitted, as far as this run knows.
-    beside: float = math.inf
+    tokens_in_flight: float = math.inf
     # The endpoint's file of its requests, where this run knows it.
     file: str | None = None
     # Since when its status is none that is known.
@@ -175,24 +175,24 @@ class Endpoint:
 
         return self._call(look())
 
-    def results(self, said: Mapping[str, Any]) -> tuple[dict[str, Answer], str]:
-        """The answers in the files of a batch of which the endpoint says `said`, by their keys.
+    def results(self, reply: Mapping[str, Any]) -> tuple[dict[str, Answer], str]:
+        """The answers in the files of a batch by their keys; `reply` is how the endpoint describes it.
 
         And what seems to be missing there, in words, or "". Of several lines with one key the first
         that succeeded counts, or else the first.
         """
-        right, torn = self._read(said.get("output_file_id"))
-        wrong, also_torn = self._read(said.get("error_file_id"))
+        right, torn = self._read(reply.get("output_file_id"))
+        wrong, also_torn = self._read(reply.get("error_file_id"))
         found: dict[str, Answer] = {}
         for key, answer in (*right, *wrong):
             if key not in found or (found[key].error is not None and answer.error is None):
                 found[key] = answer
-        done, n_right, n_all = _count(said, "completed"), len(dict(right)), len(found)
+        done, n_right, n_all = _count(reply, "completed"), len(dict(right)), len(found)
         # Endpoints differ in what they count as completed, and whether failures are in a file.
-        if n_right < done and n_all < _done(said):
-            return found, f"the files of {said.get('id')} hold {n_right} of {done} results"
+        if n_right < done and n_all < _done(reply):
+            return found, f"the files of {reply.get('id')} hold {n_right} of {done} results"
         if torn + also_torn:
-            return found, f"{torn + also_torn} line(s) of {said.get('id')} cannot be read"
+            return found, f"{torn + also_torn} line(s) of {reply.get('id')} cannot be read"
         return found, ""
 
     def _read(self, file: Any) -> tuple[list[tuple[str, Answer]], int]:
@@ -252,10 +252,10 @@ class Endpoint:
             raise Passing(connection_trouble(error.__cause__)) from None
         except openai.APIStatusError as error:
             content = self._clean(error.response.text)
-            said = f"status {error.status_code}: {excerpt(message_of(content), '')}"
+            reply = f"status {error.status_code}: {excerpt(message_of(content), '')}"
             if may_pass(error.status_code) and not NO_MONEY.search(content):
-                raise Passing(said, retry_after(error.response.headers)) from None
-            raise Refused(said) from None
+                raise Passing(reply, retry_after(error.response.headers)) from None
+            raise Refused(reply) from None
         except httpx2.HTTPError as error:
             # While the lines of a file are read, the client hands on its library's own.
             raise Passing(connection_trouble(error)) from None
@@ -313,7 +313,7 @@ class Batches:
                     pause = FIRST_PAUSE_S
                 yield from self._known()
             self._show()
-            waited_for = any(batch.wanted and not batch.over for batch in self._batches.values())
+            waited_for = any(batch.wanted and not batch.closed for batch in self._batches.values())
             if not waited_for and not self._held and self._peek() is None:
                 break
             time.sleep(pause)
@@ -357,12 +357,12 @@ class Batches:
                     self._batches[name].id = record["id"]
                 case "ended" if name in self._batches:
                     self._batches[name].ended = True
-                    self._batches[name].owes -= {*record["released"]}
+                    self._batches[name].pending_keys -= {*record["released"]}
         for name in self._batches.keys() - known:
             batch = self._batches[name]
-            if batch.owes and self._again(batch).exists():
-                self._end(batch, batch.owes)
-            self._owner |= dict.fromkeys(batch.owes, batch)
+            if batch.pending_keys and self._again(batch).exists():
+                self._end(batch, batch.pending_keys)
+            self._owner |= dict.fromkeys(batch.pending_keys, batch)
 
     def _record(self, batch: _Batch, event: str, **values: Any) -> None:
         self._journal.append([{"key": batch.name, "event": event, **values}])
@@ -375,7 +375,7 @@ class Batches:
         """What submits a batch's requests again, in words."""
         return (
             f"after `touch {shlex.quote(str(self._again(batch)))}`, the next run submits its "
-            f"{len(batch.owes)} request(s) again, and they are paid for again"
+            f"{len(batch.pending_keys)} request(s) again, and they are paid for again"
         )
 
     def _end(self, batch: _Batch, released: Iterable[str]) -> None:
@@ -384,7 +384,7 @@ class Batches:
         self._record(batch, "ended", released=released)
         batch.ended = True
         for key in released:
-            batch.owes.discard(key)
+            batch.pending_keys.discard(key)
             if self._owner.get(key) is batch:
                 del self._owner[key]
 
@@ -403,7 +403,7 @@ class Batches:
                 logger.info("%s: the batch %s was submitted before.", self._where, found)
                 return
             if left <= 0:
-                self._end(batch, batch.owes)
+                self._end(batch, batch.pending_keys)
                 return
             time.sleep(min(left, FIRST_PAUSE_S))
 
@@ -412,7 +412,7 @@ class Batches:
         if key in self._answers:
             return True
         batch = self._owner.get(key)
-        if batch is not None and not batch.over:
+        if batch is not None and not batch.closed:
             try:
                 if batch.address != self._address:
                     raise UserError(
@@ -432,7 +432,7 @@ class Batches:
 
     def _give_up(self, batch: _Batch, error: UserError) -> None:
         """Collect the others alone: this batch's answers are not to be had in this run."""
-        batch.over = True
+        batch.closed = True
         self._fail(error)
 
     def _fail(self, error: UserError) -> None:
@@ -503,7 +503,7 @@ class Batches:
     def _full(self) -> bool:
         """Whether the next batch has to wait until another has ended."""
         under_way, most = self._tokens_under_way(), self._limits.tokens
-        if self._held and under_way >= self._held[0].beside:
+        if self._held and under_way >= self._held[0].tokens_in_flight:
             return True
         return most is not None and under_way > 0 and under_way + (self._share or 0) > most
 
@@ -538,9 +538,9 @@ class Batches:
 
     def _create(self, batch: _Batch) -> None:
         """Submit a batch whose file the endpoint has."""
-        name, keys, uploaded = batch.name, sorted(batch.owes), batch.file
+        name, keys, uploaded = batch.name, sorted(batch.pending_keys), batch.file
         assert uploaded is not None, "`_upload` has sent it"
-        batch.beside = self._tokens_under_way()
+        batch.tokens_in_flight = self._tokens_under_way()
         batch.planned = time.time()
         self._record(
             batch,
@@ -577,15 +577,15 @@ class Batches:
     def _look(self, batch: _Batch) -> bool:
         """Ask how a batch is, if that matters, and collect it where it has ended; whether it has."""
         if batch.wanted:
-            if batch.over:
+            if batch.closed:
                 return False
             try:
-                said = self._of(batch, partial(self._endpoint.retrieve, _id_of(batch)))
-                batch.done = _done(said)
-                if said.get("status") not in _ENDED:
-                    self._check_status(batch, said.get("status"))
+                reply = self._of(batch, partial(self._endpoint.retrieve, _id_of(batch)))
+                batch.done = _done(reply)
+                if reply.get("status") not in _ENDED:
+                    self._check_status(batch, reply.get("status"))
                     return False
-                self._collect(batch, said)
+                self._collect(batch, reply)
             except UserError as error:
                 self._give_up(batch, error)
                 return False
@@ -594,8 +594,8 @@ class Batches:
             return False
         # Another job's, which collects it; here it only counts against the limit.
         try:
-            said = self._of(batch, partial(self._endpoint.retrieve, _id_of(batch)))
-            batch.ended = said.get("status") in _ENDED
+            reply = self._of(batch, partial(self._endpoint.retrieve, _id_of(batch)))
+            batch.ended = reply.get("status") in _ENDED
         except UserError:
             batch.ended = True
         return batch.ended
@@ -625,31 +625,31 @@ class Batches:
             f"If {batch.id} never can be: {self._last_resort(batch)}.",
         )
 
-    def _collect(self, batch: _Batch, said: Mapping[str, Any]) -> None:
+    def _collect(self, batch: _Batch, reply: Mapping[str, Any]) -> None:
         """Take the answers that a batch owes from its files; what is in none has failed."""
-        if _came_too_early(said) and batch.beside:
-            self._hold_back(batch, said["input_file_id"])
+        if _came_too_early(reply) and batch.tokens_in_flight:
+            self._hold_back(batch, reply["input_file_id"])
             return
-        results, missing = self._results(batch, said)
-        found = {key: answer for key, answer in results.items() if key in batch.owes}
-        why = missing or _reason(said)
-        for key in batch.owes - found.keys():
+        results, missing = self._results(batch, reply)
+        found = {key: answer for key, answer in results.items() if key in batch.pending_keys}
+        why = missing or _reason(reply)
+        for key in batch.pending_keys - found.keys():
             found[key] = Answer("", error=why)
         failed = [key for key, answer in found.items() if answer.error is not None]
         logger.info(
             "%s: %s is %s; %d answers, %d requests without one.",
             self._where,
             batch.id,
-            said["status"],
+            reply["status"],
             len(found) - len(failed),
             len(failed),
         )
         self._answers |= found
-        batch.over, batch.done = True, len(found)
+        batch.closed, batch.done = True, len(found)
         if not batch.ended or failed:
             self._end(batch, failed)
 
-    def _results(self, batch: _Batch, said: Mapping[str, Any]) -> tuple[dict[str, Answer], str]:
+    def _results(self, batch: _Batch, reply: Mapping[str, Any]) -> tuple[dict[str, Answer], str]:
         """The answers that a batch's files hold, and what is missing there, in words, or "".
 
         Files that lack some are read again for a while; what they hold then is taken. Raises UserError
@@ -661,46 +661,46 @@ class Batches:
         def read() -> None:
             nonlocal missing
             missing = ""
-            results, lacking = self._endpoint.results(said)
+            results, lacking = self._endpoint.results(reply)
             for key, answer in results.items():
                 if key not in found or found[key].error is not None:
                     found[key] = answer
-            if lacking and not batch.owes <= found.keys():
+            if lacking and not batch.pending_keys <= found.keys():
                 missing = lacking
                 raise Passing(lacking)
 
         try:
             self._of(batch, read)
         except UserError:
-            if not (missing and batch.owes & found.keys()):
+            if not (missing and batch.pending_keys & found.keys()):
                 raise
             self._failing = False
             logger.error(
                 "%s: %s; the %d answers that are there are taken, the others are asked again.",
                 self._where,
                 missing,
-                len(batch.owes & found.keys()),
+                len(batch.pending_keys & found.keys()),
             )
         return found, missing
 
     def _hold_back(self, batch: _Batch, file: str) -> None:
         """Have a batch that was too much beside others submitted again once some of them have ended."""
-        again = self._new(batch.tokens, batch.owes)
-        again.file, again.beside = file, batch.beside
+        again = self._new(batch.tokens, batch.pending_keys)
+        again.file, again.tokens_in_flight = file, batch.tokens_in_flight
         logger.info(
             "%s: %s was beyond the endpoint's limit and waits for others.", self._where, batch.id
         )
-        self._end(batch, batch.owes)
-        batch.over = True
+        self._end(batch, batch.pending_keys)
+        batch.closed = True
         self._held.append(again)
-        self._owner |= dict.fromkeys(again.owes, again)
+        self._owner |= dict.fromkeys(again.pending_keys, again)
 
     def _show(self) -> None:
         """How far the batches are that this run waits for."""
         wanted = [batch for batch in self._batches.values() if batch.wanted]
         if self._bar is None:
             self._bar = progress(desc="batches", unit="prompt")
-        self._bar.total = sum(max(len(batch.owes), batch.done) for batch in wanted)
+        self._bar.total = sum(max(len(batch.pending_keys), batch.done) for batch in wanted)
         self._bar.update(sum(batch.done for batch in wanted) - self._bar.n)
 
     def _patiently(self, call: Callable[[], T], remedy: str, last_resort: str = "") -> T:
@@ -756,13 +756,13 @@ def _is_event(record: Mapping[str, Any]) -> bool:
     return sound
 
 
-def _done(said: Mapping[str, Any]) -> int:
+def _done(reply: Mapping[str, Any]) -> int:
     """How many requests of a batch are done, as far as the endpoint says."""
-    return _count(said, "completed") + _count(said, "failed")
+    return _count(reply, "completed") + _count(reply, "failed")
 
 
-def _count(said: Mapping[str, Any], which: str) -> int:
-    counts = said.get("request_counts")
+def _count(reply: Mapping[str, Any], which: str) -> int:
+    counts = reply.get("request_counts")
     count = counts.get(which) if isinstance(counts, dict) else None
     return count if type(count) is int else 0
 
@@ -776,10 +776,10 @@ def read_result(line: Mapping[str, Any], chat: bool) -> Answer:
         if response["status_code"] == 200:
             return read_completion(response["body"], chat)
         content = json.dumps(response.get("body"))
-        said = f"status {response['status_code']}: {excerpt(message_of(content), '')}"
+        reply = f"status {response['status_code']}: {excerpt(message_of(content), '')}"
     except MALFORMED:
         return Answer("", error=f"the line is no completion: {excerpt(json.dumps(line), '')}")
-    return Answer("", "skipped" if TOO_LONG.search(content) else "error", error=said)
+    return Answer("", "skipped" if TOO_LONG.search(content) else "error", error=reply)
 
 
 def _refusal(error: Any) -> str:
@@ -788,26 +788,26 @@ def _refusal(error: Any) -> str:
     return excerpt(f"not answered: {message_of(content)}", "")
 
 
-def _reason(said: Mapping[str, Any]) -> str:
+def _reason(reply: Mapping[str, Any]) -> str:
     """Why a batch that has ended lacks an answer."""
-    status = said["status"]
+    status = reply["status"]
     if status == "completed":
         return "the batch has no answer to it"
-    message = _first_error(said).get("message")
+    message = _first_error(reply).get("message")
     how = f"the batch {'failed' if status == 'failed' else f'was ended as {status}'}"
     return excerpt(f"{how}: {message}" if message else how, "")
 
 
-def _came_too_early(said: Mapping[str, Any]) -> bool:
+def _came_too_early(reply: Mapping[str, Any]) -> bool:
     """Whether a batch was refused for what was under way beside it."""
-    code = _first_error(said).get("code")
-    refused = said["status"] == "failed" and code == "token_limit_exceeded"
-    return refused and isinstance(said.get("input_file_id"), str)
+    code = _first_error(reply).get("code")
+    refused = reply["status"] == "failed" and code == "token_limit_exceeded"
+    return refused and isinstance(reply.get("input_file_id"), str)
 
 
-def _first_error(said: Mapping[str, Any]) -> Mapping[str, Any]:
+def _first_error(reply: Mapping[str, Any]) -> Mapping[str, Any]:
     """The first error that the endpoint names of a batch as a whole; empty where it names none."""
-    errors = said.get("errors")
+    errors = reply.get("errors")
     listed = errors.get("data") if isinstance(errors, dict) else None
     first = listed[0] if isinstance(listed, list) and listed else None
     return first if isinstance(first, dict) else {}

@@ -12,7 +12,7 @@ from needlework.services.endpoints import shown_url
 _USUAL = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "OPENAI_API_KEY", "GOOGLE_TRANSLATE_API_KEY")
 
 
-def in_use(config: Mapping[str, Any]) -> dict[str, Any]:
+def effective_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """What of a validated configuration this run's results come from.
 
     Entries that the run does not name are left out, and so is what changes no result: where keys,

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from needlework import __version__
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 from needlework.prompts.spans import render
 from needlework.records import config_digest, file_digest, read_table
 
@@ -62,8 +62,8 @@ def export(
     schema = exported_schema(table.schema)
     count = 0
     with (
-        whole(jsonl) as text,
-        whole(parquet) as binary,
+        atomic_write(jsonl) as text,
+        atomic_write(parquet) as binary,
         text.open("w", encoding="utf-8") as lines,
         pq.ParquetWriter(
             binary, schema, compression="zstd", store_schema=False, write_page_checksum=True

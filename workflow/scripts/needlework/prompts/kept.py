@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ def read_kept(path: Path) -> bytes | None:
 def write_kept(path: Path, content: bytes) -> None:
     """Write a file atomically, if the disk lets us."""
     try:
-        with whole(path) as part:
+        with atomic_write(path) as part:
             part.write_bytes(hashlib.sha256(content).digest() + content)
     except OSError as error:
         logger.warning("%s cannot be written (%s): it is made again next time.", path, error)

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 from needlework.data.registry import load_registry
 from needlework.journal import Journal
 from needlework.records import ROOT, file_digest, read_table
@@ -170,7 +170,7 @@ def write_artifact(
                 "endTime": _time(provenance_file),
             },
         )
-        with whole(target) as part:
+        with atomic_write(target) as part:
             crate.write_zip(part.with_suffix(".zip"))
             part.with_suffix(".zip").replace(part)
     return {"files": len(made), "jobs": len(jobs)}

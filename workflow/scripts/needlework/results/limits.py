@@ -12,7 +12,7 @@ import numpy as np
 import yaml
 
 from needlework import seeding
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 from needlework.models.estimates import Estimate, PromptSet, Work
 from needlework.results.comparisons import planned_difference
 
@@ -156,5 +156,5 @@ def write_subset(part: Part, models: Sequence[str], file: str | Path) -> None:
         {"models": {model: {"only": only} for model in models}}, default_flow_style=None, width=110
     )
     file.parent.mkdir(parents=True, exist_ok=True)
-    with whole(file) as made:
+    with atomic_write(file) as made:
         made.write_text(f"# Written by `snakemake estimate` for run.limit.\n{text}", "utf-8")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework import __version__
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 from needlework.results import overview
 
 
@@ -50,7 +50,7 @@ def write_page(
         pages["summary.html.j2"] = (summary, "results/")
     for name, (file, folder) in pages.items():
         page = environment.get_template(name).render(**shown, folder=folder)
-        with whole(file) as part:
+        with atomic_write(file) as part:
             part.write_text(page, encoding="utf-8")
 
 

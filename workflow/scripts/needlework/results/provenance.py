@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from needlework import __version__
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 from needlework.data.registry import load_registry
 from needlework.journal import Journal
 from needlework.models.job_records import software
@@ -182,5 +182,5 @@ def write(value: Mapping[str, Any], path: str | Path, secrets: Iterable[str]) ->
         # Shorter ones are no secrets, and could be anything.
         if len(secret) >= 8:
             text = text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], "***")
-    with whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8")

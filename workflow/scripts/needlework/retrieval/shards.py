@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.retrieval.embedders import Embedder
@@ -75,7 +75,7 @@ def embed_shard(
     rows = shard_rows(count_rows(table), shard, n_shards)
     texts = read_texts(table, column, rows)
     blocks = progress(range(0, len(rows), BLOCK), desc=f"embed {column}", unit="block", told=True)
-    with whole(path) as part, part.open("wb") as file:
+    with atomic_write(path) as part, part.open("wb") as file:
         header = {
             "descr": "<f4",
             "fortran_order": False,
@@ -88,7 +88,7 @@ def embed_shard(
 
 def write_array(array: np.ndarray, path: str | Path) -> None:
     """Write a .npy file atomically."""
-    with whole(path) as part, part.open("wb") as file:
+    with atomic_write(path) as part, part.open("wb") as file:
         np.save(file, array, allow_pickle=False)
 
 

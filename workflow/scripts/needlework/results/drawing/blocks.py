@@ -15,7 +15,7 @@ from needlework.results.drawing.grid import (
     steady,
     values_axis,
 )
-from needlework.results.drawing.lines import hollow, reach, ring
+from needlework.results.drawing.lines import error_bars, hollow, ring
 from needlework.results.drawing.picture import Line, Picture
 from needlework.results.figures.style import COLUMN
 
@@ -100,7 +100,7 @@ def _marks(
         ax.plot(values, there, marker, **look, zorder=3)
     else:
         if spec.intervals and not (isinstance(spec, Bars) and spec.numbers):
-            look |= {"xerr" if down else "yerr": reach(rows, spec.value), "ecolor": "#333333"}
+            look |= {"xerr" if down else "yerr": error_bars(rows, spec.value), "ecolor": "#333333"}
             look |= {"error_kw": {"elinewidth": 0.6, "capsize": 1.2}}
         drawn = (ax.barh if down else ax.bar)(there, values, thick, places.map(below), **look)
         if isinstance(spec, Bars) and spec.numbers:

@@ -170,7 +170,7 @@ def _points(
         ):
             ax.fill_between(x[ours.index], low, high, color=colour, alpha=alpha, linewidth=0)
     elif len(ours):
-        ax.errorbar(x[ours.index], ours[spec.value], yerr=reach(ours, spec.value), **look,
+        ax.errorbar(x[ours.index], ours[spec.value], yerr=error_bars(ours, spec.value), **look,
                     marker=marker, elinewidth=0.7)  # fmt: skip
     short = ours[ours["n_exhausted"] > 0] if "n_exhausted" in ours else ours.iloc[:0]
     if len(short):
@@ -235,7 +235,7 @@ def points(value: float) -> str:
     return f"{100 * value:.0f}".replace("-", "\u2212") if value == value else "\u2013"
 
 
-def reach(rows: pd.DataFrame, value: str) -> list[Any]:
+def error_bars(rows: pd.DataFrame, value: str) -> list[Any]:
     """How far intervals over questions reach below and above the values."""
     low, high = rows["ci_low_clustered"], rows["ci_high_clustered"]
     return [(rows[value] - low).clip(lower=0), (high - rows[value]).clip(lower=0)]

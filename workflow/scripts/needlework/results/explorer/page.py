@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework import __version__
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 from needlework.errors import UserError
 from needlework.prompts.spans import ROLES
 from needlework.results.explorer.data import Answers, Prompts, write_benchmark
@@ -46,7 +46,7 @@ class Shards:
             self.held = {}
 
     def _to_file(self, name: str, text: str) -> None:
-        with whole(self.folder / "data" / f"{name}.js") as part:
+        with atomic_write(self.folder / "data" / f"{name}.js") as part:
             part.write_text(script(name, text), encoding="ascii")
 
 
@@ -87,7 +87,7 @@ def write_explorer(
     page = html(
         about, shards.held, Path(program).read_text("utf-8"), Path(style).read_text("utf-8")
     )
-    with whole(folder / "index.html") as part:
+    with atomic_write(folder / "index.html") as part:
         part.write_text(page, encoding="utf-8")
     return {
         "instances": sum(benchmark["instances"] for benchmark in told),

@@ -8,7 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from needlework.atomic import whole
+from needlework.atomic import atomic_write
 from needlework.results.figures.style import style
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def save_figure(pages: Sequence[Figure], stem: str | Path) -> None:
             page.set_layout_engine(None)
     with style(), rc_context({"figure.constrained_layout.use": False}):
         for kind, metadata in METADATA.items():
-            with whole(stem.with_name(f"{stem.name}.{kind}")) as part:
+            with atomic_write(stem.with_name(f"{stem.name}.{kind}")) as part:
                 if kind == "pdf":
                     with PdfPages(part, metadata=metadata) as pdf:
                         for page in pages:
