@@ -356,3 +356,10 @@ def test_every_result_is_shown_or_says_why_not(name: str, scores: pd.DataFrame) 
             draw(result.shown, table, MLONGRR.called, SETTINGS)
     else:
         assert draw(result.shown, table, MLONGRR.called, SETTINGS)
+
+
+def test_labels_keep_the_names_of_models() -> None:
+    labels = {name: result.label for name, result in MLONGRR.by_name.items()}
+    assert labels["figure7"].startswith("Figure 7: GPT-4 by depth")
+    assert labels["figure9"].startswith("Figure 9: Claude-3 by depth")
+    assert labels["table2"] == "Table 2: tokens per word"

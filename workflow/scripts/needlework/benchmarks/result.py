@@ -318,7 +318,9 @@ class Result:
         """What the report and messages call it."""
         if not self.place:
             return self.title
-        return f"{self.place}: {self.title[0].lower()}{self.title[1:]}"
+        # A name of a model or a task stays as it is.
+        word = re.match("[A-Z][a-z-]+,? ", self.title)
+        return f"{self.place}: {self.title[0].lower() if word else self.title[0]}{self.title[1:]}"
 
 
 def shown_by(shown: Mapping[str, Layout | Drawing]) -> Callable[..., Result]:
