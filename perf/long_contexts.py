@@ -1,0 +1,114 @@
+"""Build prompts of 2 million tokens: seconds a prompt, and memory.
+
+    python perf/long_contexts.py [--mirror FOLDER] [--tokens 2000000]
+
+ONERULER's single needle in the released English book, again and again, and Lost in the Middle's pairs of
+random UUIDs, in a tokenizer that comes with a package (Mistral's tekken). Each benchmark in a process of its
+own, three prompts of one document; what loading the code and the tokenizer takes is told apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / name) for name in ("perf", "tests", "workflow/scripts")]
+
+import machine  # noqa: E402
+import oneruler  # noqa: E402
+import yaml  # noqa: E402
+
+import oneruler_data  # noqa: E402
+from needlework.benchmarks.contract import Built  # noqa: E402
+from needlework.benchmarks.lost_in_the_middle import construct as pairs  # noqa: E402
+from needlework.benchmarks.lost_in_the_middle import plan as pairs_plan  # noqa: E402
+from needlework.benchmarks.oneruler import construct, plan  # noqa: E402
+from needlework.config import validated  # noqa: E402
+from needlework.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
+
+PROMPTS = 3
+# A line with a pair of UUIDs has about so many tokens.
+PAIR = 68
+
+
+def of_oneruler(tokens: int, tokenizer: Tokenizer, mirror: Path) -> Built:
+    """A needle in the book."""
+    config = {**oneruler.CONFIG, "tasks": ["niah_single"], "examples": PROMPTS}
+    chosen = plan.settings(config, "en-en", [tokens])
+    return construct.build(
+        chosen, oneruler_data.tables(mirror, plan.reads(chosen)), [], tokenizer
+    )
+
+
+def of_lost_in_the_middle(tokens: int, tokenizer: Tokenizer, mirror: Path) -> Built:
+    """A pair among others, at the beginning, in the middle and at the end."""
+    n = tokens // PAIR
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    config["benchmarks"]["lost_in_the_middle"] = {
+        **{"tasks": ["key_value"], "keys": ["uuid"], "source": "constructed", "examples": 1},
+        **{"n_pairs": [{"n": n, "indices": [0, n // 2, n - 1]}], "query_aware_pairs": []},
+    }
+    own = validated(config)["benchmarks"]["lost_in_the_middle"]
+    (name,) = pairs_plan.slices(own)
+    return pairs.build(pairs_plan.settings(own, name, []), {}, templates(), tokenizer)
+
+
+def templates() -> list[str]:
+    """Lost in the Middle's templates."""
+    return sorted(map(str, (ROOT / "resources/prompts/lost_in_the_middle").glob("*.txt")))
+
+
+BUILDERS = {"oneruler": of_oneruler, "lost_in_the_middle": of_lost_in_the_middle}
+
+
+def build(name: str, tokens: int, mirror: Path) -> dict[str, Any]:
+    """Build three prompts; what that took beyond what loading takes, and the sums checked."""
+    tokenizer = load_tokenizer(
+        "tekken", {"kind": "mistral-common", "version": "tekken"}, {"verify": "none"}
+    )
+    tokenizer.count("warm")
+    loaded = machine.peak_memory_mib()
+    with machine.measured() as took:
+        built = BUILDERS[name](tokens, tokenizer, mirror)
+    counted = built.instances["n_tokens"].to_pylist()
+    return {
+        "prompts": len(counted),
+        "tokens_a_prompt": max(counted),
+        "seconds_a_prompt": round(took["seconds"] / len(counted), 2),
+        "cpu_seconds_a_prompt": round(took["cpu_seconds"] / len(counted), 2),
+        "peak_mib": took["peak_mib"],
+        "of_which_mib_code_and_tokenizer": loaded,
+    }
+
+
+def main() -> None:
+    """Measure, and write perf/long_contexts.json."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--mirror", type=Path, default=ROOT.parent / "shared/mirror")
+    parser.add_argument("--tokens", type=int, default=2_000_000)
+    parser.add_argument("--bare", choices=list(BUILDERS))
+    args = parser.parse_args()
+    if args.bare:
+        print(json.dumps(build(args.bare, args.tokens, args.mirror)))
+        return
+    result: dict[str, Any] = {"machine": machine.describe(["mistral-common", "tiktoken"])}
+    for name in BUILDERS:
+        bare = [sys.executable, __file__, "--bare", name, "--tokens", str(args.tokens)]
+        made = subprocess.run(
+            [*bare, "--mirror", str(args.mirror)], check=True, stdout=subprocess.PIPE
+        )
+        result[name] = json.loads(made.stdout)
+    result["limits"] = {"mib_beside_code_and_tokenizer": 200}
+    text = json.dumps(result, indent=1)
+    if args.tokens == 2_000_000:
+        (ROOT / "perf/long_contexts.json").write_text(text + "\n", encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
