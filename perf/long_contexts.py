@@ -19,17 +19,17 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / name) for name in ("perf", "tests", "workflow/scripts")]
 
+import yaml  # noqa: E402
+from needlework.config import validated  # noqa: E402
+from needlework.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
+
 import machine  # noqa: E402
 import oneruler  # noqa: E402
-import yaml  # noqa: E402
-
 import oneruler_data  # noqa: E402
 from needlework.benchmarks.contract import Built  # noqa: E402
 from needlework.benchmarks.lost_in_the_middle import construct as pairs  # noqa: E402
 from needlework.benchmarks.lost_in_the_middle import plan as pairs_plan  # noqa: E402
 from needlework.benchmarks.oneruler import construct, plan  # noqa: E402
-from needlework.config import validated  # noqa: E402
-from needlework.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
 
 PROMPTS = 3
 # A line with a pair of UUIDs has about so many tokens.
