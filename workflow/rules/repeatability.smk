@@ -13,6 +13,7 @@ REPEATED = [
 rule repeat_answers:
     input:
         unpack(lambda w: files.generation_inputs(w.benchmark, w.model)),
+        unpack(lambda w: files.scoring_more(w.benchmark)),
     output:
         "results/repeatability/{model}/{benchmark}.json",
     log:
@@ -39,7 +40,8 @@ rule repeat_answers:
         sample=config["repeatability"],
         settings=lambda w: files.scoring_settings(w.benchmark),
         score=lambda w: files.benchmark(w.benchmark).score,
-        factors=lambda w: list(files.benchmark(w.benchmark).columns),
+        factors=lambda w: files.scored_by(w.benchmark),
+        more=lambda w: list(files.scoring_more(w.benchmark)),
         code=lambda w: code_digest(
             "repeat_answers.py",
             f"needlework/backends/{config['models'][w.model]['backend']}.py",
