@@ -20,8 +20,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / name) for name in ("perf", "tests", "workflow/scripts")]
 
 import yaml  # noqa: E402
-from needlework.config import validated  # noqa: E402
-from needlework.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
 
 import machine  # noqa: E402
 import oneruler  # noqa: E402
@@ -30,6 +28,8 @@ from needlework.benchmarks.contract import Built  # noqa: E402
 from needlework.benchmarks.lost_in_the_middle import construct as pairs  # noqa: E402
 from needlework.benchmarks.lost_in_the_middle import plan as pairs_plan  # noqa: E402
 from needlework.benchmarks.oneruler import construct, plan  # noqa: E402
+from needlework.planning.config import validated  # noqa: E402
+from needlework.prompts.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
 
 PROMPTS = 3
 # A line with a pair of UUIDs has about so many tokens.
@@ -40,9 +40,7 @@ def of_oneruler(tokens: int, tokenizer: Tokenizer, mirror: Path) -> Built:
     """A needle in the book."""
     config = {**oneruler.CONFIG, "tasks": ["niah_single"], "examples": PROMPTS}
     chosen = plan.settings(config, "en-en", [tokens])
-    return construct.build(
-        chosen, oneruler_data.tables(mirror, plan.reads(chosen)), [], tokenizer
-    )
+    return construct.build(chosen, oneruler_data.tables(mirror, plan.reads(chosen)), [], tokenizer)
 
 
 def of_lost_in_the_middle(tokens: int, tokenizer: Tokenizer, mirror: Path) -> Built:

@@ -12,6 +12,14 @@ REPEATED = [
 
 rule repeat_answers:
     input:
+        # What else the benchmark's metric reads, under its own names.
+        unpack(lambda w: files.scoring_files(w.benchmark)),
+        unpack(
+            lambda w: {
+                name: expand("results/corpora/{table}.parquet", table=tables)
+                for name, tables in files.scoring_tables(w.benchmark).items()
+            }
+        ),
         unpack(lambda w: prompts(w.benchmark, files.tokenizer(w.model))),
         # The user's files: answers to replay, and a chat template.
         answers=lambda w: config["models"][w.model]["answers"] or [],
@@ -42,7 +50,8 @@ rule repeat_answers:
         sample=config["repeatability"],
         settings=lambda w: files.scoring_settings(w.benchmark),
         score=lambda w: files.benchmark(w.benchmark).score,
-        factors=lambda w: list(files.benchmark(w.benchmark).columns),
+        factors=lambda w: files.scored_by(w.benchmark),
+        more=lambda w: list(files.scoring_more(w.benchmark)),
         code=lambda w: code_digest(
             "repeat_answers.py",
             f"needlework/models/backends/{config['models'][w.model]['backend']}.py",

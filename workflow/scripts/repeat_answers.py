@@ -35,7 +35,7 @@ if __name__ == "__main__":
         score = load_hook(params.score)
         columns = ["instance_id", "task", "example_id", "references", *params.factors]
         instances = pa.concat_tables(read_table(path, columns) for path in inputs.instances)
-        asked = pa.array([request.instance_id for request in requests])
+        asked = pa.array([request.instance_id for request in requests], pa.string())
         instances = instances.filter(pc.is_in(instances["instance_id"], value_set=asked))
 
         def load(changes):
@@ -43,9 +43,10 @@ if __name__ == "__main__":
 
         def values(table):
             """The scores of each answer under all metrics, as text."""
-            scores = score(instances, table, None, model=name, settings=params.settings).to_pylist()
+            more = {key: inputs.get(key) for key in params.more}
+            scores = score(instances, table, None, model=name, settings=params.settings, **more)
             found = {}
-            for row in scores:
+            for row in scores.to_pylist():
                 found.setdefault(row["instance_id"], []).append(row["value"])
             return [found[request.instance_id] for request in requests]
 

@@ -245,3 +245,25 @@ def test_without_any_score_a_cell_is_empty(name: str, printed: pd.DataFrame) -> 
     ours = table[table["source"] == "ours"].set_index("model")
     of_b = ours.loc[["b"], ["value", "ci_low", "ci_high"]]
     assert len(of_b) and of_b.isna().all(axis=None) and ours.loc[["a"], "value"].notna().any()
+
+
+def test_bounds_of_normalised_scores_take_failures_as_wrong_and_as_right(
+    printed: pd.DataFrame,
+) -> None:
+    scores = rows("c3", 1000, shares(100))
+    wrong = [row for row in scores if row["value"] == 0][:20]
+    for row in wrong:
+        row["finish_reason"] = "error"
+    found = cell(numbers("table3", scores, printed), model="a", column="1000")
+    g = reference("c3", printed)
+    given = len(scores) - 20
+    for name, r in (("value", 100 / given), ("lowest", 0.5), ("highest", 0.6)):
+        assert found[name] == pytest.approx(r / (g + r)), name
+    assert len(scores) == 200
+
+
+def test_a_task_that_nobody_answered_leaves_no_bounds(printed: pd.DataFrame) -> None:
+    scores = rows("c3", 1000, shares(100))
+    scores += [row | {"finish_reason": "error"} for row in rows("nq-open", 1000, shares(0))]
+    found = cell(numbers("table3", scores, printed), model="a", column="1000")
+    assert found["value"] > 0 and found[["lowest", "highest"]].isna().all()
