@@ -33,7 +33,11 @@ def of_sums(
     """
     value_of = load_hook(function)
     given = part.given
-    measured = {"n": len(given), "n_questions": len(given.values("example_id")), **part.lost()}
+    measured: dict[str, float | int] = {
+        "n": len(given),
+        "n_questions": len(given.values("example_id")),
+        **part.lost(),
+    }
     measured |= dict.fromkeys(("lowest", "highest"), np.nan)
     ends = ("ci_low", "ci_high", "ci_low_clustered", "ci_high_clustered")
     if not len(given):

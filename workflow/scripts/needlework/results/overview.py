@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 from xml.etree import ElementTree
 
@@ -169,7 +169,7 @@ def warnings(
     return [*found, *_unsteady(benchmark, repeated)]
 
 
-def _asked(scores: pd.DataFrame) -> set[tuple]:
+def _asked(scores: pd.DataFrame) -> set[tuple[Any, ...]]:
     """What was asked: models with other tokenizers have other prompts of the same questions."""
     fixed = {"example_id", "task", "length"}
     names = [name for name in scores.columns if name in fixed or "lang" in name]
@@ -257,7 +257,10 @@ def _agreement(result: str, file: str | Path) -> Agreement | None:
     )
     return Agreement(
         (result,),
-        *(kinds[kind] for kind in ("covers", "below", "above", "cannot tell")),
+        kinds["covers"],
+        kinds["below"],
+        kinds["above"],
+        kinds["cannot tell"],
         reasons.most_common(1)[0][0] if reasons else "",
     )
 

@@ -43,5 +43,7 @@ def _vectors(
 ) -> dict[str, np.ndarray]:
     """A vector, in float64, of each named document."""
     wanted = sorted(set(names))
-    vectors = embedder.encode([documents[name] for name in wanted]) if wanted else []
+    if not wanted:
+        return {}
+    vectors = embedder.encode([documents[name] for name in wanted])
     return {name: np.asarray(v, np.float64) for name, v in zip(wanted, vectors, strict=True)}

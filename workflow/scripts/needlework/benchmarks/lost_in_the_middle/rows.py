@@ -61,13 +61,10 @@ class Pieces(Spans):
     def tokens(self, numbers: Sequence[int]) -> int:
         """The tokens of a prompt of these spans. Only where that is proved."""
         assert self.exact is not None
-        parts = list(map(self._parts.get, numbers))
-        if None in parts:
-            for number in numbers:
-                if number not in self._parts:
-                    self._parts[number] = self.exact.cut(self.texts[number])
-            parts = list(map(self._parts.get, numbers))
-        return self.exact.tokens(parts)
+        for number in numbers:
+            if number not in self._parts:
+                self._parts[number] = self.exact.cut(self.texts[number])
+        return self.exact.tokens(list(map(self._parts.__getitem__, numbers)))
 
 
 class Rows:

@@ -29,7 +29,8 @@ def build(
     """
     rows = tables["rows"][chosen["slice"]]
     made = Instances(NAME, {**COLUMNS, "accepted": "strings"}, tokenizer, Spans())
-    skipped, asked = 0, set()
+    skipped = 0
+    asked: set[tuple[str, str]] = set()
     for batch in rows.to_batches(max_chunksize=64):
         for row in batch.to_pylist():
             # A row without a bucket studies the place of its needle.

@@ -82,7 +82,7 @@ def _scores(part: Part, context: Context) -> list[Own]:
                 values = score(own, context, {})
                 half = (values["ci_high_clustered"] - values["ci_low_clustered"]) / 2
                 known[key] = Own(
-                    *(str(task), int(length), own, values["value"], values["se"], half / stats.Z),
+                    *(str(task), place, own, values["value"], values["se"], half / stats.Z),
                     *(values["lowest"], values["highest"]),
                 )
             found.append(known[key])

@@ -44,15 +44,16 @@ class Text:
             self._normalised = normalise(self._text)
         return self._normalised
 
-    def reduce(self) -> None:
-        """Compute `lower` and `letters`."""
-        self.lower = self._text.lower()
-        first = second = _letters(self.lower)
+    def reduce(self) -> str:
+        """Compute `letters`, and `lower`, which it returns."""
+        self.lower = lower = self._text.lower()
+        first = second = _letters(lower)
         if not self._text.isascii():
             folded = unicodedata.normalize("NFKC", self._text).casefold()
             folded = unicodedata.normalize("NFKC", folded)
             second = _letters(_DECIMAL.sub(_ascii_digit, folded))
         self.letters = first, second
+        return lower
 
 
 class Answer:
@@ -70,13 +71,14 @@ class Answer:
 
     def held_by(self, text: Text) -> bool:
         """As `contains` of the normalised forms."""
-        if text.lower is None:
-            text.reduce()
+        lower = text.lower
+        if lower is None:
+            lower = text.reduce()
         first, second = text.letters
         if self._letters not in second and not all(word in first for word in self._words):
             return False
         # Letters, digits and single spaces of an ASCII text stay as they are.
-        if self._plain and text.lower.isascii() and self._normalised[1] in text.lower:
+        if self._plain and lower.isascii() and self._normalised[1] in lower:
             return True
         return contains(self._normalised, text.normalised)
 

@@ -158,8 +158,9 @@ def heat_map(picture: Picture) -> list[Figure]:
                     label.set_visible(any((part[spec.down] == name).any() for part in row.data))
                     bold = "bold" if name == spec.margin else "normal"
                     label.set(color=ORANGE if name in tinted else INK, fontweight=bold)
+        shape: dict[str, Any]
         shape = {"aspect": 60, "shrink": 0.5} if len(panels) > 2 else {"aspect": 35, "shrink": 0.9}
-        below = {"location": "bottom", "fraction": 0.02, "pad": 0.01}
+        below: dict[str, Any] = {"location": "bottom", "fraction": 0.02, "pad": 0.01}
         bar = figure.colorbar(shade, ax=[ax for ax, *_ in panels], **below, **shape)
         bar.set_ticks([0, 0.5, 0.75, 0.9, 1], labels=["0", "50", "75", "90", "100%"])
         bar.outline.set_linewidth(0.4)

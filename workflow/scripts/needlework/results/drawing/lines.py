@@ -191,8 +191,8 @@ def ring(ax: Axes, rows: pd.DataFrame, where: pd.Series, value: str, *, down: bo
     (ax.hlines if down else ax.vlines)(
         at, rows["lowest"], rows["highest"], color="#999999", linewidth=3, alpha=0.5, zorder=1.4
     )
-    look = {"s": 45, "facecolors": "none", "edgecolors": "#333333", "linewidths": 0.7, "zorder": 6}
-    ax.scatter(*((rows[value], at) if down else (at, rows[value])), **look)
+    x, y = (rows[value], at) if down else (at, rows[value])
+    ax.scatter(x, y, s=45, facecolors="none", edgecolors="#333333", linewidths=0.7, zorder=6)
 
 
 def _closed(rows: pd.DataFrame) -> pd.DataFrame:

@@ -33,7 +33,7 @@ class Statistics(NamedTuple):
 
 @lru_cache(maxsize=2)
 def _tokenizer(lang: str) -> Callable[[str], str]:
-    from sacrebleu.metrics import BLEU
+    from sacrebleu.metrics.bleu import BLEU
 
     return BLEU(tokenize="zh" if lang == "zh" else "13a").tokenizer
 
