@@ -3,10 +3,10 @@
 import pyarrow as pa
 
 from needlework.jobs.job import running
+from needlework.prompts.similarity import similarities
 from needlework.prompts.spans import Documents
 from needlework.records import read_table, write_table
 from needlework.retrieval.embedders import load_embedder
-from needlework.retrieval.similarity import similarities
 
 with running(snakemake):
     wildcards, inputs = snakemake.wildcards, snakemake.input

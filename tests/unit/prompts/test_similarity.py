@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from needlework.prompts.similarity import similarities
 from needlework.prompts.spans import Documents, Span
 from needlework.records import SPAN
-from needlework.retrieval.similarity import similarities
 
 
 class Letters:
