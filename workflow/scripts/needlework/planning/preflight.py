@@ -28,7 +28,7 @@ def check(
     *,
     local: bool = True,
 ) -> list[str]:
-    """Raise UserError where one of `models` or the translator lacks its key, or a tokenizer is none.
+    """Raise UserError where one of `models` or the translator lacks its key, or a tokenizer cannot be loaded.
 
     Or where a folder of weights does not exist. A gated model lacks its key where there is no token of
     the hub's. Where jobs are `local`, gives a sentence for each endpoint that cannot be reached from
