@@ -21,8 +21,8 @@ PREAMBLE = """\
 
 # Targets
 
-Each table and figure is a target of its own. One that needs certain prompts or models is there if the
-configuration has them: the last column names the conditions, which are in `conditions` of the
+Each table and figure is a target of its own. A target exists only if the configuration produces its data:
+the last column names the conditions, which are in `conditions` of the
 benchmark's `plan.py`.
 """
 

@@ -34,7 +34,7 @@ from needlework.prompts.ordering import Prompts, cut
 from needlework.records import GENERATIONS, read_names, read_table
 
 COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
-# What a backend may tell of an answer beside its text. Only the journal has all of it.
+# Fields of an answer beside its text. Only the journal stores all of them.
 TOLD = (*COUNTS, "cut_at", "whole", "special", "mark")
 
 

@@ -1,7 +1,7 @@
 """What a model thinks before it answers, told from the answer by the marks around it.
 
 Answers are kept in the journal with their thoughts and parted when the file of answers is written, in
-one place for every backend and benchmark: another mark asks nothing again.
+one place for every backend and benchmark: another mark does not invalidate answers.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def check(
     *,
     local: bool = True,
 ) -> list[str]:
-    """Raise UserError where one of `models` or the translator lacks its key, or a tokenizer is none.
+    """Raise UserError where one of `models` or the translator lacks its key, or a tokenizer cannot be loaded.
 
     Or where a folder of weights does not exist, or, where jobs are `local`, an endpoint cannot be reached
     and the journal has no answer of it. If the journal has any, it may have all: a sentence says so. A

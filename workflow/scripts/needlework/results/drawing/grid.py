@@ -257,7 +257,7 @@ def fitted(picture: Picture) -> tuple[float, float]:
 
 
 def figure_of(width: float, height: float) -> Figure:
-    """An empty figure of that many inches, known to no global state."""
+    """An empty figure of that many inches, not registered with pyplot."""
     from matplotlib.figure import Figure as MatplotlibFigure
 
     return MatplotlibFigure(figsize=(width, height))
