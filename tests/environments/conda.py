@@ -2,7 +2,7 @@
 
 `--use-conda` runs with this in conda's place where conda cannot be had. Snakemake creates and activates the
 environments, and runs each rule's script with their Python, as it does with conda's. They hold what is
-listed and nothing else, not even what a listed package asks for.
+listed and nothing else, not even what a listed package asks for (but PyTorch).
 """
 
 from __future__ import annotations
@@ -40,9 +40,12 @@ def create(file: Path, prefix: Path) -> None:
     uv(["venv", "--python", python.removeprefix("python="), prefix])
     listed = prefix / "listed.txt"
     listed.write_text("".join(f"{line}\n" for line in last["pip"]), encoding="utf-8")
-    uv(["pip", "install", "--no-deps", "--python", prefix / "bin/python", "--requirement", listed])
+    # What PyTorch's build asks for beside, only pip knows: that of CUDA wants CUDA's packages.
+    alone = [] if any(line.startswith("torch==") for line in last["pip"]) else ["--no-deps"]
+    uv(["pip", "install", *alone, "--python", prefix / "bin/python", "--requirement", listed])
     (site,) = prefix.glob("lib/python*/site-packages")
-    (site / "sitecustomize.py").write_text(NOTES, encoding="utf-8")
+    (site / "imports_elsewhere.py").write_text(NOTES, encoding="utf-8")
+    (site / "imports_elsewhere.pth").write_text("import imports_elsewhere\n", encoding="utf-8")
 
 
 def uv(arguments: list[str | Path]) -> None:

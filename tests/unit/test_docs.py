@@ -26,7 +26,10 @@ from needlework.planning.config import schema, validated
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = ROOT / "docs/configuration.md"
-PAGES = [ROOT / "README.md", ROOT / "config/README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "config/README.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text("utf-8") for page in PAGES}
 
 # What a reader can look up: paths that begin so must exist.

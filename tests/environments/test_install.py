@@ -1,0 +1,43 @@
+"""The library installed in place, as `pip install -e .` does, in a fresh environment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runs import ROOT, copy_workflow
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("environments")]
+UV = Path(sys.executable).with_name("uv")
+
+
+def test_the_library_is_imported_from_where_it_lies(tmp_path: Path) -> None:
+    clone, python = copy_workflow(tmp_path / "clone"), tmp_path / "own/bin/python"
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    numpy = next(
+        line
+        for line in (ROOT / "requirements/all.txt").read_text(encoding="utf-8").splitlines()
+        if line.startswith("numpy==")
+    )
+    for command in (
+        ["venv", tmp_path / "own", "--python", sys.executable],
+        ["pip", "install", "--python", python, "--no-deps", numpy],
+        ["pip", "install", "--python", python, "--no-deps", "--editable", clone],
+    ):
+        subprocess.run([UV, *command, "--quiet"], check=True, env=environment)
+    code = (
+        "import needlework.seeding as s, needlework.benchmarks.mlneedle as m; "
+        "print(s.__file__); print(m.__file__); print(s.rng('x').integers(10) in range(10))"
+    )
+    done = subprocess.run(
+        [python, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    seeding, benchmark, drawn = done.stdout.splitlines()
+    package = clone / "workflow/scripts/needlework"
+    assert Path(seeding).is_relative_to(package) and Path(benchmark).is_relative_to(package)
+    assert drawn == "True"
