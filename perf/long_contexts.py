@@ -40,9 +40,7 @@ def of_oneruler(tokens: int, tokenizer: Tokenizer, mirror: Path) -> Built:
     """A needle in the book."""
     config = {**oneruler.CONFIG, "tasks": ["niah_single"], "examples": PROMPTS}
     chosen = plan.settings(config, "en-en", [tokens])
-    return construct.build(
-        chosen, oneruler_data.tables(mirror, plan.reads(chosen)), [], tokenizer
-    )
+    return construct.build(chosen, oneruler_data.tables(mirror, plan.reads(chosen)), [], tokenizer)
 
 
 def of_lost_in_the_middle(tokens: int, tokenizer: Tokenizer, mirror: Path) -> Built:
