@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -312,3 +313,26 @@ def test_no_script_shadows_a_library() -> None:
     others = set(packages_distributions()) | sys.stdlib_module_names
     clash = ours & others
     assert not clash
+
+
+# What is remembered
+
+
+@pytest.mark.parametrize("content", [None, "{", '{"a": 1}'])
+def test_what_is_remembered_of_code_changes_no_digest(tree, tmp_path, monkeypatch, content) -> None:
+    expected, path = digest(tree), tmp_path / "code.json"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    ends = []
+    for _ in range(2):
+        module = fresh(tree)
+        monkeypatch.setattr(module.atexit, "register", ends.append)
+        module.remember(path)
+        assert module.code_digest("rule.py") == expected
+        ends.pop()()
+        assert len(json.loads(path.read_text(encoding="utf-8"))) >= len(IMPORTED)
+    with (tree / "rule.py").open("a", encoding="utf-8") as file:
+        file.write("ADDED = 1\n")
+    module = fresh(tree)
+    module.remember(path)
+    assert module.code_digest("rule.py") != expected
