@@ -125,9 +125,7 @@ def tables(chosen: dict) -> dict:
     """What a slice is made from."""
     hay = plan.haystack_languages(chosen)
     return {
-        "questions": {
-            lang: questions(lang) for _, lang in machine.reads(plan)(chosen)["questions"]
-        },
+        "questions": {lang: questions(lang) for _, lang in plan.reads(chosen)["questions"]},
         "passages": {lang: passages(lang) for lang in hay},
         "distractors": {lang: distractors(lang) for lang in hay},
     }
@@ -138,9 +136,7 @@ def build(name: str, tokenizer_name: str, folder: str) -> dict:
     chosen = plan.settings(CONFIG, name, LENGTHS)
     made_from = tables(chosen)
     start = time.perf_counter()
-    tokenizer = load_tokenizer(
-        tokenizer_name, TOKENIZERS[tokenizer_name], *machine.counting(folder)
-    )
+    tokenizer = load_tokenizer(tokenizer_name, TOKENIZERS[tokenizer_name], machine.counting(folder))
     table, left_out, _ = construct.build(chosen, made_from, TEMPLATES, tokenizer)
     path = Path(folder) / f"{name}.parquet"
     write_table(table, path, page_bytes=1 << 26)

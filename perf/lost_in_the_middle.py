@@ -60,7 +60,7 @@ def configuration(small: bool) -> dict:
 def tokenizer(folder: Path) -> Tokenizer:
     """The paper's GPT-3.5-Turbo encoding; sums are kept in a folder."""
     config = {"kind": "tiktoken", "encoding": "cl100k_base"}
-    return load_tokenizer("cl100k", config, *machine.counting(folder))
+    return load_tokenizer("cl100k", config, machine.counting(folder))
 
 
 def corpus(name: str, folder: Path) -> Path:
@@ -90,7 +90,7 @@ def build(name: str, folder: Path, small: bool) -> dict:
     chosen = plan.settings(configuration(small), name, [])
     tables = {
         kind: {lang: read_table(corpus(table, folder)) for table, lang in wanted}
-        for kind, wanted in machine.reads(plan)(chosen).items()
+        for kind, wanted in plan.reads(chosen).items()
     }
     built = construct.build(chosen, tables, TEMPLATES, tokenizer(folder))
     path = folder / "instances" / f"{name}.parquet"
@@ -109,7 +109,7 @@ def naive(name: str, folder: Path, small: bool) -> dict:
     """Tokenize some prompts of a slice as a whole: seconds, tokens, and how many lengths differ."""
     chosen = plan.settings(configuration(small), name, [])
     documents = Documents()
-    for wanted in machine.reads(plan)(chosen).values():
+    for wanted in plan.reads(chosen).values():
         for table, lang in wanted:
             documents.add(f"{table}/{lang}", read_table(corpus(table, folder)))
     rows = read_table(folder / "instances" / f"{name}.parquet", ["prompt", "n_tokens"])

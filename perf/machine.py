@@ -20,22 +20,12 @@ ROOT = Path(__file__).resolve().parents[1]
 # The last commit that counted every finished prompt whole.
 FORMER = "ebf43f2"
 # The commit whose scripts of this folder measure that code.
-SCRIPTS = "HEAD"
+SCRIPTS = "209c35a"
 
 
-def former() -> bool:
-    """Whether the code that is measured is that of the commit FORMER."""
-    return "NEEDLEWORK_FORMER" in os.environ
-
-
-def counting(folder: str | Path) -> list[dict[str, Any]]:
-    """What `load_tokenizer` is told further: where sums are kept. The former code keeps none."""
-    return [] if former() else [{"sums": str(Path(folder) / "token_sums")}]
-
-
-def reads(plan: Any) -> Any:
-    """What names the tables that a slice reads; it was called `corpora`."""
-    return plan.corpora if former() else plan.reads
+def counting(folder: str | Path) -> dict[str, str]:
+    """The configuration's `counting`: sums are kept in a folder."""
+    return {"sums": str(Path(folder) / "token_sums")}
 
 
 def former_way(script: str, *arguments: str) -> dict[str, Any]:

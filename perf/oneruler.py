@@ -64,15 +64,15 @@ CONFIG: dict[str, Any] = {
 @cache
 def cl100k(folder: str | None = None) -> Tokenizer:
     """The tokenizer, loaded once a process; sums are kept in a folder."""
-    counting = machine.counting(folder) if folder else []
-    return load_tokenizer("cl100k", {"kind": "tiktoken", "encoding": "cl100k_base"}, *counting)
+    counting = machine.counting(folder) if folder else None
+    return load_tokenizer("cl100k", {"kind": "tiktoken", "encoding": "cl100k_base"}, counting)
 
 
 def build(name: str, lengths: list[int], folder: str, mirror: str) -> dict[str, float]:
     """Build and write a slice; what it took."""
     chosen = plan.settings(CONFIG, name, lengths)
     start = time.perf_counter()
-    tables = oneruler_data.tables(Path(mirror), machine.reads(plan)(chosen))
+    tables = oneruler_data.tables(Path(mirror), plan.reads(chosen))
     cl100k(folder)
     read = time.perf_counter()
     built = construct.build(chosen, tables, [], cl100k(folder))
@@ -96,7 +96,7 @@ def build(name: str, lengths: list[int], folder: str, mirror: str) -> dict[str, 
 def cell(lang: str, task: str, length: int, mirror: Path) -> tuple[float, float]:
     """Seconds and tokens of one cell built alone."""
     chosen = plan.settings({**CONFIG, "tasks": [task]}, f"{lang}-{lang}", [length])
-    tables = oneruler_data.tables(mirror, machine.reads(plan)(chosen))
+    tables = oneruler_data.tables(mirror, plan.reads(chosen))
     start = time.perf_counter()
     built = construct.build(chosen, tables, [], cl100k())
     return time.perf_counter() - start, sum(built.instances["n_tokens"].to_pylist())
@@ -104,7 +104,7 @@ def cell(lang: str, task: str, length: int, mirror: Path) -> tuple[float, float]
 
 def naive_needles(lang: str, length: int, mirror: Path) -> tuple[float, float]:
     """Seconds and tokens of a cell with one needle, as the released code goes about it."""
-    tables = oneruler_data.tables(mirror, machine.reads(plan)(_chosen(lang, "niah_single")))
+    tables = oneruler_data.tables(mirror, plan.reads(_chosen(lang, "niah_single")))
     book = tables["books"][lang]
     text, starts = book["text"][0].as_py(), book["sentence_starts"][0].as_py()
     joint = "" if lang in ("zh", "ja") else " "
@@ -129,7 +129,7 @@ def naive_words(lang: str, task: str, length: int, mirror: Path) -> tuple[float,
 
     One word more is tried until the list is too long; the next list begins five words earlier.
     """
-    tables = oneruler_data.tables(mirror, machine.reads(plan)(_chosen(lang, task)))
+    tables = oneruler_data.tables(mirror, plan.reads(_chosen(lang, task)))
     words = sorted(set(tables["words"][lang]["word"].to_pylist()))
     template = _texts(tables["prompts"][lang])["cwe"]
     counts = plan.frequencies(CONFIG, task, length)

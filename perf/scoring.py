@@ -4,9 +4,8 @@
 
 Answers are made up: half of them right, of the length of the papers' answers; ONERULER's give two scores
 each, MLNeedle's have a translation each. Each benchmark is scored in a process of its own, reading included.
-In
-the same run: the same files with the code of the commit before (`machine.FORMER`). Only a million answers
-are written to perf/scoring.json.
+In the same run: the same files with the code of the commit `machine.FORMER`, whose scores must be the same.
+Only a million answers are written to perf/scoring.json.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ sys.path.insert(0, str(ROOT / "workflow/scripts"))
 import pyarrow as pa  # noqa: E402
 import pyarrow.compute as pc  # noqa: E402
 
+from needlework.benchmarks.benchmark import load_benchmark  # noqa: E402
 from needlework.records import (  # noqa: E402
     GENERATIONS,
     TRANSLATIONS,
@@ -39,6 +39,7 @@ from needlework.records import (  # noqa: E402
     read_table,
     write_table,
 )
+from needlework.scoring.scores import ANSWER_COLUMNS, TRANSLATION_COLUMNS  # noqa: E402
 
 BENCHMARKS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "mlneedle": (["exact", "existence"], {"metric": "containment"}),
@@ -134,27 +135,26 @@ def make(benchmark: str, n: int, folder: Path) -> None:
 
 
 def columns(benchmark: str) -> dict[str, str]:
-    """The factors' Arrow types; the former code has them in its plan."""
-    where, name = ("factors", "COLUMNS") if not machine.former() else ("plan", "FACTORS")
-    return getattr(import_module(f"needlework.benchmarks.{benchmark}.{where}"), name)
+    """The factors' Arrow types."""
+    return load_benchmark(benchmark).columns
 
 
 def score(benchmark: str, folder: Path) -> dict[str, Any]:
     """Score the files of a folder, as the rule does; what it took."""
     scoring = import_module(f"needlework.benchmarks.{benchmark}.scoring")
+<<<<<<< HEAD
     # The former code has it in one module.
     one = find_spec("needlework.scoring").submodule_search_locations is None
     names = import_module("needlework.scoring" if one else "needlework.scoring.scores")
+=======
+>>>>>>> h17
     wanted = ["instance_id", "task", "example_id", "references", *columns(benchmark)]
     translations = folder / "translations.parquet"
     with machine.measured() as took:
         scores = scoring.score(
             read_table(folder / "instances.parquet", wanted),
-            # The former rule read all columns.
-            read_table(folder / "generations.parquet", getattr(names, "ANSWER_COLUMNS", None)),
-            read_table(translations, getattr(names, "TRANSLATION_COLUMNS", None))
-            if translations.exists()
-            else None,
+            read_table(folder / "generations.parquet", ANSWER_COLUMNS),
+            read_table(translations, TRANSLATION_COLUMNS) if translations.exists() else None,
             model="model",
             settings=BENCHMARKS[benchmark][1],
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -314,6 +315,7 @@ def test_no_script_shadows_a_library() -> None:
     assert not clash
 
 
+<<<<<<< HEAD
 def test_a_moved_module_keeps_its_own_digest(tmp_path) -> None:
     (tmp_path / "a.py").write_text("from needlework.x import f\n\nVALUE = f(1)\n")
     (tmp_path / "b.py").write_text(
@@ -322,3 +324,26 @@ def test_a_moved_module_keeps_its_own_digest(tmp_path) -> None:
     (tmp_path / "c.py").write_text("from needlework.x import f\n\nVALUE = f(2)\n")
     first, moved, changed = (codedigest.module_digest(tmp_path / f"{n}.py") for n in "abc")
     assert first == moved != changed
+=======
+# What is remembered
+
+
+@pytest.mark.parametrize("content", [None, "{", '{"a": 1}'])
+def test_what_is_remembered_of_code_changes_no_digest(tree, tmp_path, monkeypatch, content) -> None:
+    expected, path = digest(tree), tmp_path / "code.json"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    ends = []
+    for _ in range(2):
+        module = fresh(tree)
+        monkeypatch.setattr(module.atexit, "register", ends.append)
+        module.remember(path)
+        assert module.code_digest("rule.py") == expected
+        ends.pop()()
+        assert len(json.loads(path.read_text(encoding="utf-8"))) >= len(IMPORTED)
+    with (tree / "rule.py").open("a", encoding="utf-8") as file:
+        file.write("ADDED = 1\n")
+    module = fresh(tree)
+    module.remember(path)
+    assert module.code_digest("rule.py") != expected
+>>>>>>> h17
