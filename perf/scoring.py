@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -142,12 +141,6 @@ def columns(benchmark: str) -> dict[str, str]:
 def score(benchmark: str, folder: Path) -> dict[str, Any]:
     """Score the files of a folder, as the rule does; what it took."""
     scoring = import_module(f"needlework.benchmarks.{benchmark}.scoring")
-<<<<<<< HEAD
-    # The former code has it in one module.
-    one = find_spec("needlework.scoring").submodule_search_locations is None
-    names = import_module("needlework.scoring" if one else "needlework.scoring.scores")
-=======
->>>>>>> h17
     wanted = ["instance_id", "task", "example_id", "references", *columns(benchmark)]
     translations = folder / "translations.parquet"
     with machine.measured() as took:

@@ -315,7 +315,6 @@ def test_no_script_shadows_a_library() -> None:
     assert not clash
 
 
-<<<<<<< HEAD
 def test_a_moved_module_keeps_its_own_digest(tmp_path) -> None:
     (tmp_path / "a.py").write_text("from needlework.x import f\n\nVALUE = f(1)\n")
     (tmp_path / "b.py").write_text(
@@ -324,7 +323,8 @@ def test_a_moved_module_keeps_its_own_digest(tmp_path) -> None:
     (tmp_path / "c.py").write_text("from needlework.x import f\n\nVALUE = f(2)\n")
     first, moved, changed = (codedigest.module_digest(tmp_path / f"{n}.py") for n in "abc")
     assert first == moved != changed
-=======
+
+
 # What is remembered
 
 
@@ -346,4 +346,3 @@ def test_what_is_remembered_of_code_changes_no_digest(tree, tmp_path, monkeypatc
     module = fresh(tree)
     module.remember(path)
     assert module.code_digest("rule.py") != expected
->>>>>>> h17
