@@ -10,6 +10,8 @@ from needlework.models.backends.base import Answer, Reader, Request
 class Empty(Reader):
     """Answers every request with the empty string."""
 
+    module = __name__
+
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
         """An empty answer for each request."""
         return (Answer("") for _ in batch)

@@ -45,6 +45,8 @@ class Sentences(NamedTuple):
 class Lexical(Reader):
     """Answers with a sentence of the passages, or Yes or No where existence is asked."""
 
+    module = __name__
+
     def depends_on(self, request: Request) -> list[Any]:
         """The task, and which part of the text is the question and which are passages."""
         return [request.task, *((_seen_as(role), len(text)) for role, text in request.parts())]

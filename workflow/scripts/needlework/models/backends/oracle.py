@@ -13,6 +13,8 @@ from needlework.models.backends.base import Answer, Reader, Request
 class Oracle(Reader):
     """Answers with the references: a task may ask for one of them or for all."""
 
+    module = __name__
+
     def depends_on(self, request: Request) -> list[str]:
         """The references that it reads."""
         return list(request.references)
