@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import zipfile
 from collections import Counter
@@ -272,6 +273,20 @@ def test_fewer_rows_than_asked_are_said(caplog: pytest.LogCaptureFixture) -> Non
     found = sample(tasks=["arxiv"], examples=9)
     assert found.num_rows == 6
     assert "arxiv at 500: 3 of 9 rows" in caplog.text
+
+
+@pytest.mark.parametrize("bucket", [8000, 128_000])
+def test_many_documents_of_uneven_length_fill_a_bucket(bucket: int) -> None:
+    """Their mean is twice their median, from which the number of documents begins."""
+    rng = random.Random(0)
+    records = [
+        Record(f"{n} " + "word " * int(rng.lognormvariate(3, 1.2)), label=str(n % 5))
+        for n in range(9000)
+    ]
+    task = "mnds-news_explicit-multiple"
+    made = list(construct(TASKS[task], frames()[task], records, Recipe([bucket], 3, 0)))
+    assert len(made) == 3
+    assert all(lower_bound(bucket) < row.length <= bucket for row in made)
 
 
 def test_nothing_is_drawn_for_ever() -> None:
