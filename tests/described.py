@@ -10,7 +10,8 @@ import pandas as pd
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.result import Result
 from needlework.results import published as publications
-from needlework.results.numbers import Context, frame
+from needlework.results.context import Context
+from needlework.results.numbers import frame
 
 
 def results(benchmark: str, kind: str) -> dict[str, Result]:

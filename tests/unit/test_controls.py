@@ -20,7 +20,8 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.results import published
-from needlework.results.numbers import Context, counted_models, frame
+from needlework.results.context import Context
+from needlework.results.numbers import counted_models, frame
 
 ROOT = Path(__file__).parents[2]
 LANGS = ("en", "ko", "pl", "hi", "st")

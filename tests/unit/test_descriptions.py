@@ -19,10 +19,11 @@ from needlework.planning.affects import affecting
 from needlework.planning.config import schema, validated
 from needlework.planning.layout import Layout
 from needlework.results import published as publications
+from needlework.results.context import Context
 from needlework.results.describe import hooks_of
 from needlework.results.drawing import draw
 from needlework.results.latex import lay_out
-from needlework.results.numbers import Context, frame
+from needlework.results.numbers import frame
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "workflow/scripts"

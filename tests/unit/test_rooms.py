@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,14 @@ def test_a_module_imports_no_later_room(module: str) -> None:
 )
 def test_an_import_against_the_order_is_seen(module: str, code: str) -> None:
     assert against_the_order(module, ast.parse(code))
+
+
+def test_no_modules_import_each_other() -> None:
+    graph = {
+        name: set(imported(ast.parse(path.read_text(encoding="utf-8")))) - {name}
+        for name, path in modules().items()
+    }
+    TopologicalSorter(graph).prepare()
 
 
 def test_every_hook_names_a_module() -> None:

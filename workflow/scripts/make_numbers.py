@@ -3,7 +3,8 @@
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
 from needlework.results import published
-from needlework.results.numbers import Context, frame
+from needlework.results.context import Context
+from needlework.results.numbers import frame
 from needlework.results.rows import result_rows
 
 with running(snakemake) as logger:

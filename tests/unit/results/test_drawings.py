@@ -23,10 +23,11 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.drawings import Bars, Heatmap, Lines, Points, Polar, StackedBars
 from needlework.benchmarks.factor import Factor
 from needlework.results import published
+from needlework.results.context import Context
 from needlework.results.drawing import NothingToDraw, draw, stated
 from needlework.results.figures.save import save_figure
 from needlework.results.figures.style import COLOURS, PAGE, TALLEST, style
-from needlework.results.numbers import Context, frame
+from needlework.results.numbers import frame
 
 ROOT = Path(__file__).parents[3]
 SCORES = {

@@ -24,8 +24,9 @@ from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.layouts import PERCENT, Grid, Line, Mark, Number, PromptTable
 from needlework.records import write_table
 from needlework.results import latex, published
+from needlework.results.context import Context
 from needlework.results.latex import escape, lay_out
-from needlework.results.numbers import Context, frame
+from needlework.results.numbers import frame
 from needlework.results.prompts import describe
 
 ROOT = Path(__file__).parents[3]

@@ -9,7 +9,8 @@ import pytest
 from needlework.benchmarks.columns import MEASURES
 from needlework.benchmarks.result import MODEL, By, Measure, View
 from needlework.results import published
-from needlework.results.numbers import Context, frame
+from needlework.results.context import Context
+from needlework.results.numbers import frame
 
 HERE = "test_measures"
 NOTHING = Context(published.none(), {})

@@ -11,7 +11,7 @@ from described import numbers, results
 from lost_in_the_middle_scores import SETTINGS
 from needlework.benchmarks.lost_in_the_middle import hooks
 from needlework.results import published
-from needlework.results.numbers import Context
+from needlework.results.context import Context
 
 FIGURES = results("lost_in_the_middle", "figures")
 

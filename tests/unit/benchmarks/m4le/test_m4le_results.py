@@ -13,7 +13,8 @@ from needlework.benchmarks.m4le.benchmark import BENCHMARK
 from needlework.benchmarks.m4le.factors import PRINTED, TABLES
 from needlework.data.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
 from needlework.results import published
-from needlework.results.numbers import Context, frame
+from needlework.results.context import Context
+from needlework.results.numbers import frame
 from needlework.scoring.metrics import m4le_bleu as bleu
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -22,7 +22,8 @@ from needlework.data.corpora import mlongrr
 from needlework.data.corpora.mlongrr_csv import read_rows
 from needlework.prompts.spans import Documents, render
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
-from needlework.results.numbers import Context, frame
+from needlework.results.context import Context
+from needlework.results.numbers import frame
 from needlework.results.published import load
 from oneruler_data import tiktoken_cache
 

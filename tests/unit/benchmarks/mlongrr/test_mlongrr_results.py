@@ -17,9 +17,10 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.mlongrr.factors import ABSENT
 from needlework.results import published, stats
 from needlework.results.comparisons import holm
+from needlework.results.context import Context
 from needlework.results.drawing import NothingToDraw, draw
 from needlework.results.latex import lay_out
-from needlework.results.numbers import Context, frame
+from needlework.results.numbers import frame
 
 MLONGRR = load_benchmark("mlongrr")
 NUMBERS = published.load(Path(__file__).parents[4] / "resources/published/mlongrr.csv")

@@ -14,7 +14,7 @@ from needlework.benchmarks.oneruler import factors, hooks
 from needlework.benchmarks.oneruler.results import MEASURE, _requires
 from needlework.results import paper, published
 from needlework.results.cells import contrast
-from needlework.results.numbers import Cell, Context
+from needlework.results.context import Cell, Context
 from needlework.results.parts import Table
 from oneruler_scores import SETTINGS
 

@@ -12,7 +12,8 @@ from described import results
 from needlework.benchmarks.oneruler import factors, hooks
 from needlework.benchmarks.oneruler.results import MODELS
 from needlework.results import published
-from needlework.results.numbers import Context, frame
+from needlework.results.context import Context
+from needlework.results.numbers import frame
 from oneruler_scores import SETTINGS
 
 TABLES = results("oneruler", "tables")

@@ -15,7 +15,7 @@ from needlework import seeding
 from needlework.hooks import load_hook
 
 if TYPE_CHECKING:
-    from needlework.results.numbers import Context
+    from needlework.results.context import Context
     from needlework.results.parts import Part
 
 DRAWS = 2000

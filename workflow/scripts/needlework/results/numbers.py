@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +12,7 @@ from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.result import MODEL, By, Computed, Numbers, Pairs, View
 from needlework.hooks import load_hook
 from needlework.results import cells, paper
-from needlework.results import published as publications
+from needlework.results.context import Cell, Context, model_order
 from needlework.results.parts import Part, Table
 
 if TYPE_CHECKING:
@@ -25,45 +23,6 @@ if TYPE_CHECKING:
 PAIRED = ("n_both", *MCNEMAR)
 # Two answers are of one question where these agree.
 SAME_QUESTION = ("example_id", "sample")
-
-
-@dataclass(frozen=True)
-class Context:
-    """What numbers are made with: the paper's, and what is to know of the run.
-
-    `run` has the run's models in order (`models`), their names in the paper (`published`), how they decode
-    (`decoding`), those that are no models but controls (`controls`), the values of settings that move the
-    paper's numbers (`setup`), and what else the benchmark says.
-    """
-
-    published: pd.DataFrame
-    run: Mapping[str, Any]
-
-    @cached_property
-    def _numbers(self) -> dict[tuple[str, str, str, str], publications.Number]:
-        return publications.index(self.published)
-
-    def find(
-        self, table: str, row: str, column: str, sources: Sequence[str]
-    ) -> publications.Number | None:
-        """The number that the first of `sources` has of a cell of the paper's table; None without any."""
-        keys = ((table, row, column, source) for source in sources)
-        return next((self._numbers[key] for key in keys if key in self._numbers), None)
-
-    def paper_name(self, model: str) -> str:
-        """What the paper calls a model; "" where it has none."""
-        return self.run.get("published", {}).get(model, "")
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell on its way: its labels, its rows, the rows of each of its labels, and what it is made with."""
-
-    labels: dict[str, Any]
-    part: Part
-    above: Mapping[str, Part]
-    context: Context
-    values: Mapping[str, Any]
 
 
 def frame(numbers: Numbers, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
@@ -274,12 +233,6 @@ def _label(by: By, value: Any) -> Any:
         return None
     value = by.factor.words.get(value, value) if by.text else value
     return str(value) if by.text else value
-
-
-def model_order(present: Collection[str], run: Mapping[str, Any]) -> list[str]:
-    """Models in the run's order, then any others by name."""
-    listed = [model for model in run.get("models", ()) if model in present]
-    return listed + sorted(set(present).difference(listed))
 
 
 def counted_models(rows: pd.DataFrame, context: Context) -> npt.NDArray[np.bool_]:

@@ -11,11 +11,10 @@ from needlework.benchmarks.result import AllModels, Decoding, Over, Paper, Place
 from needlework.hooks import load_hook
 from needlework.results import cells
 from needlework.results import published as publications
+from needlework.results.context import Cell, Context, model_order
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from needlework.results.numbers import Cell, Context
 
 # What the paper's text says of some numbers, instead of them (the end of their column).
 BOUNDS = {"at_least": "above", "at_most": "below"}
@@ -132,8 +131,6 @@ def unmet(wanted: Requirement, cell: Cell) -> Iterator[str]:
 
 
 def _otherwise_decoded(wanted: Decoding, cell: Cell) -> Iterator[str]:
-    from needlework.results.numbers import model_order
-
     run = cell.context.run
     used = run.get("decoding", {})
     for model in model_order(cell.part.values("model"), run):

@@ -21,7 +21,8 @@ from needlework.benchmarks.lost_in_the_middle.factors import (
 from needlework.benchmarks.result import By
 from needlework.results import cells, numbers, paper
 from needlework.results import published as publications
-from needlework.results.numbers import SAME_QUESTION, Cell, Context
+from needlework.results.context import Cell, Context, model_order
+from needlework.results.numbers import SAME_QUESTION
 from needlework.results.parts import Part, Table
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def gains(
     made: list[dict[str, Any]] = []
     asked = rows[(rows["task"] == OPEN) & (rows["lang"] == ENGLISH)]
     most = asked["n_documents"].max()
-    for model in numbers.model_order(set(asked["model"]), context.run) if most > USUAL else ():
+    for model in model_order(set(asked["model"]), context.run) if most > USUAL else ():
         mine = asked[asked["model"] == model]
         few, many = (mine[mine["n_documents"] == n] for n in (USUAL, most))
         if few.empty or many.empty:

@@ -20,7 +20,7 @@ from needlework.benchmarks.m4le.normalised import (
 )
 from needlework.data.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
 from needlework.results import cells, measures, stats
-from needlework.results.numbers import Cell, Context
+from needlework.results.context import Cell, Context
 from needlework.results.parts import Part, Table
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from needlework import seeding
 from needlework.benchmarks.columns import COMPARISON, MEASURES
 from needlework.benchmarks.mlneedle.factors import NEEDLE, QUESTION, RESOURCES, RETRIEVAL
 from needlework.results import cells, paper, stats
-from needlework.results.numbers import Cell, Context
+from needlework.results.context import Cell, Context
 from needlework.results.parts import Part, Table
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from needlework.benchmarks.mlongrr.factors import FACTORS, NAMES
 from needlework.data.corpora.mlongrr import FIFTY_ARTICLES
 from needlework.results import cells, published, stats
 from needlework.results.comparisons import holm
-from needlework.results.numbers import Cell, Context, counted_models, model_order
+from needlework.results.context import Cell, Context, model_order
+from needlework.results.numbers import counted_models
 from needlework.results.parts import Part
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from needlework.benchmarks.oneruler.hooks import SETUP, by_articles
 from needlework.results import cells
 from needlework.results import published as publications
-from needlework.results.numbers import Context
+from needlework.results.context import Context
 
 if TYPE_CHECKING:
     import pandas as pd

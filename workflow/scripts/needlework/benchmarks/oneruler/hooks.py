@@ -20,7 +20,7 @@ from needlework.benchmarks.oneruler.factors import (
 from needlework.benchmarks.oneruler.plan import SHORT
 from needlework.results import cells, paper, stats
 from needlework.results import published as publications
-from needlework.results.numbers import Cell, Context
+from needlework.results.context import Cell, Context
 from needlework.results.parts import Part, Table
 
 if TYPE_CHECKING:

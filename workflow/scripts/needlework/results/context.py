@@ -1,0 +1,59 @@
+"""What a number is made with and compared by: the run, the paper's numbers, and a cell on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from needlework.results import published as publications
+from needlework.results.parts import Part
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Context:
+    """What numbers are made with: the paper's, and what is to know of the run.
+
+    `run` has the run's models in order (`models`), their names in the paper (`published`), how they decode
+    (`decoding`), those that are no models but controls (`controls`), the values of settings that move the
+    paper's numbers (`setup`), and what else the benchmark says.
+    """
+
+    published: pd.DataFrame
+    run: Mapping[str, Any]
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, str, str, str], publications.Number]:
+        return publications.index(self.published)
+
+    def find(
+        self, table: str, row: str, column: str, sources: Sequence[str]
+    ) -> publications.Number | None:
+        """The number that the first of `sources` has of a cell of the paper's table; None without any."""
+        keys = ((table, row, column, source) for source in sources)
+        return next((self._numbers[key] for key in keys if key in self._numbers), None)
+
+    def paper_name(self, model: str) -> str:
+        """What the paper calls a model; "" where it has none."""
+        return self.run.get("published", {}).get(model, "")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell on its way: its labels, its rows, the rows of each of its labels, and what it is made with."""
+
+    labels: dict[str, Any]
+    part: Part
+    above: Mapping[str, Part]
+    context: Context
+    values: Mapping[str, Any]
+
+
+def model_order(present: Collection[str], run: Mapping[str, Any]) -> list[str]:
+    """Models in the run's order, then any others by name."""
+    listed = [model for model in run.get("models", ()) if model in present]
+    return listed + sorted(set(present).difference(listed))
