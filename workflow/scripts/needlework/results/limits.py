@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import yaml
 
 from needlework import seeding
 from needlework.atomic import atomic_write
@@ -148,13 +147,21 @@ def as_text(
 
 
 def write_subset(part: Part, models: Sequence[str], file: str | Path) -> None:
-    """Write the configuration that chooses a part."""
+    """Write the configuration that chooses a part. The questions stand once, under the first model."""
+
+    def flow(value: object) -> str:
+        return json.dumps(value, ensure_ascii=False)
+
+    lines = ["# Written by `snakemake estimate` for run.limit.", "models:"]
+    for model in models:
+        lines.append(f"  {flow(model)}:")
+        if model != models[0]:
+            lines.append("    only: *questions")
+            continue
+        lines.append("    only: &questions")
+        for benchmark, names in part.questions.items():
+            lines.append(f"      {benchmark}: {{example_id: {flow(names)}}}")
     file = Path(file)
-    # One object: YAML then writes the questions once, and refers to them.
-    only: dict[str, Any] = {b: {"example_id": names} for b, names in part.questions.items()}
-    text = yaml.safe_dump(
-        {"models": {model: {"only": only} for model in models}}, default_flow_style=None, width=110
-    )
     file.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(file) as made:
-        made.write_text(f"# Written by `snakemake estimate` for run.limit.\n{text}", "utf-8")
+        made.write_text("\n".join([*lines, ""]), "utf-8")
