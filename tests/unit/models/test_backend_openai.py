@@ -819,7 +819,7 @@ def test_a_missing_key_is_named_before_any_work(value, monkeypatch) -> None:
 
 def test_a_key_that_is_not_needed_is_not_asked_for(monkeypatch) -> None:
     monkeypatch.delenv("A_KEY", raising=False)
-    preflight.check(configured(key_env=None), ["remote"], [], False)
+    preflight.check(configured(key_env=None), ["remote"], [], False, local=False)
     preflight.check(configured(), ["lexical"], [], False)
 
 
