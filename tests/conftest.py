@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -53,11 +54,16 @@ def named_tokenizer(
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Groups that take long begin first, so that no worker is left with one at the end.
 
-    perf/tests.json has their seconds; pytest-xdist gives whole groups to its workers in this order.
+    perf/tests.json has their seconds; pytest-xdist gives whole groups to its workers in this order. A named
+    group that is not there yet counts as the longest.
     """
     seconds = json.loads((ROOT / "perf/tests.json").read_text(encoding="utf-8"))["seconds"]
-    own = {item: group_of(item) for item in items}
-    items.sort(key=lambda item: -seconds.get(own[item], 0.0))
+
+    def longest_first(item: pytest.Item) -> float:
+        group = group_of(item)
+        return -seconds.get(group, 0.0 if group.endswith(".py") else math.inf)
+
+    items.sort(key=longest_first)
 
 
 def group_of(item: pytest.Item) -> str:

@@ -65,6 +65,15 @@ def test_the_changelog_has_the_projects_version() -> None:
     assert headings[:2] == ["Unreleased", PROJECT["project"]["version"]]
 
 
+@pytest.mark.slow
+def test_long_groups_of_tests_begin_first() -> None:
+    files = ["tests/unit/test_errors.py", "tests/workflow/test_retrieval_shards.py"]
+    command = [sys.executable, "-m", "pytest", "-n0", "-q", "--collect-only", *files]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    first = re.findall(r"^(tests/\S+?)::", done.stdout, re.MULTILINE)
+    assert first[0] == files[1] and first[-1] == files[0]
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")), ids=str)
 def test_issue_templates_have_what_github_asks_for(path: Path) -> None:
     form = yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -59,6 +59,13 @@ def environment(kind):
     return "../../envs/scoring.yaml" if kind in LIGHT else "../../envs/neural.yaml"
 
 
+def scoring_environment(benchmark, translator="none"):
+    """Only the released metric of meanings embeds what it compares."""
+    chosen = files.scoring_settings(benchmark).get("metric")
+    semantic = chosen == "released_semantic"
+    return environment("sentence-transformers" if semantic else translator)
+
+
 def refuse(why):
     raise WorkflowError(why)
 

@@ -51,11 +51,7 @@ rule translate_references:
     benchmark:
         "benchmarks/translate_references/{benchmark}.tsv"
     conda:
-        lambda w: (
-            environment(files.translator["kind"])
-            if files.scoring_settings(w.benchmark).get("semantic_model") is None
-            else "../../envs/neural.yaml"
-        )
+        lambda w: scoring_environment(w.benchmark, files.translator["kind"])
     threads: files.translation_threads
     resources:
         gpu=files.translation_gpus,
@@ -103,11 +99,7 @@ rule score_answers:
     benchmark:
         "benchmarks/score_answers/{model}/{benchmark}.tsv"
     conda:
-        lambda w: (
-            "../../envs/scoring.yaml"
-            if files.scoring_settings(w.benchmark).get("semantic_model") is None
-            else "../../envs/neural.yaml"
-        )
+        lambda w: scoring_environment(w.benchmark)
     resources:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=60,
