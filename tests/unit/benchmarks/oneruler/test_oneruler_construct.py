@@ -21,7 +21,6 @@ from needlework.benchmarks.oneruler.layouts import PROMPTS
 from needlework.errors import UserError
 from needlework.planning.config import _with_defaults as with_defaults
 from needlework.planning.config import schema
-from needlework.planning.layout import Layout
 from needlework.prompts.fitting import fit
 from needlework.prompts.spans import Documents, render, span_text
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
@@ -497,7 +496,7 @@ def test_too_few_nouns(make) -> None:
     nouns = pa.table(
         {"row": pa.array([0, 1, 2, 3, 4], pa.int32()), "noun": ["a", "b", "c", "d", "A"]}
     )
-    file = Layout({}).corpus("oneruler_nouns", "vi")
+    file = "results/corpora/oneruler_nouns/vi.parquet"
     with pytest.raises(
         UserError, match=rf"^{file}: niah_none needs 5 .* are 4 \(left out.*: row 4 'A'\): add"
     ):
@@ -511,7 +510,7 @@ def test_too_few_nouns_of_two_languages(make) -> None:
         "ko": pa.table({"row": rows, "noun": [*"abcde"]}),
         "vi": pa.table({"row": rows, "noun": [*"vwxyy"]}),
     }
-    files = " and ".join(Layout({}).corpus("oneruler_nouns", lang) for lang in ("ko", "vi"))
+    files = " and ".join(f"results/corpora/oneruler_nouns/{lang}.parquet" for lang in ("ko", "vi"))
     left_out = r"row 3 'd' \(vi 'y'\); row 4 'e' \(vi 'y'\)"
     with pytest.raises(
         UserError, match=rf"^{files}: niah_multikey needs 4 .* are 3 .*{left_out}\): add"
@@ -522,7 +521,7 @@ def test_too_few_nouns_of_two_languages(make) -> None:
 def test_too_few_words(make) -> None:
     good = make("vi-vi", [2000], examples=1)
     words = pa.table({"word": list("abcdefghij"), "pos": ["noun"] * 10})
-    file = Layout({}).corpus("oneruler_words", "vi")
+    file = "results/corpora/oneruler_words/vi.parquet"
     with pytest.raises(UserError, match=f"^{file}: the dictionary has 10 different nouns"):
         make("vi-vi", [2000], read={**good.read, "words": {"vi": words}})
 
