@@ -30,4 +30,4 @@ with running(snakemake) as logger:
     Path(output.text).write_text(f"{text}\n", encoding="utf-8")
     latex = as_latex(table, sets, params.benchmark, params.title)
     Path(output.tex).write_text(latex, encoding="utf-8")
-    save_figure(figure(table, sets, params.title), Path(output.svg).with_suffix(""))
+    save_figure([figure(table, sets, params.title)], Path(output.svg).with_suffix(""))

@@ -146,11 +146,13 @@ def test_a_figure_of_nothing_is_a_sentence_and_no_picture(tmp_path) -> None:
     figures = {
         name: {
             "file": str(tmp_path / f"results/{name}.svg"),
+            "numbers": str(tmp_path / "results/numbers.csv"),
             "title": f"Title {name}",
             "caption": "",
         }
         for name in "ab"
     }
+    (tmp_path / "results/numbers.csv").write_text("value\n1\n")
     own = {"title": "Made up", "scores": [str(scores)], "tables": {}, "figures": figures}
     target = tmp_path / "results/index.html"
     write_page({"made_up": own}, ["m"], template=TEMPLATE, target=target)

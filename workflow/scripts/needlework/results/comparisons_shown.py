@@ -125,7 +125,7 @@ def small_print(overall: pd.DataFrame, sets: Sets) -> list[str]:
 
     n, questions = spread(overall["n"]), spread(overall["n_questions"])
     return [
-        f"n = {n} prompts of {questions} questions a pair, both answered by both models. Error bars: 95% "
+        f"n = {n} prompts of {questions} questions a pair, answered by both models. Error bars: 95% "
         "intervals over questions. Filled: p < 0.05 after Holm's correction over the pairs of a metric. "
         "Grey: differences that such a comparison shows less than four times in five.",
         *not_told_apart(sets),

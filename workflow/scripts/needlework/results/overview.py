@@ -271,10 +271,3 @@ def _class(row: Mapping[str, str]) -> str:
     if kind == "differs":
         return "below" if float(row["value"]) < float(row["published"]) else "above"
     return "covers" if kind == "equals" else kind
-
-
-def drawn(file: str | Path) -> bool:
-    """Whether a figure's numbers have one of this run."""
-    head, rows = read_csv(file)
-    ours = [row for row in rows if "source" not in head or row[head.index("source")] == "ours"]
-    return "value" not in head or any(row[head.index("value")] for row in ours)

@@ -60,7 +60,7 @@ def _part(
     """What the template shows of a benchmark."""
     scores = overview.read_scores(own["scores"])
     tables = [_table(table, entry, folder) for table, entry in own["tables"].items()]
-    # The first with a number of this run heads the benchmark.
+    # The first that is drawn heads the benchmark.
     figures = [
         {
             **entry,
@@ -70,9 +70,7 @@ def _part(
             # In lines: reStructuredText refuses one of more than 10,000 characters.
             "data": base64.encodebytes(Path(entry["file"]).read_bytes()).decode("ascii"),
         }
-        for figure, entry in sorted(
-            own["figures"].items(), key=lambda item: not overview.drawn(item[1]["numbers"])
-        )
+        for figure, entry in own["figures"].items()
         if not overview.not_drawn(entry["file"])
     ]
     numbers = {name: entry["file"] for name, entry in own["tables"].items()}
