@@ -158,6 +158,10 @@ def demo(bare: Bare) -> Bare:
     return bare
 
 
+# What a package imports where it is, and does without where it is not: NumPy's f2py.
+OPTIONAL = ("charset_normalizer",)
+
+
 def imported_by_snakemake(bare: Bare, python: Path) -> set[str]:
     """What Snakemake's own part of a script imports from Snakemake's environment."""
     (site,) = (bare.folder / "snakemake").glob("lib/python*/site-packages")
@@ -176,7 +180,7 @@ def check_jobs(bare: Bare, name: str) -> None:
     assert notes, "no job ran in this environment"
     elsewhere = {module for note in notes for module in note["elsewhere"]}
     leaked = elsewhere - imported_by_snakemake(bare, bare.prefix(name) / "bin/python")
-    packages = {module.split(".")[0] for module in leaked} - {"__main__"}
+    packages = {module.split(".")[0] for module in leaked} - {"__main__", *OPTIONAL}
     # What Snakemake hands to a script is of its own classes.
     assert {package for package in packages if not package.startswith("snakemake")} == set()
 
