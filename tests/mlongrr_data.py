@@ -51,7 +51,7 @@ def tables(chosen: Mapping[str, Any], mirror: Path | None = None) -> dict:
 @cache
 def table(corpus: str, lang: str, mirror: Path | None = None) -> pa.Table:
     """A corpus, from the files that the layout names."""
-    config = {"sources": {}, "run": {}, "benchmarks": {}}
+    config = {"sources": {}, "run": {}, "benchmarks": {}, "corpora": {}}
     layout = Layout(config)
     sources = [
         str(mirror / file.removeprefix("results/sources/"))

@@ -307,8 +307,10 @@ def test_chance_is_drawn_with_several_needles_alone(scores: pd.DataFrame) -> Non
 
 
 def small_print(name: str, table: pd.DataFrame) -> str:
-    figure = draw(MLONGRR.by_name[name].shown, table, MLONGRR.called, SETTINGS)
-    return " ".join(text.get_text() for text in figure.findobj(Text)).replace("\n", " ")
+    figures = draw(MLONGRR.by_name[name].shown, table, MLONGRR.called, SETTINGS)
+    return " ".join(text.get_text() for figure in figures for text in figure.findobj(Text)).replace(
+        "\n", " "
+    )
 
 
 def test_small_print_has_the_chances_of_what_is_drawn(scores: pd.DataFrame) -> None:

@@ -156,7 +156,9 @@ def lengths_of(config: Mapping[str, Any], model: str, benchmark: str) -> list[in
     if isinstance(own, Mapping):
         own = own.get(benchmark)
     lengths = config["benchmarks"][benchmark].get("lengths", []) if own is None else own
-    wanted = only_of(config, model, benchmark).get("length", lengths)
+    only = only_of(config, model, benchmark)
+    # No task is asked, so no length is either.
+    wanted = only.get("length", lengths) if only.get("task", True) else []
     return sorted(length for length in lengths if length in wanted)
 
 

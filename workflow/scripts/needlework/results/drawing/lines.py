@@ -184,10 +184,11 @@ def _points(
 
 def ring(ax: Axes, rows: pd.DataFrame, where: pd.Series, value: str, *, down: bool = False) -> None:
     """Rings around the values that lack answers, and in grey how far those could move them."""
-    rows = rows[rows["incomplete"]]
+    # A line around a circle has its first row twice.
+    rows = rows[rows["incomplete"] & ~rows.index.duplicated()]
     if rows.empty:
         return
-    at = where[rows.index]
+    at = where[~where.index.duplicated()][rows.index]
     (ax.hlines if down else ax.vlines)(
         at, rows["lowest"], rows["highest"], color="#999999", linewidth=3, alpha=0.5, zorder=1.4
     )
