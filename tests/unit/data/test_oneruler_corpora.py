@@ -50,7 +50,7 @@ def released(mirror, source):
 
 def folder_files(folder: Path, lang: str, part: str) -> list[str]:
     """The files of a user's own language, as the workflow finds them."""
-    layout = Layout({"sources": {"oneruler": {"folder": str(folder)}}})
+    layout = Layout({"corpora": {}, "sources": {"oneruler": {"folder": str(folder)}}})
     return layout.corpus_sources(f"oneruler_{part}", lang)
 
 
