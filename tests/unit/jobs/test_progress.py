@@ -48,7 +48,7 @@ def answer(terminal: Terminal, told: bool = True) -> str:
 def test_without_a_terminal_lines_say_how_far_a_job_is() -> None:
     text = answer(Terminal(watched=False))
     wanted = (
-        r"generate_answers m b: answers 3 of 4 prompt, [\d.]+.* a \w+, \d\d:\d\d left, "
+        r"generate_answers m b: answers 3 of 4 prompts, [\d.]+.* a \w+, \d\d:\d\d left, "
         r"1 failed \(log: logs/m/b.log\)\n"
     )
     assert re.search(wanted, text), text

@@ -82,7 +82,7 @@ def _bar_class() -> type:
                 if self.total is None
                 else f"{scaled(self.n)} of {scaled(self.total)}"
             )
-            parts = [f"{done} {self.unit}"]
+            parts = [f"{done} {self.unit}" if self.unit_scale else f"{done} {self.unit}s"]
             if rate := self.n and (self.n - self.initial) / max(now["elapsed"], 1e-9):
                 parts.append(
                     f"{rate * 60:.3g} a minute" if rate < 1 else f"{scaled(round(rate))} a second"

@@ -92,7 +92,7 @@ def search(
             size = min(_QUESTIONS * threads, max(1, _CANDIDATES // k))
             starts = range(0, len(pending), size)
             short = []
-            for at in progress(starts, desc=f"search, {k} candidates", unit="batch"):
+            for at in progress(starts, desc=f"search, {k} candidates", unit="block"):
                 batch = pending[at : at + size]
                 parts = [questions[part] for part in np.array_split(batch, threads) if len(part)]
                 found = pool.map(lambda part, k=k: _candidates(part, passages, k, on_gpu), parts)

@@ -84,7 +84,7 @@ def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -
         pending = [text for text in foreign if keys.get(text) not in known]
         size = translator.batch_size
         starts = range(0, len(pending), size)
-        for start in progress(starts, desc="translate", unit="batch"):
+        for start in progress(starts, desc="translate", unit="block"):
             batch = pending[start : start + size]
             results = translator.translate(batch, [languages[text] for text in batch])
             done = dict(zip(batch, map(_well_formed, results), strict=True))

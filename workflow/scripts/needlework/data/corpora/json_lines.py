@@ -56,7 +56,7 @@ def read_lines(path: str | Path) -> Iterator[Line]:
     """
     path = Path(path)
     number = 0
-    for number, data in enumerate(progress(_raw(path), desc=path.name, unit=" lines"), start=1):
+    for number, data in enumerate(progress(_raw(path), desc=path.name, unit="line"), start=1):
         try:
             value = json.loads(data) if len(data) < MAX_LINE_BYTES else None
         except (ValueError, RecursionError):

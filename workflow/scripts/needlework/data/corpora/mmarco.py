@@ -42,7 +42,7 @@ def read(tsv_path: str | Path, ids: Collection[int]) -> pa.Table:
     wanted = set(ids)
     texts: dict[int, str] = {}
     largest = -1
-    lines = progress(_lines(Path(tsv_path)), desc=Path(tsv_path).name, unit=" lines")
+    lines = progress(_lines(Path(tsv_path)), desc=Path(tsv_path).name, unit="line")
     for number, line in enumerate(lines, start=1):
         pid, text = _row(tsv_path, number, line)
         largest = max(largest, pid)

@@ -186,7 +186,7 @@ def _refuse_none(found: object, where: str, what: str) -> None:
 def _rows(files: Sequence[str], settings: Mapping[str, Any], where: str) -> Iterator[Row]:
     """The rows of a data set, as many as the settings ask for."""
     columns = settings["columns"]
-    shown = progress(_streamed(files, settings, where), desc=where, unit=" rows")
+    shown = progress(_streamed(files, settings, where), desc=where, unit="row")
     for place, values in enumerate(shown):
         yield Row(place, values, columns, where)
 

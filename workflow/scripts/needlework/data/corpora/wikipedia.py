@@ -41,7 +41,7 @@ def read(path: str | Path, ids: Collection[int]) -> pa.Table:
     """
     wanted = sorted(ids)
     rows: list[dict[str, str]] = []
-    lines = progress(_lines(Path(path)), desc=Path(path).name, unit=" lines", total=wanted[-1])
+    lines = progress(_lines(Path(path)), desc=Path(path).name, unit="line", total=wanted[-1])
     for number, data in enumerate(lines):
         if number != wanted[len(rows)]:
             continue
