@@ -48,6 +48,10 @@ def test_rows_without_a_factor_are_kept(only: dict[str, list], kept: list[int]) 
     assert [n for n, yes in enumerate(found) if yes] == kept
 
 
+def test_a_table_without_rows_has_nothing_to_select() -> None:
+    assert mask(ROWS.slice(0, 0), {"lang": ["en"]}).to_pylist() == []
+
+
 def test_a_restriction_is_said_in_words() -> None:
     only = {"a": {"lang": ["en"], "n": [10, 20]}, "b": {}}
     assert in_words(only) == "a was asked only lang en; n 10, 20."

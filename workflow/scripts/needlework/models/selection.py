@@ -57,7 +57,7 @@ def mask(table: Any, only: Selection) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kept = pa.array([True] * table.num_rows)
+    kept = pa.array([True] * table.num_rows, pa.bool_())
     for factor in columns(only, table.column_names):
         column = table[factor].combine_chunks()
         among = pc.is_in(column, value_set=pa.array(only[factor], column.type))
