@@ -13,11 +13,14 @@ import pytest
 import yaml
 
 from invariants import check_cut, check_documents, check_instances, check_lengths, check_pairs
+from needlework.benchmarks.drawings import Drawing
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.prompts.spans import Documents
 from needlework.prompts.tokenizers import load_tokenizer
+from needlework.results.drawing import NothingToDraw, draw
 from needlework.results.explorer.verdicts import meanings
+from needlework.results.latex import lay_out
 from runs import ROOT, Workflow, documents_of, prompt_files
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
@@ -68,6 +71,20 @@ def test_oracle_scores_one_and_empty_zero_in_every_cell(demo, benchmark) -> None
         cells = scores.groupby(cell, dropna=False)["value"].mean()
     assert (cells["oracle"] == 1.0).all()
     assert 0.1 < cells["lexical"].mean() < 0.9, "the lexical reader reads, and not perfectly"
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_a_result_without_rows_is_shown_or_says_why(demo, benchmark) -> None:
+    """As the jobs read it: a file's columns have no types then."""
+    own = FILES.benchmark(benchmark)
+    for result in FILES.results(benchmark):
+        file = demo.result(f"{result.kind}/{benchmark}/{result.name}.csv")
+        none = pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=object, nrows=0)
+        if isinstance(result.shown, Drawing):
+            with pytest.raises(NothingToDraw):
+                draw(result.shown, none, own.called, FILES.run_settings(benchmark, result.needs))
+        else:
+            assert "tabular" in lay_out(none, result.shown, "label", result.title)
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)

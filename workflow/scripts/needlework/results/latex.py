@@ -94,7 +94,11 @@ def _shown(grid: Grid, table: pd.DataFrame) -> pd.DataFrame:
     table = (table.query(grid.show) if grid.show else table).reset_index(drop=True)
     kind = "_clustered" if "ci_low_clustered" in table else ""
     conditions = [*(m.where for m in grid.marks), *(one.where for one in grid.lines), grid.without]
-    holds = {text: table.index.isin(table.query(text).index) for text in filter(None, conditions)}
+    # Without rows, a file's columns have no type to compute with.
+    holds = {
+        text: table.index.isin(table.query(text).index) if len(table) else False
+        for text in filter(None, conditions)
+    }
     factors = (*grid.rows, *grid.columns, *grid.apart, *grid.float_per)
     values = {f.name: [_value(f, value) for value in table[f.name]] for f in factors}
     ends = {f"ci_low{kind}": "low", f"ci_high{kind}": "high"}

@@ -70,7 +70,8 @@ class Picture:
         printed = data["published"].astype("float64") if "published" in data else empty
         # A model of the paper's that was not run has its number as `value`.
         data = data.assign(printed=printed.where(data["source"] == "ours", data[spec.value]))
-        counts = {"lowest", "n_skipped", "n_error"} <= set(data)
+        # Without rows, a file's columns have no type to compute with.
+        counts = len(data) and {"lowest", "n_skipped", "n_error"} <= set(data)
         marked = data.index.isin(data.query(MARKED).index) if counts else False
         data = data.assign(incomplete=marked)
         ours = data[data["source"] == "ours"]
