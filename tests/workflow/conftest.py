@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from runs import ROOT, Workflow
+from runs import ROOT, Workflow, copy_workflow
 
 # What Snakemake and the workflow keep of a run; the rest of .snakemake is locks, caches and scripts.
 KEPT = ("results", "journal", "token_sums", "logs", "benchmarks", ".snakemake/metadata")
@@ -18,14 +18,17 @@ def demo(tmp_path_factory) -> Workflow:
 
     `make demo` leaves such a run. It is what a new one would make: the code of every job is one of its
     parameters, and Snakemake plans nothing for a copy of which any file, parameter or code is not current.
+    The workflow lies in the run's own folder, as in the checkout: so its files have the same names.
     """
-    workflow = Workflow(ROOT, tmp_path_factory.mktemp("demo"))
+    folder = tmp_path_factory.mktemp("demo")
+    workflow = Workflow(copy_workflow(folder), folder)
     if (ROOT / "results/index.html").is_file():
         for name in KEPT:
             if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, workflow.directory / name, symlinks=True)
+                shutil.copytree(ROOT / name, folder / name, symlinks=True)
         if "Nothing to be done" in workflow.run("--dry-run").stdout:
             return workflow
-        workflow = Workflow(ROOT, tmp_path_factory.mktemp("demo"))
+        folder = tmp_path_factory.mktemp("demo")
+        workflow = Workflow(copy_workflow(folder), folder)
     workflow.run()
     return workflow

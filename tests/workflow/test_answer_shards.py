@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from runs import ROOT, Workflow
+from runs import Workflow, copy_workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 
@@ -26,7 +26,7 @@ def contents(workflow: Workflow) -> dict[str, bytes]:
 
 def test_shards_of_a_models_answers_change_nothing(demo: Workflow, tmp_path: Path) -> None:
     """Nothing is in the journal, so that each shard answers its own part."""
-    shards = Workflow(ROOT, tmp_path / "shards")
+    shards = Workflow(copy_workflow(tmp_path / "shards"), tmp_path / "shards")
     for name in ("results", ".snakemake"):
         shutil.copytree(demo.directory / name, shards.directory / name, symlinks=True)
     config = tmp_path / "config.yaml"
