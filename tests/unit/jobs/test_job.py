@@ -171,7 +171,7 @@ for _ in progress(range(2), desc="short"):
     said = run(tmp_path, body).stderr.splitlines()
     assert len(said) == 2
     assert (
-        said[0].startswith("read_corpus: answers 1 of 4 prompt, ") and " left, 1 failed" in said[0]
+        said[0].startswith("read_corpus: answers 1 of 4 prompts, ") and " left, 1 failed" in said[0]
     )
     assert said[0].endswith("(log: logs/read_corpus/en.log)")
 
