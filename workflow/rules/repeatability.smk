@@ -51,7 +51,10 @@ rule repeat_answers:
         settings=lambda w: files.scoring_settings(w.benchmark),
         score=lambda w: files.benchmark(w.benchmark).score,
         factors=lambda w: files.scored_by(w.benchmark),
-        more=lambda w: list(files.scoring_more(w.benchmark)),
+        more=lambda w: [
+            *files.scoring_files(w.benchmark),
+            *files.scoring_tables(w.benchmark),
+        ],
         code=lambda w: code_digest(
             "repeat_answers.py",
             f"needlework/models/backends/{config['models'][w.model]['backend']}.py",
