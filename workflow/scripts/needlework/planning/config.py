@@ -156,9 +156,7 @@ def lengths_of(config: Mapping[str, Any], model: str, benchmark: str) -> list[in
     if isinstance(own, Mapping):
         own = own.get(benchmark)
     lengths = config["benchmarks"][benchmark].get("lengths", []) if own is None else own
-    only = only_of(config, model, benchmark)
-    # No task is asked, so no length is either.
-    wanted = only.get("length", lengths) if only.get("task", True) else []
+    wanted = only_of(config, model, benchmark).get("length", lengths)
     return sorted(length for length in lengths if length in wanted)
 
 
@@ -424,6 +422,8 @@ def _check_models(config: Mapping[str, Any]) -> None:
         for benchmark in config["run"]["benchmarks"]:
             if (known := config["benchmarks"][benchmark].get("lengths")) is None:
                 continue
+            if only_of(config, name, benchmark).get("task", True) == []:
+                continue  # Nothing is asked.
             wanted = lengths_of(config, name, benchmark)
             for length in wanted:
                 if length not in known:
