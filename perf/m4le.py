@@ -62,7 +62,7 @@ def build(task: str, folder: str, megabytes: float) -> dict[str, object]:
     """Draws a task's rows and writes them."""
     start = time.process_time()
     frame = load_frames(ROOT / "resources/m4le/frames.yaml")[task]
-    files = [Path(file) for file in source_files(folder, task)]
+    files = [Path(file) for file in source_files(folder, TASKS[task])]
     records = list(repeated(list(source_records(TASKS[task], files)), megabytes))
     read = time.process_time()
     rows = construct(TASKS[task], frame, records, Recipe(PAPER_BUCKETS, ROWS, 0))

@@ -24,7 +24,7 @@ from needlework.data.corpora.m4le_data.released import read_rows
 from needlework.data.corpora.m4le_data.rows import ROWS
 from needlework.data.corpora.m4le_data.sampled import SAMPLED
 from needlework.data.corpora.m4le_data.sources import _READERS
-from needlework.data.corpora.m4le_data.tasks import TASKS
+from needlework.data.corpora.m4le_data.tasks import CONSTRUCTED, SLUGS, TASKS
 from needlework.data.corpora.m4le_data.units import length
 from needlework.errors import UserError
 
@@ -347,10 +347,107 @@ def test_every_task_has_an_origin_and_a_reader() -> None:
     assert set(ORIGINS) == set(_READERS) == set(TASKS)
 
 
+def _pairs(lang: str) -> tuple[list[str], list[str]]:
+    """Sentences of English and of another language, each beside its translation."""
+    numbers = range(400)
+    return (
+        [f"This is the English sentence with the number {n} ." for n in numbers],
+        [f"Dies ist der Satz mit der Nummer {n} auf {lang} ." for n in numbers],
+    )
+
+
+def _further_sources(folder: Path, lang: str) -> None:
+    """Sources of M4LE in English and a further language, in their publishers' layouts."""
+    english, other = _pairs(lang)
+
+    def write(name: str, text: str) -> None:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def words(sentence: str, id_: int) -> str:
+        return "".join(f'<w id="w{id_}.{i}">{w}</w>' for i, w in enumerate(sentence.split()))
+
+    for own, sentences in (("en", english), (lang, other)):
+        reviews = [
+            {"stars": 1 + 4 * (n % 2), "language": own, "review_title": "T", "review_body": text}
+            for n, text in enumerate(sentences)
+        ]
+        write(f"classification/marc/dataset_{own}_test.json", "\n".join(map(json.dumps, reviews)))
+        talks = "".join(
+            f"<file><head><talkid>{900 + n}</talkid><title>Talk {n} {own}</title><transcription>"
+            + "".join(f'<seekvideo id="{k}">{sentences[20 * n + k]}</seekvideo>' for k in range(20))
+            + "</transcription></head></file>"
+            for n in range(20)
+        )
+        write(f"translation/tedtalk/ted_{own}-20160408.xml", f"<xml>{talks}</xml>")
+        for n in range(20):
+            headline = f"<HEADLINE><s>{words(f'News {n} {own}', 1)}</s></HEADLINE>"
+            if own == "en":
+                headline = headline.replace("<s>", "<s><chunk>").replace("</s>", "</chunk></s>")
+            body = "".join(f"<s>{words(sentences[20 * n + k], k + 2)}</s>" for k in range(20))
+            write(
+                f"translation/News-Commentary_v16/{own}/News-Commentary/xml/{own}/n{n}.xml",
+                f"<text>{headline}<P>{body}</P></text>",
+            )
+            lines = "".join(
+                f'<s id="{k + 1}">{words(sentences[20 * (n % 15) + k], k)}</s>' for k in range(100)
+            )
+            write(
+                f"translation/opensubtitles/OpenSubtitles/xml/{own}/2016/{n}/7.xml",
+                f"<document>{lines}</document>",
+            )
+    first, second = sorted(("en", lang))
+    for root, ids, document in (
+        ("News-Commentary_v16", range(1, 22), "{0}/n{1}.xml.gz"),
+        ("opensubtitles", range(1, 101), "{0}/2016/{1}/7.xml.gz"),
+    ):
+        groups = "".join(
+            f'<linkGrp fromDoc="{document.format(first, n)}" toDoc="{document.format(second, n)}">'
+            + "".join(f'<link xtargets="{id_};{id_}"/>' for id_ in ids)
+            + "</linkGrp>"
+            for n in range(20)
+        )
+        write(f"translation/{root}/{first}-{second}.xml", f"<cesAlign>{groups}</cesAlign>")
+
+
+@pytest.mark.parametrize("lang", ["de", "fr"])
+def test_further_languages_come_from_the_same_sources(lang: str, tmp_path: Path) -> None:
+    _further_sources(tmp_path, lang)
+    settings = {"lengths": [1000], "examples": 3, "seed": 0}
+    name = {"de": "German", "fr": "French"}[lang]
+    found = [task for task in CONSTRUCTED.values() if task.second == lang]
+    assert len(found) == 7
+    for task in found:
+        files = source_files(str(tmp_path), task)
+        table = m4le.table("m4le_constructed", task.slug, [FRAMES_FILE, *files], settings)
+        assert table.num_rows == 3
+        for row in table.to_pylist():
+            assert name in row["text"] and "{" not in row["text"]
+            if task.follows == "marc":
+                assert f"auf {lang}" in row["text"] and "English sentence" in row["text"]
+                continue
+            # The answer has the sentences of the asked document, in the other language.
+            asked = [
+                row["text"][p["start"] : p["end"]] for p in row["pieces"] if p["role"] == "needle"
+            ]
+            text = "".join(asked) or row["text"]
+            ours, theirs = (
+                ("number", "Nummer") if task.answer_lang == lang else ("Nummer", "number")
+            )
+            numbers = re.findall(rf"{ours} (\d+)", text)
+            assert numbers and re.findall(rf"{theirs} (\d+)", row["answers"][0]) == numbers
+
+
+def test_no_further_task_shares_a_name() -> None:
+    assert len(SLUGS) == len(CONSTRUCTED) == 39 + 6 * 11 + 3
+    assert {task.frame for task in CONSTRUCTED.values()} == set(frames())
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_is_made_from_its_source(name: str, raw: Path) -> None:
     settings = {"lengths": [1000, 2000, 4000], "examples": 4, "seed": 0}
-    files = source_files(str(raw), name)
+    files = source_files(str(raw), TASKS[name])
     table = m4le.table("m4le_constructed", TASKS[name].slug, [FRAMES_FILE, *files], settings)
     found = table.to_pylist()
     for row in found:

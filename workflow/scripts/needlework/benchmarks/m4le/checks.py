@@ -7,7 +7,7 @@ from pathlib import Path
 from needlework.benchmarks.contract import Config, Own
 from needlework.benchmarks.m4le.plan import LIMITS, NAME, corpus, corpus_files, tasks
 from needlework.data.corpora.m4le_data.sampled import SAMPLED
-from needlework.data.corpora.m4le_data.tasks import BUCKETS, BUCKETS_2023, TASKS
+from needlework.data.corpora.m4le_data.tasks import BUCKETS, BUCKETS_2023, CONSTRUCTED, TASKS
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 
@@ -15,7 +15,7 @@ from needlework.errors import UserError
 def check(config: Config) -> None:
     """Raise UserError where the benchmark's configuration cannot be built."""
     own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
-    known = list(SAMPLED) if own["source"] == "sample" else list(TASKS)
+    known = {"sample": SAMPLED, "constructed": CONSTRUCTED}.get(own["source"], TASKS)
     for name in own["tasks"] if own["tasks"] != "all" else []:
         if name not in known:
             raise UserError(
@@ -77,4 +77,4 @@ def _check_folder(own: Own, where: str) -> None:
     if not names:
         raise UserError(f"{where}.folder: {own['folder']} has the files of no task: mend the path.")
     for name in needed:
-        corpus_files(own, corpus(own), TASKS[name].slug)
+        corpus_files(own, corpus(own), CONSTRUCTED[name].slug)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.m4le.factors import COLUMNS
 from needlework.benchmarks.m4le.plan import NAME, asks_alone
-from needlework.data.corpora.m4le_data.tasks import TASKS
+from needlework.data.corpora.m4le_data.tasks import CONSTRUCTED
 from needlework.prompts.instances import Instances, Spans
 from needlework.prompts.spans import Span
 from needlework.prompts.tokenizers import Tokenizer
@@ -72,7 +72,10 @@ def _add(
     limit: int,
 ) -> None:
     """Add the instance of a row; `limit` is the longest answer where the configuration names none."""
-    task, source = TASKS[row["task"]], f"{chosen['data']}/{chosen['slice']}/{row['passage_id']}"
+    task, source = (
+        CONSTRUCTED[row["task"]],
+        f"{chosen['data']}/{chosen['slice']}/{row['passage_id']}",
+    )
     factors = {
         "ability": task.ability,
         "task_type": task.task_type,

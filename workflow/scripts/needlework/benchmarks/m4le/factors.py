@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from needlework.benchmarks.factor import Factor
-from needlework.data.corpora.m4le_data.tasks import ABILITIES, PAPER_BUCKETS, TASKS
+from needlework.data.corpora.m4le_data.tasks import ABILITIES, CONSTRUCTED, PAPER_BUCKETS
 
-TASK = Factor("task", label="Task", order=tuple(TASKS))
+TASK = Factor("task", label="Task", order=tuple(CONSTRUCTED))
 ABILITY = Factor(
     "ability",
     label="Ability",

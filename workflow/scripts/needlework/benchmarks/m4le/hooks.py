@@ -18,7 +18,7 @@ from needlework.benchmarks.m4le.normalised import (
     normalised,
     slope_weights,
 )
-from needlework.data.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
+from needlework.data.corpora.m4le_data.tasks import CONSTRUCTED, PAPER_BUCKETS, TASKS
 from needlework.results import cells, measures, stats
 from needlework.results.context import Cell, Context
 from needlework.results.parts import Part, Table
@@ -40,7 +40,7 @@ DROPPED = "the released scorer dropped rows that failed, which the paper does no
 
 def score(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, float | int]:
     """`columns.MEASURES` of one task's rows: the mean, or the BLEU of all answers together."""
-    if {TASKS[task].metric for task in part.values("task")} == {"bleu"}:
+    if {CONSTRUCTED[task].metric for task in part.values("task")} == {"bleu"}:
         return measures.of_sums(
             part,
             context,
@@ -91,7 +91,7 @@ def _scores(part: Part, context: Context) -> list[Own]:
 
 def _covariance(own: Own) -> float:
     """That of a score and its reference: of the same prompts, if they are of one run; 0 of BLEU."""
-    if TASKS[own.task].metric == "bleu":
+    if CONSTRUCTED[own.task].metric == "bleu":
         return 0.0
     both = own.part.given.frame[["value", "reference"]].dropna()
     if len(both) < 2:
@@ -283,7 +283,7 @@ def mean_length(
     part: Part, context: Context, labels: Mapping[str, Any]
 ) -> dict[str, float | int | str | None]:
     """The mean length of a task's rows, and what Table 2 has of its data set."""
-    task = TASKS[labels["task"]]
+    task = CONSTRUCTED[labels["task"]]
     kind = task.task_type.replace("+", " + ")
     ability = task.ability.replace("_", " ").title()
     printed = context.find("table2", f"{ability}/{task.source}/{kind}", "ave_len", ("paper",))
@@ -349,7 +349,7 @@ def _lengths(cell: Cell) -> set[int]:
 
 def formula(cell: Cell, place: Place) -> str | None:
     """The paper's numbers are by the released scorer, which differs in most tasks."""
-    task = TASKS[cell.labels["task"]]
+    task = CONSTRUCTED[cell.labels["task"]]
     if cell.labels["metric"] == "released" or task.metric == "bleu":
         return None
     if task.metric == "f1" and task.name != "online-shopping":

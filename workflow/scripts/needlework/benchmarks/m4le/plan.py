@@ -7,9 +7,9 @@ from typing import Any
 
 from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own
 from needlework.benchmarks.m4le.factors import RANGES
-from needlework.data.corpora.m4le_data.origins import ORIGINS, source_files
+from needlework.data.corpora.m4le_data.origins import origin, source_files
 from needlework.data.corpora.m4le_data.sampled import SAMPLED
-from needlework.data.corpora.m4le_data.tasks import SLUGS, TASKS
+from needlework.data.corpora.m4le_data.tasks import CONSTRUCTED, SLUGS, TASKS
 from needlework.data.corpora.registry import corpus_table
 from needlework.errors import UserError
 
@@ -34,9 +34,9 @@ LIMITS: dict[str, int | None] = {
 
 
 def tasks(own: Own) -> list[str]:
-    """The names of the tasks that are asked, in the paper's order."""
+    """The names of the tasks that are asked, in the paper's order; those in further languages behind them."""
     asked = own["tasks"] if own["tasks"] != "all" else _available(own)
-    return [name for name in TASKS if name in asked]
+    return [name for name in CONSTRUCTED if name in asked]
 
 
 def _available(own: Own) -> list[str]:
@@ -45,14 +45,18 @@ def _available(own: Own) -> list[str]:
         return list(SAMPLED)
     if own["source"] == "constructed" and own["skip_missing"]:
         return [
-            name for name in TASKS if name in own["records"] or source_files(own["folder"], name)
+            name
+            for name, task in TASKS.items()
+            if name in own["records"] or source_files(own["folder"], task)
         ]
     return list(TASKS)
 
 
 def slices(own: Own) -> list[str]:
     """The slices of the benchmark's configuration: a task each; of the small sample, one for all."""
-    return [SAMPLE] if own["source"] == "sample" else [TASKS[name].slug for name in tasks(own)]
+    return (
+        [SAMPLE] if own["source"] == "sample" else [CONSTRUCTED[name].slug for name in tasks(own)]
+    )
 
 
 def corpus(own: Own) -> str:
@@ -84,13 +88,13 @@ def corpus_files(own: Own, name: str, slug: str) -> list[str] | None:
     task = SLUGS[slug]
     if records := own["records"].get(task.name):
         return [corpus_table(records, task.lang)]
-    if files := source_files(own["folder"], task.name):
+    if files := source_files(own["folder"], task):
         return files
-    origin = ORIGINS[task.name]
-    where = Path(own["folder"] or "<folder>") / origin.files[0]
+    found = origin(task)
+    where = Path(own["folder"] or "<folder>") / found.files[0]
     raise UserError(
         f"benchmarks.{NAME}: {task.name} is made of {task.source}, which is not there: get it from "
-        f"{origin.url} ({origin.licence}) and put it at {where}; or set skip_missing: true, or leave "
+        f"{found.url} ({found.licence}) and put it at {where}; or set skip_missing: true, or leave "
         "the task out of `tasks`."
     )
 
@@ -109,13 +113,13 @@ def settings(own: Own, name: str, lengths: list[int]) -> dict[str, Any]:
         "source": own["source"],
         "lengths": sorted(lengths),
         "closed_book": own["closed_book"] and any(map(asks_alone, asked)),
-        "max_new_tokens": {task: by_type.get(TASKS[task].task_type) for task in asked},
+        "max_new_tokens": {task: by_type.get(CONSTRUCTED[task].task_type) for task in asked},
     }
 
 
 def asks_alone(task: str) -> bool:
     """Whether a task's question names none of the texts, so that it can be asked without them."""
-    return TASKS[task].task_type == "QA"
+    return CONSTRUCTED[task].task_type == "QA"
 
 
 def reads(chosen: Chosen) -> dict[str, list[CorpusTable]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.data.corpora.m4le_data.tasks import TASKS, Task
+from needlework.data.corpora.m4le_data.tasks import CONSTRUCTED, Task
 from needlework.scoring.metrics import m4le_bleu as bleu
 from needlework.scoring.metrics import m4le_match as match
 from needlework.scoring.metrics import m4le_rouge as rouge
@@ -41,7 +41,7 @@ def score(
     found: list[list[int] | None] = []
 
     def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
-        task, answer = TASKS[row["task"]], text or ""
+        task, answer = CONSTRUCTED[row["task"]], text or ""
         failed = row["finish_reason"] in FAILED
         if task.metric == "bleu":
             own = bleu.statistics(answer.strip(), row["accepted"][0], task.answer_lang)

@@ -15,7 +15,7 @@ from needlework.data.corpora.m4le_data.released import read_rows
 from needlework.data.corpora.m4le_data.rows import Row, rows_table
 from needlework.data.corpora.m4le_data.sample import sample_records
 from needlework.data.corpora.m4le_data.sources import source_records
-from needlework.data.corpora.m4le_data.tasks import SLUGS, TASKS, Task
+from needlework.data.corpora.m4le_data.tasks import CONSTRUCTED, SLUGS, Task
 
 
 def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, Any]) -> pa.Table:
@@ -31,14 +31,19 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, A
     found = (
         row
         for name in names
-        for row in _rows(corpus.removeprefix("m4le_"), TASKS[name], frames[name], data, settings)
+        for row in _rows(corpus.removeprefix("m4le_"), CONSTRUCTED[name], frames, data, settings)
     )
     return rows_table(found, f"m4le's {lang}")
 
 
 def _rows(
-    kind: str, task: Task, frame: Frame, files: Sequence[Path], settings: Mapping[str, Any]
+    kind: str,
+    task: Task,
+    frames: Mapping[str, Frame],
+    files: Sequence[Path],
+    settings: Mapping[str, Any],
 ) -> Iterator[Row]:
+    frame = frames[task.frame]
     if kind in ("2023", "2024"):
         return read_rows(task, frame, files[0], settings["lengths"])
     records = (sample_records if kind == "sample" else source_records)(task, files)

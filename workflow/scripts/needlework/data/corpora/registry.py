@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from needlework.data.corpora.m4le_data.tasks import SLUGS
+from needlework.data.corpora.m4le_data.tasks import SLUGS, TASKS
 from needlework.data.registry import Source, load_registry
 
 ROOT = Path(__file__).resolve().parents[5]
@@ -56,6 +56,7 @@ _MLONGRR = ("en", "vi", "id", "sw", "so", "az")
 
 # The wording around what a row of M4LE holds.
 _M4LE: Any = {"resources": ("m4le/frames.yaml",), "benchmark": "m4le"}
+_M4LE_TASKS = tuple(task.slug for task in TASKS.values())
 
 
 def _in_sample(patterns: tuple[str, ...]) -> tuple[str, ...]:
@@ -119,7 +120,7 @@ CORPORA = {
         resources=_OWN_NEEDLES,
     ),
     **{
-        f"m4le_{release}": Corpus("m4le", "m4le", release, languages=tuple(SLUGS), **_M4LE)
+        f"m4le_{release}": Corpus("m4le", "m4le", release, languages=_M4LE_TASKS, **_M4LE)
         for release in ("2024", "2023")
     },
     "m4le_constructed": Corpus("m4le", languages=tuple(SLUGS), **_M4LE),

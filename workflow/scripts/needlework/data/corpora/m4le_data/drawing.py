@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from needlework import seeding
+from needlework.benchmarks.language_names import language_name
 from needlework.data.corpora.m4le_data.frames import Frame, Item, fill, render
 from needlework.data.corpora.m4le_data.numerals import counted
 from needlework.data.corpora.m4le_data.records import Record
@@ -229,6 +230,7 @@ def _values(
         "n": str(n),
         "next": str(n + 1),
         "count": counted(n, task.answer_lang),
+        "language": language_name(task.second),
         "last": items[-1].id,
         "last_title": items[-1].title,
         "gold": items[gold].id if gold is not None else "",

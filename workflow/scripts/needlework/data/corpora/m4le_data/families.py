@@ -46,7 +46,7 @@ def construct(task: Task, frame: Frame, records: Iterable[Record], recipe: Recip
         logger.warning(
             "%s: %d of %d documents are empty and left out", task.name, empty, len(every)
         )
-    family = _FAMILIES.get(task.name, _Single)(task, frame, pool)
+    family = _FAMILIES.get(task.follows, _Single)(task, frame, pool)
     if not family.usable:
         raise UserError(
             f"m4le's {task.name}: the files of {task.source} hold no document that can be asked about; "
@@ -111,7 +111,7 @@ class _OfClass(Family):
         for place, number in enumerate(chosen):
             places.setdefault(self.pool[number].label, []).append(place)
         several = sorted(label for label, found in places.items() if len(found) > 1)
-        if self.task.name in ("marc", "online-shopping"):
+        if self.task.follows in ("marc", "online-shopping"):
             label = POSITIVE
         else:
             label = str(rng.choice(several or sorted(places)))

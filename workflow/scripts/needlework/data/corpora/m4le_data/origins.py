@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from needlework.data.corpora.m4le_data.tasks import Task
+
 
 class Origin(NamedTuple):
     """The files of a task's source, as patterns below M4LE's raw_data, its place and its licence.
@@ -182,9 +184,31 @@ ORIGINS: dict[str, Origin] = {
 }
 
 
-def source_files(folder: str | None, task: str) -> list[str]:
+def origin(task: Task) -> Origin:
+    """The origin of a task; in a further language, the files of that language in place of the Chinese."""
+    found, lang = ORIGINS[task.follows], task.second
+    if task.name == task.follows:
+        return found
+    # OPUS names a pair of languages in alphabetical order.
+    pair = "-".join(sorted(("en", lang)))
+    names = {
+        "ted_zh-cn": f"ted_{lang}",
+        "dataset_zh": f"dataset_{lang}",
+        "en-zh.xml": f"{pair}.xml",
+        "en-zh_cn.xml": f"{pair}.xml",
+        "zh/News-Commentary/xml/zh": f"{lang}/News-Commentary/xml/{lang}",
+    }
+    files = []
+    for file in found.files:
+        for chinese, own in names.items():
+            file = file.replace(chinese, own)
+        files.append(file)
+    return found._replace(files=tuple(files))
+
+
+def source_files(folder: str | None, task: Task) -> list[str]:
     """The files of a task's source in the folder, sorted by pattern and name; none if one is missing."""
     if folder is None:
         return []
-    found = [sorted(map(str, Path(folder).glob(pattern))) for pattern in ORIGINS[task].files]
+    found = [sorted(map(str, Path(folder).glob(pattern))) for pattern in origin(task).files]
     return [file for files in found for file in files] if all(found) else []

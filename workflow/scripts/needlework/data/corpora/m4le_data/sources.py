@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from needlework.data.corpora.m4le_data import sources_texts as texts
 from needlework.data.corpora.m4le_data import sources_translated as translated
-from needlework.data.corpora.m4le_data.origins import ORIGINS
+from needlework.data.corpora.m4le_data.origins import origin
 from needlework.data.corpora.m4le_data.records import Document, Question, Record
 from needlework.data.corpora.m4le_data.tasks import Task
 from needlework.errors import UserError
@@ -72,9 +72,11 @@ def source_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
         return
     # The limit is the whole process's.
     usual = csv.field_size_limit(sys.maxsize)
-    as_it_is = task.name in _AS_IT_IS or task.name.startswith("thucnews") or task.lang == "en"
+    as_it_is = (
+        task.follows in _AS_IT_IS or task.name.startswith("thucnews") or "zh" not in task.lang
+    )
     try:
-        for record in _READERS[task.name](task, files):
+        for record in _READERS[task.follows](task, files):
             yield record if as_it_is else _simplified(record)
     except (
         *(KeyError, IndexError, TypeError, ValueError, AttributeError, OSError, EOFError),
@@ -83,7 +85,7 @@ def source_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
         raise UserError(
             f"m4le's {task.name}: {files[0]}{' and others' if len(files) > 1 else ''} cannot be read as "
             f"{task.source} ({type(error).__name__}: {str(error)[:200]}): get the files anew from "
-            f"{ORIGINS[task.name].url}."
+            f"{origin(task).url}."
         ) from None
     finally:
         csv.field_size_limit(usual)

@@ -167,12 +167,12 @@ def lcsts(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def marc(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """Amazon's reviews with one or five stars, in English and Chinese."""
+    """Amazon's reviews with one or five stars, in two languages."""
     for path in files:
         for line in read_lines(path):
             stars, lang = line.get("stars", int), line.get("language", str)
             if stars in (1, 5):
-                space = " " if lang == "en" else ""
+                space = "" if lang == "zh" else " "
                 text = space.join(line.get(key, str) for key in ("review_title", "review_body"))
                 yield Record(text, label=POSITIVE if stars == 5 else "negative")
 

@@ -1,4 +1,7 @@
-"""M4LE's 39 task files (paper, Table 2; the cuts are those of the released scorer), as data."""
+"""M4LE's 39 task files (paper, Table 2; the cuts are those of the released scorer), as data.
+
+And those tasks in further languages that their source data sets have, beyond the paper.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ ABILITIES = (
 class Task(NamedTuple):
     """A task file of the hub.
 
-    `lang` is the paper's language ("en", "zh" or "en,zh"), `answer_lang` that of the answers. `unit`
+    `lang` is the paper's language ("en", "zh" or "en,zh"), `answer_lang` that of the answers. A task in
+    a further language ("en,de") has the source, the rules and the metric of the task `follows`. `unit`
     is how the file counts lengths: "words" between white space, "characters", or "mixed" (both added:
     the words of English, the characters of Chinese). `metric` is the paper's: "accuracy" (a gold
     answer is a part of the answer), "match" (they are equal), "f1" (of sets of ids), "rouge" (ROUGE-L
@@ -42,6 +46,19 @@ class Task(NamedTuple):
     cuts: tuple[str, ...]
     source: str
     released: str
+    follows: str
+
+    @property
+    def second(self) -> str:
+        """The language beside English, "" where there is none."""
+        return self.lang.partition(",")[2]
+
+    @property
+    def frame(self) -> str:
+        """The name of its wording: that of the paper's task, or of its further languages."""
+        if self.name == self.follows:
+            return self.name
+        return self.follows.replace("zh", "xx") if "zh" in self.follows else f"{self.follows}-xx"
 
     @property
     def slug(self) -> str:
@@ -120,9 +137,36 @@ def _tasks() -> dict[str, Task]:
             tuple(cut.replace(r"\n", "\n") for cut in cuts.split()),
             source,
             released or metric,
+            name,
         )
     return tasks
 
 
+def _further() -> dict[str, Task]:
+    tasks = {}
+    for name, languages in _LANGUAGES.items():
+        task = TASKS[name]
+        for lang in languages:
+            own = f"{name}-{lang}" if "zh" not in name else name.replace("zh", lang)
+            answer = lang if task.answer_lang == "zh" else task.answer_lang
+            tasks[own] = task._replace(
+                name=own, lang=f"en,{lang}", answer_lang=answer, unit="words"
+            )
+    return tasks
+
+
+# Languages with spaces between words that the publishers of the sources have.
+_TRANSLATED = ("ar", "cs", "de", "es", "fr", "hi", "id", "it", "nl", "pt", "ru")
+_LANGUAGES = {
+    "marc": ("de", "es", "fr"),
+    **{
+        f"{source}-{way}": _TRANSLATED
+        for source in ("tedtalks", "open-subtitles", "news-commentary")
+        for way in ("en2zh", "zh2en")
+    },
+}
+
 TASKS = _tasks()
-SLUGS = {task.slug: task for task in TASKS.values()}
+# All that `source: constructed` can build: the paper's tasks, then those in further languages.
+CONSTRUCTED = {**TASKS, **_further()}
+SLUGS = {task.slug: task for task in CONSTRUCTED.values()}
