@@ -1,9 +1,10 @@
-"""How long the tests take, by group; tests/conftest.py begins with the groups that take longest.
+"""How long the tests take, by group and by test.
 
     python perf/tests.py                what `make test` runs, without engines and Slurm
     python perf/tests.py REPORT.xml     of a run with `-o junit_family=xunit1 --junitxml=REPORT.xml`
 
-Writes perf/tests.json. Run it on a machine that does nothing else.
+Writes perf/tests.json. Run it on a machine that does nothing else. tests/conftest.py reads it: groups that
+take longest begin first, and `make check` leaves out the tests that took longest.
 """
 
 from __future__ import annotations
@@ -22,16 +23,23 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULT = Path(__file__).with_suffix(".json")
 COMMAND = [sys.executable, "-m", "pytest", "-n", "2", "-m", "not heavy"]
 COMMAND += ["--ignore=tests/engines", "--ignore=tests/workflow/test_slurm.py"]
+SLOW = 0.5
+"""Seconds; what took longer is slow."""
 
 
-def seconds_by_group(report: Path) -> Counter[str]:
-    """The seconds of each group, or of each file of what is in none, set-up included."""
-    found: Counter[str] = Counter()
+def read(report: Path) -> tuple[Counter[str], dict[str, float]]:
+    """The seconds of each group (of each file, of what is in none) and of each slow test, set-up included."""
+    groups: Counter[str] = Counter()
+    slow = {}
     for case in ElementTree.parse(report).iter("testcase"):
-        _, _, group = case.attrib["name"].rpartition("@")
-        own = group if "@" in case.attrib["name"] else case.attrib["file"]
-        found[own] += float(case.attrib["time"])
-    return found
+        name, _, group = case.attrib["name"].rpartition("@")
+        if not name:
+            name, group = group, case.attrib["file"]
+        seconds = float(case.attrib["time"])
+        groups[group] += seconds
+        if seconds > SLOW:
+            slow[f"{case.attrib['file']}::{name}"] = round(seconds, 1)
+    return groups, slow
 
 
 def main() -> None:
@@ -42,12 +50,13 @@ def main() -> None:
             options = ["-o", "junit_family=xunit1", f"--junitxml={report}"]
             subprocess.run([*COMMAND, *options], cwd=ROOT, check=True)
         (suite,) = ElementTree.parse(report).iter("testsuite")
-        found = seconds_by_group(report)
+        groups, slow = read(report)
     result = {
         "machine": machine.describe(["pytest", "pytest-xdist", "snakemake"]),
         "tests": int(suite.attrib["tests"]),
         "wall_seconds": round(float(suite.attrib["time"])),
-        "seconds": {name: round(own, 1) for name, own in found.most_common() if own >= 1},
+        "seconds": {name: round(own, 1) for name, own in groups.most_common() if own >= 1},
+        "slow": dict(sorted(slow.items())),
     }
     RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
@@ -50,14 +51,26 @@ def named_tokenizer(
         yield load
 
 
+@functools.cache
+def measured() -> dict[str, dict[str, float]]:
+    """The seconds of groups and of slow tests, as perf/tests.py wrote them."""
+    return json.loads((ROOT / "perf/tests.json").read_text(encoding="utf-8"))
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A test that was measured to be slow needs no marker of its own."""
+    if item.nodeid in measured()["slow"]:
+        item.add_marker("slow")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Groups that take long begin first, so that no worker is left with one at the end.
 
-    perf/tests.json has their seconds; pytest-xdist gives whole groups to its workers in this order. A named
-    group that is not there yet counts as the longest.
+    pytest-xdist gives whole groups to its workers in this order. A named group that was not measured yet
+    counts as the longest.
     """
-    seconds = json.loads((ROOT / "perf/tests.json").read_text(encoding="utf-8"))["seconds"]
+    seconds = measured()["seconds"]
 
     def longest_first(item: pytest.Item) -> float:
         group = group_of(item)

@@ -24,7 +24,9 @@ def note():
     own = tuple(map(os.path.realpath, (sys.prefix, os.path.dirname(os.__file__), os.environ["WORKFLOW"])))
     files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
     elsewhere = sorted(
-        {name for name, file in files.items() if file and not os.path.realpath(file).startswith(own)}
+        # PyTorch has modules without a file of their own, with a bare name for one.
+        {name for name, file in files.items() if file and os.path.isabs(file)
+         and not os.path.realpath(file).startswith(own)}
     )
     with open(os.environ["NOTES"], "a") as notes:
         notes.write(json.dumps({"prefix": sys.prefix, "script": sys.argv[0], "elsewhere": elsewhere}) + "\\n")

@@ -170,8 +170,8 @@ def demo(bare: Bare) -> Bare:
     return bare
 
 
-# What a package imports where it is, and does without where it is not: NumPy's f2py.
-OPTIONAL = ("charset_normalizer",)
+# What a package imports where it is, and does without where it is not: NumPy's f2py, PyTorch, transformers.
+OPTIONAL = ("charset_normalizer", "attr", "psutil")
 
 
 def imported_by_snakemake(bare: Bare, python: Path) -> set[str]:

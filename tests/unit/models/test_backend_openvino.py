@@ -30,6 +30,9 @@ from smollm2 import NAME, smollm2
 if find_spec("openvino_genai") is None:
     pytest.skip("OpenVINO GenAI is not installed", allow_module_level=True)
 
+# Each test starts an engine, or is the first to wait for one.
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 FOLDER: list[str] = []
