@@ -12,7 +12,13 @@ import yaml
 from needlework.benchmarks.m4le import plan
 from needlework.benchmarks.m4le.normalised import Score, normalised, slope_weights
 from needlework.data.corpora.m4le_data.sampled import SAMPLED
-from needlework.data.corpora.m4le_data.tasks import ABILITIES, CONSTRUCTED, PAPER_BUCKETS, SLUGS, TASKS
+from needlework.data.corpora.m4le_data.tasks import (
+    ABILITIES,
+    CONSTRUCTED,
+    PAPER_BUCKETS,
+    SLUGS,
+    TASKS,
+)
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
