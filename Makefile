@@ -7,7 +7,7 @@ BIN = $(VENV)/bin
 SET_UP = PYTHON="$(PYTHON)" sh requirements/set_up.sh
 
 .PHONY: setup setup-demo setup-cluster setup-vllm setup-explorer explorer-bundle weights demo test \
-	test-engines test-environments check check-newer lint docs clean
+	test-engines test-environments test-light-environments check check-newer lint docs clean
 
 # The demo needs no PyTorch.
 $(VENV)/.demo: requirements/demo.txt
@@ -59,9 +59,10 @@ demo: setup-demo
 	$(BIN)/snakemake --cores all
 	$(BIN)/snakemake --report report.html
 
-# All tests; those of engines where their environment is. `make check` leaves out the slow ones.
+# All tests but those of the environments; those of engines where their environment is. `make check` leaves
+# out the slow ones.
 test: setup weights
-	$(BIN)/python -m pytest -n auto -m "not heavy"
+	$(BIN)/python -m pytest -n auto --ignore=tests/environments
 
 test-engines: setup setup-vllm
 	$(BIN)/python -m pytest -n0 tests/engines
@@ -69,6 +70,9 @@ test-engines: setup setup-vllm
 # Each of envs/ installed from nothing, and the demo's jobs run in it. The heavy ones take gigabytes.
 test-environments: setup weights
 	$(BIN)/python -m pytest -n0 tests/environments
+
+test-light-environments: setup weights
+	$(BIN)/python -m pytest -n0 -m "not heavy" tests/environments
 
 check: setup
 	$(BIN)/python -m pytest -n auto -m "not slow"

@@ -21,8 +21,8 @@ import machine
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = Path(__file__).with_suffix(".json")
-COMMAND = [sys.executable, "-m", "pytest", "-n", "2", "-m", "not heavy"]
-COMMAND += ["--ignore=tests/engines", "--ignore=tests/workflow/test_slurm.py"]
+LEFT_OUT = ("tests/environments", "tests/engines", "tests/workflow/test_slurm.py")
+COMMAND = [sys.executable, "-m", "pytest", "-n", "2", *(f"--ignore={path}" for path in LEFT_OUT)]
 SLOW = 0.5
 """Seconds; what took longer is slow."""
 

@@ -32,13 +32,13 @@ CONFIG = {
     "benchmarks": {
         "mlneedle": {
             "needle_languages": ["en", "de"],
-            "haystack_languages": ["en", "hi"],
-            "lengths": [512, 1024],
+            "haystack_languages": ["en"],
+            "lengths": [512],
         },
-        "oneruler": {"languages": ["en", "zh"], "cross_lingual": [], "lengths": [1000]},
+        "oneruler": {"languages": ["en"], "cross_lingual": [], "lengths": [1000]},
     },
 }
-KILLS = 5
+KILLS = 4
 
 
 def files_of(workflow: Workflow) -> dict[str, bytes]:
@@ -89,7 +89,7 @@ def test_repeated_kills_change_no_file(tmp_path: Path) -> None:
     killed.run(*arguments)
 
     expected = files_of(undisturbed)
-    assert len(expected) > 60
+    assert len(expected) > 40
     found = files_of(killed)
     assert found.keys() == expected.keys()
     assert [name for name in expected if found[name] != expected[name]] == []
@@ -99,7 +99,7 @@ def test_repeated_kills_change_no_file(tmp_path: Path) -> None:
 # What a model's endpoint sees of it
 
 CONCURRENCY, SAMPLES, DELAY = 4, 16, 0.04
-TRIALS = 12
+TRIALS = 6
 ANSWERS = "results/generations/served/mlneedle.parquet"
 
 
@@ -290,6 +290,8 @@ def test_a_job_whose_snakemake_dies_while_it_starts_asks_nothing(
                 snakemake.wait()
                 _, left = psutil.wait_procs([job], timeout=30)
                 assert not left, "the job outlived Snakemake"
+                for load in loads:
+                    load.kill()
                 # At most what was under way in the half second until the job noticed.
                 first = server.asked()
                 workflow.run(*arguments)

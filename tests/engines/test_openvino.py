@@ -30,10 +30,9 @@ from smollm2 import NAME, smollm2
 if find_spec("openvino_genai") is None:
     pytest.skip("OpenVINO GenAI is not installed", allow_module_level=True)
 
-# Each test starts an engine, or is the first to wait for one.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("openvino")]
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 FOLDER: list[str] = []
 GREEDY = {"temperature": 0}
@@ -185,7 +184,6 @@ def test_the_weights_are_those_of_the_file(folder: Path) -> None:
         assert np.abs(ours - exact).mean() < 0.001 * np.abs(exact).mean()
 
 
-@pytest.mark.slow
 def test_answers_are_those_of_transformers_on_the_same_weights(greedy: list[Answer]) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -326,14 +324,13 @@ def test_a_job_takes_processor_cores_and_no_gpu() -> None:
 def test_no_connection_is_made(tmp_path: Path) -> None:
     """From the first import of OpenVINO to the last answer of the GGUF file, as the kernel sees it."""
     script = (
-        "import sys; sys.path[:0] = [{scripts!r}, {tests!r}, {unit!r}]\n"
-        "from test_backend_openvino import ask, GREEDY\n"
+        "import sys; sys.path[:0] = [{scripts!r}, {tests!r}]\n"
+        "from engines.test_openvino import ask, GREEDY\n"
         "answer = ask(['Say hello.'], new=3, sampling=GREEDY)[0]\n"
         "assert answer.error is None and answer.completion_tokens == 3\n"
     ).format(
         scripts=str(ROOT / "workflow/scripts"),
         tests=str(ROOT / "tests"),
-        unit=str(Path(__file__).parent),
     )
     log = tmp_path / "calls"
     calls = "trace=connect,sendto,sendmsg"
