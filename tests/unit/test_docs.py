@@ -160,6 +160,38 @@ def test_files_that_are_named_exist(page) -> None:
         assert any(ROOT.glob(pattern.rstrip("/"))), path
 
 
+def visible(cell: str) -> str:
+    """The text that a reader sees of Markdown in a cell."""
+    return re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", cell).replace("`", "").strip()
+
+
+def tables(text: str) -> Iterator[list[str]]:
+    """The rows of a page's tables, each as the texts of its cells."""
+    for line in re.sub(r"^```.*?^```", "", text, flags=re.M | re.S).splitlines():
+        if line.startswith("|"):
+            yield [visible(cell) for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+WRITTEN = [page for page, text in TEXTS.items() if "Written by docs/generate_" not in text]
+
+
+@pytest.mark.parametrize("page", WRITTEN)
+def test_tables_fit_a_screen(page) -> None:
+    for row in tables(TEXTS[page]):
+        assert max(map(len, row)) <= 120, row
+        assert sum(map(len, row)) <= 200, row
+
+
+def test_each_difference_in_a_table_has_an_entry_below() -> None:
+    text = TEXTS["docs/fidelity.md"].partition("\n## MLNeedle\n")[2]
+    sections = [part for part in re.split(r"^#+ ", text, flags=re.M) if "| difference |" in part]
+    assert len(sections) > 15
+    for section in sections:
+        rows = [cells[0] for cells in tables(section)][2:]
+        entries = [visible(name) for name in re.findall(r"^- \*\*(.+?)\.\*\*", section, re.M)]
+        assert [name.lower() for name in entries] == [name.lower() for name in rows]
+
+
 def test_make_targets_exist() -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), flags=re.M))
     named = {name for text in TEXTS.values() for name in re.findall(r"\bmake ([a-z-]+)`", text)}
