@@ -27,18 +27,19 @@ PREAMBLE = """\
 
 # Configuration
 
-`config.yaml` holds the default run, on the embedded sample. A file that `--configfile` names is merged into it: mappings
-key by key, while lists and single values are replaced. So a file of your own needs only what differs. If there are
-several files, later ones win, so name your own after a preset; a run warns if a later file replaces what `run` selected.
-The models, tokenizers and translators of `config.yaml` stay defined, and `run.models` and `run.benchmarks` choose which
-of them run. The defaults below apply if no file has the key; `config.yaml` sets some keys for the sample. A top-level
-value can be set on the command line (`--config mirror=/data/mirror`).
+`config.yaml` holds the default run, on the embedded sample. A file that `--configfile` names is merged into
+it: mappings key by key, while lists and single values are replaced. So a file of your own needs only what
+differs. If there are several files, later ones win, so name your own after a preset; a run warns if a later
+file replaces what `run` selected. The models, tokenizers and translators of `config.yaml` stay defined, and
+`run.models` and `run.benchmarks` choose which of them run. The defaults below apply if no file has the key;
+`config.yaml` sets some keys for the sample. A top-level value can be set on the command line (`--config
+mirror=/data/mirror`).
 
-Paths are relative to the folder in which the workflow runs (`--directory`, or the folder in which Snakemake was
-started). If a `chat_template` is not there, it is looked for among the workflow's own files.
+Paths are relative to the folder in which the workflow runs (`--directory`, or the folder in which Snakemake
+was started). If a `chat_template` is not there, it is looked for among the workflow's own files.
 
-The whole configuration is checked before any work starts. A mistake ends the run with one sentence that names the key
-and, for a misspelt name, the nearest known one.
+The whole configuration is checked before any work starts. A mistake ends the run with one sentence that names
+the key and, for a misspelt name, the nearest known one.
 
 `<name>` is a name of your choice. It becomes part of file names: letters, digits, `.`, `-` and `_`.
 """
