@@ -60,11 +60,11 @@ def _file(folder: Path, *lines: str | dict[str, Any]) -> Path:
     ("change", "message"),
     [
         ({"length_bucket": 1234}, "line 2 has the unknown length_bucket 1234"),
-        ({"length_bucket": "1000"}, "line 2 has the field 'length_bucket', which is no int"),
-        ({"answers": None}, "line 2 has the field 'answers', which is no list"),
+        ({"length_bucket": "1000"}, "line 2 has the field 'length_bucket', which is not of type int"),
+        ({"answers": None}, "line 2 has the field 'answers', which is not a list"),
         ({"answers": []}, "line 2 has an empty 'input' or no answer"),
         ({"input": " "}, "line 2 has an empty 'input' or no answer"),
-        ({"input": 3}, "line 2 has the field 'input', which is no str"),
+        ({"input": 3}, "line 2 has the field 'input', which is not of type str"),
     ],
 )
 def test_a_wrong_row_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:

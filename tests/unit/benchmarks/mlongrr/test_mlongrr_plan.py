@@ -98,7 +98,7 @@ RELEASED = {"source": "released", "tasks": [ONE]}
         ),
         ({"prompts": ["prompt2"], "tasks": [ONE], "absent": [1]}, "does not say what to answer"),
         ({"prompts": ["translated"], "tasks": [ONE], "languages": ["en"]}, "are not translated"),
-        ({"lengths": [50]}, "lengths has 50, of which .*max_new_tokens"),
+        ({"lengths": [50]}, "lengths has 50, and .*max_new_tokens"),
         (
             {**RELEASED, "tasks": [{**ONE, "depths": [0, 10]}, {**ONE, "n": 2}]},
             r"write `tasks: \[\{n: 1, depths: \[0\], questions: \[number\]\}\]`, or leave",
