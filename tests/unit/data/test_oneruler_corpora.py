@@ -512,7 +512,7 @@ def test_a_short_row_of_a_dictionary_is_no_word(own, short):
     ("text", "what"),
     [
         ('{"joiner": "-"}', r"sentences\.json: `joiner` for 'eo' is '-'"),
-        ('{"abbreviations": "k.t.p."}', r"`abbreviations` for 'eo' is no list"),
+        ('{"abbreviations": "k.t.p."}', r"`abbreviations` for 'eo' is not a list"),
         ('{"stops": []}', r"unknown key 'stops' for 'eo'"),
     ],
 )

@@ -214,7 +214,7 @@ def parquet(texts: list[str]) -> bytes:
 
 
 @pytest.mark.slow
-def test_a_data_set_of_the_hub_is_streamed_at_its_commit(tmp_path: Path) -> None:
+def test_hub_data_sets_are_streamed_at_their_commit(tmp_path: Path) -> None:
     files = {
         "data/train-00000-of-00002.parquet": parquet(["one", "two"]),
         "data/train-00001-of-00002.parquet": parquet(["three"]),
@@ -307,10 +307,10 @@ def test_a_corpus_can_be_chosen_where_its_kind_serves() -> None:
         validated(config(own, mlneedle=block) | {"corpora": {}})
 
 
-def test_names_that_there_are_and_ends_that_mean_something_are_refused() -> None:
+def test_taken_names_and_reserved_endings_are_refused() -> None:
     for name, message in (
         ("mlqa", "is already the name of a corpus"),
-        ("my_passages", "another end"),
+        ("my_passages", "do not end it with"),
         ("My", "use small letters"),
     ):
         made = config(hub_corpus("passages", {"text": "body"}, "en"), mlneedle={})

@@ -465,7 +465,10 @@ def test_a_batch_without_results_is_not_paid_for_twice(server, tmp_path) -> None
             '{"custom_id": "KEY", "response": {"status_code": 200, "body": {"choices": []}}}',
             "the line is not a completion: {",
         ),
-        ('{"custom_id": "KEY", "response": {"status_code": 200}}', "the line is not a completion: {"),
+        (
+            '{"custom_id": "KEY", "response": {"status_code": 200}}',
+            "the line is not a completion: {",
+        ),
         (
             '{"custom_id": "KEY", "response": {"status_code": 500, "body": null}}',
             "status 500: null",

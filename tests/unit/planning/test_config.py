@@ -498,7 +498,9 @@ def test_no_key_stands_twice(file) -> None:
     ],
 )
 def test_what_is_no_finite_number_is_refused(key: str, number: float) -> None:
-    assert complaint(changed(key, number)).startswith(f"{key} is {number}, which is not a finite number")
+    assert complaint(changed(key, number)).startswith(
+        f"{key} is {number}, which is not a finite number"
+    )
 
 
 def test_a_misspelt_benchmark_in_a_model_s_lengths_is_refused() -> None:

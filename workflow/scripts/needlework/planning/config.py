@@ -175,7 +175,7 @@ def decided(given: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
             shown = ", ".join(
                 f"{key}: {_shown(own[key])} (not {_shown(mine[key])})" for key in other
             )
-            said.append(f"benchmarks.{name}: other keys there decide {shown}.")
+            said.append(f"benchmarks.{name}: its other keys set {shown}.")
     return said
 
 

@@ -82,10 +82,10 @@ def without_records(folder: str | Path = ".") -> str:
     if not made or (records.is_dir() and any(records.iterdir())):
         return ""
     return (
-        f"{results.absolute()} is there without the records in .snakemake: what was made with other "
-        "settings is not noticed, and where the times of the files were not kept, everything is made again "
-        "(from the journal, where that is there too). If it was made by this version with this "
-        "configuration, run once with --touch and the same targets, and it counts as made."
+        f"{results.absolute()} comes without the records in .snakemake, so a change of settings is not "
+        "noticed, and if the files' times were not kept, everything is made again (from the journal, if it "
+        "is there): if this version made it with this configuration, run once with --touch and the same "
+        "targets."
     )
 
 
