@@ -264,7 +264,7 @@ def test_retry_after_is_honoured(server, source, destination, caplog):
     fetch(source, destination, patience=QUICK)
     assert time.monotonic() - begun >= 1
     assert "503" in caplog.text
-    assert "again in 1.0 s" in caplog.text
+    assert "retry in 1.0 s" in caplog.text
     assert len(server.requests) == 2
 
 

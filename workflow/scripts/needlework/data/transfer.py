@@ -222,7 +222,7 @@ class WebFile:
                 # Jitter, so that jobs which failed together do not come back together.
                 pause = self.patience.backoff * 2 ** (failures - 1) * random.uniform(0.5, 1.5)
                 pause = max(interruption.pause, min(pause, LONGEST_PAUSE_S))
-                logger.warning("%s (%s); again in %.1f s", interruption, self.shown, pause)
+                logger.warning("%s (%s); retry in %.1f s", interruption, self.shown, pause)
                 time.sleep(pause)
 
     def _text(self) -> str | None:

@@ -52,7 +52,7 @@ def check(
                     f"{said}, and {journal} has none of its answers: start the server, or correct `base_url`."
                 )
             silent.append(
-                f"Warning: {said}: what is not in the journal cannot be asked; start the server, or "
+                f"Warning: {said}: only answers in the journal can be used; start the server, or "
                 "correct `base_url`."
             )
         for key in ("name", "lora"):
@@ -61,7 +61,7 @@ def check(
         if model["gated"] and not Path(model["name"]).is_dir() and not _hub_is_open():
             raise UserError(
                 f"models.{name} is gated, and there is no token: accept the licence on the page of "
-                f"{model['name']}, take a token of your account there, and set the environment variable "
+                f"{model['name']}, create a token of your account there, and set the environment variable "
                 "HF_TOKEN to it; without internet, set HF_HUB_OFFLINE=1."
             )
     for name in sorted(tokenizers):
