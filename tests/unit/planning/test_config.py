@@ -560,7 +560,7 @@ def test_a_file_that_overrides_an_earlier_choice_is_reported(tmp_path: Path) -> 
     other.write_text("models: {}")
     (said,) = replaced_choices([mine, other, preset])
     assert said.startswith(
-        f"run.models is that of {preset}, ['a', 'b'], and not that of {mine}, ['mine']"
+        f"run.models is ['a', 'b'], from {preset}, and not ['mine'], from {mine}"
     )
     assert replaced_choices([mine]) == replaced_choices([mine, other]) == []
 

@@ -237,7 +237,7 @@ class WebFile:
                     raise TransferError(
                         f"the list of checksums is longer than {LISTING_BYTES:,} bytes",
                         self.shown,
-                        "it is none: correct `mirror:`",
+                        "it is not such a list: correct `mirror:`",
                     )
             return content.decode("utf-8", errors="replace")
 

@@ -316,8 +316,8 @@ def replaced_choices(files: Iterable[str | Path]) -> list[str]:
             if key in chosen and chosen[key][1] != names:
                 earlier, before = chosen[key]
                 said.append(
-                    f"run.{key} is that of {file}, {names}, and not that of {earlier}, {before}: "
-                    "the last --configfile decides; give your own after the presets."
+                    f"run.{key} is {names}, from {file}, and not {before}, from {earlier}: the last "
+                    "--configfile wins, so name your own after the presets."
                 )
             chosen[key] = file, names
     return said

@@ -1,4 +1,4 @@
-"""JSON requests to a translation service: asked again while that may help, no secret in a message."""
+"""JSON requests to a translation service: retried while that may help, without secrets in messages."""
 
 from __future__ import annotations
 
