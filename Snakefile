@@ -1,8 +1,8 @@
 # needlework: one workflow for published evaluations of multilingual long-context language models.
 #
-#   snakemake --cores all              the embedded sample (or whatever --configfile says)
-#   snakemake --cores all mlneedle_table1      one table (with those made by the same job)
-#   snakemake --cores all estimate     what a run would take, before it is run
+#   snakemake --cores all              the embedded sample, or the run of --configfile
+#   snakemake --cores all mlneedle_table1      one table, with those that the same job makes
+#   snakemake --cores all estimate     tokens, GPU hours and costs, before a run
 #   snakemake --report report.html     after a run
 
 import sys
@@ -16,7 +16,7 @@ here = Path(workflow.current_basedir)
 sys.path.append(str(here / "workflow/scripts"))
 
 
-# The workflow's own, also when it runs in another folder (--directory).
+# The workflow's own file, also with --directory.
 configfile: here / "config.yaml"
 
 
@@ -49,7 +49,7 @@ rule all:
         "results/provenance.json",
 
 
-# A target that no rule is called, and no path, is misspelt.
+# A target that is neither a rule nor a path is misspelt.
 rule unknown_target:
     input:
         lambda w: refuse(unknown_target(w.name, [rule.name for rule in workflow.rules])),

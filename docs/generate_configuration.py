@@ -27,18 +27,18 @@ PREAMBLE = """\
 
 # Configuration
 
-`config.yaml` holds the default run, on the embedded sample. A file given with `--configfile` is laid
-over it: mappings are merged key by key, lists and single values are replaced. Of several files the last
-decides, so give your own after a preset; a run warns where a later file replaces what `run` chose. So a
-file of your own needs only what differs; the models, tokenizers and translators of `config.yaml` stay
-known, and `run.models` and `run.benchmarks` choose what is run. The defaults below hold where neither file
-has the key: `config.yaml` itself sets some for the sample. A top-level value can be set on the command line
-(`--config mirror=/data/mirror`).
+`config.yaml` holds the default run, on the embedded sample. A file that `--configfile` names is merged into
+it: mappings key by key, while lists and single values are replaced. So a file of your own needs only what
+differs. If there are several files, later ones win, so name your own after a preset; a run warns if a later
+file replaces what `run` selected. The models, tokenizers and translators of `config.yaml` stay defined, and
+`run.models` and `run.benchmarks` choose which of them run. The defaults below apply if no file has the key;
+`config.yaml` sets some keys for the sample. A top-level value can be set on the command line (`--config
+mirror=/data/mirror`).
 
-Paths are relative to the folder in which the workflow runs (`--directory`, or else where Snakemake was
-started); a `chat_template` that is not there is looked for among the workflow's own files.
+Paths are relative to the folder in which the workflow runs (`--directory`, or the folder in which Snakemake
+was started). If a `chat_template` is not there, it is looked for among the workflow's own files.
 
-The whole configuration is checked before any work starts. What is wrong ends in one sentence that names
+The whole configuration is checked before any work starts. A mistake ends the run with one sentence that names
 the key and, for a misspelt name, the nearest known one.
 
 `<name>` is a name of your choice. It becomes part of file names: letters, digits, `.`, `-` and `_`.
@@ -46,15 +46,15 @@ the key and, for a misspelt name, the nearest known one.
 
 
 def page(described: Node) -> str:
-    """The page, in Markdown: a section for each top-level key, a table for each object or kind."""
+    """The page, in Markdown: a section for each top-level key, a list for each object or kind."""
     required = described.get("required", ())
     parts = [PREAMBLE, "".join(f"- [`{key}`](#{key})\n" for key in described["properties"])]
     for key, node in described["properties"].items():
         parts.append(f"## `{key}`\n")
         if _is_group(node):
-            parts += [f"{_description(node)}\n", *_tables(key, node)]
+            parts += [f"{_description(node)}\n", *_lists(key, node)]
         else:
-            parts.append(_table([(key, node, key in required)]))
+            parts.append(_list([(key, node, key in required)]))
     return "\n".join(parts)
 
 
@@ -65,8 +65,8 @@ def _is_group(node: Node) -> bool:
     )
 
 
-def _tables(path: str, node: Node) -> Iterator[str]:
-    """The tables of a group of keys, each under its heading where there are several."""
+def _lists(path: str, node: Node) -> Iterator[str]:
+    """The lists of a group of keys, each under its heading if there are several."""
     entry = node.get("additionalProperties")
     children = node.get("properties", {})
     if isinstance(entry, Mapping):
@@ -75,26 +75,26 @@ def _tables(path: str, node: Node) -> Iterator[str]:
         for key, child in children.items():
             yield f"### `{path}.{key}`\n"
             yield from [f"{_description(child)}\n"] if _description(child) else []
-            yield _table(list(_rows(child)))
+            yield _list(list(_rows(child)))
     else:
-        yield _table(list(_rows(node)))
+        yield _list(list(_rows(node)))
 
 
 def _entries(path: str, entry: Node) -> Iterator[str]:
-    """The table of a registry's entries, or one for each of their kinds."""
+    """The list of an entry's keys, or one for each of the kinds of entries."""
     if "oneOf" not in entry:
         yield f"### `{path}`\n"
-        yield _table(list(_rows(entry)))
+        yield _list(list(_rows(entry)))
         return
     for kind in entry["oneOf"]:
         key, choice = next((k, c) for k, c in kind["properties"].items() if "const" in c)
         yield f"### `{path}` with `{key}: {choice['const']}`\n\n{_description(choice)}\n"
         rows = [row for row in _rows(kind) if row[0] != key]
-        yield _table([(key, {"const": choice["const"]}, True), *rows])
+        yield _list([(key, {"const": choice["const"]}, True), *rows])
 
 
 def _rows(node: Node, prefix: str = "") -> Iterator[tuple[str, Node, bool]]:
-    """(key, schema, whether it is required) of a group's keys, those of inner groups included."""
+    """(key, schema, whether it is required) of a group's keys, with those of inner groups."""
     for key, child in node["properties"].items():
         if "properties" in child:
             if _description(child):
@@ -107,12 +107,13 @@ def _rows(node: Node, prefix: str = "") -> Iterator[tuple[str, Node, bool]]:
                 yield from _rows(entry, f"{prefix}{key}.<name>.")
 
 
-def _table(rows: list[tuple[str, Node, bool]]) -> str:
-    lines = ["| key | values | default | meaning |", "|---|---|---|---|"]
+def _list(rows: list[tuple[str, Node, bool]]) -> str:
+    """An entry for each key: a table's cells would be wider than a screen."""
+    lines = []
     for key, node, required in rows:
-        default = _code(node["default"]) if "default" in node else ""
-        cells = (f"`{key}`", _values(node), "*required*" if required else default)
-        lines.append(f"| {' | '.join(map(_cell, (*cells, _description(node))))} |")
+        default = f"; default {_code(node['default'])}" if "default" in node else ""
+        values = _values(node) + ("; *required*" if required else default)
+        lines.append(f"- **`{key}`** ({values}): {_description(node)}".removesuffix(": "))
     return "\n".join(lines) + "\n"
 
 
@@ -140,9 +141,8 @@ def _of_type(name: str, node: Node) -> str:
     text = words.get(name, name)
     if name in ("integer", "number"):
         bounds = {"minimum": "≥ {}", "exclusiveMinimum": "> {}", "maximum": "≤ {}"}
-        text += "".join(
-            f" {words.format(node[key])}" for key, words in bounds.items() if key in node
-        )
+        found = [words.format(node[key]) for key, words in bounds.items() if key in node]
+        text = " ".join([text, " and ".join(found)]).strip()
     return text
 
 
@@ -153,10 +153,6 @@ def _description(node: Node) -> str:
 def _code(value: object) -> str:
     text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=1 << 20)
     return f"`{text.strip().removesuffix('...').strip()}`"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def main() -> None:

@@ -22,9 +22,10 @@ PREAMBLE = """\
 
 # Rules
 
-What `snakemake` runs for one model and one benchmark, MLNeedle, on the embedded sample. An arrow leads from a
-rule to one that reads its output; `all` is left out. The files in `workflow/rules/` can be read from top to
-bottom: paths are written out there, and functions say only which languages, slices or models fill them.
+The graph shows the rules that `snakemake` runs for one model and one benchmark, MLNeedle, on the embedded
+sample. An arrow leads from a rule to a rule that reads its output; `all` is left out. The files in
+`workflow/rules/` can be read from top to bottom: they contain whole paths, and use functions only for the
+languages, slices or models in them.
 """
 
 

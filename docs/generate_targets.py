@@ -21,9 +21,9 @@ PREAMBLE = """\
 
 # Targets
 
-Each table and figure is a target of its own. A target exists only if the configuration produces its data:
-the last column names the conditions, which are in `conditions` of the
-benchmark's `plan.py`.
+Each table and figure is a target of its own. A target exists only if the configuration produces its data.
+The last column names the conditions for this; the function `conditions` in the benchmark's `plan.py` defines
+them.
 """
 
 

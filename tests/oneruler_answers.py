@@ -22,12 +22,12 @@ from needlework.scoring.metrics import oneruler_strict as strict  # noqa: E402
 NONE_WORDS = phrases()
 HALVES = ("tuning", "held_out")
 EXPLANATION = """\
-How the strict rules read answers that a person has read (`tests/data/oneruler_answers/`). A `none` is
-missed where an answer says that there is no such number and the rules do not see it, false where they see it
-in an answer that does not say so; a number is wrong where the rules read another one, or none. The held-out
-half was committed before any phrase was changed, and phrases are tuned on the other alone. Both halves were
-written by one author, with reports of the same errors in mind: real answers will show more.
-`python tests/oneruler_answers.py` writes this page; a test compares."""
+This page compares the verdicts of the strict rules with those of a person, on the answers in
+`tests/data/oneruler_answers/`. A `none` is missed if an answer says that there is no such number and the
+rules do not see it. It is false if the rules see it in an answer that does not say so. A number is wrong if
+the rules read another number, or none. The held-out half was committed before any phrase was changed; phrases
+are tuned on the other half only. One author wrote both halves, with reports of such errors in mind, so real
+answers will show more errors. `python tests/oneruler_answers.py` writes this page, and a test compares it."""
 PAGE = ROOT / "docs/oneruler-verdicts.md"
 
 

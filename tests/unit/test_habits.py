@@ -125,3 +125,14 @@ def test_a_dead_link_fails_the_site(tmp_path: Path, link: str) -> None:
         [mkdocs, "build", "--strict"], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 1 and link.split("#")[-1] in done.stderr, done.stderr
+
+
+def test_names_of_tests_have_at_most_ten_words() -> None:
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    names = [
+        name
+        for file in files
+        for name in re.findall(r"^def test_(\w+)\(", file.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert len(names) > 1000
+    assert not [name for name in names if name.count("_") > 9]

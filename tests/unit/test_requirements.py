@@ -149,7 +149,7 @@ ON_GPUS = {
 }
 
 
-def test_faiss_for_gpus_is_the_release_that_the_tests_ran_with() -> None:
+def test_faiss_for_gpus_has_the_tested_release() -> None:
     without, on_gpus = (from_pypi(ROOT / f"envs/{n}.yaml") for n in ("retrieval", "retrieval-gpu"))
     assert on_gpus.pop("faiss-gpu") == without.pop("faiss-cpu")
     assert {n: v for n, v in on_gpus.items() if n not in ON_GPUS} == without

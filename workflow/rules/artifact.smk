@@ -42,7 +42,7 @@ rule artifact:
         "../scripts/write_artifact.py"
 
 
-# It takes the results as they are, so it has no input, and no output that would be newer than them.
+# It checks the results as they are: no input, which would make them anew, and no output.
 rule verify:
     log:
         "logs/verify.log",

@@ -1,4 +1,4 @@
-# What all rules share: the validated configuration, the digest of a rule's code, and where files lie.
+# Shared by all rules: the validated configuration, the digest of a rule's code, and the paths of files.
 
 import re
 import shutil
@@ -51,7 +51,7 @@ if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
         )
 
 
-# A learned embedder or translator needs PyTorch; the others need next to nothing.
+# Neural embedders and translators need PyTorch; these do not.
 LIGHT = {"ngram", "none", "google", "llm"}
 
 
@@ -60,7 +60,7 @@ def environment(kind):
 
 
 def scoring_environment(benchmark, translator="none"):
-    """Only the released metric of meanings embeds what it compares."""
+    """The metric `released_semantic` needs an embedding model, the others do not."""
     chosen = files.scoring_settings(benchmark).get("metric")
     semantic = chosen == "released_semantic"
     return environment("sentence-transformers" if semantic else translator)
@@ -72,7 +72,7 @@ def refuse(why):
 
 wildcard_constraints:
     source=r"[a-z0-9-]+",
-    # The ending tells a source's file from the record beside it (`<file>.json`).
+    # The ending distinguishes a source's file from the record beside it (`<file>.json`).
     file=r".+\.(zip|tsv|json|jsonl|gz|csv|txt)",
     corpus=r"[a-z0-9_]+",
     lang=LANGUAGE,
@@ -87,10 +87,10 @@ wildcard_constraints:
 
 
 files = Layout(config)
-# What the report opens with.
+# The first section of the report.
 SUMMARY = "results/summary.html"
 
-# Parsing all code anew would be a fifth of a dry run.
+# Without this cache, parsing all code would be a fifth of a dry run.
 remember(Path(".snakemake/code.json").absolute())
 
 # A job ends with the Snakemake that started it, even one that is killed before the job is ready.
@@ -121,7 +121,7 @@ def prompts(benchmark, tokenizer):
 
 
 def translations(model, benchmark):
-    """A model's answers in English, of a benchmark that scores those."""
+    """A model's translated answers, if the benchmark scores them."""
     return expand(
         "results/translations/{model}/{benchmark}.parquet",
         model=model,
@@ -130,7 +130,7 @@ def translations(model, benchmark):
 
 
 def similarity(model, benchmark):
-    """How similar needles and distractors are, where the run asks for that."""
+    """The similarity of needles and distractors, if the run asks for it."""
     wanted = config["retrieval"]["similarity"] and files.benchmark(benchmark).search
     return expand(
         "results/similarity/{benchmark}/{tokenizer}.parquet",
@@ -155,7 +155,7 @@ def caption_file(benchmark, result):
 
 
 def report_text(template):
-    """The report's first text: what the run found, if it is there, and how to read it."""
+    """The report's first text: the run's results, if they exist, and how to read them."""
     text, found = Path(template).read_text(encoding="utf-8"), Path(SUMMARY)
     if found.is_file():
         lines = found.read_text(encoding="utf-8").replace("{%", "{ %").splitlines()
@@ -202,14 +202,14 @@ def shown_results(benchmark, kind, ending):
 
 
 def comparison(function, benchmark):
-    """What is compared; a wrong name is refused when the rule is asked for."""
+    """The runs or models that are compared; a wrong name is an error when the rule is requested."""
     try:
         return function(config, benchmark)
     except UserError as error:
         raise WorkflowError(str(error))
 
 
-# Not in a dry run: that needs no keys and no packages but Snakemake's.
+# Not in a dry run, which needs no keys and no packages but Snakemake's.
 onstart:
     for name in LEFT_OUT:
         logger.warning(

@@ -1,4 +1,4 @@
-# From the sources' own files to one table a corpus and language.
+# From the sources' own files to one table for each corpus and language.
 
 
 rule fetch_source:
@@ -16,8 +16,8 @@ rule fetch_source:
         mem_mb=500,
         runtime=720,
     params:
-        # Where the bytes come from (`mirror`) is no reason to fetch them again: it is read from the
-        # configuration, not a parameter.
+        # A change of `mirror` must not fetch files again, so the script reads it from the
+        # configuration; it is not a parameter.
         entry=lambda w: files.source_entry(f"{w.source}/{w.file}"),
         prefix_mb=lambda w: config["sources"].get(w.source, {}).get("prefix_mb"),
         code=code_digest("fetch_source.py"),

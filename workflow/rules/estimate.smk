@@ -1,6 +1,6 @@
-# What a run would take: `snakemake estimate`. It makes the prompts, asks no model, and prints every time:
-# what is left changes with the journal, which is no file of the workflow. So the rule has no output, and
-# no `benchmark`, whose file would count as one. It writes to the terminal, so it is a local rule.
+# `snakemake estimate`: the cost of a run. It builds the prompts, loads no model, and runs every time, since
+# the requests left change with the journal, which is not a file of the workflow. So the rule has no output,
+# and no `benchmark`, whose file would count as one. It prints to the terminal, so it is a local rule.
 
 # The files of all prompts, by benchmark and tokenizer.
 PROMPTS = {

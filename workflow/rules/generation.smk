@@ -1,6 +1,6 @@
-# Answers: one job a model and benchmark, or one a shard. Finished requests outlive the job in the journal.
+# Answers: one job for each model and benchmark, or for each shard. The journal keeps finished requests.
 
-# Which models are cut into shards, as patterns of their names; (?!) is no name.
+# The models with and without shards, as patterns of their names; (?!) matches no name.
 SHARDED = [
     re.escape(name) for name, entry in config["models"].items() if entry["shards"] > 1
 ]
@@ -39,8 +39,8 @@ rule generate_answers:
         * attempt,
         runtime=lambda w, attempt: 720 * attempt,
     params:
-        # What changes no answer is read from the configuration: where the journal lies, and how
-        # many GPUs and how much memory an engine takes.
+        # Settings that change no answer are not parameters; the script reads them from the
+        # configuration: the journal's folder, the number of GPUs, the share of memory.
         model=lambda w: files.model_settings(w.model),
         lengths=lambda w: lengths_of(config, w.model, w.benchmark),
         only=lambda w: only_of(config, w.model, w.benchmark),
@@ -98,6 +98,6 @@ rule merge_answers:
         only=lambda w: only_of(config, w.model, w.benchmark),
         code=code_digest("merge_answers.py"),
     message:
-        "Merging what {wildcards.model} answered to {wildcards.benchmark}"
+        "Merging the answers of {wildcards.model} to {wildcards.benchmark}"
     script:
         "../scripts/merge_answers.py"

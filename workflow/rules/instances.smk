@@ -1,4 +1,4 @@
-# Prompts: one file a benchmark, tokenizer and slice.
+# Prompts: one file for each benchmark, tokenizer and slice.
 
 
 rule build_instances:

@@ -1,4 +1,4 @@
-# What the run found, on one page: results/index.html.
+# The run's results on one page: results/index.html.
 
 from needlework.planning.layout import resource
 
@@ -15,7 +15,7 @@ SHOWN = {
     }
     for name in config["run"]["benchmarks"]
 }
-# Answers are asked again for `snakemake repeatability` alone, so this file need not be there.
+# Only `snakemake repeatability` makes this file, so it may be missing.
 REPEATED_TABLE = "results/tables/repeatability.csv"
 
 

@@ -1,4 +1,4 @@
-# What the results were made from, with what, and on what: written when all is done.
+# The inputs, software and hardware of the results, written at the end of a run.
 
 from needlework.planning.effective_config import effective_config
 from needlework.planning.layout import resource
@@ -46,6 +46,6 @@ rule provenance:
         generations=GENERATIONS,
         code=code_digest("write_provenance.py"),
     message:
-        "Writing down where the results come from"
+        "Writing the provenance of the results"
     script:
         "../scripts/write_provenance.py"

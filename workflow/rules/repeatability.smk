@@ -1,6 +1,6 @@
-# Do answers repeat? `snakemake repeatability` asks a sample of prompts again, in other orders and company.
+# Do answers repeat? `snakemake repeatability` sends a sample of prompts again, in other orders and batches.
 
-# The others compute their answers.
+# The other backends compute their answers without a model.
 MODELS = ("vllm", "openvino", "transformers", "openai")
 REPEATED = [
     f"results/repeatability/{model}/{benchmark}.json"
@@ -12,7 +12,7 @@ REPEATED = [
 
 rule repeat_answers:
     input:
-        # What else the benchmark's metric reads, under its own names.
+        # Further inputs of the benchmark's metric, under its own names.
         unpack(lambda w: files.scoring_files(w.benchmark)),
         unpack(
             lambda w: {
@@ -61,7 +61,7 @@ rule repeat_answers:
             hook_file(files.benchmark(w.benchmark).score),
         ),
     message:
-        "Asking {wildcards.model} some prompts of {wildcards.benchmark} again"
+        "Sending some prompts of {wildcards.benchmark} to {wildcards.model} again"
     script:
         "../scripts/repeat_answers.py"
 
@@ -91,6 +91,6 @@ if REPEATED:
         params:
             code=code_digest("table_repeatability.py"),
         message:
-            "Tabulating what changed"
+            "Tabulating the answers that changed"
         script:
             "../scripts/table_repeatability.py"

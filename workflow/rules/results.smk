@@ -1,8 +1,8 @@
-# The benchmarks' tables and figures, as each benchmark describes them. Those that are made of the same rows
-# are made by two jobs: one for the numbers, one for what shows them. Each is a target of its own:
+# The benchmarks' tables and figures, as each benchmark describes them. For those with the same input rows
+# there are two jobs: one for the numbers, one for tables and figures. Each is a target of its own:
 # `mlneedle_table1`, `oneruler_figure3` ...
 
-# What `snakemake` without a target makes.
+# The files that `snakemake` without a target makes.
 RESULTS = [
     *(
         f"results/{result.kind}/{name}/{result.name}.{ending}"
@@ -19,7 +19,7 @@ RESULTS = [
 
 for name in config["run"]["benchmarks"]:
     benchmark = files.benchmark(name)
-    # What results can be made of (`Result.needs`).
+    # The inputs of results (`Result.needs`).
     rows = {
         "scores": expand(
             f"results/scores/{{model}}/{name}.parquet", model=config["run"]["models"]
@@ -146,7 +146,7 @@ for name in config["run"]["benchmarks"]:
                 localrule: True
 
 
-# Any other result is refused by its name, which says what would fill it.
+# A result that the configuration cannot fill: the error says what it needs.
 for target, remedy in files.unfilled().items():
 
     rule:

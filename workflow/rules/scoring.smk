@@ -1,4 +1,4 @@
-# Answers into English, then into values.
+# Translation of answers into English, then scores.
 
 
 rule translate_answers:
@@ -25,7 +25,7 @@ rule translate_answers:
             f"needlework/scoring/translators/{files.translator['kind']}.py",
         ),
     message:
-        "Translating what {wildcards.model} answered to {wildcards.benchmark}"
+        "Translating the answers of {wildcards.model} to {wildcards.benchmark}"
     script:
         "../scripts/translate_answers.py"
 
@@ -75,7 +75,7 @@ rule translate_references:
 
 rule score_answers:
     input:
-        # What else the benchmark's metric reads, under its own names: phrases, or the tables it quotes.
+        # Further inputs of the benchmark's metric, under its own names: phrases, or quoted tables.
         unpack(lambda w: files.scoring_files(w.benchmark)),
         unpack(
             lambda w: {

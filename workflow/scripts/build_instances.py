@@ -1,4 +1,4 @@
-"""Build the prompts of one slice of a benchmark, and the texts that they refer to and no corpus has."""
+"""Build the prompts of one slice of a benchmark, and the texts in them that no corpus has."""
 
 from pathlib import Path
 

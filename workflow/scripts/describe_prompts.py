@@ -1,4 +1,4 @@
-"""Tabulate what a tokenizer's prompts are like, and what could not be built."""
+"""Tabulate numbers and lengths of a tokenizer's prompts, and what could not be built."""
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running

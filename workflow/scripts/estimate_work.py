@@ -1,4 +1,4 @@
-"""Say what is left to do, before a GPU or a paid call is used: a table on the terminal, and a CSV file."""
+"""Estimate the rest of a run before a GPU or a paid request is used: a table and a CSV file."""
 
 import os
 from functools import cache

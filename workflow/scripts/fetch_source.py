@@ -1,4 +1,4 @@
-"""Bring one published file here, verified, or not at all."""
+"""Download one published file and verify it."""
 
 from needlework.data.registry import SourceFile
 from needlework.data.sources import fetch

@@ -1,4 +1,4 @@
-"""Let a model answer the prompts of a benchmark; what the journal holds is not asked again."""
+"""Let a model answer the prompts of a benchmark; answers in the journal are not requested again."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Put the answers of a model's shards together."""
+"""Merge the answers of a model's shards."""
 
 from needlework.jobs.job import running
 from needlework.models.generation import merge

@@ -1,4 +1,4 @@
-"""Ask a model a sample of a benchmark's prompts again and again, and count what changes."""
+"""Send a sample of a benchmark's prompts to a model several times, and count the answers that change."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Put what changed of all models into one table."""
+"""Tabulate the changed answers of all models."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Bring a model's answers into English; what was translated before is not sent again."""
+"""Translate a model's answers into English; cached translations are not requested again."""
 
 from pathlib import Path
 

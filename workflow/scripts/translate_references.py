@@ -1,4 +1,4 @@
-"""How many gold answers survive the translation that the models' answers go through."""
+"""Count the gold answers that are still right after the translation of the models' answers."""
 
 from pathlib import Path
 

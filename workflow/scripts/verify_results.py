@@ -1,4 +1,4 @@
-"""Compare the results with their seal, and say what differs."""
+"""Compare the results with their seal, and list the differences."""
 
 import json
 import os

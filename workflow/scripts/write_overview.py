@@ -1,4 +1,4 @@
-"""Write results/index.html: what the run found."""
+"""Write results/index.html: the run's results on one page."""
 
 from needlework.jobs.job import running
 from needlework.results.overview_page import write_page

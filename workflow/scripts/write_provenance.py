@@ -1,4 +1,4 @@
-"""Write what the results were made from, with what, and on what."""
+"""Write the inputs, software and hardware of the results."""
 
 import os
 

@@ -133,11 +133,19 @@ def without(context: dict, key: str) -> dict:
     [
         ("nq_open_released", broken(question=None), "lacks the field 'question'"),
         ("nq_open_released", broken(question=" "), "has an empty question"),
-        ("nq_open_released", broken(question=5), "has the field 'question', which is no str"),
+        (
+            "nq_open_released",
+            broken(question=5),
+            "has the field 'question', which is not of type str",
+        ),
         ("nq_open_released", broken(answers=None), "lacks the field 'answers'"),
         ("nq_open_released", broken(answers=[]), "has no answer"),
         ("nq_open_released", broken(answers=["a", ""]), "has no answer, or an empty one"),
-        ("nq_open_released", broken(answers=["a", 1873]), "'answers', which is no list of texts"),
+        (
+            "nq_open_released",
+            broken(answers=["a", 1873]),
+            "'answers', which is not a list of texts",
+        ),
         ("nq_open_released", broken(ctxs=None), "lacks the field 'ctxs'"),
         ("nq_open_released", broken(ctxs=["x"]), "lacks the field 'isgold'"),
         ("nq_open_released", broken(ctxs=[GOLD, GOLD]), "has 2 passages with 'isgold'"),
@@ -151,7 +159,7 @@ def without(context: dict, key: str) -> dict:
         (
             "nq_open_released",
             broken(ctxs=[GOLD, OTHER | {"hasanswer": "no"}]),
-            "has the field 'hasanswer', which is no bool",
+            "has the field 'hasanswer', which is not of type bool",
         ),
         ("nq_open", ROW, "has 3 passages in 'ctxs', but is of the oracle file"),
         (
@@ -164,7 +172,7 @@ def without(context: dict, key: str) -> dict:
             broken(nq_annotated_gold={"title": "Turm"}),
             "lacks the field 'chunked_long_answer'",
         ),
-        ("nq_open", [ROW], "is no JSON object"),
+        ("nq_open", [ROW], "is not a JSON object"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, kind: str, row: object, problem: str) -> None:
@@ -189,7 +197,7 @@ def test_a_torn_file_is_an_error(mirror: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is empty"):
         nq_open.read_questions("nq_open", torn)
     torn.write_bytes(gzip.compress(json.dumps(ROW)[:-9].encode()))
-    with pytest.raises(UserError, match="line 1 is no JSON object"):
+    with pytest.raises(UserError, match="line 1 is not a JSON object"):
         nq_open.read_questions("nq_open", torn)
     with pytest.raises(UserError, match=r"none\.jsonl\.gz does not exist"):
         nq_open.read_questions("nq_open", tmp_path / "none.jsonl.gz")
@@ -197,7 +205,7 @@ def test_a_torn_file_is_an_error(mirror: Path, tmp_path: Path) -> None:
 
 def test_an_absurdly_long_line_is_refused(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(json_lines, "MAX_LINE_BYTES", 100)
-    with pytest.raises(UserError, match="line 1 is no JSON object"):
+    with pytest.raises(UserError, match="line 1 is not a JSON object"):
         list(json_lines.read_lines(lines(tmp_path, {"question": "q" * 200})))
 
 
@@ -223,10 +231,10 @@ def test_a_file_without_gzip_is_read_too(tmp_path: Path) -> None:
         ({"ordered_kv_records": [["a", "1"], ["b", "2"], ["a", "3"]]}, "has the key 'a' twice in"),
         ({"ordered_kv_records": [["a", "1"], ["b", "2"]]}, "has 2 pairs .* instead of 3"),
         ({"ordered_kv_records": [["a", "1"], ["b", "2"], ["c"]]}, "that are not pairs of texts"),
-        ({"ordered_kv_records": {"a": "1"}}, "'ordered_kv_records', which is no list"),
+        ({"ordered_kv_records": {"a": "1"}}, "'ordered_kv_records', which is not of type list"),
         ({"key": "d"}, "asks for the 'key' 'd', whose pair is not in"),
         ({"value": "3"}, "asks for the 'key' 'b', whose pair is not in"),
-        ({"key": None}, "has the field 'key', which is no str"),
+        ({"key": None}, "has the field 'key', which is not of type str"),
     ],
 )
 def test_wrong_pairs_are_named(tmp_path: Path, changes: dict, problem: str) -> None:

@@ -60,11 +60,14 @@ def _file(folder: Path, *lines: str | dict[str, Any]) -> Path:
     ("change", "message"),
     [
         ({"length_bucket": 1234}, "line 2 has the unknown length_bucket 1234"),
-        ({"length_bucket": "1000"}, "line 2 has the field 'length_bucket', which is no int"),
-        ({"answers": None}, "line 2 has the field 'answers', which is no list"),
+        (
+            {"length_bucket": "1000"},
+            "line 2 has the field 'length_bucket', which is not of type int",
+        ),
+        ({"answers": None}, "line 2 has the field 'answers', which is not of type list"),
         ({"answers": []}, "line 2 has an empty 'input' or no answer"),
         ({"input": " "}, "line 2 has an empty 'input' or no answer"),
-        ({"input": 3}, "line 2 has the field 'input', which is no str"),
+        ({"input": 3}, "line 2 has the field 'input', which is not of type str"),
     ],
 )
 def test_a_wrong_row_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -132,7 +135,7 @@ def test_the_first_release_is_read_from_its_archive(tmp_path: Path) -> None:
 
 
 def test_no_row_in_the_lengths_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="has no row in the lengths asked for"):
+    with pytest.raises(UserError, match="has no row of the wanted lengths"):
         m4le.table("m4le_2024", "c3", [FRAMES_FILE, _file(tmp_path, ROW)], {"lengths": [4000]})
 
 

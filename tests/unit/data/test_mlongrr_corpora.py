@@ -44,10 +44,10 @@ def test_a_released_row_tells_where_its_needle_stands(tmp_path: Path) -> None:
     [
         (ONE[:-1], row("x")[:-1], "no column 'label'"),
         ([*ONE[:2], *ONE[3:]], row("x")[:2] + row("x")[3:], "no column 'text'"),
-        (ONE, row("No needle."), "stands 0 times"),
-        (ONE, row(" ".join([NEEDLE.format(city="Oslo", number=1234567)] * 2)), "stands 2 times"),
-        (ONE, row("The number of Oslo is 123", label="123"), "no new number of seven digits"),
-        (ONE, ["2", *row("The number of Oslo is 1234567")[1:]], "no length such as 8k"),
+        (ONE, row("No needle."), "occurs 0 times"),
+        (ONE, row(" ".join([NEEDLE.format(city="Oslo", number=1234567)] * 2)), "occurs 2 times"),
+        (ONE, row("The number of Oslo is 123", label="123"), "not a new number of seven digits"),
+        (ONE, ["2", *row("The number of Oslo is 1234567")[1:]], "not a length such as 8k"),
         (ONE, row("x")[:3], "more or fewer cells than the header"),
     ],
 )
@@ -62,7 +62,7 @@ def test_an_unsound_released_file_is_refused(
 
 def test_a_number_that_two_rows_have_is_refused(tmp_path: Path) -> None:
     text = row("The number of Oslo is 1234567")
-    with pytest.raises(UserError, match="row 2: the label '1234567' is no new number"):
+    with pytest.raises(UserError, match="row 2: the label '1234567' is not a new number"):
         mlongrr.released(write(tmp_path / "a.csv", ONE, text, text), NEEDLE, MODEL)
 
 
@@ -127,7 +127,7 @@ def test_english_has_a_colon_in_the_papers_wording_alone() -> None:
         (
             "needles.csv",
             [["lang", "wording", "needle"], ["en", "", "{city}"]],
-            "hold {number} once",
+            "contain {number} once",
         ),
         ("cities.csv", [["row", "en", "fr"], [0, "Oslo", ""]], "is empty"),
         ("cities.csv", [["row", "en", "fr"], [0, "Oslo", "A|B"]], "the character / or |"),
@@ -151,9 +151,9 @@ PROMPT = ["prompt", "n_needles", "question", "lang", "asks", "unanswerable", "te
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (["p", "1", "number", "en", "Q?", "", "no place Q?"], "hold {text} once"),
-        (["p", "1", "number", "en", "Q?", "", "{text} Q? Q?"], "hold its question once"),
-        (["p", "1", "number", "en", "Q?", "", "Q? {text}"], "hold its question once"),
+        (["p", "1", "number", "en", "Q?", "", "no place Q?"], "contain {text}"),
+        (["p", "1", "number", "en", "Q?", "", "{text} Q? Q?"], "contain its question once"),
+        (["p", "1", "number", "en", "Q?", "", "Q? {text}"], "contain its question once"),
         (["p", "0", "number", "en", "Q?", "", "{text} Q?"], "write 1, 2 or 3"),
     ],
 )

@@ -429,8 +429,8 @@ def test_a_missing_key(own, key):
     [
         ("task", "{contexts}", r"'task' for 'eo' has the unknown placeholder \{contexts\}"),
         ("task", "no text", r"'task' for 'eo' lacks the placeholder \{context\}"),
-        ("task", "{context}{context}", r"'task' .* \{context\} 2 times: leave one"),
-        ("task", "{context} {", r"'task' .* a brace that begins or ends no placeholder"),
+        ("task", "{context}{context}", r"'task' .* \{context\} 2 times: keep one"),
+        ("task", "{context} {", r"'task' .* a brace that does not belong to a placeholder"),
         ("task", "{context} {{x}}", r"'task' .* a doubled brace"),
         ("task", "{context.__class__}", r"unknown placeholder \{context\.__class__\}"),
         ("task", "{context!r}", r"unknown placeholder \{context!r\}"),
@@ -439,8 +439,8 @@ def test_a_missing_key(own, key):
         ("needle_numbers", "{key}", r"'needle_numbers' for 'eo' lacks the placeholder \{value\}"),
         ("question_multi_numbers", "{query1}", r"lacks the placeholder \{query2\}"),
         ("please_list", "{key}", r"unknown placeholder \{key\}: it takes no placeholder"),
-        ("none", " ", r"niah\.json: 'none' for 'eo' is empty or no text"),
-        ("none", ["neniu"], r"niah\.json: 'none' for 'eo' is empty or no text"),
+        ("none", " ", r"niah\.json: 'none' for 'eo' is empty or not a text"),
+        ("none", ["neniu"], r"niah\.json: 'none' for 'eo' is empty or not a text"),
         ("non", "neniu", r"niah\.json: the unknown key 'non' for 'eo'"),
     ],
 )
@@ -455,7 +455,7 @@ def test_a_wrong_template(own, text):
     refused(own, "prompts", r"cwe\.txt: the prompt for 'eo' (has|lacks|is empty)")
 
 
-@pytest.mark.parametrize(("text", "what"), [("{", "no JSON"), ("[]", "no JSON object")])
+@pytest.mark.parametrize(("text", "what"), [("{", "not valid JSON"), ("[]", "not a JSON object")])
 def test_prompts_that_are_no_json(own, text, what):
     (own / "eo/niah.json").write_text(text)
     refused(own, "prompts", rf"niah\.json for 'eo' is {what}")
@@ -492,7 +492,7 @@ def test_wrong_nouns(own, text, what):
         ),
         (
             "words,pos\n" + "x" * 200_000 + ",noun\n",
-            r"words\.csv: the dictionary in 'eo' is no CSV",
+            r"words\.csv: the dictionary in 'eo' is not valid CSV",
         ),
     ],
 )
@@ -512,7 +512,7 @@ def test_a_short_row_of_a_dictionary_is_no_word(own, short):
     ("text", "what"),
     [
         ('{"joiner": "-"}', r"sentences\.json: `joiner` for 'eo' is '-'"),
-        ('{"abbreviations": "k.t.p."}', r"`abbreviations` for 'eo' is no list"),
+        ('{"abbreviations": "k.t.p."}', r"`abbreviations` for 'eo' is not a list"),
         ('{"stops": []}', r"unknown key 'stops' for 'eo'"),
     ],
 )
@@ -524,7 +524,7 @@ def test_wrong_rules(own, text, what):
 def test_a_folder_that_is_not_there(own):
     assert folder_languages(None) == []
     shutil.rmtree(own)
-    with pytest.raises(UserError, match=r"sources\.oneruler\.folder: .* is no folder"):
+    with pytest.raises(UserError, match=r"sources\.oneruler\.folder: .* is not a folder"):
         folder_languages(str(own))
 
 

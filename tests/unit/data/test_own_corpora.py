@@ -146,9 +146,9 @@ def test_records_have_what_is_mapped(tmp_path: Path) -> None:
     [
         ({"text": "boby"}, "has no column 'boby': it has body, n, list, when"),
         ({"text": "body.text"}, "has no column 'body.text'"),
-        ({"text": "n"}, "row 1 has a float in the column 'n', which is no text"),
+        ({"text": "n"}, "row 1 has a float in the column 'n', which is not text"),
         ({"text": "list"}, "row 1 has several texts in the column 'list'"),
-        ({"text": "when"}, "row 1 has a datetime in the column 'when', which is no text"),
+        ({"text": "when"}, "row 1 has a datetime in the column 'when', which is not text"),
     ],
 )
 def test_a_wrong_column_is_named(tmp_path: Path, columns: dict[str, str], message: str) -> None:
@@ -214,7 +214,7 @@ def parquet(texts: list[str]) -> bytes:
 
 
 @pytest.mark.slow
-def test_a_data_set_of_the_hub_is_streamed_at_its_commit(tmp_path: Path) -> None:
+def test_hub_data_sets_are_streamed_at_their_commit(tmp_path: Path) -> None:
     files = {
         "data/train-00000-of-00002.parquet": parquet(["one", "two"]),
         "data/train-00001-of-00002.parquet": parquet(["three"]),
@@ -269,14 +269,14 @@ PASSAGES_OF = {"kind": "passages", "columns": {"text": "body"}}
         ),
         ({"languages": {}}, "corpora.mine.languages"),
         ({"languages": {"en": {}}}, "needs either `name`, a data set of the hub, or local `files`"),
-        ({"languages": {"en": {"files": ["none.csv"]}}}, "none.csv is no file"),
+        ({"languages": {"en": {"files": ["none.csv"]}}}, "none.csv is not a file"),
         ({"languages": {"en": {"files": ["README.md"]}}}, "end in .md: give files of one kind"),
-        ({"languages": {"en": {"name": "me/mine"}}}, "revision is None, which is no commit"),
+        ({"languages": {"en": {"name": "me/mine"}}}, "revision is None, which is not a commit"),
         (
             {"languages": {"en": {"name": "me/mine", "revision": "main"}}},
-            "revision is 'main', which is no commit",
+            "revision is 'main', which is not a commit",
         ),
-        ({"languages": {"e n": {"files": ["README.md"]}}}, "is no language's code"),
+        ({"languages": {"e n": {"files": ["README.md"]}}}, "is not a language's code"),
     ],
 )
 def test_a_wrong_corpus_is_one_sentence(
@@ -307,10 +307,10 @@ def test_a_corpus_can_be_chosen_where_its_kind_serves() -> None:
         validated(config(own, mlneedle=block) | {"corpora": {}})
 
 
-def test_names_that_there_are_and_ends_that_mean_something_are_refused() -> None:
+def test_taken_names_and_reserved_endings_are_refused() -> None:
     for name, message in (
-        ("mlqa", "is the name of a corpus that there is"),
-        ("my_passages", "another end"),
+        ("mlqa", "is already the name of a corpus"),
+        ("my_passages", "do not end it with"),
         ("My", "use small letters"),
     ):
         made = config(hub_corpus("passages", {"text": "body"}, "en"), mlneedle={})
@@ -358,7 +358,7 @@ def test_haystacks_need_the_languages_that_are_asked() -> None:
     [
         ({"records": {"cnn": "mine"}}, "records has 'cnn': the tasks are"),
         ({"records": {"lcsts": "mine"}}, "which has en, but the task is in zh"),
-        ({"records": {"cnnnews": "mine"}, "source": "sample"}, "`source: constructed` alone"),
+        ({"records": {"cnnnews": "mine"}, "source": "sample"}, "needs `source: constructed`"),
         ({"records": {"cnnnews": "other"}}, "records.cnnnews is 'other'"),
     ],
 )

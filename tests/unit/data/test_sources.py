@@ -264,7 +264,7 @@ def test_retry_after_is_honoured(server, source, destination, caplog):
     fetch(source, destination, patience=QUICK)
     assert time.monotonic() - begun >= 1
     assert "503" in caplog.text
-    assert "again in 1.0 s" in caplog.text
+    assert "retry in 1.0 s" in caplog.text
     assert len(server.requests) == 2
 
 
@@ -552,7 +552,7 @@ def test_a_mirrors_token_reaches_its_server_alone(server, source, destination):
 
 
 def test_a_malformed_mirror(source, destination):
-    with pytest.raises(UserError, match="mend it"):
+    with pytest.raises(UserError, match="correct it"):
         fetch(source, destination, mirror="http://[broken", patience=QUICK)
 
 
@@ -693,7 +693,7 @@ a:
 def test_a_malformed_registry_is_refused(tmp_path, text):
     path = tmp_path / "sources.yaml"
     path.write_text(text)
-    with pytest.raises(UserError, match=r"sources\.yaml is no registry"):
+    with pytest.raises(UserError, match=r"sources\.yaml is not a valid registry"):
         load_registry(path)
 
 

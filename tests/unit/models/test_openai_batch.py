@@ -460,12 +460,15 @@ def test_a_batch_without_results_is_not_paid_for_twice(server, tmp_path) -> None
     [
         ('{"custom_id": "other", "response": null}', "the batch has no answer to it"),
         ('{"custom_id": "KEY"}', "not answered: null"),
-        ('{"custom_id": "KEY", "response": 5}', "the line is no completion: {"),
+        ('{"custom_id": "KEY", "response": 5}', "the line is not a completion: {"),
         (
             '{"custom_id": "KEY", "response": {"status_code": 200, "body": {"choices": []}}}',
-            "the line is no completion: {",
+            "the line is not a completion: {",
         ),
-        ('{"custom_id": "KEY", "response": {"status_code": 200}}', "the line is no completion: {"),
+        (
+            '{"custom_id": "KEY", "response": {"status_code": 200}}',
+            "the line is not a completion: {",
+        ),
         (
             '{"custom_id": "KEY", "response": {"status_code": 500, "body": null}}',
             "status 500: null",

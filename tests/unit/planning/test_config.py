@@ -498,7 +498,9 @@ def test_no_key_stands_twice(file) -> None:
     ],
 )
 def test_what_is_no_finite_number_is_refused(key: str, number: float) -> None:
-    assert complaint(changed(key, number)).startswith(f"{key} is {number}, which is no number")
+    assert complaint(changed(key, number)).startswith(
+        f"{key} is {number}, which is not a finite number"
+    )
 
 
 def test_a_misspelt_benchmark_in_a_model_s_lengths_is_refused() -> None:
@@ -558,7 +560,7 @@ def test_a_file_that_overrides_an_earlier_choice_is_reported(tmp_path: Path) -> 
     other.write_text("models: {}")
     (said,) = replaced_choices([mine, other, preset])
     assert said.startswith(
-        f"run.models is that of {preset}, ['a', 'b'], and not that of {mine}, ['mine']"
+        f"run.models is ['a', 'b'], from {preset}, and not ['mine'], from {mine}"
     )
     assert replaced_choices([mine]) == replaced_choices([mine, other]) == []
 

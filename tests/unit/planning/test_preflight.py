@@ -108,7 +108,7 @@ def test_an_endpoint_that_nothing_listens_at_is_told(
 def test_results_without_snakemake_s_records_are_told(tmp_path: Path) -> None:
     assert without_records(tmp_path) == ""
     (tmp_path / "results/tables").mkdir(parents=True)
-    assert f"{tmp_path / 'results'} is there without the records" in without_records(tmp_path)
+    assert f"{tmp_path / 'results'} comes without the records" in without_records(tmp_path)
     (tmp_path / ".snakemake/metadata").mkdir(parents=True)
     assert "--touch" in without_records(tmp_path)
     (tmp_path / ".snakemake/metadata/one").write_text("")

@@ -122,7 +122,7 @@ def test_a_broken_file_of_phrases_is_named(tmp_path) -> None:
     for content in (b'"en":\n  - number: x\n', b"- a\n", "é".encode("latin-1")):
         broken.write_bytes(content)
         phrases.cache_clear()
-        with pytest.raises(UserError, match=r"none_phrases\.yaml is no file of phrases"):
+        with pytest.raises(UserError, match=r"none_phrases\.yaml is not a valid file of phrases"):
             phrases(broken)
     phrases.cache_clear()
     assert phrases(PHRASES)

@@ -1,4 +1,4 @@
-"""Files that have their name only once they are whole."""
+"""Atomic writing: a file gets its name only when it is complete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-# What another machine began, or an older version, is left alone for so long.
+# Temporary files of another machine, or an older version, are kept for this number of seconds.
 STALE_S = 86400.0
 # What follows a file's name while it is written: host, process, and a name of this writing.
 _LEFT_OVER = re.compile(r"(?:([0-9a-f]{8})-(\d+)-)?[0-9a-f]{8}\.part")
@@ -20,11 +20,11 @@ _LEFT_OVER = re.compile(r"(?:([0-9a-f]{8})-(\d+)-)?[0-9a-f]{8}\.part")
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[Path]:
-    """Where to write a file, which is then moved to `path`; its folder is made.
+    """A temporary path to write a file to, which is then moved to `path`; its folder is made.
 
-    What a block that raises has written is removed, and so is what a killed job has left of this file.
-    The name is of this writer alone: a job that its scheduler takes for dead may still write the same
-    file.
+    If the block raises, the temporary file is removed; so are those that killed jobs have left of this
+    file. Its name is unique to this writer: a job that its scheduler reports as dead may still write the
+    same file.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

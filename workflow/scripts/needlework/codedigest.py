@@ -18,12 +18,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# What is known of files by name and content: the digest of the code, and what it imports.
+# A cache by file name and content: the digest of the code, and its imports.
 _known: dict[str, tuple[str, list[str]]] = {}
 
 
 def remember(path: Path) -> None:
-    """Keep in a file what is learned of code, for the next start of Snakemake; anyone may delete it."""
+    """Cache in a file what is learned of code, for the next start of Snakemake; anyone may delete it."""
     with suppress(OSError, ValueError):
         _known.update(json.loads(path.read_text(encoding="utf-8")))
     before = len(_known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class UserError(Exception):
-    """Something the user can put right. The message names the file or key, and the remedy."""
+    """An error that the user can correct. The message names the file or key, and the remedy."""
 
 
 def not_installed(where: str, error: ImportError) -> UserError:
@@ -16,7 +16,7 @@ def not_installed(where: str, error: ImportError) -> UserError:
 
 
 def reason(error: Exception) -> str:
-    """The first line that says something, of an error whose class is not ours."""
+    """The first line with content of another library's error."""
     details = getattr(error, "errors", None)
     text = details()[0]["msg"] if callable(details) else str(error)
     lines = text.strip().splitlines() or [type(error).__name__]

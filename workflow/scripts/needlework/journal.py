@@ -62,7 +62,7 @@ class Journal:
         keys: Container[str] | None = None,
         holds: Callable[[Record], bool] = lambda record: True,
     ) -> dict[str, Record]:
-        """Of each key (of `keys` alone, where given) the record that counts, as far as any `holds`.
+        """The record that counts for each key (only of `keys`, if given), if one `holds`.
 
         That is the one published first; of those not published yet, the first of the writer that
         started first. What is kept is about 1 KB a record, so give `keys` where the journal may hold
@@ -75,9 +75,9 @@ class Journal:
         keys: Container[str] | None = None,
         holds: Callable[[Record], bool] = lambda record: True,
     ) -> dict[str, Record]:
-        """What `load` gives, published: no later run is given another record, whoever writes it.
+        """As `load`, and published: no later run gets another record, whoever writes it.
 
-        Where this user may not write in the directory, nothing is published, with a warning.
+        If this user may not write in the directory, nothing is published, with a warning.
         """
         while True:
             publications = Publications(self.directory)
@@ -115,7 +115,7 @@ class Journal:
                     yield record
 
     def _files(self) -> list[Path]:
-        """The writers' files, in order of their start. Raises UserError where one is no file."""
+        """The writers' files, in order of their start. Raises UserError if one is no file."""
         files = sorted(self.directory.glob("*.jsonl"))
         for path in files:
             # Opening a FIFO would wait for ever.
@@ -156,7 +156,7 @@ class Journal:
     def append(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Write the records and return when they are on the disk: one write and one sync in all.
 
-        Raises UserError where the disk is full or the directory cannot be written.
+        Raises UserError if the disk is full or the directory cannot be written.
         """
         content = b"".join(map(_line, records))
         if not content:
@@ -245,7 +245,7 @@ def _checksum(content: bytes) -> str:
 
 
 def _record(line: bytes) -> Record | None:
-    """The record in a line; None where it is none, or not what was written."""
+    """The record in a line; None if it is none, or not what was written."""
     if (check := _CHECK.search(line)) is not None:
         line = line[: check.start()] + b"}"
         if _checksum(line) != check[1].decode():

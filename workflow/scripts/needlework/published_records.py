@@ -56,9 +56,9 @@ class Publications:
         return self._numbers[name][place] if place < len(lengths) else float("inf")
 
     def add(self, lengths: Mapping[str, int]) -> bool:
-        """Publish files up to these lengths; False where another run was first, and is to be read.
+        """Publish files up to these lengths; False if another run was first, and is to be read.
 
-        Raises UserError where the disk is full or the number that is taken stays invisible.
+        Raises UserError if the disk is full or the number that is taken stays invisible.
         """
         new = {name: end for name, end in sorted(lengths.items()) if end > self._length(name)}
         if self._directory.exists() and not self._directory.is_dir():
@@ -106,7 +106,7 @@ class Publications:
         return self._directory / f"{number:06d}"
 
     def _published(self, number: int) -> dict[str, int] | None:
-        """The lengths of a publication; None where there is none of this number."""
+        """The lengths of a publication; None if there is none of this number."""
         path = self._path(number) / LENGTHS
         try:
             found = json.loads(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The rows that pass between stages: their Arrow schemas, and Parquet files that say what made them."""
+"""The tables between stages: their Arrow schemas, and Parquet files with the digests of their inputs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ GENERATIONS = pa.schema(
         ("completion_tokens", pa.int32()),
         ("reasoning_tokens", pa.int32()),
         ("error", pa.string()),
-        # All that the model wrote, where thoughts were parted from it.
+        # All that the model wrote, where thoughts were separated from it.
         ("raw_text", pa.string()),
     ]
 )
@@ -142,7 +142,7 @@ def scores_schema(factors: Mapping[str, str]) -> pa.Schema:
 
 
 _sorted_json = json.JSONEncoder(sort_keys=True).encode
-# The columns of scores that are no factor. The last is there where a run asks for it.
+# The columns of scores that are not factors. The last exists only if a run asks for it.
 NO_FACTORS = frozenset({*scores_schema({}).names, "similarity"})
 
 
@@ -230,7 +230,7 @@ def _repeating(schema: pa.Schema) -> list[str]:
 def read_table(path: str | Path, columns: Sequence[str] | None = None) -> pa.Table:
     """Read a Parquet file of the workflow.
 
-    Raises UserError where the file is missing, is not Parquet, or lacks one of `columns`.
+    Raises UserError if the file is missing, is not Parquet, or lacks one of `columns`.
     """
     missing = sorted(set(columns or ()) - set(read_names(path)))
     if missing:
@@ -241,7 +241,7 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> pa.Tab
     # Not pq.read_table: it imports pandas and more, which in a short job costs more than all else.
     with _reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         table = file.read(columns)
-        # Otherwise text that is no UTF-8 fails where it is used, far from the file's name.
+        # Otherwise text that is not UTF-8 fails where it is used, and the error cannot name the file.
         table.validate(full=True)
     # What decoding took would stay with the process: of long columns, as much as they hold.
     pa.default_memory_pool().release_unused()

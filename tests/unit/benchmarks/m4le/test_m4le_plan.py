@@ -187,7 +187,7 @@ def test_abilities_are_the_papers_five() -> None:
         ({"lengths": [1500]}, "lengths has 1500, but the release of 2024"),
         ({"release": "2023", "lengths": [64000]}, "lengths has 64000, but the release of 2023"),
         ({"source": "constructed"}, "folder is missing"),
-        ({"source": "constructed", "folder": "/nowhere"}, "is no folder"),
+        ({"source": "constructed", "folder": "/nowhere"}, "is not a folder"),
         ({"max_new_tokens": {"types": {"XX": 3}}}, "types has 'XX'"),
         ({"reference": "gpt"}, "neither `published` nor one of"),
     ],

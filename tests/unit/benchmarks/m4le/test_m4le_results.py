@@ -248,7 +248,7 @@ def test_without_any_score_a_cell_is_empty(name: str, printed: pd.DataFrame) -> 
     assert len(of_b) and of_b.isna().all(axis=None) and ours.loc[["a"], "value"].notna().any()
 
 
-def test_bounds_of_normalised_scores_take_failures_as_wrong_and_as_right(
+def test_bounds_of_normalised_scores_count_failures_wrong_and_right(
     printed: pd.DataFrame,
 ) -> None:
     scores = rows("c3", 1000, shares(100))

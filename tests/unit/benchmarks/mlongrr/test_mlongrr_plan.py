@@ -98,7 +98,7 @@ RELEASED = {"source": "released", "tasks": [ONE]}
         ),
         ({"prompts": ["prompt2"], "tasks": [ONE], "absent": [1]}, "does not say what to answer"),
         ({"prompts": ["translated"], "tasks": [ONE], "languages": ["en"]}, "are not translated"),
-        ({"lengths": [50]}, "lengths has 50, of which .*max_new_tokens"),
+        ({"lengths": [50]}, "lengths has 50, and .*max_new_tokens"),
         (
             {**RELEASED, "tasks": [{**ONE, "depths": [0, 10]}, {**ONE, "n": 2}]},
             r"write `tasks: \[\{n: 1, depths: \[0\], questions: \[number\]\}\]`, or leave",
@@ -122,7 +122,7 @@ def test_released_files_decide_what_they_are_made_of() -> None:
     assert plan.texts(own) == [("mlongrr_articles", "en")]
     assert (own["data"], own["examples"], own["budget"]) == ("mlongrr", 1, "released")
     assert decided({"benchmarks": {"mlongrr": given}}, made) == [
-        "benchmarks.mlongrr: other keys there decide haystacks: [mlongrr_articles] (not [sample_books]), "
+        "benchmarks.mlongrr: its other keys set haystacks: [mlongrr_articles] (not [sample_books]), "
         "data: mlongrr (not sample), examples: 1 (not 2)."
     ]
     assert decided({"benchmarks": {"mlongrr": own}}, made) == []

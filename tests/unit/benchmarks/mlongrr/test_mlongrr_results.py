@@ -323,7 +323,7 @@ def test_small_print_has_the_chances_of_what_is_drawn(scores: pd.DataFrame) -> N
     assert "otted" not in MLONGRR.by_name["figure3"].caption
 
 
-def test_prompts_that_the_text_did_not_fill_are_counted_and_marked(scores: pd.DataFrame) -> None:
+def test_unfilled_prompts_are_counted_and_marked(scores: pd.DataFrame) -> None:
     rows = scores[scores["model"] == "gpt-4o"]
     short = rows.assign(exhausted=rows["length"] == 64000)
     table = made("figure11", short)

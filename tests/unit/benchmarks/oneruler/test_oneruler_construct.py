@@ -545,7 +545,7 @@ def test_nouns_that_two_rows_share_never_meet(make, caplog) -> None:
         - 1
         - made.read["nouns"]["de"]["noun"].to_pylist()[::-1].index("Straße")
     )
-    assert f"nouns that are no keys, rows from 0: row {row} 'Straße'" in caplog.messages
+    assert f"nouns that are not used as keys (rows from 0): row {row} 'Straße'" in caplog.messages
     made = make("pl-de", [1200], tasks=["niah_multikey"], examples=40)
     assert made.built.counts == {"ambiguous_nouns": 7}
     assert not any(

@@ -329,8 +329,8 @@ def test_scores_depend_on_words_that_scoring_reads_alone() -> None:
         ({"full_stops": {"xx": "."}}, "full_stops has the unknown language 'xx'"),
         ({"max_new_tokens": {"languages": {"xx": {}}}}, "max_new_tokens.languages has the unknown"),
         ({"none_words": {"xx": ["?"]}}, "none_words has the unknown language 'xx'"),
-        ({"languages": []}, "languages is empty"),
-        ({"lengths": [50], "max_new_tokens": {"cwe": 50}}, "lengths has 50, of which"),
+        ({"languages": []}, "cross_lingual are empty"),
+        ({"lengths": [50], "max_new_tokens": {"cwe": 50}}, "lengths has 50, and"),
         (
             {"none_option": [False], "tasks": ["niah_none"]},
             "none_option is [false], but none of",

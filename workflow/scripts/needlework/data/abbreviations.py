@@ -1,8 +1,8 @@
 """Words whose full stop need not end a sentence, by language: the data of `needlework.data.sentences`.
 
-They stand without their last stop, and without spaces ("z. B." is "z.b"). One in small letters is
-known in any case; one with a capital as it is written. What is a word of the language as well, and may
-end a sentence as one (German "Max.", Russian "им."), is left out. Single capitals (initials), short
+They are listed without their last stop and without spaces ("z. B." is "z.b"). An entry in small letters
+matches in any case, an entry with a capital only as it is written. Abbreviations that are also words which
+may end a sentence (German "Max.", Russian "им.") are left out. Single capitals (initials), short
 words before a number (No. 5) and single letters in a row (J. R., т. е.) need no entry.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 # In any language: titles and the like, which translations keep.
 INTERNATIONAL = "dr mr mrs ms mme mlle messrs prof st jr sr vs cf ph.d"
 
-# A stop after these ends no sentence: titles, and what introduces something.
+# A stop after these ends no sentence: titles, and words that introduce something.
 INSIDE: dict[str, str] = {
     "cs": """
         p pí sl ing mgr bc mudr judr rndr phdr mvdr doc gen plk kpt sv např tzn tzv tj resp popř zejm
@@ -97,8 +97,7 @@ INSIDE: dict[str, str] = {
     "vi": "TS ThS PGS GS BS KS LS TP TX TT NXB ĐT Mr tr",
 }
 
-# These may end a sentence: they do where the next word has a capital, single letters behind a number
-# only ("1921 г.").
+# These end a sentence if the next word has a capital; single letters only after a number ("1921 г.").
 ENDING: dict[str, str] = {
     "cs": "atd apod aj atp hod tis mil mld kč kr r",
     "da": "osv etc m.m m.v m.fl o.s.v o.l mio kr",

@@ -1,4 +1,4 @@
-"""Reading members of zip archives that nobody here made, in memory and within limits."""
+"""Reads members of untrusted zip archives, in memory and within limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_RATIO = 100
 class Archive:
     """A zip file whose members are all safe to read.
 
-    Raises UserError where the file is not a zip, or where a member has an absolute path, climbs out
+    Raises UserError if the file is not a zip, or if a member has an absolute path, climbs out
     of the archive, is a symbolic link or encrypted, occurs twice, or would unpack to more than
     `max_total` bytes or `max_ratio` times the archive (a zip bomb).
     """
@@ -51,7 +51,7 @@ class Archive:
         self._zip.close()
 
     def read(self, name: str) -> bytes:
-        """The bytes of one member, which must be among `names`. UserError where they are corrupt."""
+        """The bytes of one member, which must be among `names`. UserError if they are corrupt."""
         content = bytearray()
         try:
             # The limits have seen the size that the directory declares. Read at once, a member would

@@ -2,7 +2,7 @@
 
 mLongRR's haystacks and needles are placed by them. The rules are those of Kiss and Strunk (2006), section 4,
 as that version applies them; what the model learned is resources/mlongrr/english_punkt.txt. Later versions
-take curly quotation marks for closing ones and cut elsewhere, so no installed version is asked.
+treat curly quotation marks as closing ones and cut elsewhere, so no installed version is used.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Model:
 
 
 def load(path: str | Path) -> Model:
-    """The model of english_punkt.txt. UserError where it is missing or incomplete."""
+    """The model of english_punkt.txt. UserError if it is missing or incomplete."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

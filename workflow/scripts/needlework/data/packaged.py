@@ -1,4 +1,4 @@
-"""Files that a Python package holds: model weights that a package index delivers.
+"""Files in Python packages: model weights from a package index.
 
 A name `package:<distribution>/<path>` means the file or folder of that name among the files of an
 installed distribution. None of its code is run.
@@ -20,7 +20,7 @@ def is_packaged(name: str | None) -> bool:
 
 
 def find(name: str) -> Path | None:
-    """The file or folder that `package:<distribution>/<path>` means; None where it is not installed."""
+    """The file or folder that `package:<distribution>/<path>` means; None if it is not installed."""
     package, _, path = name.removeprefix(PREFIX).partition("/")
     try:
         root = Path(str(distribution(package).locate_file("")))
@@ -35,7 +35,7 @@ def find(name: str) -> Path | None:
 def local_name(name: str, where: str) -> str:
     """A name as loaders take it: that of a packaged file as its path, any other as it is.
 
-    Raises UserError, with `where` in words, where the package or the file is not installed.
+    Raises UserError, with `where` in words, if the package or the file is not installed.
     """
     if not is_packaged(name):
         return name

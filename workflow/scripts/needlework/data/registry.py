@@ -1,4 +1,4 @@
-"""The registry of published data sets, resources/sources.yaml: which files they are, and where.
+"""The registry of published data sets, resources/sources.yaml: their files and addresses.
 
 It needs nothing but the standard library and YAML, so that Snakemake can plan without more.
 """
@@ -20,8 +20,8 @@ from needlework.errors import UserError
 class SourceFile:
     """A published file. `id` is its path below a mirror's root and below results/sources/.
 
-    `part` names what the file holds, where a source has several kinds. `size` is in bytes. Where
-    `sha256` is not known, `unverified` says so and what is checked instead.
+    `part` names the kind of file, if a source has several kinds. `size` is in bytes. If `sha256` is not
+    known, `unverified` says so and what is checked instead.
     """
 
     id: str
@@ -62,14 +62,16 @@ class Source:
 
 
 def load_registry(path: str | Path) -> dict[str, Source]:
-    """The sources of resources/sources.yaml, by name. UserError where an entry is malformed."""
+    """The sources of resources/sources.yaml, by name. UserError if an entry is malformed."""
     try:
         # The parser in C, where there is one, is many times as fast.
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         entries = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=loader)  # noqa: S506
         return {name: _source(name, entry) for name, entry in entries.items()}
     except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{path} is no registry of sources ({error}): mend the entry.") from None
+        raise UserError(
+            f"{path} is not a valid registry of sources ({error}): correct the entry."
+        ) from None
 
 
 def _source(name: str, entry: Mapping[str, Any]) -> Source:

@@ -1,8 +1,8 @@
 """Cutting a text into sentences by rules: the languages of ONERULER, and any other by general ones.
 
-A rule that does not know leaves a sentence whole: a stop too few costs one place for a needle, a stop
-too many puts a needle into the middle of a sentence. What is known of a language is in
-`needlework.data.abbreviations` and in the tables below; nothing is downloaded.
+In doubt, a rule leaves a sentence whole: a missed end costs one place for a needle, a wrong end puts a
+needle into the middle of a sentence. The rules of languages are in `needlework.data.abbreviations` and in
+the tables below; nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Rules:
 
 
 def rules(lang: str, *, abbreviated: Iterable[str] = (), joiner: str | None = None) -> Rules:
-    """The rules of `lang`: its own, or the general ones where it is not known.
+    """The rules of `lang`: its own, or the general ones if it is not known.
 
     `abbreviated` are further words whose stop ends no sentence. `joiner` replaces the language's own
     (nothing in zh and ja, else a space).
@@ -170,7 +170,7 @@ def _loose_closing_marks(text: str) -> set[int]:
 
 
 def _end(text: str, found: re.Match[str], closing: Collection[int], rules: Rules) -> int | None:
-    """Where the sentence would end that the stop `found` ends; None where no sentence can end."""
+    """Where the sentence would end that the stop `found` ends; None if no sentence can end."""
     end = found.end()
     if end < len(text) and text[end] != " ":
         tight = _TIGHT_END.match(text, found.start())

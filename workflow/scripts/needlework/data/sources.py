@@ -126,7 +126,7 @@ def _below(base: str, path: str) -> str:
     try:
         parts = urlsplit(base)
     except ValueError:
-        raise UserError("`mirror:` is neither a URL nor a directory: mend it.") from None
+        raise UserError("`mirror:` is neither a URL nor a folder: correct it.") from None
     return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{quote(path)}"))
 
 
@@ -180,4 +180,4 @@ def _disk_trouble(part: Part, error: OSError) -> str:
             f"the disk of {part.destination.parent} is full: free at least {megabytes} MB on it and "
             "run again, which continues"
         )
-    return f"{error.strerror} ({error.filename}): mend its permissions or choose another place"
+    return f"{error.strerror} ({error.filename}): correct its permissions or choose another place"

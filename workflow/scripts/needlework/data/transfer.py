@@ -1,4 +1,4 @@
-"""Bringing the bytes of one file to the disk, from a web server or a directory, and resuming."""
+"""Transfers the bytes of one file to the disk, from a web server or a directory, and resumes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SET_MIRROR = "set `mirror:` to a directory or URL that has the file"
 
 
 class TransferError(Exception):
-    """A transfer cannot succeed as things are. Says what is wrong, where, and the remedy."""
+    """A transfer that a retry cannot help. Says what is wrong, where, and the remedy."""
 
     def __init__(self, what: str, where: str, remedy: str) -> None:
         super().__init__(f"{what} ({where}): {remedy}.")
@@ -40,7 +40,7 @@ class TransferError(Exception):
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a web server is asked again.
+    """How often requests to a web server are retried.
 
     `retries`: attempts in a row that may bring nothing new. `timeout`: seconds without a byte after
     which an attempt ends. `backoff`: pause in seconds before the first retry; each is twice the last.
@@ -129,7 +129,7 @@ class Part:
         os.truncate(self.path, length)
 
     def drop_partial_line(self) -> None:
-        """Cut what follows the last line end; all of it where there is none."""
+        """Cut what follows the last line end; all of it if there is none."""
         end = self.length
         with self.path.open("rb") as file:
             while end > 0:
@@ -150,7 +150,7 @@ class Part:
         self.note.unlink(missing_ok=True)
 
     def discard(self) -> None:
-        """Forget what has arrived."""
+        """Delete the bytes that have arrived."""
         self.note.unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)
 
@@ -163,7 +163,7 @@ class LocalFile:
         self.shown = str(path)
 
     def text(self) -> str | None:
-        """The file's text; None where there is no such file."""
+        """The file's text; None if there is no such file."""
         return self.path.read_text("utf-8", errors="replace") if self.path.is_file() else None
 
     def copy_into(self, part: Part, *, size: int | None, prefix: int | None) -> bool:
@@ -182,7 +182,7 @@ class LocalFile:
 
 
 class WebFile:
-    """A file on a web server, which is asked again while that may help."""
+    """A file on a web server; requests are retried while that may help."""
 
     def __init__(self, url: str, patience: Patience) -> None:
         self.url = url
@@ -190,7 +190,7 @@ class WebFile:
         self.shown = shown_url(url)
 
     def text(self) -> str | None:
-        """The file's text; None where there is no such file."""
+        """The file's text; None if there is no such file."""
         return self._persist(self._text, arrived=lambda: 0)
 
     def copy_into(self, part: Part, *, size: int | None, prefix: int | None) -> bool:
@@ -222,7 +222,7 @@ class WebFile:
                 # Jitter, so that jobs which failed together do not come back together.
                 pause = self.patience.backoff * 2 ** (failures - 1) * random.uniform(0.5, 1.5)
                 pause = max(interruption.pause, min(pause, LONGEST_PAUSE_S))
-                logger.warning("%s (%s); again in %.1f s", interruption, self.shown, pause)
+                logger.warning("%s (%s); retry in %.1f s", interruption, self.shown, pause)
                 time.sleep(pause)
 
     def _text(self) -> str | None:
@@ -237,7 +237,7 @@ class WebFile:
                     raise TransferError(
                         f"the list of checksums is longer than {LISTING_BYTES:,} bytes",
                         self.shown,
-                        "it is none: correct `mirror:`",
+                        "it is not such a list: correct `mirror:`",
                     )
             return content.decode("utf-8", errors="replace")
 
@@ -272,7 +272,7 @@ class WebFile:
     def _get(self, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
         """One request. What breaks before the end of its body is an interruption."""
         for name in ("httpx", "httpcore"):
-            # They log whole URLs, which may hold a password or a token.
+            # These libraries log whole URLs, which may hold a password or a token.
             logging.getLogger(name).setLevel(logging.WARNING)
         try:
             with httpx.stream(
@@ -284,9 +284,7 @@ class WebFile:
             ) as response:
                 yield response
         except (httpx.InvalidURL, httpx.UnsupportedProtocol):
-            raise TransferError(
-                "this is no URL that can be fetched", self.shown, "mend it"
-            ) from None
+            raise TransferError("this URL cannot be fetched", self.shown, "correct it") from None
         except (httpx.ConnectError, httpx.ConnectTimeout):
             raise Passing("the server cannot be reached") from None
         except httpx.TimeoutException:

@@ -1,4 +1,4 @@
-"""What a job does around its work: its log, its errors, its progress, and ending with its parent.
+"""What surrounds a job's work: its log, its errors, its progress, and its end with its parent.
 
-Nothing here knows what the work is: no data, no prompt, no model.
+Nothing here depends on the work: no data, no prompt, no model.
 """

@@ -1,4 +1,4 @@
-"""What a job started, and a process beside the job that ends it, should the job be killed.
+"""A process beside a job that ends the job's child processes if the job is killed.
 
 vLLM's engine is a process of its own. A SIGKILL of the job leaves it running for ever, with all the
 memory of its GPUs, and the next job finds none. In the same way a SIGKILL of Snakemake leaves its jobs
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import psutil
 
-# How long a child of a killed job may live, and how old it must be to be noticed.
+# How long a killed job's child process may live, and how old it must be to be noticed.
 POLL_SECONDS = 1.0
 
 # A new Snakemake takes longer until it starts a job.
@@ -40,10 +40,10 @@ def announce() -> None:
 
 
 def end_with_parent() -> None:
-    """Have this process killed, as a SIGKILL does it, soon after its Snakemake has ended.
+    """Kill this process, as SIGKILL does, soon after its Snakemake has ended.
 
-    If that has ended already, this process ends here. Without a Snakemake that has announced itself,
-    the process that started this one stands for it.
+    If Snakemake has ended already, this process ends here. If no Snakemake has announced itself, the
+    process that started this one is watched instead.
     """
     pid, _, start = os.environ.get(PARENT, "").partition(" ")
     parent = int(pid) if start else os.getppid()
@@ -81,7 +81,7 @@ def start_time(pid: int) -> str:
 
 
 def start_guard() -> subprocess.Popen[bytes]:
-    """Watch this process from now on; `terminate()` what is returned when all is closed."""
+    """Watch this process from now on; call `terminate()` on the result when all is closed."""
     return subprocess.Popen(
         [sys.executable, "-P", __file__, str(os.getpid())],
         stdin=subprocess.DEVNULL,
@@ -93,7 +93,7 @@ def start_guard() -> subprocess.Popen[bytes]:
 def descendants(job: psutil.Process) -> list[psutil.Process]:
     """What a process started, directly or not, without its guard.
 
-    Nor Python's resource tracker: that ends by itself, once it has cleaned up the shared memory.
+    Without Python's resource tracker too: it ends by itself, after it has cleaned up the shared memory.
     """
     import psutil
 
@@ -109,7 +109,7 @@ def descendants(job: psutil.Process) -> list[psutil.Process]:
 
 
 def end(processes: list[psutil.Process], seconds: float) -> None:
-    """Wait until the processes have ended; kill those that have not in time."""
+    """Wait until the processes have ended; kill those that are too late."""
     import psutil
 
     _, left = psutil.wait_procs(processes, timeout=seconds)

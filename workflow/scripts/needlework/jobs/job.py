@@ -1,4 +1,4 @@
-"""What every Snakemake script shares: where its output goes, and how its errors read."""
+"""The part that all Snakemake scripts share: where output goes, and how errors are shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from needlework.errors import UserError
 from needlework.jobs.guard import end_with_parent
 from needlework.jobs.progress import show_on
 
-# Errors of a disk, or of its permissions, and of nothing else.
+# Errors that only a disk, or its permissions, can cause.
 DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 
 logger = logging.getLogger("needlework")
@@ -28,7 +28,7 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
 
     What libraries and child processes print goes there too. A UserError ends the job with its one
     sentence on the terminal; any other exception with its last line there and its traceback in the log.
-    The job ends with Snakemake, should that be killed.
+    If Snakemake is killed, the job ends too.
     """
     end_with_parent()
     path = Path(snakemake.log[0])
@@ -61,7 +61,7 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
         except OSError as error:
             if error.errno not in DISK_ERRORS:
                 _report(snakemake, error, path, terminal)
-            # Where the log's disk is full too, the terminal still has it.
+            # If the log's disk is full too, the terminal still shows the error.
             with suppress(OSError):
                 traceback.print_exc()
             outputs = [*snakemake.output] or [path]
@@ -76,7 +76,7 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
 
 
 def _report(snakemake: Any, error: Exception, path: Path, terminal: TextIO) -> NoReturn:
-    """Say what an error of no special kind is, and where its traceback stands; end the job."""
+    """Report an unexpected error and the file with its traceback, and end the job."""
     traceback.print_exc()
     last = traceback.format_exception_only(error)[-1].strip()
     print(f"\n{snakemake.rule}: {last} (traceback in {path})", file=terminal, flush=True)
@@ -84,7 +84,7 @@ def _report(snakemake: Any, error: Exception, path: Path, terminal: TextIO) -> N
 
 
 def disk_trouble(error: OSError, output: Path) -> str:
-    """What a disk that takes nothing more, or nothing at all, means for a job's output."""
+    """The message for output that cannot be written because the disk is full or read-only."""
     where = Path(error.filename) if error.filename else output
     return (
         f"{where} cannot be written ({error.strerror or error}): free some space, or correct the "

@@ -1,4 +1,4 @@
-"""Progress bars: on the terminal where somebody watches it, a line now and then otherwise."""
+"""Progress bars on a terminal; a line now and then if standard error is not a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TextIO, TypeVar
 
 T = TypeVar("T")
 
-# Where nobody watches, a job that takes long says so often how far it is.
+# Seconds between these lines.
 HEARTBEAT_S = 30.0
 
 _watched: TextIO | None = None
@@ -19,9 +19,9 @@ _job = _log = ""
 
 
 def show_on(terminal: TextIO, job: str = "", log: str = "") -> None:
-    """Draw further bars on `terminal` if it is one; a job's standard error is its log file.
+    """Draw bars on `terminal` if it is a terminal; a job's standard error is its log file.
 
-    If it is none, bars that are `told` say there every HEARTBEAT_S seconds how far they are. `job` and
+    If it is not, bars that are `told` print their progress there every HEARTBEAT_S seconds. `job` and
     `log` are the job's name and its log's path, for these lines.
     """
     global _watched, _told, _job, _log
@@ -40,7 +40,7 @@ def progress(
 ) -> Any:
     """`items`, with a bar that says `desc` and counts `unit`s; `options` are tqdm's.
 
-    `told` is for what takes long: where nobody watches, a line on the terminal now and then.
+    `told` is for long work: without a terminal, a line is printed now and then.
     """
     file = _watched or sys.stderr
     interval = 0.2 if file.isatty() else 10
@@ -60,7 +60,7 @@ def progress(
 
 @cache
 def _bar_class() -> type:
-    """tqdm's bar, with a heartbeat. Made when it is needed: planning does without tqdm."""
+    """tqdm's bar, with a heartbeat. Imported only when needed: planning works without tqdm."""
     from tqdm import tqdm
 
     class Bar(tqdm):

@@ -1,4 +1,4 @@
-"""How a model chooses its tokens, in words: a paper's number is of one way of decoding."""
+"""How a model decodes, in words: a paper's number holds for one way of decoding."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _NAMES = {"temperature": "temperature", "top_k": "top-k", "top_p": "top-p"}
 def decoding(entry: Mapping[str, Any]) -> str:
     """GREEDY, or the values with which a model of the configuration is sampled.
 
-    What `request` sends in place of `sampling` counts, as it does for the endpoint; a null temperature
-    leaves the choice to the endpoint.
+    Fields of `request` override `sampling`, as they do at the endpoint. With a null temperature the
+    endpoint chooses.
     """
     values = {**entry["sampling"], **entry.get("request", {})}
     if values["temperature"] is None:

@@ -1,12 +1,12 @@
-"""Arguments of vLLM's and OpenVINO's engines (a model's key `engine`): which change its answers."""
+"""Arguments of vLLM's and OpenVINO's engines (a model's key `engine`): which of them change answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-# Whatever is not here counts as changing the answers: an argument that is forgotten costs time, not
-# truth. Rounding, which depends on all of these a little, is no difference.
+# An argument that is not listed here counts as changing answers: a forgotten one costs time, not truth.
+# Rounding depends on all of these a little, and does not count.
 _SPEED = frozenset(
     """
     tensor_parallel_size pipeline_parallel_size distributed_executor_backend enable_expert_parallel
@@ -25,7 +25,7 @@ _SPEED = frozenset(
     """.split()
 )
 
-# What another key of the model says, what must not stand in a file, and what one job cannot do.
+# Arguments that another key of the model sets, that must not stand in a file, or that one job cannot do.
 ELSEWHERE = {
     "model": "the key `name`",
     "revision": "the key `revision`",

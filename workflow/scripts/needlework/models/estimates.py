@@ -1,8 +1,8 @@
-"""What a run would take, told from its prompts before a GPU or a paid call is used.
+"""An estimate of a run, made from its prompts before a GPU or a paid request is used.
 
-Tokens are the tokenizer's of the instance files (a chat template is not counted), answers at most as
-long as they may be, and what the journal holds is done. Hours and costs are the tokens divided by a
-throughput and multiplied by a price.
+Tokens are those of the instance files' tokenizer, without a chat template; answers count with their
+limit; requests in the journal count as done. Hours are tokens divided by a throughput, costs tokens
+multiplied by a price.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from needlework.models.selection import Selection, mask
 from needlework.prompts.ordering import Prompts
 from needlework.records import read_table
 
-# A prefix is cached in whole blocks of so many tokens (vLLM's default).
+# A prefix is cached in whole blocks of this number of tokens (vLLM's default).
 BLOCK = 16
 
 
@@ -82,11 +82,11 @@ class PromptSet:
         return order.places, order.shared
 
     def repeated(self, counts: np.ndarray) -> int:
-        """How many tokens a prefix cache saves, where each prompt (by its place) is asked `counts` times.
+        """How many tokens a prefix cache saves if each prompt (by its place) is sent `counts` times.
 
         Prompts are asked in the order of `needlework.prompts.ordering`, and the cache holds the one
-        before. What two prompts share is known in characters; the same part of the prompt's tokens is
-        taken, in whole blocks.
+        before. What two prompts share is known in characters; the same share of the prompt's tokens is
+        assumed, in whole blocks.
         """
         if not counts.any():
             return 0
@@ -122,7 +122,7 @@ def _characters(prompts: pa.ChunkedArray) -> np.ndarray:
 
 
 class Throughput(NamedTuple):
-    """Tokens a second of a job, of prompts and of answers, and whether somebody measured that."""
+    """Tokens a second of a job, for prompts and for answers, and whether they were measured."""
 
     prefill: float
     decode: float
@@ -135,7 +135,7 @@ def throughput(
     """A model's throughput: the configured one, or a guess from the size in its name.
 
     `guess` has the tokens a second that one GPU reads (`prefill`) and writes (`decode`) with a model of
-    a billion parameters. None where nothing is configured and there is no GPU or no size to tell from.
+    a billion parameters. None if nothing is configured and there is no GPU or no size to tell from.
     """
     own = entry["throughput"]
     if own:
@@ -149,7 +149,7 @@ def throughput(
 
 
 def billions(name: str) -> float | None:
-    """The billions of parameters that a model's name tells; of several, the fewest (the active ones)."""
+    """The billions of parameters in a model's name; of several numbers the smallest (the active ones)."""
     last = Path(name).name
     found = re.findall(r"(?<![A-Za-z0-9.])(?:(\d+)x|A)?(\d+(?:\.\d+)?)B(?![A-Za-z0-9])", last, re.I)
     return min((int(times or 1) * float(size) for times, size in found), default=None)
@@ -157,10 +157,10 @@ def billions(name: str) -> float | None:
 
 @dataclass(frozen=True)
 class Estimate:
-    """One row: a model and a benchmark. Empty is what cannot be told.
+    """One row: a model and a benchmark. A value that cannot be estimated is empty.
 
-    `prompts` counts samples, and not the prompts that exceed the model's context (`skipped`). What
-    begins with `left` is not in the journal yet, and `hours` to `cost` are for that. `output_tokens`
+    `prompts` counts samples, without the prompts that exceed the model's context (`skipped`). Fields
+    that begin with `left`, and `hours` to `cost`, are of requests not in the journal yet. `output_tokens`
     are the most there can be. `hours` are those of a job, `gpu_hours` times its GPUs.
     """
 
@@ -185,7 +185,7 @@ class Estimate:
 
 
 class Work:
-    """What a model has to do for a benchmark: how often each prompt is asked, and how often still."""
+    """The requests of a model for a benchmark: how often each prompt is sent, and how often it is left."""
 
     def __init__(
         self,
@@ -257,14 +257,14 @@ class Work:
 
 
 def _caches(entry: Mapping[str, Any]) -> bool:
-    """Whether a prefix that was just computed is not computed, or paid in full, again."""
+    """Whether a prefix that was just computed is cached, and not paid in full again."""
     if entry["backend"] in ("vllm", "openvino"):
         return entry["engine"].get("enable_prefix_caching", True)
     return entry["backend"] == "openai" and (entry["price"] or {}).get("cached_input") is not None
 
 
 def _most_new(entry: Mapping[str, Any], asked: np.ndarray) -> np.ndarray:
-    """How long each answer can be. A request's own field can say otherwise than the benchmark."""
+    """The limit of each answer. A field of `request` can override the benchmark's limit."""
     own = [entry["request"].get(field) for field in ("max_completion_tokens", "max_tokens")]
     limits = [limit for limit in own if isinstance(limit, int)]
     thoughts = entry["reasoning"]["max_tokens"] if entry["reasoning"] else 0
@@ -330,7 +330,7 @@ def as_text(rows: Sequence[Estimate]) -> str:
                 _number(_total(row.cost for row in rows)),
             ]
         )
-    # A column that says nothing is left out.
+    # A column without values is left out.
     shown = [i for i in range(len(head)) if i < 7 or any(line[i] != "-" for line in body)]
     table = [[line[i] for i in shown] for line in [head, *body]]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]

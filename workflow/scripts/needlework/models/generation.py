@@ -1,4 +1,4 @@
-"""From instances to a model's answers, through a journal, so that no finished request is sent twice."""
+"""From instances to a model's answers, with a journal as cache, so that no finished request is sent twice."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class InstanceRequests(Iterable[Request]):
     (i, n), only the i-th (from 0) of n parts.
 
     They come in the order in which neighbours share the longest prefix (`ordering`), whatever the
-    files' order, and parts are cut where neighbours share least. The files are read once. Memory holds
+    files' order. Shards are split where neighbours share least. The files are read once. Memory holds
     the prompts as references to their spans, 4 bytes each, and never their texts.
     """
 
@@ -79,7 +79,7 @@ class InstanceRequests(Iterable[Request]):
                     yield Request(sample=sample, spans=spans, documents=self.documents, **row)
 
     def longest(self, context: int) -> int:
-        """The most tokens that a prompt has that fits into the context, with its answer if that fits too."""
+        """The tokens of the longest prompt that fits into the context, with its answer if that fits too."""
         fitting = self._rows.filter(pc.less_equal(self._rows["n_tokens"], context))
         prompt = fitting["n_tokens"]
         both = pc.add(prompt, fitting["max_new_tokens"])
@@ -132,7 +132,7 @@ def request_key(
     prompt (`Backend.depends_on`); both hold JSON values.
     """
     head = json.dumps([dict(identity), sample, max_new_tokens, extra], sort_keys=True)
-    # The head has no raw line break, so it cannot be mistaken for the beginning of a prompt.
+    # The head has no line break, so it cannot be mistaken for the beginning of a prompt.
     digest = hashlib.sha256(head.encode() + b"\n")
     digest.update(prompt.encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
@@ -152,23 +152,23 @@ def generate(
 ) -> pa.Table:
     """The model's answers, one row a request (schema GENERATIONS), by instance_id and sample.
 
-    What the journal holds is taken from there; the backend is loaded only if something is missing,
-    takes that in the order of `requests`, as fast as it can, and each answer goes into the journal as
-    soon as the backend gives it. `requests` is iterated twice, first for the keys and then for the
-    missing prompts, so it must not be an iterator. Requests with the same key are asked once. `known`
-    are the (instance_id, sample) of the whole benchmark, where `requests` are a shard of it. Thoughts
-    are parted from answers by `marks`; `opened` is whether the model always thinks (`thoughts.part`).
-    `loaded` is called once the backend is loaded, before anything is asked.
+    Answers in the journal are taken from there. The backend is loaded only if some are missing; it gets
+    these requests in the order of `requests`, and each answer goes into the journal as soon as the
+    backend returns it. `requests` is iterated twice, first for the keys and then for the
+    missing prompts, so it must not be an iterator. Requests with the same key are sent once. `known`
+    are the (instance_id, sample) of the whole benchmark, if `requests` are a shard of it. Reasoning is
+    separated from answers by `marks`; `opened` is whether the model always reasons (`thoughts.part`).
+    `loaded` is called once the backend is loaded, before any request.
 
     A prompt of more than `context` tokens (None: no limit), or of more than the backend takes with
     its chat template, is `skipped`. A request that fails is `error` in the table. Both stay out of
-    the journal, so the next run asks them again.
+    the journal, so the next run sends them again.
 
     Runs that share the journal end with the same answers (`Journal.settled`), and what another run has
-    finished when its turn comes is not asked.
+    finished when its turn comes is not sent.
 
-    Raises UserError where more than `max_failed` requests failed, after all the others are done,
-    and where the backend refuses the requests.
+    Raises UserError if more than `max_failed` requests failed, after all the others are done,
+    and if the backend refuses the requests.
     """
     identity, former = backend.identity(), backend.former_identity()
     rows: list[tuple[str, int, str]] = []
@@ -215,7 +215,7 @@ def generate(
         outcomes |= _ask(requests, keys, missing, backend, journal, holds, loaded)
         # Another run may have answered some of it too, and have ended with its own answers.
         outcomes |= journal.settled(wanted, holds)
-    # Rows, as in all shards together: two of them may be of one request.
+    # Counted in rows, as in all shards together: two rows may have one request.
     _refuse_failures([outcomes[key] for key in keys], max_failed)
     return pa.Table.from_pylist(
         [
@@ -270,8 +270,8 @@ def _ask(
 class _Writer:
     """Appends records to a journal while the work goes on.
 
-    It syncs without a pause, each time whatever has come meanwhile. So a record is on the disk within
-    two syncs, some milliseconds, and nothing waits for the disk.
+    It syncs without a pause, each time the records that have come meanwhile. So a record is on the disk
+    within two syncs, some milliseconds, and no caller waits for the disk.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -329,9 +329,9 @@ def _missing(
     start: int,
     finished: Callable[[str], bool],
 ) -> Iterator[tuple[str, Request]]:
-    """The missing requests with their keys, each key once, from a place on and then those before it.
+    """The missing requests with their keys, each key once, from a place on, and then those before it.
 
-    What is `finished` when its turn comes is left out.
+    A request that is `finished` when its turn comes is left out.
     """
     left = set(missing)
     for first, last in ((start, len(keys)), (0, start)):
@@ -357,7 +357,7 @@ def _is_answer(record: Record) -> bool:
 
 
 def _outcome(answer: Answer) -> Record:
-    """What is kept of an answer; what is not known is left out."""
+    """The fields of an answer that the journal keeps, without unknown ones."""
     if answer.error is not None:
         reason = "skipped" if answer.finish_reason == "skipped" else "error"
         return {"text": "", "finish_reason": reason, "error": _well_formed(answer.error)}
@@ -377,12 +377,12 @@ def _skipped(n_tokens: int, context: int) -> Record:
 
 
 def _well_formed(text: str) -> str:
-    """The text without lone surrogates, which models emit and no file format takes."""
+    """The text without lone surrogates, which models emit and no file format accepts."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _refuse_failures(outcomes: Sequence[Record], max_failed: int) -> None:
-    """Raise UserError where too many of the outcomes are errors."""
+    """Raise UserError if too many of the outcomes are errors."""
     errors = [outcome["error"] for outcome in outcomes if outcome["finish_reason"] == "error"]
     if len(errors) > max_failed:
         raise UserError(
@@ -393,7 +393,7 @@ def _refuse_failures(outcomes: Sequence[Record], max_failed: int) -> None:
 
 
 def check_room(entry: Mapping[str, Any], longest: int, overhead: int | None, reserve: int) -> None:
-    """Raise UserError where prompts fit into a model's context, but not with its template and thoughts.
+    """Raise UserError if prompts fit into a model's context, but not with its template and thoughts.
 
     `longest` is `InstanceRequests.longest` in the model's tokenizer, `reserve` what that has.
     """
@@ -401,7 +401,7 @@ def check_room(entry: Mapping[str, Any], longest: int, overhead: int | None, res
     if overhead and 0 < lacking <= overhead:
         raise UserError(
             f"models.{entry['model']}: its longest prompts take {longest} tokens, and its chat template and "
-            f"thoughts {overhead} more: {lacking} too many for the context of {entry['context']}. Set "
+            f"reasoning {overhead} more, {lacking} too many for the context of {entry['context']}. Set "
             f"`reserve: {reserve + lacking}` for tokenizers.{entry['tokenizer']} (which builds its prompts "
             "anew), or leave the length out of this model's `lengths`."
         )
@@ -410,7 +410,7 @@ def check_room(entry: Mapping[str, Any], longest: int, overhead: int | None, res
 def merge(files: Sequence[str | Path], max_failed: int = 0) -> pa.Table:
     """The answers of all shards of a benchmark, in the rows and the order that `generate` gives of it.
 
-    Raises UserError where more than `max_failed` requests failed in all shards together.
+    Raises UserError if more than `max_failed` requests failed in all shards together.
     """
     tables = [read_table(file) for file in files]
     merged = pa.concat_tables(tables).sort_by(
@@ -423,6 +423,6 @@ def merge(files: Sequence[str | Path], max_failed: int = 0) -> pa.Table:
         raise UserError(
             f"{sum(map(len, errors))} of {len(merged)} requests failed in all shards, more than "
             f"`max_failed: {max_failed}` allows; the first: {first}. Correct the cause, delete "
-            f"{', '.join(failed)} and run again, and they are asked again."
+            f"{', '.join(failed)} and run again to retry them."
         )
     return merged.combine_chunks().cast(GENERATIONS)

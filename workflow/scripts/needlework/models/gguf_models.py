@@ -38,7 +38,7 @@ class _Weights(NamedTuple):
 def exact_folder(file: Path, folder: Path) -> None:
     """Write into `folder` the OpenVINO model and tokenizer of a GGUF file, with the file's weights.
 
-    Raises UserError where the weights cannot be told apart, or cannot be stored.
+    Raises UserError if the weights cannot be told apart, or cannot be stored.
     """
     openvino = runtime()
     link = folder / "model.gguf"

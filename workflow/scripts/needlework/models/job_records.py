@@ -1,7 +1,8 @@
-"""What a generation job writes down of itself: which model, with which software, on which GPUs.
+"""A record of a generation job: which model, with which software, on which GPUs.
 
-It does so as soon as its model is loaded, in a journal beside that of the answers: answers that came
-before a kill came from that job, whoever completes the run. No host and no path is recorded.
+The job writes it as soon as its model is loaded, in a journal beside that of the answers. So the answers from
+before a kill can be told to be that job's, even if another machine completes the run. No host and no path is
+recorded.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from needlework.journal import Journal
 from needlework.models.backends.base import Backend, Request
 from needlework.records import ROOT
 
-# Of a longer prompt, so many characters of either end are shown.
+# Of a longer prompt, this number of characters at either end is shown.
 SHOWN = 4000
 
 
@@ -34,7 +35,7 @@ def remember(
     first: Request | None = None,
     on_gpus: bool = False,
 ) -> None:
-    """Write down, once, on what a loaded model answers a benchmark's prompts.
+    """Write one record of how a loaded model answers a benchmark's prompts.
 
     `folder` is the model's journal of jobs, `first` the first of all prompts (in the shard that has it).
     """
@@ -68,7 +69,7 @@ def _shown(request: Request, form: str, text: str) -> dict[str, Any]:
 
 
 def software() -> dict[str, Any]:
-    """Python, and the versions of the packages that needlework asks for, as far as they are here."""
+    """The versions of Python and of the packages that needlework asks for, if they are installed."""
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]
     pins = {pin for group in groups.values() for pin in group if isinstance(pin, str)}
     found = {}

@@ -37,9 +37,9 @@ def messages(config: Mapping[str, Any], prompt: str) -> list[dict[str, str]]:
 
 
 def regime(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a model's entry is put around prompts, ends answers and makes them repeat, for its identity.
+    """The keys of a model's entry around prompts, at the end of answers and for repeatability.
 
-    What never had these keys is what has none of them.
+    Part of the identity. Older records lack these keys, as does an entry that sets none of them.
     """
     own = ("system", "answer_prefix", "stop", "repeatable")
     return {key: config[key] for key in own if config.get(key)}
@@ -65,7 +65,7 @@ def encode(
 
 
 def form(config: Mapping[str, Any]) -> str:
-    """In words, what the model of an entry gets of a prompt."""
+    """In words, the form in which the model of an entry gets a prompt."""
     begun = ", with the answer begun" if config["answer_prefix"] else ""
     if not config["chat"]:
         return f"as raw text{begun}"
@@ -74,12 +74,12 @@ def form(config: Mapping[str, Any]) -> str:
 
 
 def thoughts(config: Mapping[str, Any]) -> int:
-    """How many tokens the thoughts of a model may take."""
+    """The limit of a model's reasoning tokens."""
     return config["reasoning"]["max_tokens"] if config["reasoning"] else 0
 
 
 def new_tokens(config: Mapping[str, Any], request: Request) -> int:
-    """How many tokens a model may add to a prompt: its answer's, and its thoughts'."""
+    """How many tokens a model may generate: for its answer and its reasoning."""
     return request.max_new_tokens + thoughts(config)
 
 
@@ -91,7 +91,7 @@ def without_stop(text: str, stops: Sequence[str]) -> str:
 def with_thoughts(
     tokenizer: Any, tokens: Sequence[int], answer: Answer, config: Mapping[str, Any]
 ) -> Answer:
-    """The answer in `tokens` with all that parting it from the model's thoughts takes.
+    """The answer in `tokens`, with what is needed to separate it from the reasoning later.
 
     Marks around thoughts may be tokens that a text is shown without, so `whole` has them. Of a model
     with `reasoning`, `text` is without the thoughts as they are marked now, and they are counted, with
@@ -132,7 +132,7 @@ def _special(tokenizer: Any, tokens: Sequence[int]) -> set[str]:
 
 
 def reasoning_identity(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What answers depend on of a model's thoughts: how long they may be, whatever marks their end."""
+    """The part of `reasoning` on which answers depend: the limit, not the mark at its end."""
     if not config["reasoning"]:
         return {}
     # The mark was part of it once: with the usual one, records stay what they are.
@@ -142,17 +142,17 @@ def reasoning_identity(config: Mapping[str, Any]) -> dict[str, Any]:
 def former_identity(
     config: Mapping[str, Any], identity: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """The identity of older records, in which the thoughts' end had a part; None where it is the same."""
+    """The identity of older records, in which the thoughts' end had a part; None if it is the same."""
     if not config["reasoning"] or config["reasoning"]["end"] == USUAL_END:
         return None
     return {**identity, "reasoning": config["reasoning"]}
 
 
 def warn_if_unpinned(where: str, name: str, revision: str | None) -> None:
-    """Warn where a model of the hub is not pinned: its answers will not be another day's."""
+    """Warn if a model of the hub is not pinned: another day's answers may be of other weights."""
     if revision is None and not Path(name).is_dir():
         logger.warning(
-            "%s.revision is not set: the answers are those of the hub's main branch of today.",
+            "%s.revision is not set: the hub's current main branch is used.",
             where,
         )
 

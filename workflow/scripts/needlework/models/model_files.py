@@ -19,8 +19,8 @@ _READ = {
 def weights_identity(name: str, revision: str | None) -> dict[str, Any]:
     """JSON values that change with the weights, the tokenizer and the configuration of a model.
 
-    Of a local file or folder, the digest of each file that a loader reads: no path, so a copy elsewhere
-    is the same model. Reading 16 GB of weights takes some ten seconds, in threads; a file
+    For a local file or folder: the digest of each file that a loader reads, without paths, so a copy
+    elsewhere is the same model. Reading 16 GB of weights takes some ten seconds, in threads; a file
     that has not changed is not read again.
     """
     path = Path(name)

@@ -1,7 +1,7 @@
 """The batch API of OpenAI-compatible endpoints: files of requests, answered within a day, often cheaper.
 
-What was submitted stands in a journal of its own, written before and after each submission. So a job
-that is killed at any moment finds its batches again, and nothing is submitted twice.
+Batches are recorded in a journal of their own, before and after each submission. So after a kill at any
+moment a job finds its batches again, and nothing is submitted twice.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ logger = logging.getLogger("needlework")
 
 T = TypeVar("T")
 
-# Between two looks at the batches; longer and longer as long as nothing ends.
+# The pause between two queries of the batches; it grows while none ends.
 FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 300.0
-# An endpoint that fails so often in a row is waited for no longer: about half an hour.
+# After this number of failures in a row, about half an hour, the endpoint is given up.
 ATTEMPTS = 12
-# A file may take so long to come or go; other calls have the model's own limit.
+# The time limit of an upload or download; other calls have the model's own limit.
 TRANSFER_S = 3600.0
 # How long a batch may take to appear in the endpoint's list after its creation.
 SETTLE_S = 60.0
 
 _ENDED = {"completed", "failed", "expired", "cancelled"}
 _UNDER_WAY = {"validating", "in_progress", "finalizing", "cancelling"}
-# A batch of a status that nobody knows is looked at for so long.
+# How long a batch with an unknown status is queried.
 UNKNOWN_S = 3600.0
 
 _WHY_REFUSED = (
@@ -59,7 +59,7 @@ _WHY_REFUSED = (
     "(`batch: false` sends request by request)"
 )
 
-# The name under which the endpoint keeps our name of a batch.
+# The field of the endpoint's metadata that holds our name of a batch.
 _TAG = "needlework"
 
 
@@ -72,7 +72,7 @@ class Line(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """The most that a batch may hold; `tokens` (None: no limit) is of all batches under way."""
+    """The limits of a batch; `tokens` (None: no limit) is for all unfinished batches together."""
 
     requests: int
     megabytes: float
@@ -80,7 +80,7 @@ class Limits(NamedTuple):
 
 
 class Refused(UserError):
-    """The endpoint will not do it, however often it is asked."""
+    """The endpoint refuses; a retry will not help."""
 
 
 @dataclass
@@ -111,7 +111,7 @@ class Endpoint:
     """The batch API of one endpoint, through the official client, one call after the other.
 
     `chat` is whether it is asked for chat completions; `clean` takes what is secret out of a text. Every
-    call raises Passing or Refused where it fails.
+    call raises Passing or Refused if it fails.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ class Endpoint:
         except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict):
-            raise Passing(f"the response is no JSON object: {excerpt(content, '')}")
+            raise Passing(f"the response is not a JSON object: {excerpt(content, '')}")
         return body
 
     def _call(self, call: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
@@ -262,7 +262,7 @@ class Endpoint:
 
 
 class Batches:
-    """The requests of one model that are answered in batches, and what became of them.
+    """The requests of one model that are answered in batches, and the state of these.
 
     `folder` is the journal of what was submitted; `where` the model's place in words; `address` the
     endpoint's. A file `<name of a batch>.again` in that folder, which a user makes, says that the
@@ -299,7 +299,7 @@ class Batches:
     def answers(self, lines: Iterable[Line]) -> Iterator[tuple[str, Answer]]:
         """The answers to requests with their keys, in any order, each as soon as it is known.
 
-        `lines` are read as far as they can be submitted. Raises UserError where the endpoint refuses a
+        `lines` are read as far as they can be submitted. Raises UserError if the endpoint refuses a
         batch, or will not say what became of one. Nothing more is submitted then, and the answers of
         all other batches, which are paid for, are waited for and given before.
         """
@@ -330,7 +330,7 @@ class Batches:
             yield key, self._answers.pop(key)
 
     def close(self) -> None:
-        """Close the journal. The batches go on."""
+        """Close the journal. The batches go on at the endpoint."""
         self._journal.close()
         if self._bar is not None:
             self._bar.close()
@@ -379,7 +379,7 @@ class Batches:
         )
 
     def _end(self, batch: _Batch, released: Iterable[str]) -> None:
-        """A batch does nothing any more; `released` are its requests that can be submitted again."""
+        """Mark a batch as ended; `released` are its requests that can be submitted again."""
         released = sorted(released)
         self._record(batch, "ended", released=released)
         batch.ended = True
@@ -408,7 +408,7 @@ class Batches:
             time.sleep(min(left, FIRST_PAUSE_S))
 
     def _owed(self, key: str) -> bool:
-        """Whether the answer is here, or some batch owes it; that one is then collected."""
+        """Whether the answer is here, or in a batch that is still to be collected, which is then marked."""
         if key in self._answers:
             return True
         batch = self._owner.get(key)
@@ -431,7 +431,7 @@ class Batches:
     # What goes wrong
 
     def _give_up(self, batch: _Batch, error: UserError) -> None:
-        """Collect the others alone: this batch's answers are not to be had in this run."""
+        """Collect only the other batches: this batch's answers cannot be had in this run."""
         batch.closed = True
         self._fail(error)
 
@@ -601,7 +601,7 @@ class Batches:
         return batch.ended
 
     def _check_status(self, batch: _Batch, status: Any) -> None:
-        """Raise UserError where a batch has had a status for long of which nothing is known."""
+        """Raise UserError if a batch has had a status for long of which nothing is known."""
         if status in _UNDER_WAY:
             batch.unknown_since = None
             return
@@ -676,7 +676,7 @@ class Batches:
                 raise
             self._failing = False
             logger.error(
-                "%s: %s; the %d answers that are there are taken, the others are asked again.",
+                "%s: %s; its %d answers are taken, the other requests are submitted again.",
                 self._where,
                 missing,
                 len(batch.pending_keys & found.keys()),
@@ -706,7 +706,7 @@ class Batches:
     def _patiently(self, call: Callable[[], T], remedy: str, last_resort: str = "") -> T:
         """What `call` gives, after as many attempts as it takes.
 
-        Raises Refused, with `remedy`, or UserError where no attempt helps. Until a call succeeds again,
+        Raises Refused, with `remedy`, or UserError if no attempt helps. Until a call succeeds again,
         others are made once: an endpoint that is down is not waited for by each batch in turn.
         """
         pause = FIRST_PAUSE_S
@@ -778,7 +778,7 @@ def read_result(line: Mapping[str, Any], chat: bool) -> Answer:
         content = json.dumps(response.get("body"))
         reply = f"status {response['status_code']}: {excerpt(message_of(content), '')}"
     except MALFORMED:
-        return Answer("", error=f"the line is no completion: {excerpt(json.dumps(line), '')}")
+        return Answer("", error=f"the line is not a completion: {excerpt(json.dumps(line), '')}")
     return Answer("", "skipped" if TOO_LONG.search(content) else "error", error=reply)
 
 
@@ -789,7 +789,7 @@ def _refusal(error: Any) -> str:
 
 
 def _reason(reply: Mapping[str, Any]) -> str:
-    """Why a batch that has ended lacks an answer."""
+    """Why a batch that has ended has no answer to a request."""
     status = reply["status"]
     if status == "completed":
         return "the batch has no answer to it"
@@ -806,7 +806,7 @@ def _came_too_early(reply: Mapping[str, Any]) -> bool:
 
 
 def _first_error(reply: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The first error that the endpoint names of a batch as a whole; empty where it names none."""
+    """The first error that the endpoint names of a batch as a whole; empty if it names none."""
     errors = reply.get("errors")
     listed = errors.get("data") if isinstance(errors, dict) else None
     first = listed[0] if isinstance(listed, list) and listed else None

@@ -1,4 +1,4 @@
-"""Runs that share a journal and are at work at the same time: none asks what another has finished."""
+"""Runs that share a journal at the same time: none sends a request that another has finished."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ LOOK_SECONDS = 0.5
 
 
 class Others:
-    """What other runs, which share the journal, finish of the missing requests meanwhile."""
+    """The missing requests that other runs, which share the journal, finish meanwhile."""
 
     def __init__(
         self, journal: Journal, missing: Set[str], holds: Callable[[Record], bool]
     ) -> None:
         self._journal, self._missing, self._holds = journal, missing, holds
         self._found: dict[str, Record] = {}
-        # What this run therefore does not ask.
+        # The requests that this run therefore does not send.
         self.used: dict[str, Record] = {}
         self._next_look = 0.0
 

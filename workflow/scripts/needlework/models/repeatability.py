@@ -1,7 +1,7 @@
-"""Does a model answer the same prompt the same again? In the same order, another, other company.
+"""Does a model repeat its answer to the same prompt? In the same order, another one, in other batches.
 
-A sample of prompts is asked under conditions that should change nothing: each but the first is compared
-with the first, answer by answer. What was answered stands in a journal of its own, and is not asked again.
+A sample of prompts is sent under conditions that should change nothing. Each condition is compared with
+the first, answer by answer. Answers are cached in a journal of their own.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from needlework.models.backends.base import Backend, Request
 from needlework.models.generation import request_key
 from needlework.records import GENERATIONS
 
-# What is compared with: a new engine, its first answers, in the order of a run.
+# The reference: a new engine, its first answers, in the order of a run.
 REFERENCE = "reference"
 _ENGINES = ("vllm", "openvino")
 
 
 class Condition(NamedTuple):
-    """How a sample is asked: what of the model's entry differs, whether in reverse, and how often."""
+    """How a sample is sent: changes to the model's entry, whether in reverse order, and how often."""
 
     changes: Mapping[str, Any]
     reverse: bool = False

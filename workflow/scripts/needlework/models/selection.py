@@ -1,4 +1,4 @@
-"""Which of a benchmark's prompts a model is asked, beside its `lengths`: the values in its `only`."""
+"""The prompts of a benchmark that a model gets: those with the values in its `only`."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ Selection = Mapping[str, Sequence[Any]]
 # More values of a factor are counted, not named, where people read.
 MOST_VALUES = 8
 
-# What can be restricted beside a benchmark's factors.
+# Columns that can be restricted in addition to a benchmark's factors.
 COLUMNS = ("task", "example_id")
 
 
 def only_of(config: Mapping[str, Any], model: str, benchmark: str) -> dict[str, list[Any]]:
-    """What a model's `only` says of a benchmark: of all benchmarks, and under the benchmark's name."""
+    """A model's `only` for a benchmark: the part for all benchmarks, and that under its name."""
     only = config["models"][model]["only"]
     return shared(only) | dict(only.get(benchmark, {}))
 
 
 def shared(only: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """What an `only` says of all benchmarks: the keys that are no benchmark's."""
+    """The part of an `only` for all benchmarks: the keys that are not names of benchmarks."""
     return {key: value for key, value in only.items() if not isinstance(value, Mapping)}
 
 
 def in_words(only: Mapping[str, Selection]) -> str:
-    """What each model was asked, where that is a part, for people who read a table or a figure."""
+    """In words, for tables and figures: the part of the prompts that each restricted model got."""
     said = []
     for model, own in only.items():
         if own.get("task", True) == []:

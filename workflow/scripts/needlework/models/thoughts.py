@@ -1,7 +1,7 @@
-"""What a model thinks before it answers, told from the answer by the marks around it.
+"""Separates a model's reasoning from its answer, by the marks around it.
 
-Answers are kept in the journal with their thoughts and parted when the file of answers is written, in
-one place for every backend and benchmark: another mark does not invalidate answers.
+The journal keeps answers with their reasoning. It is removed when the file of answers is written, in one
+place for every backend and benchmark, so a change of the marks does not invalidate cached answers.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 
 class Mark(NamedTuple):
-    """What stands before and behind thoughts. Without `begin`, the chat template has opened them."""
+    """The strings before and after reasoning. Without `begin`, the chat template has opened it."""
 
     begin: str | None
     end: str
 
 
 class Parted(NamedTuple):
-    """An answer without thoughts. `mark` is what ended the last of them, None where nothing did."""
+    """An answer without thoughts. `mark` is what ended the last of them, None if nothing did."""
 
     text: str
     mark: str | None
@@ -35,12 +35,12 @@ KNOWN = (
     Mark("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
     Mark("<|channel|>commentary", "<|channel|>final<|message|>"),
 )
-# The harmony format where an engine leaves special tokens out.
+# The harmony format if the engine leaves special tokens out.
 _BARE_HARMONY = re.compile(r"\s*analysis.*?(assistantfinal)", re.DOTALL)
 
 
 def marks(model: Mapping[str, Any]) -> tuple[Mark, ...]:
-    """The marks of a model's block of the configuration: its `thoughts`, or else all known ones."""
+    """The marks of a model's entry: its `thoughts`, or else all known ones."""
     if model.get("thoughts") is not None:
         return tuple(Mark(own.get("begin"), own["end"]) for own in model["thoughts"])
     reasoning = model.get("reasoning") or {}
@@ -50,11 +50,11 @@ def marks(model: Mapping[str, Any]) -> tuple[Mark, ...]:
 
 
 def part(text: str, marks: Sequence[Mark], *, cut: bool, opened: bool = False) -> Parted | None:
-    """The answer in `text`; None where there are no thoughts in it.
+    """The answer in `text`; None if there are no thoughts in it.
 
-    What stands before an end without a beginning is thought: the chat template has opened it. What
-    stands behind a beginning without an end is thought too. `opened` says that the chat template opens
-    thoughts whenever the model is asked: then a text that was `cut` before any mark is all thought.
+    Text before an end mark without a begin mark is reasoning: the chat template has opened it. So is
+    text after a begin mark without an end mark. `opened` says that the chat template always opens
+    reasoning: then a text that was `cut` before any mark is all reasoning.
     """
     if marks == KNOWN and (bare := _BARE_HARMONY.match(text)):
         return Parted(text[bare.end() :].lstrip(), bare[1])
@@ -82,7 +82,7 @@ def part(text: str, marks: Sequence[Mark], *, cut: bool, opened: bool = False) -
 
 @lru_cache(maxsize=64)
 def _pattern(marks: tuple[Mark, ...]) -> re.Pattern[str]:
-    """Any mark; of no marks, what no text holds."""
+    """Matches any mark; without marks, nothing."""
     names = {name for mark in marks for name in mark if name}
     longest_first = sorted(names, key=lambda name: (-len(name), name))
     return re.compile("|".join(map(re.escape, longest_first)) or "(?!)", re.IGNORECASE)
@@ -91,8 +91,8 @@ def _pattern(marks: tuple[Mark, ...]) -> re.Pattern[str]:
 def answer_row(record: Mapping[str, Any], marks: Sequence[Mark], opened: bool) -> dict[str, Any]:
     """A record of the journal as a row of the file of answers: `text` without thoughts.
 
-    Where there are some, `raw_text` is all that the model wrote. Thoughts whose end is missing were
-    cut. `reasoning_tokens` stay where the record's own count is of thoughts that the same mark ends.
+    If there was reasoning, `raw_text` is all that the model wrote. Reasoning without an end mark was cut.
+    `reasoning_tokens` are kept if the record counted reasoning that the same mark ends.
     """
     if "error" in record:
         return dict(record)
@@ -116,7 +116,7 @@ def answer_row(record: Mapping[str, Any], marks: Sequence[Mark], opened: bool) -
 
 
 def _without(text: str, special: Sequence[str]) -> str:
-    """A text without the special tokens that stand in it."""
+    """A text without its special tokens."""
     for token in sorted(special, key=len, reverse=True):
         text = text.replace(token, "")
     return text

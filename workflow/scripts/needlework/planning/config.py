@@ -175,7 +175,7 @@ def decided(given: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
             shown = ", ".join(
                 f"{key}: {_shown(own[key])} (not {_shown(mine[key])})" for key in other
             )
-            said.append(f"benchmarks.{name}: other keys there decide {shown}.")
+            said.append(f"benchmarks.{name}: its other keys set {shown}.")
     return said
 
 
@@ -221,9 +221,7 @@ def _check_numbers(value: Any, where: list[str]) -> None:
         for place, item in enumerate(value):
             _check_numbers(item, [*where, str(place)])
     elif isinstance(value, float) and not math.isfinite(value):
-        raise UserError(
-            f"{'.'.join(where)} is {value}, which is no number to compute with: give a finite one."
-        )
+        raise UserError(f"{'.'.join(where)} is {value}, which is not a finite number: correct it.")
 
 
 def _with_defaults(value: Any, node: Mapping[str, Any]) -> Any:
@@ -318,8 +316,8 @@ def replaced_choices(files: Iterable[str | Path]) -> list[str]:
             if key in chosen and chosen[key][1] != names:
                 earlier, before = chosen[key]
                 said.append(
-                    f"run.{key} is that of {file}, {names}, and not that of {earlier}, {before}: "
-                    "the last --configfile decides; give your own after the presets."
+                    f"run.{key} is {names}, from {file}, and not {before}, from {earlier}: the last "
+                    "--configfile wins, so name your own after the presets."
                 )
             chosen[key] = file, names
     return said
@@ -358,11 +356,11 @@ def _check_corpora(config: Mapping[str, Any]) -> None:
         where = f"corpora.{name}"
         if not re.fullmatch("[a-z0-9_]+", name) or name.endswith(OWN_PASSAGES):
             raise UserError(
-                f"{where} is no name: use small letters, digits and '_', and another end than "
+                f"{where} is not a valid name: use small letters, digits and '_', and do not end it with "
                 f"{OWN_PASSAGES!r}."
             )
         if name in CORPORA:
-            raise UserError(f"{where} is the name of a corpus that there is: choose another.")
+            raise UserError(f"{where} is already the name of a corpus: choose another name.")
         for key in OWN_NEEDS[entry["kind"]]:
             if key not in entry["columns"]:
                 raise UserError(
@@ -375,13 +373,13 @@ def _check_corpora(config: Mapping[str, Any]) -> None:
 def _check_data(where: str, data: Mapping[str, Any]) -> None:
     """Raise UserError where a data set is neither of the hub, at a commit, nor of local files."""
     if not re.fullmatch(LANGUAGE, where.rpartition(".")[2]):
-        raise UserError(f"{where} is no language's code: use small letters and digits.")
+        raise UserError(f"{where} is not a language's code: use small letters and digits.")
     if (data["name"] is None) == (not data["files"]):
         raise UserError(f"{where} needs either `name`, a data set of the hub, or local `files`.")
     if data["files"]:
         found = local_files(data["files"])
         if not found:
-            raise UserError(f"{where}.files: {data['files'][0]} is no file: mend the path.")
+            raise UserError(f"{where}.files: {data['files'][0]} is not a file: correct the path.")
         endings = {Path(file).suffix for file in found}
         if len(endings) > 1 or not endings <= set(OWN_FORMATS):
             raise UserError(
@@ -390,8 +388,8 @@ def _check_data(where: str, data: Mapping[str, Any]) -> None:
             )
     elif not re.fullmatch("[0-9a-f]{40}", data["revision"] or ""):
         raise UserError(
-            f"{where}.revision is {data['revision']!r}, which is no commit: copy its 40 digits from the data "
-            "set's page (Files and versions), so that every run reads the same rows."
+            f"{where}.revision is {data['revision']!r}, which is not a commit: copy its 40 digits from the "
+            "data set's page (Files and versions), so that every run reads the same rows."
         )
 
 

@@ -52,7 +52,7 @@ def check(
                     f"{said}, and {journal} has none of its answers: start the server, or correct `base_url`."
                 )
             silent.append(
-                f"Warning: {said}: what is not in the journal cannot be asked; start the server, or "
+                f"Warning: {said}: only answers in the journal can be used; start the server, or "
                 "correct `base_url`."
             )
         for key in ("name", "lora"):
@@ -61,7 +61,7 @@ def check(
         if model["gated"] and not Path(model["name"]).is_dir() and not _hub_is_open():
             raise UserError(
                 f"models.{name} is gated, and there is no token: accept the licence on the page of "
-                f"{model['name']}, take a token of your account there, and set the environment variable "
+                f"{model['name']}, create a token of your account there, and set the environment variable "
                 "HF_TOKEN to it; without internet, set HF_HUB_OFFLINE=1."
             )
     for name in sorted(tokenizers):
@@ -82,10 +82,10 @@ def without_records(folder: str | Path = ".") -> str:
     if not made or (records.is_dir() and any(records.iterdir())):
         return ""
     return (
-        f"{results.absolute()} is there without the records in .snakemake: what was made with other "
-        "settings is not noticed, and where the times of the files were not kept, everything is made again "
-        "(from the journal, where that is there too). If it was made by this version with this "
-        "configuration, run once with --touch and the same targets, and it counts as made."
+        f"{results.absolute()} comes without the records in .snakemake, so a change of settings is not "
+        "noticed, and if the files' times were not kept, everything is made again (from the journal, if it "
+        "is there): if this version made it with this configuration, run once with --touch and the same "
+        "targets."
     )
 
 

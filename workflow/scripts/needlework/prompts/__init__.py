@@ -1,4 +1,4 @@
 """From tables to instance files: spans, token counts, budgets, the order of sending, the export.
 
-What all benchmarks' constructions share. No benchmark's own rules, and no model's answers.
+Shared by the construction of all benchmarks. No rules of one benchmark, and no answers.
 """

@@ -2,8 +2,8 @@
 
 A passage is tokenized once, by itself but between its neighbours' first and last characters; the
 sum of such costs predicts a prompt's length. The prediction is exact where the tokenizer provably splits
-within each line's label, before and behind its number; elsewhere a finished prompt is tokenized, and mended
-once where the prediction was wrong.
+within each line's label, before and after its number. Otherwise the finished prompt is tokenized, and
+corrected once if the prediction was wrong.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from needlework.prompts.tokenizers import Tokenizer
 
 
 def line(index: int, text: str) -> str:
-    """A numbered passage as it stands in a prompt, without its line's end."""
+    """A numbered passage as it stands in a prompt, without the line end."""
     return f"[{index}] {text}"
 
 
 class LineCosts:
-    """What passages add to a prompt in which each stands on a line of its own, in tokens.
+    """The tokens that passages add to a prompt in which each has a line of its own.
 
     `line(index, text)` is how a passage's line is written; `stub` is a short text in whose neighbourhood
     all others are measured: it begins as they do.
@@ -53,7 +53,7 @@ class LineCosts:
         return self._counter.numbers(f"lines-{hashlib.sha256(form).hexdigest()[:16]}")
 
     def save(self) -> None:
-        """Keep the costs of texts for others that use them."""
+        """Write the costs of texts to disk, for other jobs."""
         if self._kept is not None:
             self._kept.save()
 
@@ -83,7 +83,7 @@ class LineCosts:
         return part if len(part.tail) < len(label) - 1 else Part(label)
 
     def ending(self, text: str, after: str) -> int:
-        """What a text costs more where it is the last line and `after` follows than between lines.
+        """The further tokens of a text if it is the last line and `after` follows.
 
         Only for lines that are proved to add up.
         """
@@ -117,7 +117,7 @@ class LineCosts:
         return self._count(f"\n{self._line(0, text)}\n{self.stub}") - self._neighbour
 
     def last(self, text: str, after: str) -> int:
-        """What a text costs more than the stub where it is the last line and `after` follows.
+        """The tokens of a text beyond those of the stub, if it is the last line and `after` follows.
 
         A line's last characters and what follows can be one token, so this is another cost than that
         of a line between lines. Each text is tokenized once.
@@ -152,7 +152,7 @@ class Frame:
         self.cost = self.count(head + line(0, "a.") + tail) - costs.text("a.")
 
     def exact(self, predicted: int, lines: int, last: str) -> int | None:
-        """The tokens of a prompt of so many lines, predicted by their costs; None where nothing is proved."""
+        """The tokens of a prompt of so many lines, predicted by their costs; None if nothing is proved."""
         found = self.costs.proved(lines)
         if found is None:
             return None
@@ -194,7 +194,7 @@ def fill(
 
     `fixed` are the passages that must stand in the prompt (the needle, or none), `candidates`
     the others. `render(whole, cut)` gives the finished prompt, `last(whole, cut)` its last passage.
-    None where not even the fixed passages fit. A cut falls between words (or characters, in
+    None if not even the fixed passages fit. A cut falls between words (or characters, in
     scripts without spaces), and the next word would not have fitted.
     """
     allowance = 0

@@ -1,7 +1,7 @@
 """Prompts for other programs: rendered, as chat messages, in JSON Lines and in Parquet.
 
-Both hold a prompt a row: its `instance_id`, under which the backend `replay` takes an answer back, the
-message, the references, the metric, the longest answer, and the benchmark's factors.
+Both have one prompt a row: its `instance_id`, by which the backend `replay` finds an answer, the message,
+the references, the metric, the limit of the answer, and the benchmark's factors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from needlework.atomic import atomic_write
 from needlework.prompts.spans import render
 from needlework.records import config_digest, file_digest, read_table
 
-# Text of so many characters is held before it is written, so that memory holds no file of prompts.
+# The number of characters that are held before they are written, so that memory holds no whole file.
 ROW_GROUP = 1 << 24
 
 MESSAGES = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
@@ -57,7 +57,7 @@ def export(
     jsonl: str | Path,
     parquet: str | Path,
 ) -> int:
-    """Write an instance file's prompts to both files, whole or not at all; how many there are."""
+    """Write an instance file's prompts to both files, atomically; returns their number."""
     table = read_table(instances)
     schema = exported_schema(table.schema)
     count = 0

@@ -1,4 +1,4 @@
-"""The most sentences or words that a prompt holds: predicted from their costs, then counted."""
+"""The most sentences or words that fit into a prompt: predicted from their costs, then counted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def fit(
     `predict(n)` says the tokens of a prompt of size n, `count(n)` counts the finished prompt, and
     `guess(tokens)` is near the size that has so many. A prediction that the count confirms is trusted
     for its neighbour too, so that a prompt is counted once; where it does not, sizes are counted
-    until one fits and the next does not. None where `least` does not fit.
+    until one fits and the next does not. None if `least` does not fit.
     """
 
     def predicted(limit: int) -> int:

@@ -1,7 +1,7 @@
-"""Numbers that only save time, kept in files: anyone may delete them at any time, and several may write.
+"""A cache of numbers in files. Anyone may delete them at any time, and several jobs may write.
 
-A file is its content behind the content's digest; one that is damaged counts as missing, and one that cannot
-be written is left out.
+A file is its content after the content's digest. A damaged file counts as missing; a file that cannot be
+written is left out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _RECORD = np.dtype([("key", f"V{_KEY}"), ("number", "<i8")])
 
 
 def read_kept(path: Path) -> bytes | None:
-    """What `write_kept` has written; None where there is no such file, or it is damaged."""
+    """What `write_kept` has written; None if there is no such file, or it is damaged."""
     try:
         found = path.read_bytes()
     except OSError:
@@ -33,16 +33,16 @@ def read_kept(path: Path) -> bytes | None:
 
 
 def write_kept(path: Path, content: bytes) -> None:
-    """Write a file atomically, if the disk lets us."""
+    """Write a file atomically; if the disk refuses, log a warning."""
     try:
         with atomic_write(path) as part:
             part.write_bytes(hashlib.sha256(content).digest() + content)
     except OSError as error:
-        logger.warning("%s cannot be written (%s): it is made again next time.", path, error)
+        logger.warning("%s cannot be written (%s): it will be made again next time.", path, error)
 
 
 class KeptNumbers:
-    """A number for each of many texts, in a folder: whoever learns new ones adds a file at the end."""
+    """A number for each of many texts, in a folder: a job with new numbers adds a file at its end."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -62,12 +62,12 @@ class KeptNumbers:
         return self._known.get(_key(text))
 
     def add(self, text: str, number: int) -> None:
-        """Learn the number of a text."""
+        """Set the number of a text."""
         key = _key(text)
         self._known[key] = self._new[key] = number
 
     def save(self) -> None:
-        """Write what is new."""
+        """Write the new numbers."""
         if not self._new:
             return
         records = np.array(list(self._new.items()), _RECORD)

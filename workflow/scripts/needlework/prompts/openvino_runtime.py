@@ -1,4 +1,4 @@
-"""OpenVINO, imported so that nothing is sent: `import openvino` alone reports itself to its makers."""
+"""Imports OpenVINO without telemetry: a plain `import openvino` sends a report to its makers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 
 def runtime(module: str = "openvino") -> Any:
-    """The module `openvino`, or a part of it. Raises ImportError where it is not installed."""
+    """The module `openvino`, or a part of it. Raises ImportError if it is not installed."""
     # Its tools do without this package where it cannot be imported, and then send nothing.
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
     return importlib.import_module(module)
 
 
 def genai() -> Any:
-    """The module `openvino_genai`. Raises ImportError where it is not installed."""
+    """The module `openvino_genai`. Raises ImportError if it is not installed."""
     return runtime("openvino_genai")

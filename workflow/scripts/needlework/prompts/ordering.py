@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from needlework.prompts.spans import Span, span_text
 
-# So many characters of a span are compared as text; beyond them, only spans that begin at the same
-# place of the same document are taken to have more in common.
+# The number of characters of a span that are compared as text. Beyond them, only spans that begin at the
+# same place of the same document count as having more in common.
 HEAD = 512
 
-# A document is looked at only where some span of it has at most so many characters. Others are books
-# and lists of words, whose names tell as much, and which take long to put together.
+# A document's text is read only if some span of it has at most this number of characters. Others are books
+# and lists of words: their names suffice, and their texts take long to put together.
 SHORT = 20_000
 
 # How many spans are compared at first. Prompts that have these in common are compared in the next,
@@ -32,7 +32,7 @@ FIRST_SPANS = 64
 # How far a shard's tokens may be from an even share, as a part of that share.
 TOLERANCE = 0.1
 
-# What spans are compared by: their text, or its head and then where they stand.
+# The keys by which spans are compared: their text, or its head and then their place.
 Key = tuple[str, str, int, int]
 
 

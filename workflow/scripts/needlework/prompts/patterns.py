@@ -2,8 +2,8 @@
 
 A tokenizer that splits text by a pattern never merges across two matches. Where no path through the
 pattern reads the character b right after the character a, the text is split between every a and b, whatever
-stands around them. The automaton has more paths than the pattern has matches (it takes no notice of greed,
-possession and upper bounds), so what it rules out is ruled out.
+stands around them. The automaton has more paths than the pattern has matches (it ignores greed, possession
+and upper bounds). So what the automaton rules out, the pattern rules out too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SPACES = frozenset(
 
 
 class Unproven(Exception):
-    """Something about a tokenizer from which nothing follows here; its message says what."""
+    """A property of a tokenizer for which there is no proof here; the message names it."""
 
 
 def plain(character: str) -> bool:

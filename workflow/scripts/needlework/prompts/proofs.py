@@ -2,7 +2,7 @@
 
 Two proofs. A tokenizer that splits by a pattern before it merges never merges across two matches
 (`patterns`). One that merges neighbours into the pieces of a vocabulary never merges two characters that
-stand side by side in no piece. Where neither holds, there is no proof, and texts are counted whole.
+stand side by side in no piece. If neither applies, there is no proof, and whole texts are tokenized.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Proof:
     `splits(a, b)`: no token holds the end of a text that ends in a and the beginning of one that begins
     with b, and the tokens of neither text depend on the other. `within(text)` counts a text that stands
     behind such a place. `before(text, places)` counts what stands before each of such places of a text
-    from its beginning; None where the tokens' lengths do not add up to the text. `digest` names the files.
+    from its beginning; None if the tokens' lengths do not add up to the text. `digest` names the files.
     Behind `anchor`, which is split from everything, a text has the tokens that it has behind a split.
     """
 
@@ -84,7 +84,7 @@ def of_tiktoken(encoding: Any, ids: Callable[[str], list[int]]) -> Proof:
 def of_sentencepiece(processor: Any) -> Proof:
     """Of a SentencePieceProcessor that merges (BPE), by its vocabulary.
 
-    Raises Unproven where it normalises text, or has no bytes for characters that it does not know.
+    Raises Unproven if it normalises text, or has no bytes for characters that it does not know.
     """
     model = processor.serialized_model_proto()
     pieces: list[str] = []
@@ -131,7 +131,7 @@ def of_sentencepiece(processor: Any) -> Proof:
 def of_huggingface(description: str) -> Proof:
     """Of a fast tokenizer of Hugging Face, from its description (`tokenizer.json`).
 
-    Raises Unproven where it does not merge (BPE), or has a normaliser, pre-tokenizer or added tokens
+    Raises Unproven if it does not merge (BPE), or has a normaliser, pre-tokenizer or added tokens
     that are not understood here.
     """
     from tokenizers import Tokenizer

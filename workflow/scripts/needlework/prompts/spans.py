@@ -1,6 +1,6 @@
 """A prompt as a sequence of spans: literal text, or a slice of a document that a corpus file holds.
 
-A 128K-token prompt so takes a few hundred bytes on disk, and says where its needle lies.
+So a prompt of 128K tokens takes a few hundred bytes on disk, and shows where its needle lies.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Documents(Mapping[str, str]):
     def piece(self, source: str) -> str | list[str]:
         """A document as it is stored: its text, or the words of a numbered list.
 
-        Raises KeyError where there is none of that name.
+        Raises KeyError if there is none of that name.
         """
         if source in self._texts:
             return self._texts[source]

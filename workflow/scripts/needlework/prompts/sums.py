@@ -23,14 +23,14 @@ from needlework.prompts.tokenizers import Tokenizer
 
 logger = logging.getLogger(__name__)
 
-# Between two places that are kept there are at least so many characters.
+# The least number of characters between two places that are kept.
 _GAP = 16
-# Documents of fewer characters are not worth a file, shorter texts not a number in one.
+# Documents with fewer characters get no file, and shorter texts no number in one.
 _KEPT = 4096
 _TEXT = 256
-# So many characters of a document are tokenized at once.
+# The number of characters of a document that are tokenized at once.
 _STRETCH = 1 << 17
-# So many windows are remembered, if they are no longer than this.
+# The number of windows that are remembered, and the longest of them.
 _WINDOWS, _WINDOW = 1 << 20, 256
 
 
@@ -97,7 +97,8 @@ class Counter:
         sums = self._before(text, places)
         if sums is None:
             logger.warning(
-                "The tokenizer changes a text of %d characters: it is counted whole.", len(text)
+                "The tokenizer changes a text of %d characters: the text is tokenized whole.",
+                len(text),
             )
             places = sums = np.zeros(0, dtype=np.int64)
         if path is not None:
@@ -124,7 +125,7 @@ class Counter:
         return np.concatenate(found)
 
     def numbers(self, name: str) -> KeptNumbers | None:
-        """Numbers of texts that are kept under a name; None where nothing is kept."""
+        """Numbers of texts that are kept under a name; None if nothing is kept."""
         return KeptNumbers(self._folder / name) if self._folder else None
 
     def part(self, text: str) -> Part:
@@ -154,7 +155,7 @@ class Counter:
         return self.numbers("texts")
 
     def save(self) -> None:
-        """Keep what is new of texts for others."""
+        """Write the new counts of texts to disk, for other jobs."""
         if self._texts is not None:
             self._texts.save()
 
@@ -191,7 +192,7 @@ class Counter:
 
 
 def counter(tokenizer: Tokenizer) -> Counter | None:
-    """What counts prompts from their pieces; None where nothing is proved of the tokenizer."""
+    """The counter of prompts from their pieces; None without a proof for the tokenizer."""
     return None if tokenizer.proof is None else Counter(tokenizer, tokenizer.proof)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 VERIFY = ("none", "sample", "all")
-# Of so many prompts, one is counted whole to verify its sum.
+# One of this number of prompts is tokenized whole to verify its sum.
 _SAMPLE = 100
 
 
@@ -27,10 +27,10 @@ _SAMPLE = 100
 class Tokenizer:
     """Counts tokens. `name` is the tokenizer's key in the configuration.
 
-    `proof` says where it splits text, if that follows from its files; then prompts are counted from
-    their pieces (`needlework.prompts.sums`), of which `verify` of VERIFY counts none, a hundredth or all
-    whole. `sums` is the folder that keeps what is known of documents.
-    `reserve` tokens of a prompt's length are left to the models' chat templates and thoughts.
+    `proof` says where it splits text, if that follows from its files. Then prompts are counted from their
+    pieces (`needlework.prompts.sums`); `verify`, one of VERIFY, tokenizes none, a hundredth or all of them
+    whole too. `sums` is the folder that caches the counts of documents.
+    `reserve` tokens of a prompt's length are left for the models' chat templates and reasoning.
     """
 
     name: str
@@ -41,10 +41,10 @@ class Tokenizer:
     reserve: int = 0
 
     def check(self, instance_id: str, text: str, n_tokens: int) -> None:
-        """Verify the tokens of a prompt that were summed. Raises UserError where they are others."""
+        """Verify the sum of a prompt's tokens. Raises UserError if it is wrong."""
         if self.proof is None or self.verify == "none":
             return
-        # Instances are named by a digest: a sample of the names is one of the prompts.
+        # Instances are named by a digest, so a sample of the names is a random sample of the prompts.
         if self.verify == "sample" and int(instance_id[:8], 16) % _SAMPLE:
             return
         counted = self.count(text)
@@ -64,7 +64,7 @@ def load_tokenizer(
     `config["kind"]` is one of words, characters, tiktoken (`encoding`), mistral-common (`version`),
     huggingface (`name`, a hub name or a local folder, and `revision`) and openvino (`name`, a GGUF
     file or an OpenVINO folder). `counting` is the configuration's; without it nothing is kept on disk.
-    Raises UserError where it cannot be loaded.
+    Raises UserError if it cannot be loaded.
     """
     counting = {"from_pieces": True, "verify": "sample", "sums": None, **(counting or {})}
     try:
@@ -87,7 +87,7 @@ def _proved(name: str, prove: Callable[[], Proof]) -> Proof | None:
     try:
         return prove()
     except Unproven as why:
-        logger.info("The tokenizer %s has %s: prompts are counted whole.", name, why)
+        logger.info("The tokenizer %s has %s: whole prompts are tokenized.", name, why)
         return None
 
 

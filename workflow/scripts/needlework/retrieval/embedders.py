@@ -18,13 +18,13 @@ import numpy as np
 from needlework.data.packaged import is_packaged, local_name
 from needlework.errors import UserError, not_installed, reason
 
-# Components are multiples of this. A product of two is a multiple of 2**-52, and so is every partial
-# sum, which for unit vectors stays below 2: all of them are float64 numbers.
+# Components are multiples of this. So products and partial sums are multiples of 2**-52, and sums stay
+# below 2 for unit vectors: float64 holds them exactly.
 GRID = 2.0**-26
 
 
 class Embedder(Protocol):
-    """Makes vectors of texts."""
+    """Turns texts into vectors."""
 
     @property
     def dimensions(self) -> int:
@@ -45,7 +45,7 @@ def load_embedder(name: str, config: Mapping[str, Any], threads: int = 1) -> Emb
     `config["kind"]` is ngram (`dimensions`, `n`: shortest and longest) or sentence-transformers
     (`name`, a hub name, a local folder or one of a package, `revision`, `batch_size`, `device`,
     `max_tokens`); the defaults are those of the classes. `threads` changes the speed, never the
-    result. Raises UserError where the model cannot be loaded.
+    result. Raises UserError if the model cannot be loaded.
     """
     options = {key: value for key, value in config.items() if key != "kind"}
     if is_packaged(options.get("name")):
@@ -75,7 +75,7 @@ class NgramEmbedder:
     """Signed hashing of the character n-grams of each word, a space on either side of it.
 
     Needs no download and works in every script: in one that is written without spaces, a clause is
-    the word. An n-gram that occurs t times weighs the square root of t. Integer arithmetic, one
+    the word. An n-gram that occurs t times has the weight sqrt(t). Integer arithmetic, one
     division and one square root (both correctly rounded) make it the same to the bit on every
     machine.
     """

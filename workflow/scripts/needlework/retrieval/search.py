@@ -1,4 +1,4 @@
-"""The passages of a corpus that are nearest to each question, or a random choice of them.
+"""The passages of a corpus that are nearest to each question, or random ones.
 
 A ranking is an array (questions, top) of RANKED, best first, in one total order: by score, then by
 row. So the rankings of a corpus's shards merge into that of the whole, bit for bit.
@@ -30,15 +30,15 @@ Allowed = Callable[[int, np.ndarray], np.ndarray]
 # Questions and passages that a thread multiplies at once (the fastest of those tried), and the most
 # candidates that are held at once.
 _QUESTIONS, _PASSAGES, _CANDIDATES = 512, 2048, 1 << 20
-# Candidates beyond `top` in the first round: for near-ties, and for some that are not allowed.
+# Candidates beyond `top` in the first round, for near-ties and for passages that are not allowed.
 _MARGIN = 32
-# What FAISS can choose on a GPU, where it takes one search at a time.
+# The most candidates that FAISS returns on a GPU, where it takes one search at a time.
 _GPU_MOST_CANDIDATES = 2048
 _gpu_lock = Lock()
 
 
 class AnswerFree:
-    """Allows the passages in which none of a question's accepted answers stands.
+    """Allows the passages that contain none of a question's accepted answers.
 
     `texts[row]` is a passage, `answers[question]` the accepted answers in all languages;
     `contains(reference, text)` compares what `normalise` returned. An answer of which normalisation
@@ -77,10 +77,10 @@ def search(
     disk and may be a shard, whose first row in the corpus is `first_row`. Scores are exact inner
     products rounded to float32, whatever the number of threads or shards, on a GPU and without.
 
-    FAISS finds candidates, and their exact scores decide. A candidate is certain where its score is
-    above all that FAISS, with its own rounding, can have missed. A question with too few certain
+    FAISS finds candidates, and their exact scores decide. A candidate is certain if its score is
+    above any that FAISS, with its own rounding, can have missed. A question with too few certain
     and allowed candidates is searched again for twice as many.
-    Raises UserError where `on_gpu` is asked for and FAISS has no GPU.
+    Raises UserError if `on_gpu` is asked for and FAISS has no GPU.
     """
     if on_gpu:
         _check_gpu()

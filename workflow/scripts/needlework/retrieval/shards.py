@@ -1,7 +1,7 @@
 """A corpus in shards: which rows, their texts, and arrays on disk.
 
-Shards begin at multiples of a block, and a block is embedded as one: however many shards there are,
-the same texts meet in the same batches.
+Shards begin at multiples of a block, and a block is embedded as a whole. So for any number of shards the
+same texts share a batch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BLOCK = 1024
 def shard_rows(n: int, shard: int, n_shards: int) -> range:
     """The rows of shard `shard` (from 0) of a table of `n` rows: whole blocks, as even as they go.
 
-    The shards of a table are contiguous, in order, and cover it. Some are empty where there are
+    The shards of a table are contiguous, in order, and cover it. Some are empty if there are
     fewer blocks than shards.
     """
     blocks = -(-n // BLOCK)
@@ -34,7 +34,7 @@ def shard_rows(n: int, shard: int, n_shards: int) -> range:
 
 
 def count_rows(table: str | Path) -> int:
-    """How many rows a Parquet file has. Raises UserError where it is missing or corrupt."""
+    """How many rows a Parquet file has. Raises UserError if it is missing or corrupt."""
     return _parquet(table).metadata.num_rows
 
 
@@ -93,7 +93,7 @@ def write_array(array: np.ndarray, path: str | Path) -> None:
 
 
 def read_array(path: str | Path) -> np.ndarray:
-    """A .npy file, mapped into memory and read-only. Raises UserError where it is missing or corrupt."""
+    """A .npy file, mapped into memory and read-only. Raises UserError if it is missing or corrupt."""
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:

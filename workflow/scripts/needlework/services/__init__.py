@@ -1,4 +1,4 @@
-"""Talking to services over HTTP: URLs and keys, when to ask again, and replies read within limits.
+"""Requests to services over HTTP: URLs and keys, retries, and replies of limited size.
 
-No service of its own: downloads are in `data`, models in `models`, translators in `scoring`.
+No service itself: downloads are in `data`, models in `models`, translators in `scoring`.
 """

@@ -1,4 +1,4 @@
-"""Replies of servers, read within limits: as long as they may be once decompressed, and as UTF-8.
+"""Replies of servers, with a limit of their decompressed size, read as UTF-8.
 
 The hooks are for httpx, and for httpx2, which the openai client brings: both have the same classes.
 """
@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-# An answer of a hundred thousand tokens is a hundredth of this.
+# An answer of a hundred thousand tokens has a hundredth of this.
 REPLY_BYTES = 64_000_000
 # Endpoints take 200 MB of requests in a batch, whose answers may be longer.
 FILE_BYTES = 4_000_000_000
@@ -81,9 +81,9 @@ def _checked(library: ModuleType, more: int, size: int, most: int) -> int:
 
 
 def _replace(response: Any, stream: Any) -> None:
-    """Have a response be read from `stream`, which is decompressed, as UTF-8.
+    """Let a response be read from `stream`, which is decompressed, as UTF-8.
 
-    A charset that the server names may be any codec of Python's, also one that is for no text.
+    The charset that the server names is not trusted: it may be any codec of Python's.
     """
     for name in ("Content-Encoding", "Content-Length"):
         response.headers.pop(name, None)

@@ -1,6 +1,6 @@
-"""What all that speaks to a service over HTTP shares: its URL and key, when to ask again, what to show.
+"""What all clients of HTTP services share: URLs and keys, when to retry, what messages may show.
 
-The standard library alone: Snakemake's own process checks URLs and keys, and it has no more.
+Only the standard library: Snakemake's own process, which has no other packages, checks URLs and keys.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from needlework.errors import UserError
 
-# How often a request is sent that may yet succeed, and how long it rests; each pause is twice the last.
+# How often a request is sent if a retry may help, and the first pause; each pause is twice the last.
 ATTEMPTS = 6
 FIRST_PAUSE_S = 1.0
-# A server that asks for more is not waited for.
+# If a server asks for a longer pause, the request fails.
 LONGEST_PAUSE_S = 600.0
 
-# Statuses after which another attempt may help, beside all from 500.
+# Statuses after which a retry may help, in addition to all from 500.
 _TRANSIENT = {408, 425, 429}
 
 
 class Passing(Exception):
-    """An attempt failed in a way that another may not; the server asks to wait `pause` seconds."""
+    """An attempt failed, and a retry may succeed; the server asks for a pause of `pause` seconds."""
 
     def __init__(self, what: str, pause: float = 0.0) -> None:
         super().__init__(what)
@@ -35,14 +35,14 @@ class Passing(Exception):
 
 
 def api_key(variable: str, who: str) -> str:
-    """The key in the environment variable. Raises UserError where there is none, or no sound one."""
+    """The key in the environment variable. Raises UserError if it is missing or malformed."""
     key = os.environ.get(variable, "").strip()
     if not key:
         raise UserError(f"{who} needs an API key: set the environment variable {variable}.")
     if not (key.isascii() and key.isprintable()):
         raise UserError(
-            f"the environment variable {variable} (the API key of {who}) holds characters that no "
-            "key has: set it again."
+            f"the environment variable {variable} (the API key of {who}) contains characters "
+            "that are not allowed in a key: set it again."
         )
     return key
 
@@ -56,7 +56,7 @@ def check_url(url: str, who: str) -> None:
     except ValueError:
         sound = False
     if not sound:
-        raise UserError(f"{who} has a `base_url` that is no http(s) URL: correct it.")
+        raise UserError(f"{who} has a `base_url` that is not an http(s) URL: correct it.")
 
 
 def shown_url(url: str) -> str:
@@ -76,18 +76,18 @@ def secrets_in(url: str) -> list[str]:
         found += [password, unquote(password)]
         for pair in (login, f"{unquote(user)}:{unquote(password)}"):
             found.append(base64.b64encode(pair.encode()).decode())
-    # A shorter text may be a word of any answer.
+    # A shorter text may be a common word of answers.
     return sorted({secret for secret in found if len(secret) >= 6}, key=len, reverse=True)
 
 
 def excerpt(text: str, secret: str) -> str:
-    """The beginning of a text that a server wrote, made harmless and without the secret."""
+    """The beginning of a server's text, printable and without the secret."""
     text = "".join(c if c.isprintable() else " " for c in without(text, secret)[:2000])
     return " ".join(text.split())[:200]
 
 
 def without(text: str, secret: str) -> str:
-    """A text that a server wrote, without the secret, even where it is JSON that escapes that."""
+    """A server's text without the secret, even if the text is JSON that escapes it."""
     return _written(secret).sub("***", text) if secret else text
 
 
@@ -102,14 +102,14 @@ def _written(secret: str) -> re.Pattern[str]:
 
 
 def may_pass(status: int) -> bool:
-    """Whether another attempt may help after this status."""
+    """Whether a retry may help after this status."""
     return status in _TRANSIENT or status >= 500
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """How many seconds a response asks to be left alone; 0 where that is left open, or unreadable.
+    """How many seconds a response asks to be left alone; 0 if that is left open, or unreadable.
 
-    `headers` are an HTTP library's, which knows them in capitals and without.
+    `headers` are an HTTP library's, whose names ignore case.
     """
     milliseconds = _number(headers.get("Retry-After-Ms", ""))
     if milliseconds is not None:

@@ -34,7 +34,7 @@ def check(config: Config) -> None:
         _check_folder(own, where)
     elif own["records"]:
         raise UserError(
-            f"{where}.records is of `source: constructed` alone: set it, or leave `records` out."
+            f"{where}.records needs `source: constructed`: set that, or leave `records` out."
         )
     for kind in own["max_new_tokens"]["types"]:
         if kind not in LIMITS:
@@ -72,9 +72,11 @@ def _check_folder(own: Own, where: str) -> None:
             "the layout of M4LE's raw_data (docs/configuration.md)."
         )
     if not Path(own["folder"]).is_dir():
-        raise UserError(f"{where}.folder: {own['folder']} is no folder: mend the path.")
+        raise UserError(f"{where}.folder: {own['folder']} is not a folder: correct the path.")
     names = tasks(own)
     if not names:
-        raise UserError(f"{where}.folder: {own['folder']} has the files of no task: mend the path.")
+        raise UserError(
+            f"{where}.folder: {own['folder']} has no files of any task: correct the path."
+        )
     for name in needed:
         corpus_files(own, corpus(own), CONSTRUCTED[name].slug)

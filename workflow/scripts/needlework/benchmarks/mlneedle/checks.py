@@ -39,8 +39,8 @@ def check(config: Config) -> None:
                 )
     if min(own["lengths"]) <= own["answer_buffer"]:
         raise UserError(
-            f"{where}.lengths has {min(own['lengths'])}, of which {where}.answer_buffer "
-            f"({own['answer_buffer']}) leaves nothing: raise the one or lower the other."
+            f"{where}.lengths has {min(own['lengths'])}, and {where}.answer_buffer "
+            f"({own['answer_buffer']}) leaves no room for a prompt: raise the length or lower answer_buffer."
         )
     for kind, pairs in own["comparisons"].items():
         names = [name for pair in pairs for name in pair]

@@ -34,8 +34,9 @@ def check(config: Config) -> None:
     _check_tasks(own, where)
     if own["budget"] == "strict" and min(own["lengths"]) <= own["max_new_tokens"]:
         raise UserError(
-            f"{where}.lengths has {min(own['lengths'])}, of which {where}.max_new_tokens "
-            f"({own['max_new_tokens']}) leaves nothing: raise the one or lower the other."
+            f"{where}.lengths has {min(own['lengths'])}, and {where}.max_new_tokens "
+            f"({own['max_new_tokens']}) leaves no room for a prompt: raise the length, or lower "
+            "max_new_tokens."
         )
     _check_needles(own, folder)
 
@@ -62,10 +63,10 @@ def _check_tasks(own: Own, where: str) -> None:
     for task in own["tasks"]:
         n = task["n"]
         if numbers.count(n) > 1:
-            raise UserError(f"{where}.tasks has {n} needles twice: make one task of them.")
+            raise UserError(f"{where}.tasks has {n} needles twice: join the two tasks.")
         if n == 1 and "city" in task["questions"]:
             raise UserError(
-                f"{where}.tasks asks for the city of one needle: there is nothing to compare; leave it out."
+                f"{where}.tasks asks for the city of one needle, with nothing to compare: leave `city` out."
             )
         if n > 1 and (most := max(task["depths"]) + task.get("spread", SPREAD)) > 100:
             raise UserError(
@@ -85,7 +86,7 @@ def _check_released(own: Own, where: str) -> None:
     }
     if other := [key for key, value in wanted.items() if value != own[key]]:
         raise UserError(
-            f"{where} asks for {', '.join(other)} that the released files have not: write "
+            f"{where} has {', '.join(other)} that the released files do not have: write "
             f"{', '.join(f'`{key}: {_yaml(wanted[key])}`' for key in other)}, or leave out "
             "`source: released`."
         )
@@ -125,7 +126,7 @@ def _check_needles(own: Own, folder: str | None) -> None:
     for _, lang in texts(own):
         if lang not in needles:
             raise UserError(
-                f"benchmarks.{NAME}.languages has {lang!r}, which has no needle: there are those in "
+                f"benchmarks.{NAME}.languages has {lang!r}, which has no needle, unlike "
                 f"{', '.join(sorted(needles))}; add a row to needles.csv in the folder of "
                 "sources.mlongrr.folder."
             )
@@ -148,5 +149,5 @@ def _check_needles(own: Own, folder: str | None) -> None:
             if cell.task == ABSENT and not prompt.unanswerable:
                 raise UserError(
                     f"benchmarks.{NAME}.absent has {cell.n}, but the prompt {cell.template!r} does not say "
-                    "what to answer then: leave the one or the other out."
+                    "what to answer then: leave `absent` or the prompt out."
                 )

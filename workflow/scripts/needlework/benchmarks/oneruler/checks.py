@@ -28,7 +28,9 @@ def check(config: Config) -> None:
     """Raise UserError where the benchmark's configuration cannot be built."""
     own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
     if not slices(own):
-        raise UserError(f"{where}.languages is empty, and so is {where}.cross_lingual: name one.")
+        raise UserError(
+            f"{where}.languages and {where}.cross_lingual are empty: name a language or a pair."
+        )
     known = list(languages_of(f"{own['data']}_prompts"))
     folder = config["sources"].get(NAME, {}).get("folder") if own["data"] == NAME else None
     known += folder_languages(folder)
@@ -117,6 +119,6 @@ def _check_room(own: Mapping[str, Any], where: str) -> None:
         for kind, limit in limits.items():
             if limit is not None and min(own["lengths"]) <= limit:
                 raise UserError(
-                    f"{where}.lengths has {min(own['lengths'])}, of which {where}.max_new_tokens ({kind}: "
-                    f"{limit}) leaves nothing: raise the one or lower the other."
+                    f"{where}.lengths has {min(own['lengths'])}, and {where}.max_new_tokens ({kind}: "
+                    f"{limit}) leaves no room for a prompt: raise the length or lower max_new_tokens."
                 )

@@ -72,7 +72,9 @@ class _Builder:
             self._niah = NeedleTasks(chosen, prompt, haystack, keys, tokenizer, exact)
             self.counts["ambiguous_nouns"] = len(keys.left_out)
             if keys.left_out:
-                logger.info("nouns that are no keys, rows from 0: %s", "; ".join(keys.left_out))
+                logger.info(
+                    "nouns that are not used as keys (rows from 0): %s", "; ".join(keys.left_out)
+                )
         if tasks - set(NEEDLES):
             words = tables["words"][context]["word"].to_pylist()
             self._cwe = WordTasks(chosen, WordPrompt(prompts[instruction]), words, tokenizer, exact)

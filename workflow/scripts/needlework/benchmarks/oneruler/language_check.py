@@ -49,7 +49,9 @@ def findings(
 ) -> Iterator[Finding]:
     """All that can be said of a language. Raises UserError where the folder itself is none."""
     if not re.fullmatch(LANGUAGE, lang):
-        yield Finding("code", f"{lang!r} is no code: small letters and digits only", missing=True)
+        yield Finding(
+            "code", f"{lang!r} is not a code: use small letters and digits only", missing=True
+        )
         return
     having = [name for name in CORPORA if lang in languages_of(name)]
     yield Finding("corpora", ", ".join(having) or "none of those that are downloaded")

@@ -38,7 +38,7 @@ def phrases(path: str | Path = PHRASES) -> dict[str, tuple[Wording, ...]]:
         }
     except (OSError, yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
         raise UserError(
-            f"{path} is no file of phrases ({error}): write it as its first lines say."
+            f"{path} is not a valid file of phrases ({error}): correct it as its first lines say."
         ) from None
 
 

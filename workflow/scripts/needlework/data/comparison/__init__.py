@@ -1,4 +1,4 @@
 """Forms in which a text and an answer are compared, one module each: `normalise` and `contains`.
 
-The choice of distractors and the metrics both use them, so they lie before either. No score.
+Both the choice of distractors and the metrics use them, so they are in an earlier room. No score.
 """

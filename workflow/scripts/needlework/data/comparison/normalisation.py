@@ -1,6 +1,6 @@
-"""The form in which answers are compared, and what it means that a text holds an answer.
+"""The form in which answers are compared, and when a text contains an answer.
 
-Scoring uses it, and so does the choice of distractors, which must hold no accepted answer. It is a
+Scoring uses it, and so does the choice of distractors, which must contain no accepted answer. It is a
 module of its own so that a change of scoring builds no prompt again.
 """
 
@@ -65,8 +65,8 @@ def normalise(text: str) -> str:
       ("and/or" -> "and or", "Paris,France" -> "paris france", "1914-1918" -> "1914 1918").
     - Symbols (category S: "$", "+", "°") stay.
 
-    A character's fate hangs on its direct neighbours alone, so a piece of a text that is cut at
-    word boundaries still is a piece of it afterwards. The function is idempotent.
+    The result for a character depends only on its direct neighbours. So a piece of a text that is cut
+    at word boundaries is still a piece of it afterwards. The function is idempotent.
     """
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     text = text.translate(_CHARACTERS)
@@ -81,6 +81,6 @@ def normalise(text: str) -> str:
 def contains(reference: str, prediction: str) -> bool:
     """Whether `prediction` holds `reference`, both already normalised.
 
-    A reference of which nothing is left (an answer made of punctuation) is held by no text.
+    No text holds a reference of which nothing is left (an answer made of punctuation).
     """
     return bool(reference) and reference in prediction

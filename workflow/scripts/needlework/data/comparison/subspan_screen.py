@@ -1,8 +1,8 @@
 """Whether a passage holds an answer to a question that best_subspan_em scores.
 
-It does where the metric would accept the passage as an answer ("commissioner" holds "the Commission"),
-and where the answer stands in it in another writing, which the metric does not see ("٣" and "3", "co-op"
-with a hyphen of another script): a reader finds it there all the same.
+It does if the metric would accept the passage as an answer ("commissioner" holds "the Commission"). It
+also does if the passage has the answer in another writing, which the metric does not see ("٣" and "3",
+"co-op" with a hyphen of another script), since a model finds it there all the same.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Readers: one module a source, from its published format to the uniform tables of `records`."""
+"""Readers: one module for each source, from its published format to the uniform tables of `records`."""

@@ -15,8 +15,8 @@ from needlework.records import QUESTIONS
 def read_squad(data: bytes, name: str) -> pa.Table:
     """QUESTIONS rows, sorted by id, of a SQuAD v1.1 file.
 
-    `name` is what errors call the file. UserError where it is no such file, where an answer does not
-    stand at its offset in its context, or where an id occurs twice.
+    `name` is what errors call the file. UserError if it is no such file, where an answer does not
+    stand at its offset in its context, or if an id occurs twice.
     """
     try:
         return questions_table(_squad_rows(json.loads(data)), name)
@@ -42,7 +42,7 @@ def _squad_rows(squad: Mapping[str, Any]) -> Iterable[dict[str, object]]:
 
 
 def questions_table(rows: Iterable[Mapping[str, Any]], name: str) -> pa.Table:
-    """`rows` as a QUESTIONS table, sorted by id. UserError where a row is not sound."""
+    """`rows` as a QUESTIONS table, sorted by id. UserError if a row is not sound."""
     rows = sorted(rows, key=lambda row: row["example_id"])
     seen = set()
     for row in rows:
@@ -61,6 +61,6 @@ def questions_table(rows: Iterable[Mapping[str, Any]], name: str) -> pa.Table:
 
 def _unsound(name: str, row: Mapping[str, object], what: str) -> UserError:
     return UserError(
-        f"{name}: the question {row['example_id']!r} {what}; mend the file, or delete it and run again "
+        f"{name}: the question {row['example_id']!r} {what}: correct the file, or delete it and run again "
         "if it was downloaded."
     )

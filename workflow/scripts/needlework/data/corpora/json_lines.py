@@ -1,4 +1,4 @@
-"""JSON Lines, gzipped or not, that nobody here made: read line by line, each field checked."""
+"""Untrusted JSON Lines, gzipped or not: read line by line, each field checked."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ MAX_LINE_BYTES = 1 << 24
 
 
 class Line(NamedTuple):
-    """An object of a file, and where it stands, so that what is wrong with it can be named."""
+    """An object of a file with its line, so that errors can name it."""
 
     path: Path
     number: int
     value: Mapping[str, Any]
 
     def get(self, key: str, kind: type, inside: Mapping[str, Any] | None = None) -> Any:
-        """The field `key` of the object, or of one `inside` it. UserError where it is not a `kind`."""
+        """The field `key` of the object, or of one `inside` it. UserError if it is not a `kind`."""
         where = self.value if inside is None else inside
         if not isinstance(where, Mapping) or key not in where:
             raise self.wrong(f"lacks the field {key!r}")
         if not isinstance(where[key], kind):
-            raise self.wrong(f"has the field {key!r}, which is no {kind.__name__}")
+            raise self.wrong(f"has the field {key!r}, which is not of type {kind.__name__}")
         return where[key]
 
     def texts(self, key: str) -> list[str]:
         """The field `key`, a list of texts."""
         found = self.get(key, list)
         if not all(isinstance(item, str) for item in found):
-            raise self.wrong(f"has the field {key!r}, which is no list of texts")
+            raise self.wrong(f"has the field {key!r}, which is not a list of texts")
         return found
 
     def wrong(self, what: str) -> UserError:
         """An error that names the file and the line."""
         return UserError(
-            f"{self.path}, line {self.number} {what}: delete the file and run again, or mend it if it "
+            f"{self.path}, line {self.number} {what}: delete the file and run again, or correct it if it "
             "is your own."
         )
 
@@ -51,8 +51,8 @@ class Line(NamedTuple):
 def read_lines(path: str | Path) -> Iterator[Line]:
     """The objects of a file, one a line; the name says whether it is gzipped.
 
-    UserError where the file is missing or ends within its compressed data, where a line is no JSON
-    object or absurdly long, or where there is none.
+    UserError if the file is missing or ends within its compressed data, where a line is no JSON
+    object or absurdly long, or if there is none.
     """
     path = Path(path)
     number = 0
@@ -62,7 +62,7 @@ def read_lines(path: str | Path) -> Iterator[Line]:
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise Line(path, number, {}).wrong("is no JSON object")
+            raise Line(path, number, {}).wrong("is not a JSON object")
         yield Line(path, number, value)
     if not number:
         raise UserError(f"{path} is empty: delete it and run again.")

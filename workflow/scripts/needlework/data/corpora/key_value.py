@@ -56,7 +56,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, A
 def read(path: str | Path, n: int) -> pa.Table:
     """PAIRS rows of a file whose objects have `n` pairs each, in its order, which is that of the ids.
 
-    UserError where the file is damaged, a line lacks a field, a key occurs twice in an object, there
+    UserError if the file is damaged, a line lacks a field, a key occurs twice in an object, there
     are not `n` pairs, or the pair that is asked for is not among them.
     """
     rows = [_row(line, number, n) for number, line in enumerate(read_lines(path))]

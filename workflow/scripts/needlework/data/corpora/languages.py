@@ -14,13 +14,13 @@ LANGUAGE = "[a-z0-9]+"
 def folder_languages(folder: str | None, source: str = "oneruler") -> list[str]:
     """The languages of a user's folder (`sources.<source>.folder`): those of its folders.
 
-    UserError where there is no such folder, or a folder in it is not named by a language's code. Hidden
-    ones are none of ours.
+    UserError if there is no such folder, or a folder in it is not named by a language's code. Hidden
+    folders are ignored.
     """
     if folder is None:
         return []
     if not Path(folder).is_dir():
-        raise UserError(f"sources.{source}.folder: {folder} is no folder: mend the path.")
+        raise UserError(f"sources.{source}.folder: {folder} is not a folder: correct the path.")
     names = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
     names = [name for name in names if not name.startswith(".")]
     for name in names:

@@ -22,8 +22,8 @@ from needlework.data.corpora.oneruler import BOOKS
 from needlework.data.words import word_starts
 from needlework.errors import UserError
 
-# Texts to cut haystacks from. The first `measured` characters have so many `words`: what fertility, the
-# tokens a word, is measured on.
+# Texts to cut haystacks from. Fertility (tokens a word) is measured on the first `measured` characters,
+# which have `words` words.
 ARTICLES = pa.schema([*BOOKS, ("measured", pa.int32()), ("words", pa.int32())])
 
 # A haystack with its needles: `needle_starts` in characters, `cities` as the needles name them;
@@ -57,7 +57,7 @@ PAPER_LANGUAGES = ("en", "vi", "id", "sw", "so", "az")
 # Where the authors' first 50 articles end, in characters: their tokens a word are ours to five digits. Of
 # other languages the end is unknown.
 FIFTY_ARTICLES = {"sw": 181_470, "so": 171_088}
-# More text gives no better an estimate of a language's tokens a word.
+# More text does not improve the estimate of a language's tokens a word.
 _MEASURED = 300_000
 
 
@@ -95,7 +95,7 @@ def articles(
     """ARTICLES rows of a text: RAW, and JOINED with the white space between sentences made one space.
 
     In the paper's languages sentences and words are NLTK's, else those of `needlework.data.sentences` and
-    `needlework.data.words`; such a text has only the row JOINED. UserError where it has not two sentences.
+    `needlework.data.words`; such a text has only the row JOINED. UserError if it has not two sentences.
     """
     if lang in PAPER_LANGUAGES:
         spans = english_punkt.sentences(text, model)
@@ -134,7 +134,7 @@ def stream(path: str | Path, needle: str) -> str:
 def released(path: str | Path, needle: str, model: english_punkt.Model) -> pa.Table:
     """RELEASED rows, in the file's order.
 
-    `needle` has {city} and {number}. UserError where a column is missing, a number is none of seven
+    `needle` has {city} and {number}. UserError if a column is missing, a number is none of seven
     digits or stands in two rows, or a needle does not stand exactly once in its text.
     """
     rows = list(_released_rows(path, needle))
@@ -186,21 +186,21 @@ def _released_rows(path: str | Path, needle: str) -> Iterator[_Row]:
             times = row["text"].count(text)
             if times != 1:
                 raise UserError(
-                    f"{where}: the needle {text!r} stands {times} times in the text instead of once: "
+                    f"{where}: the needle {text!r} occurs {times} times in the text instead of once: "
                     "download the file again."
                 )
         for _, number in pairs:
             if not re.fullmatch(r"[1-9]\d{6}", number) or number in seen:
                 raise UserError(
-                    f"{where}: the label {number!r} is no new number of seven digits: download the file "
+                    f"{where}: the label {number!r} is not a new number of seven digits: download the file "
                     "again."
                 )
             seen.add(number)
         length = re.fullmatch(r"(\d+)k", row["context_length"])
         if not length or not re.fullmatch(r"\d{1,3}", row["position"]):
             raise UserError(
-                f"{where}: context_length {row['context_length']!r} and position {row['position']!r} are no "
-                "length such as 8k and depth such as 25: download the file again."
+                f"{where}: context_length {row['context_length']!r} and position {row['position']!r} are not "
+                "a length such as 8k and a depth such as 25: download the file again."
             )
         yield _Row(
             int(length[1]) * 1000,
@@ -229,14 +229,14 @@ def needle_table(lang: str, files: Sequence[str]) -> pa.Table:
 
     The values of a needle are its text, of a city its English name and that in `lang`, of a prompt
     (key: name, number of needles, question, language as JSON) those of `mlongrr_csv.Prompt`.
-    UserError where the language has no needle or no cities, or a table is not sound.
+    UserError if the language has no needle or no cities, or a table is not sound.
     """
     rows: list[tuple[str, str, list[str]]] = []
     for wording in ("paper", "released"):
         needles = tables.needles(files, wording)
         if lang not in needles:
             raise UserError(
-                f"there is no needle in {lang!r}: there are those in {', '.join(sorted(needles))}; add a row "
+                f"there is no needle in {lang!r}, only in {', '.join(sorted(needles))}: add a row "
                 "to needles.csv in the folder of sources.mlongrr.folder."
             )
         rows.append(("needle", wording, [needles[lang]]))

@@ -1,7 +1,7 @@
 """mLongRR's tables of needles, cities and prompts, which a user's folder may extend.
 
-It needs only the standard library, so that planning can tell what is missing. Of several files of one
-name, a later one replaces what it has again.
+It needs only the standard library, so that planning can check for missing entries. Of several files with
+one name, a later one replaces the entries of earlier ones.
 
 - `needles.csv`: lang, wording (`paper`, `released`; empty for both), needle with {city} and {number}.
 - `cities.csv`: row, and a column for each language; en has the English names.
@@ -25,7 +25,7 @@ MANY = 3
 
 
 class Prompt(NamedTuple):
-    """A prompt around a haystack, cut at its question; `unanswerable` is empty where it has no such word."""
+    """A prompt around a haystack, cut at its question; `unanswerable` is empty without such a word."""
 
     head: str
     middle: str
@@ -48,7 +48,7 @@ LONGEST_CELL = 1 << 26
 
 
 def read_rows(path: str | Path, columns: Collection[str]) -> list[dict[str, str]]:
-    """The rows of a CSV file that has `columns` at the least. UserError where it has not."""
+    """The rows of a CSV file. UserError if it lacks one of `columns`."""
     # The limit is the whole process's.
     usual = csv.field_size_limit(LONGEST_CELL)
     try:
@@ -62,7 +62,7 @@ def read_rows(path: str | Path, columns: Collection[str]) -> list[dict[str, str]
         raise UserError(f"{path} is not in UTF-8: save it in that encoding.") from None
     except csv.Error as error:
         raise UserError(
-            f"{path} is no CSV ({error}): mend it, or delete it and run again."
+            f"{path} is not valid CSV ({error}): correct it, or delete it and run again."
         ) from None
     finally:
         csv.field_size_limit(usual)
@@ -77,7 +77,7 @@ def _rows(
     for row in rows:
         if None in row or None in row.values():
             raise UserError(
-                f"{path}, line {rows.line_num}: the row has more or fewer cells than the header: mend it."
+                f"{path}, line {rows.line_num}: the row has more or fewer cells than the header: correct it."
             )
         yield row
 
@@ -90,7 +90,7 @@ def named(paths: Iterable[str | Path], name: str) -> list[Path]:
 def needles(paths: Iterable[str | Path], wording: str) -> dict[str, str]:
     """The needle of each language in a wording, with {city} and {number}.
 
-    A language without that wording has the released one. UserError where a placeholder is missing.
+    A language without that wording has the released one. UserError if a placeholder is missing.
     """
     found: dict[str, str] = {}
     for path in named(paths, "needles.csv"):
@@ -99,7 +99,7 @@ def needles(paths: Iterable[str | Path], wording: str) -> dict[str, str]:
             for placeholder in ("{city}", "{number}"):
                 if row["needle"].count(placeholder) != 1:
                     raise UserError(
-                        f"{path}: the needle for {row['lang']!r} must hold {placeholder} once: "
+                        f"{path}: the needle for {row['lang']!r} must contain {placeholder} once, and is "
                         f"{row['needle']!r}."
                     )
             own.setdefault(row["lang"], {})[row["wording"]] = row["needle"]
@@ -112,7 +112,7 @@ def needles(paths: Iterable[str | Path], wording: str) -> dict[str, str]:
 def cities(paths: Iterable[str | Path], lang: str) -> list[tuple[str, str]]:
     """The English name of each city, and the one in `lang`, in the order of the table.
 
-    UserError where no table has the language, a name is missing, or one is part of another: an answer
+    UserError if no table has the language, a name is missing, or one is part of another: an answer
     could not be told from a wrong one. The same name may stand in two rows.
     """
     tables = [path for path in named(paths, "cities.csv") if lang in _header(path)]
@@ -127,7 +127,7 @@ def cities(paths: Iterable[str | Path], lang: str) -> list[tuple[str, str]]:
         if not all(pair) or re.search("[/|]", "".join(pair)):
             raise UserError(
                 f"{path}, line {number}: a name in en or {lang} is empty, or has the character / or |: "
-                "mend it."
+                "correct it."
             )
     for column, language in enumerate(("en", lang)):
         names = sorted({pair[column] for pair in found})
@@ -159,7 +159,7 @@ def name_pattern(name: str) -> re.Pattern[str]:
 
 
 def prompts(paths: Iterable[str | Path]) -> dict[PromptKey, Prompt]:
-    """All prompts. UserError where one lacks {text} or its question, or has them twice."""
+    """All prompts. UserError if one lacks {text} or its question, or has them twice."""
     found: dict[PromptKey, Prompt] = {}
     columns = ("prompt", "n_needles", "question", "lang", "asks", "unanswerable", "text")
     for path in named(paths, "prompts.csv"):
@@ -169,11 +169,14 @@ def prompts(paths: Iterable[str | Path]) -> dict[PromptKey, Prompt]:
                 raise UserError(f"{where} has {row['n_needles']!r} needles: write 1, 2 or 3.")
             head, *rest = row["text"].split("{text}")
             if len(rest) != 1:
-                raise UserError(f"{where} must hold {{text}} once, where the haystack stands.")
+                raise UserError(
+                    f"{where} must contain {{text}}, the place of the haystack, once: correct it."
+                )
             middle, *tail = rest[0].split(row["asks"]) if row["asks"] else [rest[0]]
             if len(tail) != 1:
                 raise UserError(
-                    f"{where} must hold its question once behind the haystack: {row['asks']!r}."
+                    f"{where} must contain its question once after the haystack "
+                    f"({row['asks']!r}): correct it."
                 )
             key = PromptKey(row["prompt"], int(row["n_needles"]), row["question"], row["lang"])
             found[key] = Prompt(head, middle, row["asks"], tail[0], row["unanswerable"])
@@ -185,7 +188,7 @@ def find_prompt(
 ) -> Prompt:
     """The prompt of a task: in `lang` where it is translated, else in English.
 
-    UserError where there is none, naming what there is.
+    UserError if there is none; it lists the known ones.
     """
     prompt_lang = lang if name == "translated" else "en"
     key = PromptKey(name, min(n_needles, MANY), question, prompt_lang)
@@ -204,4 +207,4 @@ def _header(path: Path) -> list[str]:
         with open(path, encoding="utf-8-sig", newline="") as file:
             return next(csv.reader(file), [])
     except (OSError, UnicodeDecodeError, csv.Error):
-        raise UserError(f"{path} cannot be read as CSV in UTF-8: mend it.") from None
+        raise UserError(f"{path} cannot be read as CSV in UTF-8: correct it.") from None

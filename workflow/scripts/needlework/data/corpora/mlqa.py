@@ -26,7 +26,7 @@ def read(zip_path: str | Path, split: str, lang: str) -> pa.Table:
     """QUESTIONS rows, sorted by id, of one language of MLQA_V1.zip (`split`: "dev" or "test").
 
     Question and context are both in `lang`; an id names the same question in every language.
-    UserError where the archive does not have the split or the language, or is broken.
+    UserError if the archive does not have the split or the language, or is broken.
     """
     with Archive(Path(zip_path)) as archive:
         member = MEMBER.format(split=split, lang=lang)

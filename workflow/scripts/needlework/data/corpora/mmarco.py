@@ -24,7 +24,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, i
 def sample_ids(pool: int, n: int, seed: int) -> list[int]:
     """A sample of `n` of the pids 0 to `pool` - 1, ascending; the same whatever the language.
 
-    A larger `n` adds pids to the sample and removes none. UserError where `n` exceeds `pool`.
+    A larger `n` adds pids to the sample and removes none. UserError if `n` exceeds `pool`.
     """
     if n > pool:
         raise UserError(
@@ -36,7 +36,7 @@ def sample_ids(pool: int, n: int, seed: int) -> list[int]:
 def read(tsv_path: str | Path, ids: Collection[int]) -> pa.Table:
     """PASSAGES rows with the pids `ids`, ascending, of <language>_collection.tsv or a prefix of it.
 
-    Reads line by line, and no further than the last passage that is wanted. UserError where a line
+    Reads line by line, and no further than the last passage that is wanted. UserError if a line
     is malformed, a wanted passage is blank, or the file ends before all are found.
     """
     wanted = set(ids)

@@ -1,6 +1,6 @@
 """NaturalQuestions-Open as Lost in the Middle released it: questions, gold passages, retrieved passages.
 
-Three kinds of file, by the corpus that is read from them:
+Three kinds of file; each corpus is read from one:
 
 - `nq_open`, `nq_gold`: the oracle file, one gold passage a question.
 - `nq_open_released`: a file of 30 documents a question, one of them the gold passage. The others are
@@ -74,7 +74,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, A
 def read_questions(kind: str, path: str | Path) -> pa.Table:
     """RANKED_QUESTIONS rows of a file of this kind, in its order, which is that of the ids.
 
-    An answer that does not stand verbatim in the gold passage has the place -1. UserError where the
+    An answer that does not stand verbatim in the gold passage has the place -1. UserError if the
     file is damaged, or a line lacks a field or has a wrong one.
     """
     numbers = _Numbers()

@@ -47,7 +47,7 @@ NIAH_KEYS: dict[str, tuple[str, ...]] = {
     "answer_numbers": (),
     "none": (),
 }
-# Those of values that are words, which no task has: they may be there and are not read.
+# Texts for values that are words, which no task uses: they are allowed, and not read.
 _UNUSED_KEYS = frozenset(
     {"needle_words", "question_single_words", "question_multi_words", "if_no_words", "answer_words"}
 )
@@ -105,9 +105,9 @@ def books(lang: str, paths: Sequence[Path]) -> pa.Table:
 
     `text` has its white space folded and its sentences joined by a space, in zh and ja by nothing;
     `sentence_starts` are offsets in characters, the first 0. A file `sentences.json` beside the book
-    tells what is not known of a language: `joiner` and `abbreviations`.
+    adds to the rules of a language: `joiner` and `abbreviations`.
 
-    UserError where there is no text, or it has not two sentences.
+    UserError if there is no text, or it has fewer than two sentences.
     """
     texts = [path for path in paths if path.suffix == ".txt"]
     if not texts:
@@ -123,7 +123,7 @@ def book_table(text: str, lang: str, rules: sentences.Rules, where: str) -> pa.T
     if len(found) < 2:
         raise UserError(
             f"{where}: the book in {lang!r} has {len(found)} sentences, but needles stand between two: "
-            "take a longer text, or mend its full stops."
+            "take a longer text, or correct its full stops."
         )
     starts, position = [], 0
     for sentence in found:
@@ -143,7 +143,9 @@ def _rules(lang: str, path: Path) -> sentences.Rules:
     if joiner not in (None, "", " "):
         raise UserError(f'{path}: `joiner` for {lang!r} is {joiner!r}: set it to " " or "".')
     if not isinstance(abbreviations, list) or not all(isinstance(a, str) for a in abbreviations):
-        raise UserError(f"{path}: `abbreviations` for {lang!r} is no list of words: make it one.")
+        raise UserError(
+            f"{path}: `abbreviations` for {lang!r} is not a list of words: make it one."
+        )
     return sentences.rules(lang, abbreviated=abbreviations, joiner=joiner)
 
 
@@ -156,7 +158,7 @@ def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
     where prompts are built, since it depends on both languages of a pair. The log names them: up to four
     of 100.
 
-    UserError where the column is missing, or has fewer than LEAST_NOUNS different nouns; in a user's own
+    UserError if the column is missing, or has fewer than LEAST_NOUNS different nouns; in a user's own
     list also where a noun stands in two rows, of this column or of another that is read from it: a
     question for it would have two answers.
     """
@@ -190,9 +192,9 @@ def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
 def _check_ambiguous(
     path: Path, header: Sequence[str], lines: Sequence[Sequence[str]], lang: str
 ) -> None:
-    """Raise UserError where a noun of the column `lang` stands in another row too.
+    """Raise UserError if a noun of the column `lang` stands in another row too.
 
-    Other columns count where their languages have a folder beside the list: the rest is not read.
+    Other columns count if their languages have a folder beside the list; the rest is not read.
     """
     read = [lang, *(n for n in header if n != lang and n and (path.parent / n).is_dir())]
     first: dict[str, int] = {}
@@ -232,7 +234,7 @@ def words(lang: str, paths: Sequence[Path]) -> pa.Table:
     pandas takes for missing. Letter case, spaces and hyphens inside stay. A word of several parts of
     speech has the first of them. Unlike there, white space around a word is dropped.
 
-    UserError where there is no dictionary, or it has fewer than LEAST_WORDS usable words.
+    UserError if there is no dictionary, or it has fewer than LEAST_WORDS usable words.
     """
     if not paths:
         raise _lacks(lang, "dictionary", "{lang}/words.csv", paths)
@@ -252,7 +254,7 @@ def words(lang: str, paths: Sequence[Path]) -> pa.Table:
         ]
     except csv.Error as error:
         raise UserError(
-            f"{path}: the dictionary in {lang!r} is no CSV ({error}): mend it."
+            f"{path}: the dictionary in {lang!r} is not valid CSV ({error}): correct it."
         ) from None
     made = _words_table(found)
     if made.num_rows < LEAST_WORDS:
@@ -286,14 +288,14 @@ def prompts(lang: str, paths: Sequence[Path]) -> pa.Table:
     """PROMPTS: the texts of NIAH_KEYS as niah.txt has them, and as `cwe` that of cwe.txt.
 
     A text holds each of its placeholders once and no other brace; `cwe` may hold its own more than once.
-    UserError where a text is missing, is no text, or its placeholders are others.
+    UserError if a text is missing, is no text, or its placeholders are others.
     """
     niah = _one(paths, lang, "prompts of the tasks with needles", ("niah.txt", "niah.json"))
     cwe = _one(paths, lang, "prompt of the tasks of common words", ("cwe.txt",))
     texts = _json_object(niah, lang)
     for key in texts:
         if key not in NIAH_KEYS and key not in _UNUSED_KEYS:
-            raise UserError(f"{niah}: the unknown key {key!r} for {lang!r}: remove it or mend it.")
+            raise UserError(f"{niah}: the unknown key {key!r} for {lang!r}: remove or correct it.")
     for key, placeholders in NIAH_KEYS.items():
         if key not in texts:
             raise UserError(f"{niah}: the key {key!r} for {lang!r} is missing: add it.")
@@ -305,12 +307,12 @@ def prompts(lang: str, paths: Sequence[Path]) -> pa.Table:
 
 def _check_text(where: str, key: str, text: object, placeholders: Collection[str]) -> None:
     if not isinstance(text, str) or not text.strip():
-        raise UserError(f"{where} is empty or no text: give it one.")
+        raise UserError(f"{where} is empty or not a text: write one.")
     try:
         pieces = list(string.Formatter().parse(text))
     except ValueError:
         raise UserError(
-            f"{where} has a brace that begins or ends no placeholder: remove it."
+            f"{where} has a brace that does not belong to a placeholder: remove it."
         ) from None
     found = []
     for _, name, specification, conversion in pieces:
@@ -325,7 +327,7 @@ def _check_text(where: str, key: str, text: object, placeholders: Collection[str
         if times == 0:
             raise UserError(f"{where} lacks the placeholder {{{name}}}: add it.")
         if times > 1 and key not in _MAY_REPEAT:
-            raise UserError(f"{where} has the placeholder {{{name}}} {times} times: leave one.")
+            raise UserError(f"{where} has the placeholder {{{name}}} {times} times: keep one.")
     if "{{" in text or "}}" in text:
         raise UserError(f"{where} has a doubled brace: remove it.")
 
@@ -334,9 +336,9 @@ def _json_object(path: Path, lang: str) -> dict[str, Any]:
     try:
         found = json.loads(_read(path))
     except ValueError as error:
-        raise UserError(f"{path} for {lang!r} is no JSON ({error}): mend it.") from None
+        raise UserError(f"{path} for {lang!r} is not valid JSON ({error}): correct it.") from None
     if not isinstance(found, dict):
-        raise UserError(f"{path} for {lang!r} is no JSON object of texts by key: make it one.")
+        raise UserError(f"{path} for {lang!r} is not a JSON object of texts by key: make it one.")
     return found
 
 

@@ -21,9 +21,9 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, s
 
 
 def read_questions(lang: str, paths: Iterable[str | Path]) -> pa.Table:
-    """QUESTIONS rows, sorted by id, of what of the sample's JSON files is in `lang`.
+    """QUESTIONS rows, sorted by id, of the items in `lang` in the sample's JSON files.
 
-    UserError where nothing is, or an answer does not stand in its context.
+    UserError if nothing is, or an answer does not stand in its context.
     """
     rows = []
     for item in _in_language(_items(paths, "questions"), lang):
@@ -42,9 +42,9 @@ def read_questions(lang: str, paths: Iterable[str | Path]) -> pa.Table:
 
 
 def read_passages(lang: str, paths: Iterable[str | Path]) -> pa.Table:
-    """PASSAGES rows, sorted by id, of what of the sample's JSON files is in `lang`.
+    """PASSAGES rows, sorted by id, of the items in `lang` in the sample's JSON files.
 
-    UserError where nothing is.
+    UserError if nothing is.
     """
     rows = [
         {"passage_id": item["passage_id"], "text": item["text"][lang]}

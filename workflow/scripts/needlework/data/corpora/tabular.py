@@ -1,7 +1,7 @@
 """A user's own data sets as corpora: of the Hugging Face hub, or local Parquet, JSON Lines and CSV files.
 
-The package `datasets` streams them, so only what is read comes here. What a column means says the
-configuration (`corpora.<name>.columns`); a dot leads into it (`answers.text`).
+The package `datasets` streams them, so only the rows that are read are downloaded. The configuration maps
+the columns (`corpora.<name>.columns`); a dot names a field inside a column (`answers.text`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Row(NamedTuple):
         return [text for value in found if (text := self._text(value, name)).strip()]
 
     def text(self, key: str) -> str:
-        """The text in the column of `key`, or "". UserError where it has several."""
+        """The text in the column of `key`, or "". UserError if it has several."""
         found = self.texts(key)
         if len(found) > 1:
             raise self.wrong(f"has several texts in the column {self.columns[key]!r}")
@@ -63,7 +63,8 @@ class Row(NamedTuple):
         else:
             known = ", ".join(value) if isinstance(value, Mapping) else "none"
             raise UserError(
-                f"{self.where} has no column {name!r}: it has {known}; mend `columns` in the configuration."
+                f"{self.where} has no column {name!r}: it has {known}: correct `columns` in the "
+                "configuration."
             )
 
     def _text(self, value: Any, name: str) -> str:
@@ -71,12 +72,12 @@ class Row(NamedTuple):
             return value or ""
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
-        raise self.wrong(f"has a {type(value).__name__} in the column {name!r}, which is no text")
+        raise self.wrong(f"has a {type(value).__name__} in the column {name!r}, which is not text")
 
     def wrong(self, what: str) -> UserError:
         """An error that names the data set and the row."""
         return UserError(
-            f"{self.where}, row {self.place + 1} {what}: map another column, or mend it."
+            f"{self.where}, row {self.place + 1} {what}: map another column, or correct the row."
         )
 
     @property
@@ -90,7 +91,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, A
 
     `questions` (QUESTIONS), `<corpus>_passages` with their contexts (TITLED, or PASSAGES without
     titles), `passages` (PASSAGES), `texts` (BOOKS) or `records` (RECORDS). Rows that lack what the kind
-    needs are left out, and counted in the log. UserError where the data set cannot be read, or no row is
+    needs are left out, and counted in the log. UserError if the data set cannot be read, or no row is
     left.
     """
     base = corpus.removesuffix(OWN_PASSAGES) if settings["kind"] == "questions" else corpus
@@ -180,7 +181,7 @@ def _records(rows: Iterator[Row], lang: str, where: str) -> pa.Table:
 
 def _refuse_none(found: object, where: str, what: str) -> None:
     if not found:
-        raise UserError(f"{where} has no {what}: mend `columns`, or raise `rows`.")
+        raise UserError(f"{where} has no {what}: correct `columns`, or raise `rows`.")
 
 
 def _rows(files: Sequence[str], settings: Mapping[str, Any], where: str) -> Iterator[Row]:
@@ -213,15 +214,15 @@ def _streamed(
                 settings["name"], settings["subset"], revision=settings["revision"]
             )
         if hasattr(builder.config, "converters"):
-            # Of a CSV file: the text as it stands there, not what pandas takes it for.
+            # Of a CSV file: the text as it is, not as pandas would convert it.
             builder.config.converters = dict.fromkeys(columns, str)
             builder.config.na_filter = False
         yield from islice(builder.as_streaming_dataset(split=split), settings["rows"])
     except Exception as error:
-        # The package lets the exceptions of many others through.
+        # The package passes on the exceptions of many other packages.
         reason = str(error).strip().partition("\n")[0][:300] or type(error).__name__
         what = f"the files {files[0]}, ..." if files else f"the data set {settings['name']}"
         raise UserError(
-            f"{where}: {what} cannot be read ({reason}): mend the entry, or log in with the environment "
+            f"{where}: {what} cannot be read ({reason}): correct the entry, or log in with the environment "
             "variable HF_TOKEN if the data set is private."
         ) from None

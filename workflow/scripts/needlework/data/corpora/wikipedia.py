@@ -25,7 +25,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, i
 
 
 def sample_ids(pool: int, n: int, seed: int) -> list[int]:
-    """A sample of `n` of the ids 1 to `pool`, ascending. UserError where `n` exceeds `pool`."""
+    """A sample of `n` of the ids 1 to `pool`, ascending. UserError if `n` exceeds `pool`."""
     if n > pool:
         raise UserError(
             f"{n} passages cannot be sampled from a pool of {pool}: raise `sources.wikipedia.pool`."
@@ -36,7 +36,7 @@ def sample_ids(pool: int, n: int, seed: int) -> list[int]:
 def read(path: str | Path, ids: Collection[int]) -> pa.Table:
     """TITLED rows with the ids `ids`, sorted, of psgs_w100.tsv.gz (id, text, title; passage k is row k).
 
-    Reads line by line, and no further than the last passage that is wanted. UserError where the file
+    Reads line by line, and no further than the last passage that is wanted. UserError if the file
     is damaged, a wanted line is malformed, or the file ends before all are found.
     """
     wanted = sorted(ids)

@@ -17,7 +17,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, s
 
 
 def read(json_path: str | Path) -> pa.Table:
-    """QUESTIONS rows, sorted by id, of xquad.<lang>.json. UserError where it is not sound."""
+    """QUESTIONS rows, sorted by id, of xquad.<lang>.json. UserError if it is not sound."""
     try:
         data = Path(json_path).read_bytes()
     except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""Backends: one module a way to answer prompts."""
+"""Backends: one module for each way to run a model."""

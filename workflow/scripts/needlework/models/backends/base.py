@@ -1,7 +1,7 @@
-"""What every way of running a model offers, and how one is found by its name.
+"""The interface of backends, and how a backend is found by its name.
 
 A backend is one module in this folder with a `BACKEND`: a subclass of `Backend`. It is imported by
-name at run time, so an edit of one backend is no change of the others.
+name at run time, so an edit of one backend does not change the others' digest.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from needlework.prompts.spans import Span, span_text
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One prompt to be answered once. Its text is put together when asked for, and not kept."""
+    """One prompt to be answered once. Its text is rendered when needed, and not kept."""
 
     instance_id: str
     sample: int
@@ -48,16 +48,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A model's answer to a request. With `error` there is none, and the rest says nothing.
+    """A model's answer to a request. With `error` there is no answer, and the other fields mean nothing.
 
-    That is a failure, unless `finish_reason` is `skipped`: the prompt, as the model gets it, exceeds
-    its context. Token counts are the model's own, None where the backend does not count. `cut_at` is
+    An error is a failure, unless `finish_reason` is `skipped`: then the prompt, as the model gets it,
+    exceeds its context. Token counts are the model's own, None if the backend does not count. `cut_at` is
     the limit in the configuration that cut the answer, where one did that is no part of the journal's
     key (`Backend.holds`).
 
-    `text` may hold thoughts: they are parted from it later (`thoughts`). Where special tokens are among
-    what the model wrote, `whole` is all of it with them, and `special` are those tokens. A backend that
-    counts `reasoning_tokens` itself says by which `mark` it found the thoughts' end.
+    `text` may contain reasoning, which is removed later (`thoughts`). If the model wrote special tokens,
+    `whole` is all text with them, and `special` are those tokens. A backend that counts
+    `reasoning_tokens` itself names the `mark` at which reasoning ended.
     """
 
     text: str
@@ -76,7 +76,7 @@ class Answer:
 class Backend(ABC):
     """One model behind one way of running it, made from the model's block of the configuration."""
 
-    # So many requests are handed to `generate` at once, where `answers` is made of it.
+    # How many requests `answers` hands to `generate` at once, if it is not overridden.
     batch_size = 256
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -84,24 +84,24 @@ class Backend(ABC):
 
     @abstractmethod
     def identity(self) -> Mapping[str, Any]:
-        """What every answer of this model depends on: JSON values, no secret, no path."""
+        """All that every answer of this model depends on: JSON values, no secret, no path."""
 
     def former_identity(self) -> Mapping[str, Any] | None:
-        """What `identity` was in older records, where that was another; they stay valid."""
+        """The `identity` in older records, if it differed; they stay valid."""
         return None
 
     def depends_on(self, request: Request) -> Any:
-        """What the answer depends on beyond the prompt's text, sample number and token limit.
+        """All that the answer depends on beyond the prompt's text, sample number and token limit.
 
-        JSON values; None for every model that sees the prompt's text alone.
+        JSON values; None for a model that sees only the prompt's text.
         """
         return None
 
     def holds(self, record: Mapping[str, Any]) -> bool:
-        """Whether an answer that the journal has under a request's key is one to that request.
+        """Whether an answer that the journal has under a request's key is still valid.
 
-        False where it depends on something that shows in the answer only, and that has changed since:
-        then the request is asked again.
+        False if it depends on a setting that is not in the key, and that has changed since: then the
+        request is sent again.
         """
         return True
 
@@ -114,39 +114,39 @@ class Backend(ABC):
         return None
 
     def load(self) -> None:
-        """Get ready to answer. Called once, and only where there is something to answer."""
+        """Get ready to answer. Called once, and only if there are requests."""
         return None
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
-        """In words, how the model gets a prompt, and the text that it gets. Asked once `load` is done."""
+        """In words, how the model gets a prompt, and the text that it gets. Called after `load`."""
         return "as it is", prompt
 
     def overhead(self) -> int | None:
-        """Tokens around a prompt as the model gets it, and room for thoughts. Asked as `as_sent` is.
+        """Tokens around a prompt as the model gets it, and room for reasoning. Called after `load`.
 
-        None where that cannot be told.
+        None if unknown.
         """
         return None
 
     def settings(self) -> dict[str, Any]:
-        """The engine's effective settings, as text and numbers, for provenance. Asked as `as_sent` is."""
+        """The engine's effective settings, as text and numbers, for provenance. Called after `load`."""
         return {}
 
     @abstractmethod
     def generate(self, batch: Sequence[Request]) -> Iterable[Answer]:
         """The answers to `batch`, in its order, each as soon as it is known.
 
-        A request that fails gives an answer with `error`; an exception is for what stops them all.
+        A request that fails gives an answer with `error`; an exception stops all requests.
         """
 
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         """The answers with their places in `requests`, each as soon as it is known, in any order.
 
-        An answer that is known and not given is lost where the job is killed. So whatever can know a
-        later one before an earlier one gives it here, and makes `generate` of this with `in_order`.
+        An answer that is known and not yielded is lost if the job is killed. So a backend that can know a
+        later answer before an earlier one yields it here, and makes `generate` of this with `in_order`.
 
-        `requests` are all of a job, made as they are taken: take as many as are under way at once, and
-        the next when an answer has come, so that none waits for a batch to end.
+        `requests` are all of a job, and made lazily: take as many as run at once, and the next when an
+        answer has come, so that none waits for a batch to end.
         """
         left, first = iter(requests), 0
         while batch := list(islice(left, self.batch_size)):
@@ -160,7 +160,7 @@ class Backend(ABC):
 
 
 class Reader(Backend):
-    """A backend without a model: its answers depend on its module's code, and on the request."""
+    """A backend without a model: its answers depend only on its module's code and on the request."""
 
     # The module that answers.
     module: str
@@ -197,7 +197,7 @@ def in_order(answers: Iterable[tuple[int, Answer]]) -> Iterator[Answer]:
 
 
 def sample_seed(seed: int, prompt: str, sample: int) -> int:
-    """The 32-bit seed of one answer, named by its prompt: the company it is asked in changes nothing."""
+    """The 32-bit seed of one answer, derived from its prompt: other prompts of the batch change nothing."""
     return int(seeding.rank_key(seed, prompt, sample)[:8], 16)
 
 
@@ -210,7 +210,7 @@ def backend_names() -> list[str]:
 def load_backend(name: str, config: Mapping[str, Any]) -> Backend:
     """The backend `name` for a model's block of the configuration; the model is not loaded yet.
 
-    Raises UserError where there is no such backend, or where it refuses the configuration.
+    Raises UserError if there is no such backend, or if it refuses the configuration.
     """
     names = backend_names()
     if name not in names:

@@ -1,4 +1,4 @@
-"""The model that says nothing. Where it scores above 0.0, scoring is wrong."""
+"""A control that gives empty answers. If it scores above 0.0, scoring is wrong."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from needlework.models.backends.base import Answer, Reader, Request
 
 PASSAGE_ROLES = ("needle", "distractor", "haystack")
 
-# The question's weight that one sentence must cover for the reader to say that the answer is there.
+# The share of the question's weight that one sentence must cover for the answer Yes.
 EXISTENCE_COVERAGE = 0.4
 
 # Western marks end a sentence before white space, so 3.14 is whole, and not after an initial or an
@@ -43,7 +43,7 @@ class Sentences(NamedTuple):
 
 
 class Lexical(Reader):
-    """Answers with a sentence of the passages, or Yes or No where existence is asked."""
+    """Answers with a sentence of the passages, or with Yes or No if the task is existence."""
 
     module = __name__
 
@@ -78,8 +78,8 @@ def _answer(request: Request) -> str:
 def best_sentence(question: str, passages: Sequence[str]) -> tuple[str, float]:
     """The sentence of the passages that overlaps the question most, the first of equals.
 
-    A feature of the question weighs the logarithm of how rare it is among the sentences. Also the
-    share of the question's weight that the sentence covers. ("", 0.0) where there are no passages
+    A feature of the question weighs the logarithm of its rarity among the sentences. Returned with the
+    share of the question's weight that the sentence covers: ("", 0.0) if there are no passages
     or nothing overlaps.
     """
     wanted = np.unique(np.array(features(question), dtype=np.uint32))

@@ -45,15 +45,15 @@ logger = logging.getLogger("needlework")
 # OpenAI's own endpoint. The organization and project in the environment are for no other.
 OPENAI = "https://api.openai.com/v1"
 
-# An endpoint that says nothing but "too many requests" is asked again for so long; its limits are
-# mostly by the minute.
+# How long requests are retried while the endpoint answers nothing but 429 (too many requests); most limits
+# are by the minute.
 RATE_LIMIT_S = 1800.0
 LONGEST_RATE_PAUSE_S = 60.0
 
-# An endpoint that fails so often in a row is not asked for all the rest.
+# After this number of failures in a row, no further request is sent.
 FAILURES_IN_A_ROW = 20
 
-# Statuses that say nothing of one request: the key, the money or the model's name is wrong.
+# Statuses that concern all requests: the key, the payment or the model's name is wrong.
 _HOPELESS = {401, 402, 404}
 
 
@@ -63,18 +63,18 @@ def _longest(response: Any) -> int:
 
 
 class _RateLimit(Passing):
-    """The endpoint was asked too much (status 429), which says nothing of the request."""
+    """The endpoint got too many requests (status 429); this request is not at fault."""
 
 
 class OpenAI(Backend):
     """The model `name` at `base_url`, with the API key in the variable that `key_env` names.
 
     `chat` sends each prompt as a user's message, and the endpoint puts it into its chat template;
-    without it the prompt is sent as it is, to be completed. `concurrency` requests are under way at
-    once, each for at most `timeout` seconds. The fields in `request` go into every request.
+    without it the prompt is sent as it is, to be completed. `concurrency` requests run at once, each for
+    at most `timeout` seconds. The fields in `request` go into every request.
 
-    `batch` sends them in files instead, through the endpoint's batch API, and waits for the answers;
-    what was submitted stands in `<journal>/batches/<model>`.
+    `batch` sends them through the endpoint's batch API instead, and waits for the answers; batches are
+    recorded in `<journal>/batches/<model>`.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -93,7 +93,7 @@ class OpenAI(Backend):
         self._batches: Batches | None = None
 
     def identity(self) -> Mapping[str, Any]:
-        """The model and what it is asked for, wherever it is served."""
+        """The model and its settings, wherever it is served."""
         own = ("name", "revision", "chat", "sampling", "request")
         return {
             "backend": "openai",
@@ -102,13 +102,13 @@ class OpenAI(Backend):
         }
 
     def load(self) -> None:
-        """Make the client; nothing is sent. Raises UserError where the key is missing."""
+        """Make the client; nothing is sent. Raises UserError if the key is missing."""
         try:
             import httpx2
             import openai
         except ImportError as error:
             raise not_installed(self._where, error) from None
-        # What they log may hold URLs and headers, and so secrets, of ours or of the server's.
+        # Their logs may hold URLs and headers, and so secrets, of ours or of the server's.
         for library in ("openai", "httpx2", "httpcore2"):
             logging.getLogger(library).setLevel(logging.WARNING)
         config = self.config
@@ -150,9 +150,9 @@ class OpenAI(Backend):
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         """The answers with their places, as they come.
 
-        Raises UserError where the endpoint answers nothing any more: its key, its address or the
-        model's name is wrong, or it keeps failing. Nothing more is sent then, and what is under way,
-        which is paid for, is given before.
+        Raises UserError if the endpoint no longer answers: its key, its address or the model's name is
+        wrong, or it keeps failing. Nothing more is sent then; answers to requests already sent, which
+        are paid for, are yielded before.
         """
         if self._batches is not None:
             yield from self._collect(requests)
@@ -175,8 +175,8 @@ class OpenAI(Backend):
                 return
             raise UserError(
                 f"{self._where}: {self._hopeless.result()}. Check the key, `base_url`, `name`, and "
-                "whether the endpoint takes all fields (`sampling: {top_k: null}` and `request: "
-                "{seed: null}` leave some out). The answers until then are in the journal."
+                "whether the endpoint accepts all fields (`sampling: {top_k: null}` and `request: "
+                "{seed: null}` leave some out); the answers until then are in the journal."
             )
         finally:
             # `close` may have come first.
@@ -258,7 +258,7 @@ class OpenAI(Backend):
                     left -= 1
                     if not left or failure.pause > LONGEST_PAUSE_S:
                         return self._failed(f"{failure} (attempt {attempt})")
-                    logger.warning("%s: %s; it is asked again.", self._where, failure)
+                    logger.warning("%s: %s; the request is retried.", self._where, failure)
                     self._rest(failure.pause)
                     await self._sleep(pause)
                     pause *= 2
@@ -284,7 +284,7 @@ class OpenAI(Backend):
         return {field: value for field, value in body.items() if value is not None}
 
     async def _attempt(self, body: Mapping[str, Any]) -> Answer:
-        """Send a request once. Raises Passing where another attempt may help."""
+        """Send a request once. Raises Passing if another attempt may help."""
         import openai
 
         client, chat = self._client, self.config["chat"]
@@ -318,32 +318,32 @@ class OpenAI(Backend):
         try:
             answer = read_completion(json.loads(content), chat)
         except MALFORMED:
-            raise Passing(f"the response is no completion: {excerpt(content, '')}") from None
+            raise Passing(f"the response is not a completion: {excerpt(content, '')}") from None
         self._answered, self._failures = True, 0
         return answer
 
     def _clean(self, content: str) -> str:
-        """What a server wrote, without the key: it may say that back, even in an answer."""
+        """A server's text without the key, which it may repeat, even in an answer."""
         for secret in (self._secret, *self._url_secrets):
             content = without(content, secret)
         return content
 
     def _limited_for(self) -> float:
-        """For how many seconds the endpoint has said nothing but that it is asked too much."""
+        """For how many seconds the endpoint has answered nothing but 429."""
         since = self._limited_since
         return 0.0 if since is None else self._runner.get_loop().time() - since
 
     def _slow_down(self, failure: _RateLimit) -> None:
-        """Let all requests rest for as long again as the limit has lasted: pauses double."""
+        """Pause all requests for as long again as the limit has lasted: pauses double."""
         if self._limited_since is None:
             self._limited_since = self._runner.get_loop().time()
-            logger.warning("%s: %s; requests wait and are sent again.", self._where, failure)
+            logger.warning("%s: %s; all requests wait and are retried.", self._where, failure)
         pause = max(FIRST_PAUSE_S, min(self._limited_for(), LONGEST_RATE_PAUSE_S))
         # Jitter, so that jobs that were refused together do not come back together.
         self._rest(max(pause, failure.pause) * random.uniform(1.0, 1.5))
 
     def _rest(self, pause: float) -> None:
-        """Send no request for so many seconds: what the endpoint asks of one holds for all."""
+        """Send no request for this number of seconds: a pause that the endpoint asks of one holds for all."""
         self._not_before = max(self._not_before, self._runner.get_loop().time() + pause)
 
     async def _wait_for_the_rate(self) -> None:
@@ -352,11 +352,11 @@ class OpenAI(Backend):
             await self._sleep(left)
 
     async def _sleep(self, seconds: float) -> None:
-        """Wait so long, and no longer where the endpoint turns out to be hopeless."""
+        """Wait this number of seconds, or until the endpoint is given up."""
         await asyncio.wait([self._hopeless], timeout=seconds)
 
     def _refused(self, status: int, pause: float, content: str) -> Answer:
-        """What a status other than 200 means. Raises Passing where another attempt may help."""
+        """What a status other than 200 means. Raises Passing if another attempt may help."""
         said = f"status {status}: {excerpt(message_of(content), '')}"
         if status in _HOPELESS or NO_MONEY.search(content):
             return self._give_up(f"{self._address} answers with {said}")
@@ -365,12 +365,12 @@ class OpenAI(Backend):
         own = ITS_OWN_FAULT.search(content)
         if may_pass(status) and not own:
             raise (_RateLimit if status == 429 else Passing)(said, pause)
-        # Neighbours share text, so many in a row may be refused for it. Where nothing was ever
-        # answered, it is not the prompts.
+        # Neighbouring prompts share text, so many in a row may be refused for their content. If no
+        # request was ever answered, the content is not the cause.
         return Answer("", error=said) if own and self._answered else self._failed(said)
 
     def _failed(self, what: str) -> Answer:
-        """The answer to a request that failed, as far as can be told, through no fault of its own."""
+        """The answer to a failed request whose content is not known to be the cause."""
         self._failures += 1
         if self._failures >= FAILURES_IN_A_ROW:
             return self._give_up(
@@ -379,7 +379,7 @@ class OpenAI(Backend):
         return Answer("", error=what)
 
     def _give_up(self, why: str) -> Answer:
-        """Ask nothing more."""
+        """Send no further request."""
         if not self._hopeless.done():
             self._hopeless.set_result(why.rstrip("."))
         return Answer("", error=why)

@@ -33,14 +33,14 @@ from needlework.prompts.openvino_runtime import genai, runtime
 
 logger = logging.getLogger("needlework")
 
-# In its other mode (PERFORMANCE), OpenVINO computes in bfloat16 where the processor has it, with a cache
-# of 8 bits, and answers depend on the prompts beside them and on the machine.
+# In the mode PERFORMANCE, OpenVINO computes in bfloat16 if the processor has it, with a cache of 8 bits:
+# answers then depend on the other prompts of the batch and on the machine.
 _PROPERTIES = {"EXECUTION_MODE_HINT": "ACCURACY"}
 # For prompts and answers, in GB. It is taken as it is needed.
 _CACHE_GB = 2
 # Of a prompt, in one step. In OpenVINO's own 256, 1,080 tokens took a sixth more processor time.
 _TOKENS_AT_ONCE = 4096
-# What a job records of a device's effective settings, where the device knows them.
+# The effective settings of a device that a job records, if the device knows them.
 _RECORDED = (
     *("FULL_DEVICE_NAME", "EXECUTION_MODE_HINT", "INFERENCE_PRECISION_HINT", "KV_CACHE_PRECISION"),
     *("DYNAMIC_QUANTIZATION_GROUP_SIZE", "INFERENCE_NUM_THREADS"),
@@ -51,8 +51,9 @@ class OpenVino(Backend):
     """A GGUF file or an OpenVINO folder (key `name`), run by OpenVINO GenAI in this job.
 
     `chat` puts each prompt into the model's chat template, or into the one in the file `chat_template`.
-    `batch_size` prompts are answered at once, one where tokens are sampled: the engine has one source
-    of random numbers. `engine` has settings of its scheduler (lower case) and of the device (upper case).
+    `batch_size` prompts are answered at once, but only one if tokens are sampled: the engine has one
+    source of random numbers. `engine` has settings of its scheduler (lower case) and of the device (upper
+    case).
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -85,7 +86,7 @@ class OpenVino(Backend):
     def load(self) -> None:
         """Read the tokenizer; the weights come with the first prompt.
 
-        So where all that is missing exceeds the context, no weights are loaded.
+        So if all missing prompts exceed the context, no weights are loaded.
         """
         try:
             self._tokenizer = genai().Tokenizer(self._name)
@@ -125,7 +126,7 @@ class OpenVino(Backend):
                 return
 
     def close(self) -> None:
-        """Give the memory back, and remove what was written of a GGUF file."""
+        """Free the memory, and remove the folder written from a GGUF file."""
         self._engine = self._tokenizer = None
         if self._folder is not None:
             self._folder.cleanup()
@@ -187,7 +188,7 @@ class OpenVino(Backend):
         sampling = self.config["sampling"]
         new = min(new_tokens(self.config, request), self.config["context"] - length)
         chosen = genai().GenerationConfig(max_new_tokens=new, apply_chat_template=False)
-        # Of what the checkpoint says about generation, the ends alone are the model's.
+        # Of the checkpoint's generation settings, only the end tokens are the model's.
         own = self._engine.get_config()
         chosen.eos_token_id, chosen.stop_token_ids = own.eos_token_id, own.stop_token_ids
         chosen.stop_strings = set(self.config["stop"])
@@ -200,7 +201,7 @@ class OpenVino(Backend):
         return chosen
 
     def _answer(self, request: Request, length: int, handle: Any) -> Answer:
-        """The answer of a request that the engine has ended."""
+        """The answer of a request that the engine has finished."""
         status = handle.get_status()
         if status != genai().GenerationStatus.FINISHED:
             return Answer(
@@ -221,7 +222,7 @@ class OpenVino(Backend):
             completion_tokens=len(tokens),
             cut_at=self.config["context"] if cut else None,
         )
-        # The token that ends an answer is none of its text.
+        # The token that ends an answer is not part of its text.
         ended = stopped and tokens and tokens[-1] in self._engine.get_config().stop_token_ids
         return with_thoughts(self._tokenizer, tokens[:-1] if ended else tokens, answer, self.config)
 
@@ -251,7 +252,7 @@ class OpenVino(Backend):
         name = str(self.config["name"])
         if not Path(name).exists():
             raise UserError(
-                f"{self._where}.name: there is no {name}: name a GGUF file or an OpenVINO folder."
+                f"{self._where}.name: {name} does not exist: name a GGUF file or an OpenVINO folder."
             )
         return name
 
@@ -281,7 +282,7 @@ class OpenVino(Backend):
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1, cutoff=0)
                 raise UserError(
-                    f"{self._where}.engine.{name} is no setting of OpenVINO's scheduler: did you mean "
+                    f"{self._where}.engine.{name} is not a setting of OpenVINO's scheduler: did you mean "
                     f"{near[0]!r}? Settings of the device are in upper case."
                 )
             setattr(scheduler, name, value)

@@ -1,6 +1,6 @@
 """The oracle: it sees the references and answers with all of them.
 
-Where it does not score 1.0, construction or scoring is wrong.
+If it does not score 1.0, construction or scoring is wrong.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers from a file of the user's: what another harness, or a person, has answered."""
+"""Answers from a user's file: those of another harness, or of a person."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Replay(Backend):
     """Answers from the file under the model's key `answers`.
 
     JSON Lines (`.jsonl`) or Parquet (`.parquet`) with the columns `instance_id` and `text`, and
-    optionally `sample` (0 where absent) and `finish_reason` (`stop` where absent). One file may answer
-    several benchmarks, of which a job sees one at a time.
+    optionally `sample` (0 if absent) and `finish_reason` (`stop` if absent). One file may answer
+    several benchmarks; a job sees one of them.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -51,7 +51,7 @@ class Replay(Backend):
         return request.instance_id
 
     def check(self, known: Set[tuple[str, int]], asked: Set[tuple[str, int]]) -> None:
-        """Raise UserError where the file lacks answers; those to other requests are counted alone."""
+        """Raise UserError if the file lacks answers; answers to other requests are only counted."""
         self.load()
         unknown = self._answers.keys() - known
         others = f"answers {len(unknown)} request(s) outside the benchmark ({_first(unknown)})"

@@ -1,4 +1,4 @@
-"""Models run by transformers itself: encoder-decoder models, and whatever vLLM does not run."""
+"""Models run by transformers: encoder-decoder models, and models that vLLM does not run."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from needlework.models.model_files import weights_identity
 
 logger = logging.getLogger("needlework")
 
-# Prompts at once, where `batch_size` says nothing.
+# The batch size without `batch_size`.
 BATCH_SIZE = 8
 
-# Prompts are batched by length within so many batches. More would save a little padding, and hold the
-# tokens of more prompts in memory.
+# Prompts are sorted by length within windows of this number of batches. More would save a little padding,
+# and hold the tokens of more prompts in memory.
 WINDOW = 8
 
-# What a checkpoint says about generation that is the model's, and not a way of sampling.
+# The generation settings of a checkpoint that belong to the model rather than to sampling.
 _TOKENS = (
     *("bos_token_id", "eos_token_id", "pad_token_id"),
     *("decoder_start_token_id", "forced_bos_token_id", "forced_eos_token_id"),
@@ -57,7 +57,7 @@ class Transformers(Backend):
 
     `chat` puts each prompt into the tokenizer's chat template, or into the one in the file
     `chat_template`; without it the prompt is sent as it is. `batch_size` prompts of similar length
-    are answered at once; fewer when the memory does not suffice.
+    are answered at once; fewer if memory runs out.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -68,7 +68,7 @@ class Transformers(Backend):
     def identity(self) -> Mapping[str, Any]:
         """The weights, the chat template, sampling, numbers, positions, changed settings and thoughts."""
         own = ("chat", "sampling", "dtype", "rope_scaling")
-        # These are later than others: what never had them is what has none of them.
+        # Keys added later: older records lack them, as does an entry that sets none of them.
         later = ("config",)
         return {
             "backend": "transformers",
@@ -81,13 +81,13 @@ class Transformers(Backend):
         }
 
     def former_identity(self) -> Mapping[str, Any] | None:
-        """The identity in which the end of the thoughts had a part."""
+        """The identity of older records, which held the mark at the end of reasoning."""
         return former_identity(self.config, self.identity())
 
     def load(self) -> None:
         """Read the model's configuration and tokenizer; the weights come with the first prompt.
 
-        So where all that is missing exceeds the context, no weights are loaded.
+        So if all missing prompts exceed the context, no weights are loaded.
         """
         try:
             import torch  # noqa: F401
@@ -124,7 +124,7 @@ class Transformers(Backend):
             yield from self._window(window)
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         if self.__dict__.pop("_model", None) is not None:
             _free()
 
@@ -147,7 +147,7 @@ class Transformers(Backend):
             if found is None and len(group) > 1:
                 self._batch_size = len(group) // 2
                 logger.warning(
-                    "%s: %d prompts at once are too many for the memory; from now on %d.",
+                    "%s: a batch of %d prompts does not fit into memory; from now on %d.",
                     self._where,
                     len(group),
                     self._batch_size,
@@ -178,7 +178,7 @@ class Transformers(Backend):
         return _Prompt(place, tokens, new, seed)
 
     def _ask(self, group: Sequence[_Prompt]) -> list[Answer] | None:
-        """The answers to a batch; None where the memory does not suffice for it."""
+        """The answers to a batch; None if the memory does not suffice for it."""
         if "_model" not in self.__dict__:
             first = self._tokenizer.decode(group[0].tokens)
             logger.info("The first prompt, as the model gets it:\n%s", first)
@@ -205,7 +205,7 @@ class Transformers(Backend):
         for prompt in group:
             empty = longest - len(prompt.tokens)
             row, seen = [padding] * empty, [0] * empty
-            # What is completed must stand at the end; what is encoded begins at the first position.
+            # A decoder's prompts are padded on the left, an encoder's on the right.
             first = self._settings.is_encoder_decoder
             inputs.append(prompt.tokens + row if first else row + prompt.tokens)
             ones = [1] * len(prompt.tokens)
@@ -234,7 +234,7 @@ class Transformers(Backend):
         text = str(self._tokenizer.decode(new, skip_special_tokens=True))
         kept = without_stop(text, self.config["stop"])
         if kept != text:
-            # What follows in the row is padding.
+            # The rest of the row is padding.
             new = new[: _shortest(self._tokenizer, new, len(kept) + 1)]
         answer = Answer(
             kept,
@@ -242,12 +242,12 @@ class Transformers(Backend):
             prompt_tokens=len(prompt.tokens),
             completion_tokens=len(new),
         )
-        # The token that ends an answer is none of its text.
+        # The token that ends an answer is not part of its text.
         written = new if end is None else new[:-1]
         return with_thoughts(self._tokenizer, written, answer, self.config)
 
     def _choice(self, seeds: Sequence[int]) -> list[Any]:
-        """What makes of the likeliest next token a sampled one. Nothing at temperature 0."""
+        """The processors after which the likeliest next token is a sampled one. None at temperature 0."""
         from transformers import (
             TemperatureLogitsWarper,
             TopKLogitsWarper,
@@ -360,7 +360,7 @@ class Transformers(Backend):
 
 
 def _shortest(tokenizer: Any, tokens: list[int], characters: int) -> int:
-    """How many of the tokens it takes for a text of so many characters."""
+    """How many of the first tokens make a text of at least this number of characters."""
 
     def longer(count: int) -> bool:
         return len(tokenizer.decode(tokens[:count], skip_special_tokens=True)) >= characters
@@ -369,7 +369,7 @@ def _shortest(tokenizer: Any, tokens: list[int], characters: int) -> int:
 
 
 def _context(text: Any) -> int | None:
-    """How many positions a model has, by its configuration; None where there is no limit."""
+    """How many positions a model has, by its configuration; None if there is no limit."""
     # MPT's configuration has a name of its own for it.
     limit = getattr(text, "max_position_embeddings", getattr(text, "max_seq_len", None))
     rope = getattr(text, "rope_parameters", None) or {}
@@ -415,7 +415,7 @@ def _too_little_memory(n_tokens: int) -> str:
 
 
 def _free() -> None:
-    """Hand the memory of what is no longer used back to the device."""
+    """Free unused memory of the device."""
     import torch
 
     if torch.cuda.is_available():

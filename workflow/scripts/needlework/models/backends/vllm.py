@@ -1,6 +1,6 @@
-"""vLLM's offline engine: one a job, with prefix caching, started again once if it dies.
+"""vLLM's offline engine: one for each job, with prefix caching, restarted once if it dies.
 
-The engine is a process of its own, so its death is no death of the job.
+The engine is a process of its own, so its death does not end the job.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from needlework.models.model_files import weights_identity
 
 logger = logging.getLogger("needlework")
 
-# So many prompts, of no more tokens than these, are in the engine, asked or waiting: they fill any GPU,
-# and little memory here. Short prompts reach the first limit, prompts of over 500 tokens the second.
+# The most prompts, and the most tokens of them, that are with the engine, running or waiting: they fill any
+# GPU, and little memory here. Short prompts reach the first limit, prompts of over 500 tokens the second.
 PROMPTS_AHEAD, TOKENS_AHEAD = 4096, 2_000_000
 
-# What is left of the memory, and of the prompts at once, for an engine that died.
+# The shares of memory and of concurrent prompts with which an engine that died is restarted.
 LESS_MEMORY, FEWER_PROMPTS = 0.9, 0.5
 
-# An engine that has not ended by then is killed.
+# After this number of seconds, an engine that has not ended is killed.
 SHUTDOWN_SECONDS = 30
 
 
@@ -71,7 +71,7 @@ class Vllm(Backend):
         """The weights, the chat template, sampling, and the engine arguments that change answers."""
         config = self.config
         engine = answer_arguments(config["engine"])
-        # It changes the answers of prompts near it alone: see `holds`.
+        # It changes only the answers of prompts near the limit: see `holds`.
         engine.pop("max_model_len", None)
         return {
             "backend": "vllm",
@@ -86,31 +86,31 @@ class Vllm(Backend):
         }
 
     def former_identity(self) -> Mapping[str, Any] | None:
-        """The identity in which the end of the thoughts had a part."""
+        """The identity of older records, which held the mark at the end of reasoning."""
         return former_identity(self.config, self.identity())
 
     def holds(self, record: Mapping[str, Any]) -> bool:
         """Whether the engine's `max_model_len` leaves the answer as it is.
 
-        That is told from the answer, in the model's own tokens. A key that holds the limit would have
-        to tell it from the prompt: from the benchmark's tokens, whose number says little of the
-        model's, or from a bound such as the prompt's bytes, which pass the limit at about a fourth of
-        its tokens. So a new limit would ask again most long prompts that none had cut.
+        The answer tells, in the model's own tokens. A limit in the key would have to be judged by the
+        prompt: by the benchmark's tokens, which are not the model's, or by a bound such as the prompt's
+        bytes, which pass the limit at about a fourth of its tokens. So a new limit would invalidate
+        most long prompts that no limit had cut.
         """
         limit = self.config["engine"].get("max_model_len")
         if record.get("cut_at") is not None:
             return record["cut_at"] == limit
-        # One that a larger limit allowed may be one that this limit cuts, or skips. A limit that vLLM
-        # chooses is -1, or no number.
+        # An answer from a larger limit may be one that this limit cuts, or skips. If vLLM chooses the limit,
+        # it is -1, or not a number.
         taken = record.get("prompt_tokens", 0) + record.get("completion_tokens", 0)
         return not isinstance(limit, int) or limit < 0 or taken <= limit
 
     def load(self) -> None:
         """Read the model's configuration and tokenizer; the engine starts with the first prompt.
 
-        So where all that is missing exceeds the context, no weights are loaded.
+        So if all missing prompts exceed the context, no weights are loaded.
         """
-        # An engine inside this process could not be started again; and no run reports to anybody.
+        # An engine inside this process could not be restarted; and usage statistics stay off.
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "1"
         os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
         config = self.config
@@ -134,7 +134,7 @@ class Vllm(Backend):
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
         """The answers in order, each as soon as it and those before it are known.
 
-        Raises UserError where the engine cannot start, or dies twice.
+        Raises UserError if the engine cannot start, or dies twice.
         """
         return in_order(self.answers(batch))
 
@@ -165,7 +165,7 @@ class Vllm(Backend):
     def _finish(
         self, unsent: Iterator[tuple[int, Request]], sent: dict[int, Request]
     ) -> Iterator[tuple[int, Answer]]:
-        """The answers to what is unsent. `sent` holds what is with the engine, should that die."""
+        """The answers to unsent requests. `sent` holds those with the engine, in case it dies."""
         ahead = 0
         while True:
             room = len(sent) < PROMPTS_AHEAD and ahead < TOKENS_AHEAD
@@ -188,7 +188,7 @@ class Vllm(Backend):
                 return
 
     def _send(self, name: str, request: Request, tokens: list[int]) -> Answer | None:
-        """Hand a prompt to the engine, starting that if need be; an answer where it is not sent."""
+        """Hand a prompt to the engine, which is started if needed; an answer if it is not sent."""
         from vllm import SamplingParams
         from vllm.exceptions import VLLMClientError
         from vllm.inputs import tokens_input
@@ -231,7 +231,7 @@ class Vllm(Backend):
         ended, new = completion.finish_reason, len(completion.token_ids)
         if ended not in ("stop", "length"):
             return Answer("", error=f"the engine ended the request with {ended!r}")
-        # Where the model's own context cuts it, no `max_model_len` would give more.
+        # If the model's own context cuts it, no `max_model_len` would give more.
         limit = self.config["engine"].get("max_model_len")
         cut = limit is not None and ended == "length" and new < new_tokens(self.config, request)
         answer = Answer(
@@ -242,12 +242,12 @@ class Vllm(Backend):
             completion_tokens=new,
             cut_at=limit if cut else None,
         )
-        # The token that ends an answer is none of its text.
+        # The token that ends an answer is not part of its text.
         tokens = list(completion.token_ids)[: -1 if ended == "stop" else None]
         return with_thoughts(self._tokenizer, tokens, answer, self.config)
 
     def settings(self) -> dict[str, Any]:
-        """What vLLM makes of the engine arguments, and whether answers depend on their batch."""
+        """The effective engine arguments, and whether answers depend on their batch."""
         model, cache = self._settings.model_config, self._settings.cache_config
         attention = getattr(self._settings, "attention_config", None)
         effective = {
@@ -297,14 +297,14 @@ class Vllm(Backend):
                 "in an environment that holds vLLM (envs/vllm.yaml)."
             ) from None
         if current_platform.is_cpu():
-            # On a CPU, vLLM 0.32 dies of a prompt with a seed that it computes in parts.
+            # On a CPU, vLLM 0.32 dies if it prefills a prompt with a seed in chunks.
             self._arguments.setdefault("enable_chunked_prefill", False)
         known = EngineArgs.__dataclass_fields__
         for argument in self._arguments:
             if argument not in known:
                 near = difflib.get_close_matches(argument, known, n=1, cutoff=0)
                 raise UserError(
-                    f"{self.where}.engine.{argument} is no argument of vLLM's engine: did you mean "
+                    f"{self.where}.engine.{argument} is not an argument of vLLM's engine: did you mean "
                     f"{near[0]!r}?"
                 )
         try:
@@ -375,7 +375,7 @@ class Vllm(Backend):
 
 
 def _announce_death(engine: Any) -> None:
-    """Make `engine.step()` raise EngineDeadError where the engine's process is killed.
+    """Make `engine.step()` raise EngineDeadError if the engine's process is killed.
 
     vLLM 0.32 notices that by itself, but leaves `step()` waiting for an output for ever.
     """

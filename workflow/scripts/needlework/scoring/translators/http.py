@@ -1,4 +1,4 @@
-"""JSON requests to a translation service: asked again while that may help, no secret in a message."""
+"""JSON requests to a translation service: retried while that may help, without secrets in messages."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Endpoint:
                         "check the service and the network and run again; what is translated is kept",
                     ) from None
                 pause = max(failure.pause, FIRST_PAUSE_S * 2 ** (attempt - 1))
-                logger.warning("%s: %s; next attempt in %.0f s", self._translator, failure, pause)
+                logger.warning("%s: %s; retry in %.0f s", self._translator, failure, pause)
                 time.sleep(pause)
         raise AssertionError("unreachable")
 

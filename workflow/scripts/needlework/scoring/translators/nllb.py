@@ -71,7 +71,7 @@ class Nllb(Translator):
         local = Path(name).is_absolute() or name.startswith(".")
         if local and not Path(name, "config.json").is_file():
             raise UserError(
-                f"the translator {self._where} is no folder with a model (it has no config.json): "
+                f"the translator {self._where} is not a folder with a model (it has no config.json): "
                 "correct translators.*.name."
             )
 

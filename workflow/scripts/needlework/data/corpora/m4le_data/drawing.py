@@ -1,4 +1,4 @@
-"""How a row of M4LE is drawn from documents (paper, section 3.3): by names, never without a limit.
+"""How a row of M4LE is drawn from documents (paper, section 3.3): seeded by names, and with limits.
 
 The paper takes n = bucket / median length documents at random, and draws again where they are too
 long. So do we, with two limits: after DRAWS draws that do not fit, n changes a little, and a bucket for
@@ -61,7 +61,7 @@ class Draft(NamedTuple):
 
 
 def lower_bound(bucket: int) -> int:
-    """What a row of the bucket is longer than; it depends on no other bucket of a run."""
+    """The length that a row of the bucket exceeds; it depends on no other bucket of a run."""
     return max((known for known in BUCKETS if known < bucket), default=0)
 
 
@@ -80,7 +80,7 @@ def positions(name: str, n: int) -> list[int]:
 
 
 class Family:
-    """What all families share: from a draft to a row, and the search for a number of documents."""
+    """Shared by all families: from a draft to a row, and the search for a number of documents."""
 
     least = 1
 
@@ -158,7 +158,7 @@ class Family:
                 rng = seeding.rng("m4le", self.task.name, bucket, n, index, attempt, recipe.seed)
                 draft = self.draw(rng, n, index, bucket - self._overhead)
                 if draft is None:
-                    # With too few documents of a kind, more of them would not do either.
+                    # If there are too few documents of a kind, a larger number fails too.
                     long += 1
                     continue
                 row = self.row(draft, bucket, rng)
@@ -239,7 +239,7 @@ def _values(
 
 
 class Blank(dict[str, str]):
-    """A mapping in which a missing value is nothing."""
+    """A mapping in which a missing value is the empty text."""
 
     def __missing__(self, key: str) -> str:
         return ""

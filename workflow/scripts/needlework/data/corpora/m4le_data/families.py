@@ -36,9 +36,9 @@ TOPIC_LENGTH = 110
 
 
 def construct(task: Task, frame: Frame, records: Iterable[Record], recipe: Recipe) -> Iterator[Row]:
-    """The rows of a task, bucket by bucket; the log says where they are fewer, and what was empty.
+    """The rows of a task, bucket by bucket; the log counts missing rows and empty documents.
 
-    UserError where the source holds nothing to ask about.
+    UserError if the source holds nothing to ask about.
     """
     every = list(records)
     pool = [r for r in every if r.text.strip() or any(part.text.strip() for part in r.parts)]
@@ -49,8 +49,8 @@ def construct(task: Task, frame: Frame, records: Iterable[Record], recipe: Recip
     family = _FAMILIES.get(task.follows, _Single)(task, frame, pool)
     if not family.usable:
         raise UserError(
-            f"m4le's {task.name}: the files of {task.source} hold no document that can be asked about; "
-            "see docs/configuration.md for the files that it is made of."
+            f"m4le's {task.name}: the files of {task.source} hold no document that can be asked about: "
+            "get the files again."
         )
     for bucket in sorted(recipe.lengths):
         made = list(family.rows(bucket, recipe))
@@ -153,7 +153,7 @@ class _Count(Family):
 
 
 class _Continuation(Family):
-    """Which paragraph continues the first? One follows it in its article, the others are of others."""
+    """Which paragraph continues the first? One follows it in its article, the others are from others."""
 
     least = 2
 

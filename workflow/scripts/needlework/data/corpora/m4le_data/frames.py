@@ -65,7 +65,7 @@ class Rendered(NamedTuple):
 
 
 def load_frames(path: str | Path) -> dict[str, Frame]:
-    """The frames of all tasks, by name. UserError where the file holds anything else."""
+    """The frames of all tasks, by name. UserError if the file holds anything else."""
     try:
         entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
         return {name: Frame(**entry) for name, entry in entries.items()}
@@ -104,7 +104,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 
 def cut(frame: Frame, instruction: str, text: str) -> Cut | None:
-    """The frame found again in an `instruction` and the `text` that follows it; None where it is not there.
+    """The frame, found in an `instruction` and the `text` that follows it; None if it is not there.
 
     All places are in `text`.
     """

@@ -29,7 +29,7 @@ def read_rows(
     """The rows of a task's file in `buckets`, in the file's order.
 
     A prompt in which the frame is not found is one piece of haystack; these, and rows whose gold
-    item is none of the items, are counted in the log. UserError where a line is no JSON object, lacks
+    item is not among the items, are counted in the log. UserError if a line is not a JSON object, lacks
     a field, has an unknown bucket or an empty text. `path` is a JSON Lines file, or the first
     release's data.zip.
     """
@@ -83,7 +83,7 @@ def _zipped(path: Path, task: Task) -> Iterator[Line]:
             except (ValueError, RecursionError):
                 value = None
             if not isinstance(value, dict):
-                raise line.wrong(f"of {names[0]} is no JSON object")
+                raise line.wrong(f"of {names[0]} is not a JSON object")
             yield line._replace(value=value)
 
 

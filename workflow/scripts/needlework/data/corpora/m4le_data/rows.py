@@ -1,4 +1,4 @@
-"""The table that every source of M4LE gives: a row is a finished prompt with its pieces and answers."""
+"""The table of every source of M4LE: a row is a finished prompt with its pieces and answers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 
 def rows_table(rows: Iterable[Row], what: str) -> pa.Table:
-    """ROWS in the given order; UserError where there is none."""
+    """ROWS in the given order; UserError if there is none."""
     columns: dict[str, list[Any]] = {name: [] for name in ROWS.names}
     counts: Counter[tuple[str, int]] = Counter()
     for row in rows:
@@ -56,6 +56,6 @@ def rows_table(rows: Iterable[Row], what: str) -> pa.Table:
             columns[name].append(getattr(row, name))
     if not counts:
         raise UserError(
-            f"{what} has no row in the lengths asked for: mend benchmarks.m4le.lengths."
+            f"{what} has no row of the wanted lengths: correct benchmarks.m4le.lengths."
         )
     return pa.table([pa.array(columns[f.name], f.type) for f in ROWS], schema=ROWS)

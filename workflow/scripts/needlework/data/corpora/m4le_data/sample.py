@@ -16,7 +16,7 @@ _Texts = Mapping[str, Any]
 
 
 def sample_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """The sample's documents for a task. UserError where the sample has none for it."""
+    """The sample's documents for a task. UserError if the sample has none for it."""
     texts = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in files}
     if task.name not in _READERS:
         raise UserError(f"m4le's sample has no texts for {task.name}: leave it out of `tasks`.")

@@ -65,7 +65,7 @@ _AS_IT_IS = ("marc", "online-shopping", "wiki2019zh")
 def source_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
     """The documents of a task's source, or of a user's table of RECORDS.
 
-    UserError where a file is not in the layout that it should have.
+    UserError if a file has another layout.
     """
     if files[0].suffix == ".parquet":
         yield from _of_table(files[0])

@@ -1,4 +1,4 @@
-"""M4LE's sources in one language: what the released scripts take of each, and what they leave out."""
+"""M4LE's sources in one language, with the selections of the released scripts."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def ncls(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def _xml(path: Path) -> ElementTree.Element:
-    """A file's root. ValueError where it declares entities, with which a small file grows without end."""
+    """A file's root. ValueError if it declares entities, with which a small file grows without end."""
     data = path.read_bytes()
     if b"<!ENTITY" in data:
         raise ValueError(f"{path} declares entities")
