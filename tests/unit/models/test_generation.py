@@ -23,7 +23,8 @@ from needlework.models.backends.base import Answer, Backend, Request, load_backe
 from needlework.models.backends.lexical import Lexical
 from needlework.models.backends.oracle import Oracle
 from needlework.models.backends.replay import Replay
-from needlework.models.generation import InstanceRequests, check_room, generate, merge, request_key
+from needlework.models.generation import InstanceRequests, generate, merge, request_key
+from needlework.models.room import check_room
 from needlework.prompts.spans import Span, literal
 from needlework.records import GENERATIONS, instances_schema, read_table, write_table
 from openai_server import OpenAIServer, Reply, completion
@@ -582,7 +583,7 @@ from pathlib import Path
 sys.path[:0] = [{tests!r}]
 from test_generation import documents
 from needlework.models.backends.lexical import Lexical
-from needlework.models.generation import InstanceRequests, check_room, generate
+from needlework.models.generation import InstanceRequests, generate
 from needlework.journal import Journal
 from needlework.records import write_table
 
