@@ -389,6 +389,15 @@ def test_answers_are_accepted_in_the_languages_that_are_used(key, value) -> None
     assert "benchmarks.mlneedle.answer_languages: add it there" in message
 
 
+@pytest.mark.parametrize("device", ["npu", "NPU", "AUTO:GPU,NPU"])
+def test_an_npu_is_refused_by_its_key(device: str) -> None:
+    config = changed("models.smollm2.device", device)
+    config["run"]["models"] = ["smollm2"]
+    config["models"]["smollm2"]["optional"] = False
+    message = complaint(config)
+    assert f"models.smollm2.device is '{device}'" in message and "set `cpu` or `gpu`" in message
+
+
 # Lengths
 
 

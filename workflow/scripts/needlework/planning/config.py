@@ -488,6 +488,11 @@ def _check_models(config: Mapping[str, Any]) -> None:
                 f"{where}.name is missing: the backend {model['backend']} needs "
                 f"{_NAMED[model['backend']]}."
             )
+        if model["backend"] == "openvino" and "NPU" in model["device"].upper():
+            raise UserError(
+                f"{where}.device is {model['device']!r}, but OpenVINO answers many prompts with one engine "
+                "(continuous batching) on CPUs and GPUs only: set `cpu` or `gpu`."
+            )
         if model["backend"] == "vllm":
             _check_engine(where, model)
         if model["backend"] == "openai":
