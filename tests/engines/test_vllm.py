@@ -14,6 +14,7 @@ import pytest
 from jobs import PYTHON, SCRIPTS, Job, environment
 from tokenizers import Tokenizer
 
+from needlework.journal import Journal
 from needlework.prompts.spans import Span, literal
 from needlework.records import PASSAGES, instances_schema, write_table
 
@@ -159,6 +160,21 @@ def test_the_log_shows_the_first_prompt_as_sent(undisturbed: Job) -> None:
         "in the chat template of the tokenizer:\n<s>[user] House 0 of Orveld was built in 1500."
         in undisturbed.log()
     )
+
+
+def test_the_job_records_the_engines_effective_settings(undisturbed: Job) -> None:
+    (record,) = Journal(undisturbed.journal / "jobs" / "tiny").records()
+    assert record["engine"] == {
+        "dtype": "torch.float32",
+        "quantization": None,
+        "max_model_len": LIMIT,
+        "kv_cache_dtype": "torch.float32",
+        "prefix_caching": True,
+        "max_num_seqs": 1,
+        "attention_backend": "CPU_ATTN",
+        "batch_invariant": False,
+    }
+    assert record["overhead_tokens"] > 0
 
 
 def test_nothing_of_a_finished_job_is_left(undisturbed: Job) -> None:
@@ -313,6 +329,61 @@ def test_an_engine_that_cannot_start_says_so(made: Path, tmp_path: Path) -> None
         assert "models.tiny: vLLM cannot start" in said and "the log" in said
         assert "incomplete" in failing.log().lower()
         assert failing.survivors() == []
+
+
+# Settings as the engine has them
+
+RUNNING = """
+import json, os, sys
+sys.path.append(sys.argv[1])
+from needlework.models.backends.vllm import Vllm
+from vllm import LLMEngine
+
+backend = Vllm({"model": "tiny", "repeatable": True, "stop": [], "system": None, "answer_prefix": None,
+                "name": sys.argv[2], "revision": None, "chat": True, "chat_template": None,
+                "reasoning": None, "lora": None, "trust_remote_code": False,
+                "engine": json.loads(sys.argv[3])})
+backend.load()
+recorded = backend.settings()
+def look(worker):
+    runner = worker.model_runner
+    (groups,) = runner.attn_groups
+    return {
+        "dtype": str(next(runner.model.parameters()).dtype),
+        "kv_cache_dtype": str(runner.kv_caches[0].dtype),
+        "attention_backend": groups[0].backend.get_name(),
+        "max_num_seqs": runner.max_num_reqs,
+        "batch_invariant": os.environ["VLLM_BATCH_INVARIANT"] == "1",
+    }
+
+# In this process, whose executor hands functions on to its worker.
+os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+engine = LLMEngine.from_vllm_config(backend._settings)
+(found,) = engine.model_executor.collective_rpc(look)
+print("FOUND", json.dumps([recorded, found]))
+engine.model_executor.shutdown()
+"""
+
+
+def test_recorded_settings_are_those_of_the_running_engine(made: Path) -> None:
+    arguments = {
+        "dtype": "bfloat16",
+        "enforce_eager": True,
+        "max_model_len": LIMIT,
+        "max_num_seqs": 3,
+    }
+    done = subprocess.run(
+        [PYTHON, "-c", RUNNING, SCRIPTS, made / "model", json.dumps(arguments)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-5000:]
+    line = next(line for line in done.stdout.splitlines() if line.startswith("FOUND "))
+    recorded, found = json.loads(line.removeprefix("FOUND "))
+    assert {name: recorded[name] for name in found} == found
+    assert found["dtype"] == "torch.bfloat16" and found["batch_invariant"] is True
 
 
 # What is refused before any weights are loaded

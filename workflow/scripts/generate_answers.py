@@ -5,8 +5,9 @@ from pathlib import Path
 from needlework.jobs.job import running
 from needlework.journal import Journal
 from needlework.models.backends.base import load_backend
-from needlework.models.generation import InstanceRequests, check_room, generate
+from needlework.models.generation import InstanceRequests, generate
 from needlework.models.job_records import remember
+from needlework.models.room import check_room
 from needlework.models.thoughts import marks
 from needlework.prompts.spans import Documents
 from needlework.records import write_table

@@ -23,7 +23,8 @@ from needlework.models.backends.base import Answer, Backend, Request, load_backe
 from needlework.models.backends.lexical import Lexical
 from needlework.models.backends.oracle import Oracle
 from needlework.models.backends.replay import Replay
-from needlework.models.generation import InstanceRequests, check_room, generate, merge, request_key
+from needlework.models.generation import InstanceRequests, generate, merge, request_key
+from needlework.models.room import check_room
 from needlework.prompts.spans import Span, literal
 from needlework.records import GENERATIONS, instances_schema, read_table, write_table
 from openai_server import OpenAIServer, Reply, completion
@@ -582,7 +583,7 @@ from pathlib import Path
 sys.path[:0] = [{tests!r}]
 from test_generation import documents
 from needlework.models.backends.lexical import Lexical
-from needlework.models.generation import InstanceRequests, check_room, generate
+from needlework.models.generation import InstanceRequests, generate
 from needlework.journal import Journal
 from needlework.records import write_table
 
@@ -775,3 +776,19 @@ def test_prompts_that_only_the_template_makes_too_long_are_refused(
         return
     with pytest.raises(UserError, match=f"`{refused}` for tokenizers.t"):
         check_room(entry, longest, overhead, 5)
+
+
+def test_a_job_without_room_for_its_template_asks_nothing(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    """As the job does: its prompts fit as they are, and with a template of 30 tokens do not."""
+    longest = max(request.n_tokens + request.max_new_tokens for request in requests)
+    entry = {"model": "m", "context": longest, "tokenizer": "t"}
+    backend, journal = Watched(), Journal(tmp_path / "j")
+
+    def loaded() -> None:
+        check_room(entry, requests.longest(longest), 30, 0)
+
+    with pytest.raises(UserError, match=r"^models\.m: .* 30 too many .* `reserve: 30` for"):
+        generate(requests, backend, journal, context=longest, loaded=loaded)
+    assert backend.asked.total() == 0 and backend.closes == 1 and not list(journal.records())

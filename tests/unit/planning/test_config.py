@@ -389,6 +389,15 @@ def test_answers_are_accepted_in_the_languages_that_are_used(key, value) -> None
     assert "benchmarks.mlneedle.answer_languages: add it there" in message
 
 
+@pytest.mark.parametrize("device", ["npu", "NPU", "AUTO:GPU,NPU"])
+def test_an_npu_is_refused_by_its_key(device: str) -> None:
+    config = changed("models.smollm2.device", device)
+    config["run"]["models"] = ["smollm2"]
+    config["models"]["smollm2"]["optional"] = False
+    message = complaint(config)
+    assert f"models.smollm2.device is '{device}'" in message and "set `cpu` or `gpu`" in message
+
+
 # Lengths
 
 
@@ -400,6 +409,41 @@ def test_a_length_above_the_models_context_says_which_lengths_fit() -> None:
     # And the remedy helps.
     config["models"]["lexical"]["lengths"] = [512, 1024]
     validated(config)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "thoughts", "reserve"),
+    # Of 32,768 tokens of MLNeedle's prompts, 64 are kept for an answer and may be another's.
+    [
+        ("mlneedle", 64, None),
+        ("mlneedle", 1000, 936),
+        ("oneruler", 1, 1),
+        ("lost_in_the_middle", 1, None),
+    ],
+)
+def test_thoughts_that_leave_no_room_name_the_reserve(
+    benchmark: str, thoughts: int, reserve: int | None
+) -> None:
+    config = changed("benchmarks.mlneedle.lengths", [32768])
+    config["benchmarks"]["oneruler"]["lengths"] = [32768]
+    thinking = {"backend": "vllm", "name": "x", "tokenizer": "words", "context": 32768}
+    config["models"]["m"] = thinking | {"reasoning": {"max_tokens": thoughts}}
+    config["run"] |= {"models": ["m"], "benchmarks": [benchmark]}
+    if reserve is None:
+        validated(config)
+        return
+    assert f"Set `reserve: {reserve}` for tokenizers.words" in complaint(config)
+    config["tokenizers"]["words"]["reserve"] = reserve
+    validated(config)
+
+
+def test_the_engine_s_limit_needs_room_too() -> None:
+    config = changed("benchmarks.oneruler.lengths", [4096])
+    model = {"backend": "vllm", "name": "x", "tokenizer": "words", "context": 32768}
+    thinking = {"reasoning": {"max_tokens": 500}, "engine": {"max_model_len": 4500}}
+    config["models"]["m"] = model | thinking
+    config["run"] |= {"models": ["m"], "benchmarks": ["oneruler"]}
+    assert "96 too many for the context of 4500. Set `reserve: 96`" in complaint(config)
 
 
 def test_a_model_that_does_not_run_may_have_any_context() -> None:

@@ -13,6 +13,7 @@ import yaml
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.preflight import check, without_records
+from smollm2 import NAME, smollm2
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -113,3 +114,31 @@ def test_results_without_snakemake_s_records_are_told(tmp_path: Path) -> None:
     assert "--touch" in without_records(tmp_path)
     (tmp_path / ".snakemake/metadata/one").write_text("")
     assert without_records(tmp_path) == ""
+
+
+# Room for the chat template
+
+
+def with_smollm2(reserve: int, **changes: Any) -> dict[str, Any]:
+    """A configuration that asks SmolLM2 for ONERULER's prompts of all its context."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    smollm2()
+    config["tokenizers"]["own"] = {"kind": "openvino", "name": NAME, "reserve": reserve}
+    own = {"backend": "openvino", "name": NAME, "tokenizer": "own", "context": 8192}
+    config["models"]["full"] = {**own, "lengths": {"oneruler": [8192]}, **changes}
+    config["run"] |= {"models": ["full"], "benchmarks": ["oneruler"]}
+    config["benchmarks"]["oneruler"]["lengths"] = [8192]
+    return validated(config)
+
+
+def test_a_length_without_room_for_the_template_names_the_reserve() -> None:
+    lacking = r"8192 tokens, and its chat template and thoughts 30 more: 30 too many for the context of 8192"
+    with pytest.raises(UserError, match=rf"models\.full.*{lacking}\. Set `reserve: 30` for tok"):
+        check(with_smollm2(0), ["full"], [], translating=False)
+    with pytest.raises(UserError, match=r"Set `reserve: 30` for tokenizers\.own"):
+        check(with_smollm2(29), ["full"], [], translating=False)
+    assert check(with_smollm2(30), ["full"], [], translating=False) == []
+
+
+def test_a_model_without_a_template_needs_no_reserve() -> None:
+    assert check(with_smollm2(0, chat=False), ["full"], [], translating=False) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -111,6 +112,20 @@ def test_released_budget_gives_every_prompt_one_haystack() -> None:
         assert row["haystack_tokens"] <= 500
         assert row["n_tokens"] > 500
         assert row["sentences"] == made("en", [600], budget="released")[0]["sentences"]
+
+
+@pytest.mark.parametrize(
+    ("budget", "column"), [("strict", "n_tokens"), ("released", "haystack_tokens")]
+)
+def test_a_reserve_is_left_to_the_chat_template(budget: str, column: str) -> None:
+    spare = replace(WORDS, reserve=200)
+    pairs = zip(
+        made("en", [700], budget=budget), made("en", [900], spare, budget=budget), strict=True
+    )
+    for shorter, reserved in pairs:
+        assert reserved[column] <= 700 - (50 if budget == "strict" else 100)
+        assert reserved["sentences"] >= shorter["sentences"] - 2
+        assert reserved["length"] == 900
 
 
 def test_a_text_that_runs_out_is_marked_and_counted() -> None:

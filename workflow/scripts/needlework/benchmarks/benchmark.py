@@ -33,6 +33,10 @@ def _no_decisions(own: Own) -> dict[str, Any]:
     return {}
 
 
+def _unbounded(own: Own) -> int | None:
+    return None
+
+
 def _no_conditions(config: Config) -> dict[str, bool]:
     return {}
 
@@ -46,9 +50,10 @@ class Benchmark:
     (`own`): decided, the keys whose values follow from others, with these values; slices, the names of
     the files into which prompts are divided; settings, all that a slice's prompts depend on, as JSON
     values, but files and tokenizer, given the lengths that models want; quotes, the tables that any prompt
-    can refer to. conditions: by the names that `Result.when` has, whether `config` has prompts and models
-    that fill such results. Of a slice's settings: reads, the tables that it is built from, by input name,
-    and searches, the languages whose distractors.
+    can refer to; spare, of each length in tokens, what a chat template may take beside the tokenizer's
+    `reserve` (None: lengths do not bound prompts in tokens). conditions: by the names that `Result.when`
+    has, whether `config` has prompts and models that fill such results. Of a slice's settings: reads, the
+    tables that it is built from, by input name, and searches, the languages whose distractors.
 
     build: `(chosen, tables, templates, tokenizer) -> Built`. score: `(instances, generations,
     translations, *, model, settings) -> scores`; scoring_files: data that it alone reads, by the name of
@@ -79,6 +84,7 @@ class Benchmark:
     check: Hook = ""
     run: Callable[[Config], dict[str, Any]] = _no_values
     decided: Callable[[Own], dict[str, Any]] = _no_decisions
+    spare: Callable[[Own], int | None] = _unbounded
     conditions: Callable[[Config], dict[str, bool]] = _no_conditions
     scoring_files: Mapping[str, str] = field(default_factory=dict)
     scores_read: str = ""

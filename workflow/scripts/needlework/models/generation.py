@@ -392,21 +392,6 @@ def _refuse_failures(outcomes: Sequence[Record], max_failed: int) -> None:
         )
 
 
-def check_room(entry: Mapping[str, Any], longest: int, overhead: int | None, reserve: int) -> None:
-    """Raise UserError if prompts fit into a model's context, but not with its template and thoughts.
-
-    `longest` is `InstanceRequests.longest` in the model's tokenizer, `reserve` what that has.
-    """
-    lacking = longest + (overhead or 0) - entry["context"]
-    if overhead and 0 < lacking <= overhead:
-        raise UserError(
-            f"models.{entry['model']}: its longest prompts take {longest} tokens, and its chat template and "
-            f"reasoning {overhead} more, {lacking} too many for the context of {entry['context']}. Set "
-            f"`reserve: {reserve + lacking}` for tokenizers.{entry['tokenizer']} (which builds its prompts "
-            "anew), or leave the length out of this model's `lengths`."
-        )
-
-
 def merge(files: Sequence[str | Path], max_failed: int = 0) -> pa.Table:
     """The answers of all shards of a benchmark, in the rows and the order that `generate` gives of it.
 

@@ -28,6 +28,7 @@ from needlework.data.packaged import find, is_packaged
 from needlework.errors import UserError
 from needlework.hooks import load_hook
 from needlework.models.engine_arguments import ELSEWHERE
+from needlework.models.room import check_room
 from needlework.models.selection import COLUMNS, only_of, shared
 from needlework.services.endpoints import check_url
 
@@ -158,6 +159,27 @@ def lengths_of(config: Mapping[str, Any], model: str, benchmark: str) -> list[in
     lengths = config["benchmarks"][benchmark].get("lengths", []) if own is None else own
     wanted = only_of(config, model, benchmark).get("length", lengths)
     return sorted(length for length in lengths if length in wanted)
+
+
+def check_lengths(config: Mapping[str, Any], name: str, overhead: int) -> None:
+    """Raise UserError where a model's lengths and `overhead` more tokens exceed its context.
+
+    `overhead` is what is known of the tokens that its chat template and its thoughts take. Only of
+    benchmarks whose lengths bound prompts in tokens.
+    """
+    model = config["models"][name]
+    reserve = config["tokenizers"][model["tokenizer"]]["reserve"]
+    taken = 0
+    for benchmark in config["run"]["benchmarks"]:
+        spare = load_benchmark(benchmark).spare(config["benchmarks"][benchmark])
+        asked = only_of(config, name, benchmark).get("task", True) != []
+        if spare is not None and asked:
+            longest = max(lengths_of(config, name, benchmark), default=0)
+            taken = max(taken, longest - reserve - spare)
+    engine = model["engine"].get("max_model_len")
+    # -1 leaves it to vLLM.
+    own = isinstance(engine, int) and 0 <= engine < model["context"]
+    check_room({**model, "model": name}, taken, overhead, reserve, engine if own else None)
 
 
 def decided(given: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
@@ -442,6 +464,8 @@ def _check_models(config: Mapping[str, Any]) -> None:
                     f"{where}: the length {max(wanted)} is above engine.max_model_len, {limit}: raise it, "
                     "or leave the length out of this model's `lengths`."
                 )
+        thoughts = model["reasoning"]["max_tokens"] if model["reasoning"] else 0
+        check_lengths(config, name, thoughts)
         _check_only(config, name)
         if model["backend"] == "replay" and not model["answers"]:
             raise UserError(
@@ -461,6 +485,11 @@ def _check_models(config: Mapping[str, Any]) -> None:
             raise UserError(
                 f"{where}.name is missing: the backend {model['backend']} needs "
                 f"{_NAMED[model['backend']]}."
+            )
+        if model["backend"] == "openvino" and "NPU" in model["device"].upper():
+            raise UserError(
+                f"{where}.device is {model['device']!r}, but OpenVINO answers many prompts with one engine "
+                "(continuous batching) on CPUs and GPUs only: set `cpu` or `gpu`."
             )
         if model["backend"] == "vllm":
             _check_engine(where, model)

@@ -13,11 +13,19 @@ from urllib.request import getproxies, proxy_bypass
 
 from needlework.errors import UserError
 from needlework.models.engine_arguments import gpus
+from needlework.planning.config import check_lengths
 from needlework.prompts.tokenizers import PACKAGES, load_tokenizer
 from needlework.scoring.translators.base import check_translator
 from needlework.services.endpoints import api_key, shown_url
 
 CONNECT_S = 5.0
+# A chat template with a system prompt takes fewer. Where that many are left, none is counted.
+_TEMPLATE_TOKENS = 512
+# What reads a model's tokenizer takes, by backend; Snakemake's own environment may lack it.
+_READ_WITH = {
+    "openvino": ("openvino_genai", "pyarrow"),
+    "transformers": ("transformers", "torch", "pyarrow"),
+}
 
 
 def check(
@@ -30,9 +38,10 @@ def check(
 ) -> list[str]:
     """Raise UserError where one of `models` or the translator lacks its key, or a tokenizer cannot be loaded.
 
-    Or where a folder of weights does not exist, or, where jobs are `local`, an endpoint cannot be reached
-    and the journal has no answer of it. If the journal has any, it may have all: a sentence says so. A
-    gated model lacks its key where there is no token of the hub's.
+    Or where a folder of weights does not exist, or, where jobs are `local`, a length leaves no room for a
+    chat template, or an endpoint cannot be reached and the journal has no answer of it. If the journal has
+    any, it may have all: a sentence says so. A gated model lacks its key where there is no token of the
+    hub's.
 
     All three are what the jobs of this run use. A tokenizer whose package is not installed here is left
     to the job's own environment.
@@ -64,6 +73,8 @@ def check(
                 f"{model['name']}, create a token of your account there, and set the environment variable "
                 "HF_TOKEN to it; without internet, set HF_HUB_OFFLINE=1."
             )
+        if local:
+            _check_template(config, name)
     for name in sorted(tokenizers):
         tokenizer = config["tokenizers"][name]
         if all(map(find_spec, PACKAGES[tokenizer["kind"]])):
@@ -87,6 +98,36 @@ def without_records(folder: str | Path = ".") -> str:
         "is there): if this version made it with this configuration, run once with --touch and the same "
         "targets."
     )
+
+
+def _check_template(config: Mapping[str, Any], name: str) -> None:
+    """Raise UserError where a model's lengths leave no room for its chat template, as its tokenizer has it.
+
+    What cannot be read here, the model's job counts.
+    """
+    entry = {**config["models"][name], "model": name}
+    thoughts = entry["reasoning"]["max_tokens"] if entry["reasoning"] else 0
+    reader = "transformers" if entry["backend"] == "vllm" else entry["backend"]
+    readable = reader in _READ_WITH and all(map(find_spec, _READ_WITH[reader]))
+    # Code that a repository brings is for the job to run.
+    if not readable or entry["trust_remote_code"]:
+        return
+    try:
+        check_lengths(config, name, thoughts + _TEMPLATE_TOKENS)
+        return
+    except UserError:
+        pass
+    from needlework.models.backends.base import load_backend
+
+    backend = load_backend(reader, entry)
+    try:
+        backend.load()
+        overhead = backend.overhead()
+    except UserError:
+        return
+    finally:
+        backend.close()
+    check_lengths(config, name, overhead or 0)
 
 
 def _check_folder(where: str, name: str) -> None:

@@ -18,6 +18,7 @@ BENCHMARK = Benchmark(
     settings=plan.settings,
     reads=plan.reads,
     quotes=plan.quotes,
+    spare=plan.spare,
     searches=plan.searches,
     search=plan.search,
     build=f"{PACKAGE}.construct:build",

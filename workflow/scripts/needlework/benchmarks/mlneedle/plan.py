@@ -125,6 +125,11 @@ def haystack_languages(chosen: Mapping[str, Any]) -> list[str]:
     return sorted(chosen["multilingual"]) if haystack == MULTILINGUAL else [haystack]
 
 
+def spare(own: Own) -> int:
+    """What is kept of a length for an answer: as in the released code, the template may take of it."""
+    return int(own["answer_buffer"])
+
+
 def quotes(own: Own) -> list[CorpusTable]:
     """The tables of all needles and passages that the benchmark's prompts can hold."""
     languages = set(own["haystack_languages"])

@@ -167,6 +167,7 @@ class _Constructed:
         tokenizer: Tokenizer,
     ) -> None:
         self._chosen, self._words, self._count = chosen, words, tokenizer.count
+        self._reserve = tokenizer.reserve
         self._count_piece = text_counter(tokenizer.count)
         self._fertility = fertility(tables["haystack"], tokenizer)
         self._haystack = Haystack(
@@ -192,12 +193,12 @@ class _Constructed:
             return _around(prompt, self._haystack.spans(size, places, texts))
 
         if self._chosen["budget"] == "released":
-            budget = length - RELEASED_MARGIN
+            budget = length - RELEASED_MARGIN - self._reserve
             size = self._haystack.most(budget)
             n_tokens = self._count(render(spans(size), self.documents)) if size else 0
             used = self._haystack.tokens(size)
         else:
-            budget = length - self._chosen["max_new_tokens"]
+            budget = length - self._chosen["max_new_tokens"] - self._reserve
             size, n_tokens = self._fit(cell, prompt, texts, spans, budget)
             used = n_tokens
         if not size:

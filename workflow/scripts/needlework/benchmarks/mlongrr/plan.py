@@ -136,6 +136,12 @@ def _released(n: int) -> str:
     return {1: "mlongrr_released_one", 3: "mlongrr_released_three"}[n]
 
 
+def spare(own: Own) -> int | None:
+    """Nothing: the longest answer takes all that is kept of a length, which bounds no released prompt."""
+    strict = own["source"] == "constructed" and own["budget"] == "strict"
+    return 0 if strict else None
+
+
 def quotes(own: Own) -> list[CorpusTable]:
     """The texts that the benchmark's prompts are cut from."""
     if own["source"] == "released":

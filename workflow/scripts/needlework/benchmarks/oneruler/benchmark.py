@@ -18,6 +18,7 @@ BENCHMARK = Benchmark(
     settings=plan.settings,
     reads=plan.reads,
     quotes=plan.quotes,
+    spare=plan.spare,
     conditions=plan.conditions,
     build=f"{PACKAGE}.construct:build",
     score=f"{PACKAGE}.scoring:score",

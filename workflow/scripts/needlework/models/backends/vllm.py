@@ -248,22 +248,39 @@ class Vllm(Backend):
 
     def settings(self) -> dict[str, Any]:
         """The effective engine arguments, and whether answers depend on their batch."""
+        import vllm.envs
+
         model, cache = self._settings.model_config, self._settings.cache_config
-        attention = getattr(self._settings, "attention_config", None)
         effective = {
             "dtype": model.dtype,
             "quantization": model.quantization,
             "max_model_len": model.max_model_len,
-            "kv_cache_dtype": cache.cache_dtype,
+            "kv_cache_dtype": model.dtype if cache.cache_dtype == "auto" else cache.cache_dtype,
             "prefix_caching": cache.enable_prefix_caching,
             "max_num_seqs": self._settings.scheduler_config.max_num_seqs,
-            "attention_backend": getattr(attention, "backend", None),
-            "batch_invariant": os.environ.get("VLLM_BATCH_INVARIANT", "0") == "1",
+            "attention_backend": self._attention(),
+            "batch_invariant": vllm.envs.VLLM_BATCH_INVARIANT,
         }
         return {
             name: value if isinstance(value, bool | int | None) else str(value)
             for name, value in effective.items()
         }
+
+    def _attention(self) -> str | None:
+        """The attention backend that vLLM selects for full attention; None for what has no such layers."""
+        from vllm.config import set_current_vllm_config
+        from vllm.v1.attention.selector import get_attn_backend
+
+        model, cache = self._settings.model_config, self._settings.cache_config
+        try:
+            with set_current_vllm_config(self._settings):
+                chosen = get_attn_backend(
+                    model.get_head_size(), model.dtype, cache.cache_dtype, use_mla=model.use_mla
+                )
+        except (AttributeError, NotImplementedError, ValueError) as error:
+            logger.warning("vLLM names no attention backend: %s", reason(error))
+            return None
+        return str(chosen.get_name())
 
     def overhead(self) -> int:
         """The tokens of the chat template, of the answer's beginning, and of thoughts."""

@@ -1,0 +1,119 @@
+"""The tables of docs/results.md: their sums, and that the page says what the committed tables say."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from real_results import KEPT, markdown, natural_questions, read, xquad
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+SECTION = PAGE[PAGE.index("## SmolLM2-135M-Instruct on Natural Questions and XQuAD") :]
+TABLES = sorted(KEPT.glob("*.csv"))
+
+
+def answer(task: str, question: int, value: float, **own: Any) -> dict[str, Any]:
+    """A row of scores; the prompt's similarity to its distractors is 0.5 less a tenth of the index."""
+    index = own.get("gold_index")
+    return {
+        **{"task": task, "example_id": f"q{question}", "sample": 0, "value": value},
+        **{"finish_reason": "stop", "gold_index": index, "distractors": "none"},
+        **{"similarity": None if index is None else 0.5 - index / 10},
+        **own,
+    }
+
+
+@pytest.fixture
+def scores() -> pd.DataFrame:
+    """Ten questions. Random distractors: the first 6, 4, 6 are right; retrieved ones: 3, 2, 5."""
+    rows = [answer("closed_book", n, float(n < 1)) for n in range(10)]
+    rows += [answer("oracle", n, float(n < 9)) for n in range(10)]
+    for kind, right in (("random", (6, 4, 6)), ("retrieved", (3, 2, 5))):
+        for index, below in zip((0, 4, 9), right, strict=True):
+            placed = {"gold_index": index, "distractors": kind}
+            rows += [answer("multi_document_qa", n, float(n < below), **placed) for n in range(10)]
+    return pd.DataFrame(rows)
+
+
+def test_right_answers_are_counted_by_prompt(scores: pd.DataFrame) -> None:
+    rows = natural_questions(scores)["natural_questions"]
+    assert [(row["right"], row["n"]) for row in rows] == [
+        (right, "10") for right in ("1", "9", "6", "4", "6", "3", "2", "5")
+    ]
+    # Wilson's interval of 0.6 at size 9: the variance between ten questions has nine degrees of freedom.
+    assert (rows[2]["low"], rows[2]["high"]) == ("0.300", "0.840")
+    assert [row["similarity"] for row in rows] == ["", "", *("0.500", "0.100", "-0.400") * 2]
+
+
+def test_differences_are_paired_and_tested(scores: pd.DataFrame) -> None:
+    rows = natural_questions(scores)["natural_questions_differences"]
+    found = {(row["second"], row["first"], row["index"]): row for row in rows}
+    first = found["retrieved", "random", "0"]
+    assert (first["difference"], first["first only"], first["second only"]) == ("-0.300", "3", "0")
+    # Three of three on one side: 2 / 2**3.
+    assert first["p"] == "0.25"
+    # Of the ten questions, the first two are right everywhere, and 2 to 5 more often among random ones.
+    whole = found["retrieved", "random", "all"]
+    assert (whole["pairs"], whole["first only"], whole["second only"]) == ("30", "4", "0")
+    assert whole["p"] == "0.12" and whole["difference"] == "-0.200"
+    middle = found["random, 4", "random, 0", ""]
+    assert (middle["difference"], middle["first only"], middle["p"]) == ("-0.200", "2", "0.5")
+
+
+def test_skipped_answers_are_lost_and_not_wrong(scores: pd.DataFrame) -> None:
+    mine = (scores["task"] == "oracle") & (scores["example_id"] == "q9")
+    scores.loc[mine, "finish_reason"] = "skipped"
+    row = natural_questions(scores)["natural_questions"][1]
+    assert (row["right"], row["n"], row["lost"], row["share"]) == ("9", "9", "1", "1.000")
+
+
+def test_xquad_is_shown_by_language_and_place() -> None:
+    rows = []
+    for lang, right in (("de", 1), ("en", 3)):
+        own = {"needle_lang": lang, "metric": "containment"}
+        rows += [answer("closed_book", n, 0.0, length=0, position=None, **own) for n in range(4)]
+        rows += [answer("exact", n, 1.0, length=0, position=None, **own) for n in range(4)]
+        for place in ("start", "middle", "end"):
+            rows += [
+                answer("exact", n, float(n < right), length=1024, position=place, **own)
+                for n in range(4)
+            ]
+    rows.append(
+        answer("exact", 0, 1.0, length=1024, position="end", needle_lang="en", metric="bounded")
+    )
+    shown = xquad(pd.DataFrame(rows))["xquad"]
+    assert [row["right"] for row in shown] == ["0", "4", "1", "1", "1", "0", "4", "3", "3", "3"]
+    assert {row["n"] for row in shown} == {"4"}
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+def test_the_page_shows_the_committed_tables(path: Path) -> None:
+    assert markdown(read(path)) in SECTION
+
+
+def test_numbers_of_the_page_are_those_of_the_tables() -> None:
+    assert TABLES
+    kept = "\n".join(path.read_text("utf-8") for path in [*TABLES, KEPT / "provenance.json"])
+    prose = "\n".join(line for line in SECTION.splitlines() if not line.startswith("|"))
+    for number in re.findall(r"\d\.\d+", prose):
+        assert number in kept, number
+    for digest in re.findall(r"[0-9a-f]{64}", prose):
+        assert digest in kept, digest
+
+
+def test_the_committed_tables_know_what_they_were_made_of() -> None:
+    made = json.loads((KEPT / "provenance.json").read_text("utf-8"))
+    own = made["configuration"]
+    assert own["run"]["models"] == ["smollm2-135m"]
+    assert own["models"]["smollm2-135m"]["sampling"]["temperature"] == 0
+    (digest,) = made["model"]["weights"]["files"].values()
+    assert re.fullmatch("[0-9a-f]{64}", digest) and digest in SECTION
+    questions = own["benchmarks"]["lost_in_the_middle"]["questions"]
+    rows = read(KEPT / "natural_questions.csv")
+    assert {int(row["n"]) + int(row["lost"]) for row in rows} == {questions}
