@@ -28,17 +28,20 @@ def counting(folder: str | Path) -> dict[str, str]:
     return {"sums": str(Path(folder) / "token_sums")}
 
 
+def former_tree(folder: Path) -> None:
+    """Put the code of the commit FORMER into a folder, and the scripts of SCRIPTS."""
+    folder.mkdir(exist_ok=True)
+    for commit, *paths in ((FORMER,), (SCRIPTS, "perf", "tests")):
+        packed = subprocess.run(
+            ["git", "archive", commit, *paths], cwd=ROOT, check=True, capture_output=True
+        )
+        subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
+
+
 def former_way(script: str, *arguments: str) -> dict[str, Any]:
     """What `script --bare` prints with the code of the commit FORMER, by the scripts of SCRIPTS."""
     with tempfile.TemporaryDirectory() as folder:
-        for commit, *paths in (
-            (FORMER, "workflow", "resources", "config.yaml"),
-            (SCRIPTS, "perf", "tests"),
-        ):
-            packed = subprocess.run(
-                ["git", "archive", commit, *paths], cwd=ROOT, check=True, capture_output=True
-            )
-            subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
+        former_tree(Path(folder))
         made = subprocess.run(
             [sys.executable, f"{folder}/perf/{Path(script).name}", "--bare", *arguments],
             env={**os.environ, "NEEDLEWORK_FORMER": "1"},

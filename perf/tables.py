@@ -28,12 +28,13 @@ import pyarrow as pa  # noqa: E402
 import yaml  # noqa: E402
 
 import machine  # noqa: E402
-from needlework import published  # noqa: E402
 from needlework.benchmarks.benchmark import load_benchmark  # noqa: E402
 from needlework.planning.config import validated  # noqa: E402
 from needlework.planning.layout import Layout  # noqa: E402
 from needlework.records import scores_schema, write_table  # noqa: E402
-from needlework.results.numbers import Context, frame  # noqa: E402
+from needlework.results import published  # noqa: E402
+from needlework.results.context import Context  # noqa: E402
+from needlework.results.numbers import frame  # noqa: E402
 from needlework.results.rows import result_rows  # noqa: E402
 
 MODELS = {"mlneedle": 15, "lost_in_the_middle": 10, "oneruler": 14}
@@ -119,6 +120,11 @@ def files(benchmark: str, models: int) -> Layout:
     return Layout(validated(config))
 
 
+def scores(benchmark: str, made: Layout) -> list[str]:
+    """The score file of each model."""
+    return [f"results/scores/{model}/{benchmark}.parquet" for model in made.config["run"]["models"]]
+
+
 def make(benchmark: str, models: int, folder: Path) -> None:
     """Write the scores of each model."""
     schema = scores_schema(load_benchmark(benchmark).columns)
@@ -134,7 +140,7 @@ def make(benchmark: str, models: int, folder: Path) -> None:
         "completion_tokens": [30] * n,
     }
     made = files(benchmark, models)
-    for path, model in zip(made.scores(benchmark), made.config["run"]["models"], strict=True):
+    for path, model in zip(scores(benchmark, made), made.config["run"]["models"], strict=True):
         right = draw.random(n) < draw.random()
         columns |= {"model": [model] * n, "value": right.astype(float)}
         columns["verdict"] = np.where(right, "correct", "no_match").tolist()
@@ -152,8 +158,8 @@ def number(benchmark: str, models: int, folder: Path) -> dict[str, Any]:
             published.load(printed[0]) if printed else published.none(),
             made.run_settings(benchmark, "scores"),
         )
-        scores = [str(folder / path) for path in made.scores(benchmark)]
-        rows = result_rows("scores", scores, own.columns)
+        files_of = [str(folder / path) for path in scores(benchmark, made)]
+        rows = result_rows("scores", files_of, own.columns)
         for result in results:
             path = folder / f"{result.name}.csv"
             frame(result.numbers, rows, context).to_csv(path, index=False)

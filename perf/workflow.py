@@ -1,53 +1,142 @@
-"""How long Snakemake itself takes: the demo, a run where nothing changed, and dry runs.
+"""How long Snakemake itself takes: three readers on three benchmarks, the demo, and dry runs.
 
-    python perf/workflow.py
+    python perf/workflow.py [--no-demo]
 
-The demo is what `make demo` does after its set-up: the embedded sample from nothing to the report.
+Three readers on three benchmarks are the demo of the commit `machine.FORMER`, which runs in the same
+run. The demo is what `make demo` does after its set-up: the embedded sample from nothing to the report;
+`--no-demo` leaves it out. Dry runs are of the papers' presets. A workflow of as many jobs that do nothing is
+what bounds them.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "perf"))
 
-from machine import describe  # noqa: E402
+import machine  # noqa: E402
+
+# The cells of the former demo, which had no pairs of ten.
+THREE_READERS = """\
+run:
+  models: [lexical, oracle, empty]
+  benchmarks: [mlneedle, lost_in_the_middle, oneruler]
+benchmarks:
+  lost_in_the_middle:
+    n_pairs:
+      - {n: 75, indices: [0, 37, 74]}
+"""
+PRESETS = ("mlneedle", "lost_in_the_middle", "oneruler")
+# Of a job: Python, Snakemake's part of a script, and the log.
+NOTHING = """\
+rule all:
+    input: expand("{{n}}.txt", n=range({jobs}))
+rule one:
+    output: "{{n}}.txt"
+    script: "nothing.py"
+"""
+JOBS = 100
 
 
-def seconds(*arguments: str) -> float:
-    """The wall time of a Snakemake command."""
-    start = time.perf_counter()
-    subprocess.run(
-        [sys.executable, "-m", "snakemake", *arguments], cwd=ROOT, check=True, capture_output=True
-    )
-    return round(time.perf_counter() - start, 1)
+def snakemake(tree: Path, *arguments: str) -> dict[str, Any]:
+    """What a Snakemake command in the folder `tree` takes, and how many jobs it had."""
+    with machine.measured() as took:
+        said = subprocess.run(
+            [sys.executable, "-m", "snakemake", "--cores", "2", *arguments],
+            cwd=tree,
+            capture_output=True,
+            text=True,
+        )
+    if said.returncode:
+        sys.exit(said.stdout + said.stderr)
+    totals = [line.split() for line in (said.stdout + said.stderr).splitlines()]
+    jobs = [int(words[1]) for words in totals if words[:1] == ["total"] and len(words) == 2]
+    return {
+        **{key: took[key] for key in ("seconds", "cpu_seconds")},
+        **({"jobs": jobs[0]} if jobs else {}),
+    }
+
+
+def ratio(now: dict[str, Any], former: dict[str, Any]) -> dict[str, Any]:
+    """Both measurements, and the share that is left."""
+    return {
+        **now,
+        "former_way": former,
+        **{
+            f"times_the_former_{key}": round(now[key] / former[key], 2)
+            for key in ("seconds", "cpu_seconds")
+        },
+    }
+
+
+def bounds(folder: Path) -> dict[str, Any]:
+    """What Snakemake takes with jobs that do nothing: to run, and to plan."""
+    folder.mkdir()
+    (folder / "Snakefile").write_text(NOTHING.format(jobs=JOBS), encoding="utf-8")
+    touch = "import pathlib\npathlib.Path(snakemake.output[0]).touch()\n"
+    (folder / "nothing.py").write_text(touch, encoding="utf-8")
+    planned = snakemake(folder, "--dry-run")
+    return {"dry_run": planned, "run": snakemake(folder)}
+
+
+def demo(folder: Path) -> dict[str, Any]:
+    """The demo and its report."""
+    here = ["--directory", str(folder)]
+    run, report = snakemake(ROOT, *here), snakemake(ROOT, *here, "--report", f"{folder}/r.html")
+    return {
+        **{key: round(run[key] + report[key], 1) for key in ("seconds", "cpu_seconds")},
+        "jobs": run["jobs"],
+        "of_which_report_seconds": report["seconds"],
+    }
 
 
 def main() -> None:
     """Measure, and write perf/workflow.json."""
-    with tempfile.TemporaryDirectory() as folder:
-        here = ["--directory", folder, "--cores", "2"]
-        demo = seconds(*here)
-        report = seconds(*here, "--report", f"{folder}/report.html")
-        unchanged = seconds(*here)
-        preset = seconds(*here, "--dry-run", "--configfile", "presets/mlneedle.yaml")
-    result = {
-        "machine": describe(["snakemake"]),
-        "demo_seconds": round(demo + report, 1),
-        "of_which_report_seconds": report,
-        "nothing_changed_seconds": unchanged,
-        "dry_run_of_the_papers_preset_seconds": preset,
-        "limits": {
-            "demo_seconds": 90,
-            "nothing_changed_seconds": 10,
-            "dry_run_of_the_papers_preset_seconds": 10,
-        },
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--no-demo", action="store_true")
+    args = parser.parse_args()
+    result: dict[str, Any] = {
+        "machine": machine.describe(["snakemake"]),
+        "load_average_before": round(os.getloadavg()[0], 1),
+    }
+    with tempfile.TemporaryDirectory() as temporary:
+        folder, former = Path(temporary), Path(temporary) / "former"
+        machine.former_tree(former)
+        config = folder / "three_readers.yaml"
+        config.write_text(THREE_READERS, encoding="utf-8")
+        own = ["--directory", str(folder / "own"), "--configfile", str(config)]
+        before = snakemake(former, "--directory", str(folder / "before"))
+        result["three_readers"] = ratio(snakemake(ROOT, *own), before)
+        result["nothing_changed"] = snakemake(ROOT, *own)
+        # What jobs that do nothing take.
+        result["bounds"] = {"jobs": JOBS, **bounds(folder / "nothing")}
+        result["dry_runs"] = {}
+        for name in PRESETS:
+            taken = [
+                snakemake(
+                    tree, "--dry-run", "--directory", str(folder / f"dry{i}"),
+                    "--configfile", f"presets/{name}.yaml",
+                )
+                for i, tree in enumerate((former, ROOT, former, ROOT))
+            ]  # fmt: skip
+            best = [min(taken[i::2], key=lambda one: one["cpu_seconds"]) for i in (0, 1)]
+            result["dry_runs"][name] = ratio(best[1], best[0])
+        if not args.no_demo:
+            result["demo"] = demo(folder / "demo")
+    result["limits"] = {
+        "demo_seconds": 90,
+        "nothing_changed_seconds": 10,
+        "dry_run_seconds": 10,
+        "three_readers_times_the_former": 0.7,
+        "dry_run_times_the_former": 0.5,
     }
     text = json.dumps(result, indent=1)
     (ROOT / "perf/workflow.json").write_text(text + "\n", encoding="utf-8")

@@ -12,15 +12,23 @@ import pytest
 import yaml
 
 import lost_in_the_middle_data
+import m4le_data
+import mlongrr_data
 import oneruler_data
 import prompt_sets
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle import construct as lost_in_the_middle
 from needlework.benchmarks.lost_in_the_middle import plan as lost_in_the_middle_plan
+from needlework.benchmarks.m4le import construct as m4le
+from needlework.benchmarks.m4le import plan as m4le_plan
+from needlework.benchmarks.mlongrr import construct as mlongrr
+from needlework.benchmarks.mlongrr import plan as mlongrr_plan
 from needlework.benchmarks.oneruler import construct as oneruler
 from needlework.benchmarks.oneruler import plan as oneruler_plan
 from needlework.data.corpora import key_value, nq_open, sample
+from needlework.data.corpora import m4le as m4le_corpora
 from needlework.data.corpora import oneruler as oneruler_corpora
+from needlework.data.corpora.m4le_data.tasks import TASKS
 from needlework.planning.config import validated
 from needlework.prompts.spans import Documents, numbered, render
 from needlework.prompts.tokenizers import Tokenizer
@@ -28,6 +36,8 @@ from tokenizers_made import NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+# A pattern's proof and a vocabulary's; the others take minutes.
+QUICK = ("tekken", "mistral-v1")
 Build = Callable[[Tokenizer], Iterator[tuple[pa.Table, Mapping[str, str]]]]
 
 
@@ -156,6 +166,44 @@ def of_mlneedle(build: Callable[..., prompt_sets.PromptSet], *arguments: Any) ->
     return built
 
 
+def of_mlongrr(languages: list[str], mirror: Path | None = None, **own: Any) -> Build:
+    def build(tokenizer: Tokenizer) -> Iterator[tuple[pa.Table, Mapping[str, str]]]:
+        for lang in languages:
+            chosen = mlongrr_data.settings(lang, [1500], examples=2, **own)
+            tables = mlongrr_data.tables(chosen, mirror)
+            built = mlongrr.build(chosen, tables, [], tokenizer)
+            corpora = {"haystack": mlongrr_plan.reads(chosen)["haystack"]}
+            yield built.instances, documents_of(tables, corpora, built, f"mlongrr/{lang}")
+
+    return build
+
+
+def of_m4le(config: dict, rows: Mapping[str, pa.Table]) -> Build:
+    def build(tokenizer: Tokenizer) -> Iterator[tuple[pa.Table, Mapping[str, str]]]:
+        for slug, table in rows.items():
+            chosen = m4le_plan.settings(config, slug, config["lengths"])
+            tables = {"rows": {slug: table}}
+            built = m4le.build(chosen, tables, [], tokenizer)
+            corpora = m4le_plan.reads(chosen)
+            yield built.instances, documents_of(tables, corpora, built, f"m4le/{slug}")
+
+    return build
+
+
+def mirror_of_m4le(mirror: Path) -> Build:
+    config = configured("m4le", source="released", lengths=[1000, 2000, 4000, 6000, 8000], positions={"places": 0})
+    rows = {
+        task.slug: m4le_corpora.table(
+            m4le_plan.corpus(config),
+            task.slug,
+            [str(m4le_data.FRAMES_FILE), str(mirror / "m4le" / task.file)],
+            m4le_plan.corpus_settings(config),
+        )
+        for task in list(TASKS.values())[::4]
+    }
+    return of_m4le(config, rows)
+
+
 @pytest.fixture(scope="module")
 def builders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Any], Build]:
     """What builds the prompts of a set, which is made once."""
@@ -176,6 +224,14 @@ def builders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Any], B
         elif name == "oneruler, sample":
             config = configured("oneruler", examples=1)
             found = of_oneruler(config, [6000], sample_of_oneruler)
+        elif name == "mlongrr, sample":
+            found = of_mlongrr(["en", "sw", "zh"], haystacks=["sample_books"], data="sample")
+        elif name == "mlongrr, mirror":
+            found = of_mlongrr(["en", "vi"], request.getfixturevalue("mirror"))
+        elif name == "m4le, sample":
+            found = of_m4le(configured("m4le"), {"sample": m4le_data.sample()})
+        elif name == "m4le, mirror":
+            found = mirror_of_m4le(request.getfixturevalue("mirror"))
         else:
             mirror = request.getfixturevalue("mirror")
             languages = {"languages": ["ja", "pl", "hi"], "cross_lingual": [["hi", "vi"]]}
@@ -189,8 +245,12 @@ def builders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Any], B
 
 
 @pytest.mark.parametrize("data", ["sample", "mirror"])
-@pytest.mark.parametrize("benchmark", ["mlneedle", "lost_in_the_middle", "oneruler"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "benchmark", ["mlneedle", "lost_in_the_middle", "oneruler", "mlongrr", "m4le"]
+)
+@pytest.mark.parametrize(
+    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in NAMES]
+)
 def test_every_prompt_has_the_tokens_of_its_text(
     name: str, benchmark: str, data: str, named_tokenizer, builders, request
 ) -> None:

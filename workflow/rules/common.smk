@@ -227,6 +227,10 @@ onstart:
         if rule in ("build_instances", "count_tokens", "count_books")
     }
     translating = any(rule.startswith("translate_") for rule, _ in jobs)
+    # A limit of jobs a second costs Snakemake a timer for every job that began or ended: a run's longer end
+    # would be spent on looking for jobs. Only a cluster needs the limit.
+    if workflow.local_exec:
+        workflow.scheduler.job_rate_limiter = None
     # An undeclared resource is unlimited; a declared one would silently cut what a job asks for.
     declared = workflow.global_resources.get("gpu")
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,23 @@ import pyarrow.parquet as pq
 from needlework import __version__
 from needlework.atomic import atomic_write
 from needlework.errors import UserError
+
+
+class _NoPandas:
+    """Says that pandas is not installed."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ImportError(name)
+
+
+# Arrow imports pandas to see whether a list is one of its Series: half of a small job. It looks but once. Where a
+# table becomes a frame, Arrow imports pandas all the same.
+if "pandas" not in sys.modules:
+    sys.meta_path.insert(0, _NoPandas)
+    pa.array([])
+    sys.meta_path.remove(_NoPandas)
 
 ROOT = Path(__file__).resolve().parents[3]
 

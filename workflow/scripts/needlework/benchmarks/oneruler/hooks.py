@@ -128,9 +128,16 @@ def needles_together(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     return pd.concat([needles.assign(of="niah"), rows.assign(of=rows["task"])])
 
 
+def _verdict_classes(rows: pd.DataFrame) -> pd.Series:
+    """What stands in each verdict before its first colon."""
+    verdicts = rows["verdict"]
+    # There are a few of them, for a million rows.
+    return verdicts.map({verdict: verdict.split(":")[0] for verdict in set(verdicts)})
+
+
 def with_errors(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     """With the error of each strict verdict, or "correct"."""
-    classes = rows["verdict"].str.split(":").str[0].replace({UNFINISHED: "no_answer"})
+    classes = _verdict_classes(rows).replace({UNFINISHED: "no_answer"})
     return rows.assign(error=classes.mask(~cells.judged(rows), "lost"))
 
 
@@ -157,7 +164,7 @@ def cut_answers(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 
 def wrong_words(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     """Wrong answers to tasks of common words, and how many of the ten words stand in them (`found`)."""
-    rows = rows[rows["verdict"].str.split(":").str[0].isin(["partial", "wrong_words"])]
+    rows = rows[_verdict_classes(rows).isin(["partial", "wrong_words"])]
     found = rows["verdict"].str.extract(r"^partial:(\d+)/", expand=False).fillna("0").astype(float)
     return rows.assign(found=found)
 

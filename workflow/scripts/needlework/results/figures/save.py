@@ -34,12 +34,12 @@ def save_figure(pages: Sequence[Figure], stem: str | Path) -> None:
     from matplotlib.backends.backend_pdf import PdfPages
 
     stem = Path(stem)
-    # Fonts, salt and layout are read from the settings when a figure is laid out or written.
-    with style():
+    # Fonts, salt and layout are read from the settings when a figure is laid out or written; a page that
+    # has no layout of its own gets the settings' one.
+    with style(), rc_context({"figure.constrained_layout.use": False}):
         for page in pages:
             page.draw_without_rendering()
             page.set_layout_engine(None)
-    with style(), rc_context({"figure.constrained_layout.use": False}):
         for kind, metadata in METADATA.items():
             with atomic_write(stem.with_name(f"{stem.name}.{kind}")) as part:
                 if kind == "pdf":

@@ -48,30 +48,32 @@ def score(prediction: str, translated: str | None, references: Iterable[str]) ->
 
     The verdicts are those of `containment`.
     """
-    texts = {"raw": prediction, "translated": translated or ""}
-    tokens = {name: words(text) for name, text in texts.items()}
-    if not any(tokens.values()):
-        return 0.0, "empty"
-    references = list(references)
-    for name, found in tokens.items():
+    references, empty = list(references), True
+    for name, text in (("raw", prediction), ("translated", translated or "")):
+        found = words(text)
+        empty = empty and not found
         for index, reference in enumerate(references):
-            if holds(found, words(reference)):
+            if holds(found, _words_of_reference(reference)):
                 return 1.0, f"match:{name}:{index}"
-    return 0.0, "no_match"
+    return 0.0, "empty" if empty else "no_match"
 
 
-@lru_cache(maxsize=65536)
 def words(text: str) -> tuple[str, ...]:
     """The words and numbers of a text in the form in which they are compared, without articles."""
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     text = text.translate(_CHARACTERS)
     if not _DIGIT.search(text):
         return _without_articles(_tokens(text))
-    text = _ISO_DATE.sub(lambda d: f"{d[1]} {_month(d[2])} {int(d[3])}", text)
-    for pattern in (_INDIAN, _GROUPED):
+    if "-" in text:
+        text = _ISO_DATE.sub(lambda d: f"{d[1]} {_month(d[2])} {int(d[3])}", text)
+    for pattern in (_INDIAN, _GROUPED) if "," in text else (_GROUPED,):
         text = pattern.sub(lambda match: re.sub(r"\D", "", match.group()), text)
-    text = _ORDINAL.sub("", _DECIMAL_COMMA.sub(".", text))
-    return _without_articles(_tokens(text))
+    if "," in text:
+        text = _DECIMAL_COMMA.sub(".", text)
+    return _without_articles(_tokens(_ORDINAL.sub("", text)))
+
+
+_words_of_reference = lru_cache(maxsize=65536)(words)
 
 
 def _tokens(text: str) -> list[str]:
@@ -169,9 +171,11 @@ def _without_articles(found: Iterable[str]) -> tuple[str, ...]:
     found = tuple(found)
     return (
         tuple(
-            word if word.isascii() or not word.startswith("ال") or len(word) < 5 else word[2:]
-            for word in found
-            if word not in _ARTICLES
+            [
+                word if word.isascii() or not word.startswith("ال") or len(word) < 5 else word[2:]
+                for word in found
+                if word not in _ARTICLES
+            ]
         )
         or found
     )

@@ -17,12 +17,12 @@ def score(prediction: str, translated: str | None, references: Iterable[str]) ->
     that was found (the answer itself is searched first), "no_match", or "empty" where neither text
     holds anything but punctuation.
     """
-    texts = {"raw": normalise(prediction), "translated": normalise(translated or "")}
-    if not any(texts.values()):
-        return 0.0, "empty"
     references = [_normalised_reference(reference) for reference in references]
-    for name, text in texts.items():
+    empty = True
+    for name, said in (("raw", prediction), ("translated", translated or "")):
+        text = normalise(said)
+        empty = empty and not text
         for index, reference in enumerate(references):
             if contains(reference, text):
                 return 1.0, f"match:{name}:{index}"
-    return 0.0, "no_match"
+    return 0.0, "empty" if empty else "no_match"
