@@ -63,7 +63,7 @@ def test_titles_captions_and_names_are_there_once(benchmark) -> None:
 
 @EACH
 def test_conditions_of_results_are_known(benchmark) -> None:
-    wanted = {name for result in benchmark.results for name in result.when}
+    wanted = {name for result in benchmark.results for name in result.conditions}
     assert wanted <= set(benchmark.conditions(validated(DEFAULT)))
 
 

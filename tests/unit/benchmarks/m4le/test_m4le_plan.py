@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from described import printed as published_number
 from needlework.benchmarks.m4le import plan
 from needlework.benchmarks.m4le.normalised import Score, normalised, slope_weights
 from needlework.data.corpora.m4le_data.sampled import SAMPLED
@@ -87,7 +88,7 @@ def test_the_printed_slopes_follow_from_table_3(numbers) -> None:
     printed = numbers[(numbers["table"] == "figure3") & (numbers["column"] == "slope")]
     assert len(printed) == 11
     for row in printed.itertuples():
-        cells = [published.lookup(numbers, "table3", row.row, str(b)) for b in PAPER_BUCKETS]
+        cells = [published_number(numbers, "table3", row.row, str(b)) for b in PAPER_BUCKETS]
         values = [cell.value for cell in cells if cell]
         slope = sum(w * v for w, v in zip(slope_weights(range(5)), values, strict=True))
         assert slope == pytest.approx(row.value, abs=0.00051)
@@ -97,7 +98,7 @@ def test_the_readmes_averages_follow_from_table_3(numbers) -> None:
     printed = numbers[(numbers["table"] == "table3") & (numbers["column"] == "average")]
     assert len(printed) > 5
     for row in printed.itertuples():
-        cells = [published.lookup(numbers, "table3", row.row, str(b)) for b in PAPER_BUCKETS]
+        cells = [published_number(numbers, "table3", row.row, str(b)) for b in PAPER_BUCKETS]
         values = [cell.value for cell in cells if cell]
         assert len(values) == 5
         assert sum(values) / 5 == pytest.approx(row.value, abs=0.0101)
@@ -113,7 +114,7 @@ def test_table_3_follows_from_the_task_tables_up_to_4000(numbers) -> None:
     off = {}
     for model in sorted(set(cells["model"])):
         for bucket in PAPER_BUCKETS:
-            table3 = published.lookup(numbers, "table3", model, str(bucket))
+            table3 = published_number(numbers, "table3", model, str(bucket))
             ours = [
                 normalised(
                     Score(value[model, t, str(bucket)]), Score(value[reference, t, "1000"])

@@ -15,7 +15,7 @@ from described import filled, numbers, results
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.oneruler import plan
 from needlework.benchmarks.oneruler.hooks import PAPER_TEXT
-from needlework.benchmarks.oneruler.results import MODELS
+from needlework.benchmarks.oneruler.results import ALL_MODELS
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
@@ -85,7 +85,7 @@ def test_the_preset_asks_what_the_paper_asks_and_no_more(preset) -> None:
 def test_preset_models_are_compared_as_the_paper_ran_them(preset) -> None:
     settings = Layout(preset).run_settings("oneruler", "scores")
     assert preset["models"]["deepseek-r1"]["sampling"]["temperature"] == 0.6
-    assert set(MODELS) - set(settings["published"].values()) == {"Gemini 1.5 Flash"}
+    assert set(ALL_MODELS.names) - set(settings["published"].values()) == {"Gemini 1.5 Flash"}
     for model, name in settings["published"].items():
         assert settings["decoding"][model] == {"o3-mini-high": "the endpoint's own"}.get(
             name, "greedy"
@@ -103,7 +103,8 @@ def test_the_preset_s_numbers_are_compared_with_the_paper_s(preset) -> None:
     ours = {name: model for model, name in settings["published"].items()}
     papers = oneruler_scores.SETTINGS["published"]
     scores = oneruler_scores.make(
-        tuple(model for model in oneruler_scores.MODELS if papers[model] in ours), examples=1
+        tuple(model for model in oneruler_scores.MODELS if papers[model] in ours),
+        examples=1,
     )
     scores = scores.assign(model=scores["model"].map(lambda model: ours[papers[model]]))
     printed = published.load(ROOT / "resources/published/oneruler.csv")

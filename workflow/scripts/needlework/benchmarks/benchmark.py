@@ -46,9 +46,9 @@ class Benchmark:
     (`own`): decided, the keys whose values follow from others, with these values; slices, the names of
     the files into which prompts are divided; settings, all that a slice's prompts depend on, as JSON
     values, but files and tokenizer, given the lengths that models want; quotes, the tables that any prompt
-    can refer to. conditions: by the names that `Result.when` has, whether `config` has prompts and models
-    that fill such results. Of a slice's settings: reads, the tables that it is built from, by input name,
-    and searches, the languages whose distractors.
+    can refer to. conditions: by the names that `Result.conditions` has, whether `config` has prompts and
+    models that fill such results. Of a slice's settings: reads, the tables that it is built from, by input
+    name, and searches, the languages whose distractors.
 
     build: `(chosen, tables, templates, tokenizer) -> Built`. score: `(instances, generations,
     translations, *, model, settings) -> scores`; scoring_files: data that it alone reads, by the name of
@@ -110,7 +110,7 @@ class Benchmark:
     def filled(self, config: Config) -> list[Result]:
         """The results for which this configuration has prompts and models."""
         holds = self.conditions(config)
-        return [result for result in self.results if all(holds[name] for name in result.when)]
+        return [result for result in self.results if all(holds[name] for name in result.conditions)]
 
 
 def names() -> list[str]:

@@ -131,25 +131,22 @@ def compared(
     cell: Mapping[str, float | int],
     number: publications.Number | None,
     obstacle: str | None,
-) -> dict[str, object]:
-    """COMPARISON of a cell with a published number, by the interval over questions.
+    digits: int | None = None,
+) -> dict[str, Any]:
+    """COMPARISON of a cell with a published number: by the interval over questions, or to so many digits.
 
     A mean that lacks answers is a mean of other prompts: it is not compared.
     """
-    missing = cell["n_skipped"] + cell["n_error"]
-    if missing > 0:
-        obstacle = f"{missing:,} answers are missing"
-    return {
-        "published": None if number is None else number.value,
-        "published_n": None if number is None else number.n,
-        "comparison": publications.compare(
-            float(cell["value"]),
-            float(cell["ci_low_clustered"]),
-            float(cell["ci_high_clustered"]),
-            None if number is None else number.value,
-            obstacle,
-        ),
-    }
+    published = None if number is None else number.value
+    if digits is None:
+        missing = cell["n_skipped"] + cell["n_error"]
+        if missing > 0:
+            obstacle = f"{missing:,} answers are missing"
+        ends = float(cell["ci_low_clustered"]), float(cell["ci_high_clustered"])
+        found = publications.compare(float(cell["value"]), *ends, published, obstacle)
+    else:
+        found = publications.equal(cell["value"], number, digits, obstacle)
+    return {"published": published, "published_n": number and number.n, "comparison": found}
 
 
 def differences(setup: Mapping[str, object], paper: Mapping[str, object]) -> list[str]:

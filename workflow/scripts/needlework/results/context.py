@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -27,15 +27,17 @@ class Context:
     run: Mapping[str, Any]
 
     @cached_property
-    def _numbers(self) -> dict[tuple[str, str, str, str], publications.Number]:
-        return publications.index(self.published)
+    def tables(self) -> dict[str, dict[str, publications.Line]]:
+        """The paper's tables by name: their lines, and the numbers of each by column."""
+        return publications.tables(self.published)
 
-    def find(
-        self, table: str, row: str, column: str, sources: Sequence[str]
-    ) -> publications.Number | None:
-        """The number that the first of `sources` has of a cell of the paper's table; None without any."""
-        keys = ((table, row, column, source) for source in sources)
-        return next((self._numbers[key] for key in keys if key in self._numbers), None)
+    def line(self, table: str, row: str) -> publications.Line:
+        """The numbers in a line of the paper's table, by column; none where there is no such line."""
+        return self.tables.get(table, {}).get(row, {})
+
+    def find(self, table: str, row: str, column: str) -> publications.Number | None:
+        """The number of a cell of the paper's table; None without any."""
+        return self.line(table, row).get(column)
 
     def paper_name(self, model: str) -> str:
         """What the paper calls a model; "" where it has none."""

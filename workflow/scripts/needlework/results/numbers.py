@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from needlework.benchmarks.columns import MCNEMAR, MEASURES
-from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.result import MODEL, By, Computed, Numbers, Pairs, View
+from needlework.benchmarks.result import MODEL, By, Computed, Numbers, Pairs, View, views
 from needlework.hooks import load_hook
 from needlework.results import cells, paper
 from needlework.results.context import Cell, Context, model_order
@@ -39,8 +38,9 @@ def frame(numbers: Numbers, rows: pd.DataFrame, context: Context) -> pd.DataFram
     if numbers.led and not (parts[0]["source"] == "ours").any():
         parts = [part.iloc[:0] for part in parts]
     made = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
-    made = _typed(made, numbers.orders)
-    return _sorted(made, numbers.sort, numbers.orders, context)
+    shown = views(numbers)
+    levels = [level for view in shown for level in view.ordered]
+    return _sorted(_typed(made, levels), shown[0].sort, levels, context)
 
 
 def _view(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
@@ -64,7 +64,11 @@ def _view(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     for labels, part, above, contrast in walk(view.levels, Table(chosen).all(), context):
         values = _measured(view, part, contrast, labels, context)
         row = {**view.const, "source": "ours", **labels, **values}
-        row |= {name: load_hook(hook)(part, labels, context) for name, hook in view.derive.items()}
+        row |= {
+            name: load_hook(hook)(part, labels, context)
+            for name, hook in view.derive.items()
+            if hook
+        }
         if others is not None and (other := others.get(tuple(labels.values()))) is not None:
             both = cells.paired(other.frame, part.frame, SAME_QUESTION)
             row |= {"n_both": len(both), **cells.mcnemar(both)}
@@ -73,12 +77,12 @@ def _view(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
                 view.paper, Cell({**view.const, **labels}, part, above, context, values)
             )
         made.append(row)
-    if view.paper:
-        made += paper.printed(view.paper, rows, chosen, context)
-    data = _typed(pd.DataFrame(made, columns=columns(view)), (*view.by, *view.orders))
+    if view.paper and view.paper.show_published:
+        made += paper.published_rows(view.paper, rows, chosen, context)
+    data = _typed(pd.DataFrame(made, columns=columns(view)), view.ordered)
     if view.finish:
         data = load_hook(view.finish)(data, view, context, asked)
-    return _sorted(data, view.sort, (*view.by, *view.orders), context)
+    return _sorted(data, view.sort, view.ordered, context)
 
 
 def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
@@ -133,7 +137,7 @@ def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
                     made.append(
                         {**row, "source": "ours", **values, **paper.compared(pairs.paper, cell)}
                     )
-    made += paper.printed_pair(pairs.paper, lines, context)
+    made += paper.published_pair(pairs.paper, lines, context)
     over = [by.factor.name for by in pairs.outer]
     under = [by.factor.name for by in pairs.by]
     labelled = [*over, "pair", "role", "model", "source", *under]
@@ -243,10 +247,10 @@ def counted_models(rows: pd.DataFrame, context: Context) -> npt.NDArray[np.bool_
     return control if control.all() else ~control
 
 
-def _typed(data: pd.DataFrame, orders: Sequence[Factor | By] = ()) -> pd.DataFrame:
+def _typed(data: pd.DataFrame, levels: Sequence[By] = ()) -> pd.DataFrame:
     """Counts and whole-numbered factors are whole numbers, missing where there are none."""
     whole = [n for n in data.columns if n == "n" or n.startswith("n_") or n.endswith("_n")]
-    for factor in (o.factor if isinstance(o, By) else o for o in orders):
+    for factor in (level.factor for level in levels):
         if factor.name not in data or not factor.type.startswith("int"):
             continue
         if not any(isinstance(value, str) for value in data[factor.name].dropna()):
@@ -255,13 +259,12 @@ def _typed(data: pd.DataFrame, orders: Sequence[Factor | By] = ()) -> pd.DataFra
 
 
 def _sorted(
-    data: pd.DataFrame, names: Sequence[str], orders: Sequence[Factor | By], context: Context
+    data: pd.DataFrame, names: Sequence[str], levels: Sequence[By], context: Context
 ) -> pd.DataFrame:
     """Rows by these columns, each in its factor's order or else by value; as they are without any."""
     if not names:
         return data
-    known = {by.factor.name: by for by in (o if isinstance(o, By) else By(o) for o in orders)}
-    known.setdefault(MODEL.name, By(MODEL))
+    known = {by.factor.name: by for by in (By(MODEL), *levels)}
 
     def rank(column: pd.Series) -> pd.Series:
         by = known.get(str(column.name))

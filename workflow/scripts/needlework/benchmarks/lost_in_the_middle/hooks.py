@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from needlework.benchmarks.columns import MCNEMAR
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.lost_in_the_middle.factors import (
     ENGLISH,
@@ -48,7 +49,6 @@ COUNTS = (
     "comparison",
 )
 TOKENIZER, COLUMN = Factor("tokenizer"), Factor("column", order=("closed_book", "oracle"))
-SOURCES = publications.SOURCES
 
 
 def with_variant(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
@@ -66,13 +66,13 @@ def with_variant(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 
 
 def position(part: Part, labels: Mapping[str, Any], context: Context) -> int | None:
-    """1 for the first of the prompt's documents or pairs."""
-    index = labels["gold_index"]
+    """1 for the first of the prompt's documents or pairs; None for a cell of several."""
+    index = labels.get("gold_index")
     return None if index is None else index + 1
 
 
-def printed_position(labels: Mapping[str, Any], context: Context) -> dict[str, int]:
-    """The index of a printed number, and the position that it is."""
+def numbered(labels: Mapping[str, Any], context: Context) -> dict[str, int]:
+    """The index of a published number, and the position that it is."""
     index = int(labels["gold_index"])
     return {"gold_index": index, "position": index + 1}
 
@@ -100,11 +100,9 @@ def the_example(
 
 def other_positions(cell: Cell, place: Place) -> str | None:
     """A mean of other positions is not that of the paper's table."""
-    lines = cell.context.published
-    name = cell.context.paper_name(cell.labels["model"])
-    row = lines[(lines["table"] == place.table) & (lines["row"] == name)]
+    line = cell.context.line(place.table, cell.context.paper_name(cell.labels["model"]))
     ours = set(map(str, cell.part.values("gold_index")))
-    return None if set(row["column"]) == ours else "other positions"
+    return None if set(line) == ours else "other positions"
 
 
 def lowest(table: pd.DataFrame, view: View, context: Context, scores: pd.DataFrame) -> pd.DataFrame:
@@ -115,7 +113,7 @@ def lowest(table: pd.DataFrame, view: View, context: Context, scores: pd.DataFra
     import pandas as pd
 
     asked = table[(table["n_documents"] == 300) & (table["source"] == "ours")]
-    number = context.find("text", PRINTED_PAIRS, "300_pairs/lowest", SOURCES)
+    number = context.find("text", PRINTED_PAIRS, "300_pairs/lowest")
     if number is None or asked.empty:
         return table
     rows = []
@@ -205,9 +203,7 @@ def retrieved(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     return rows.assign(value=rows["answer_present"].astype(float), finish_reason="stop")
 
 
-def gains(
-    rows: pd.DataFrame, context: Context, compared: Paper, columns: tuple[str, ...]
-) -> pd.DataFrame:
+def gains(rows: pd.DataFrame, context: Context, compared: Paper) -> pd.DataFrame:
     """What more than 20 retrieved documents gain (section 6), beside what the paper says of it."""
     import pandas as pd
 
@@ -220,14 +216,15 @@ def gains(
         if few.empty or many.empty:
             continue
         cell = cells.difference(few, many, cells.paired(few, many, SAME_QUESTION))
-        number = context.find("text", context.paper_name(model), GAIN, SOURCES)
+        number = context.find("text", context.paper_name(model), GAIN)
         source = {"published_source": number and number.source}
         row = {"model": model, "source": "ours", "task": "gain", "n_documents": most}
         made.append(
             row | {"n_both": cell["n"], **cell, **cells.compared(cell, number, ABOUT)} | source
         )
     if most > USUAL:
-        made += paper.printed(compared, asked, asked, context)
+        made += paper.published_rows(compared, asked, asked, context)
+    columns = dict.fromkeys([*(name for row in made for name in row), "n_both", *MCNEMAR])
     return pd.DataFrame(made, columns=list(columns))
 
 
@@ -310,9 +307,7 @@ def tokens(
         each = prompts.groupby("example_id")["n_tokens"].mean()
         values = (each.mean(), each.std(ddof=1), prompts["n_tokens"].max())
         line = "" if labels["keys"] == "words" else names.get(labels["tokenizer"], "")
-        printed = [
-            context.find(table, line, f"{labels['column']}/{s}", SOURCES[:1]) for s in STATISTICS
-        ]
+        printed = [context.find(table, line, f"{labels['column']}/{s}") for s in STATISTICS]
         why = paper.obstacle(requires, Cell(labels, part, {}, context, {}))
         made.append(
             {**labels, "source": "ours", "n": len(each), "n_prompts": len(prompts)}

@@ -223,7 +223,7 @@ def _printed(context: Context) -> dict[str, tuple[float, float, float]]:
     found = {}
     for task, table in TABLES.items():
         row = f"{REFERENCE}/{PRINTED.get(task, task)}"
-        printed = context.find(table, row, str(SHORTEST), ("paper",))
+        printed = context.find(table, row, str(SHORTEST))
         if printed is not None:
             se = stats.standard_error(printed.value, printed.n) if printed.n else 0.0
             found[task] = (printed.value, se, se)
@@ -286,7 +286,7 @@ def mean_length(
     task = TASKS[labels["task"]]
     kind = task.task_type.replace("+", " + ")
     ability = task.ability.replace("_", " ").title()
-    printed = context.find("table2", f"{ability}/{task.source}/{kind}", "ave_len", ("paper",))
+    printed = context.find("table2", f"{ability}/{task.source}/{kind}", "ave_len")
     lengths = part.frame["units"].astype(float)
     return {
         "value": float(lengths.mean()),
@@ -334,7 +334,6 @@ def other_cells(cell: Cell) -> str | None:
                 TABLES[task.name],
                 f"{REFERENCE}/{PRINTED.get(task.name, task.name)}",
                 str(length),
-                ("paper",),
             )
         }
         asked = cell.part.split("length")[length].values("task")

@@ -61,7 +61,7 @@ def asked_closed_book(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 def longest_length(cell: Cell, place: Place) -> str | bool | None:
     """Table 2 prints the numbers of each model's longest length, though its caption says average."""
     name = cell.context.paper_name(cell.labels["model"])
-    longest = cell.context.find("table1", name, "claimed_length", ("paper",))
+    longest = cell.context.find("table1", name, "claimed_length")
     theirs = 0 if longest is None else int(longest.value)
     mine = cell.above["model"]
     ours = [length for length in mine.values("length") if length > 0]
@@ -74,7 +74,7 @@ def longest_length(cell: Cell, place: Place) -> str | bool | None:
 
 def claimed_length(labels: Mapping[str, Any], context: Context) -> dict[str, Any]:
     """The length of which a row of the paper's Table 2 is."""
-    found = context.find("table1", labels["model"], "claimed_length", ("paper",))
+    found = context.find("table1", labels["model"], "claimed_length")
     return {"length": "" if found is None else int(found.value)}
 
 
@@ -83,10 +83,7 @@ def other_lengths(cell: Cell, place: Place) -> str | None:
     if cell.labels["column"] != "average":
         return None
     line = cell.labels.get("line", cell.context.paper_name(cell.labels["model"]))
-    printed = cell.context.published
-    theirs = set(
-        printed.loc[(printed["table"] == place.table) & (printed["row"] == line), "column"]
-    )
+    theirs = set(cell.context.line(place.table, line))
     theirs -= {"average", "claimed_length", "effective_length"}
     ours = {str(length) if length else "baseline" for length in cell.part.values("length")}
     return None if ours == theirs else "other lengths"
@@ -121,7 +118,7 @@ def with_lengths(
         for column, value in tokens.items():
             cell: dict[str, Any] = dict.fromkeys(MEASURES, math.nan)
             cell["value"] = math.nan if value is None else float(value)
-            found = context.find("table1", context.paper_name(model), column, ("paper",))
+            found = context.find("table1", context.paper_name(model), column)
             rows.append(
                 dict(zip(labels, key, strict=True))
                 | {"column": column, **cell, **cells.compared(cell, found, None)}
@@ -138,9 +135,7 @@ def printed_names(
     first: str, second: str, rows: pd.DataFrame, table: str, context: Context
 ) -> dict[str, str]:
     """The lines of the paper's table that a pair's models and their difference belong to."""
-    printed = context.published
-    lines = set(printed.loc[printed["table"] == table, "row"])
-    names = {}
+    lines, names = context.tables.get(table, {}), {}
     for role, model in (("first", first), ("second", second)):
         if (rows["model"] == model).any():
             name = context.paper_name(model)
@@ -176,7 +171,7 @@ def decoding_pairs(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 def printed_mean(part: Part, labels: Mapping[str, Any], context: Context) -> float | None:
     """The paper's mean over all positions (Table 4)."""
     name = context.paper_name(labels["model"])
-    found = context.find("table4", name, str(labels["length"]), ("paper",))
+    found = context.find("table4", name, str(labels["length"]))
     return None if found is None else found.value
 
 

@@ -36,7 +36,6 @@ UNFINISHED = "length"
 ENDS = 5
 # Appendix D: Figure 24 is of texts of so many tokens of this encoding.
 PAPER_TEXT = {"data": "oneruler", "length": 128_000, "measuring tokenizer": "cl100k_base"}
-SOURCES = publications.SOURCES
 SETUP = {
     "data": "oneruler",
     "haystack": None,
@@ -106,9 +105,10 @@ def ends(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 
 
 def both_prompts(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
-    """The languages that are asked with and without the sentence that allows "none"."""
+    """The languages that are asked with and without the sentence that allows "none" (`prompt`)."""
     offered = rows["none_option"].astype(bool)
     langs = set(rows.loc[offered, "context_lang"]) & set(rows.loc[~offered, "context_lang"])
+    rows = rows.assign(prompt=np.where(offered, "with", "without"))
     return rows[rows["context_lang"].isin(langs)]
 
 
@@ -231,7 +231,7 @@ def ranked(table: pd.DataFrame, view: View, context: Context, scores: pd.DataFra
     ranks = []
     for row in table.itertuples():
         known = row.model == "all" and context.run.get("published")
-        found = context.find("figure4b", row.context_lang, "rank", SOURCES) if known else None
+        found = context.find("figure4b", row.context_lang, "rank") if known else None
         ranks.append(None if found is None else found.value)
     rank = means.rank(ascending=False, method="min").astype("Int64")
     table = table.assign(rank=rank, published_rank=ranks)
@@ -273,13 +273,13 @@ def share(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, 
 
 
 def mean_of(
-    part: Part, context: Context, labels: Mapping[str, Any], column: str, seed: str
+    part: Part, context: Context, labels: Mapping[str, Any], column: str
 ) -> dict[str, float | int]:
     """The mean of a column that is no share: its interval over questions is from the bootstrap."""
     values = part.array(column, lambda frame: frame[column].astype("float64"))
     questions = part.table.codes("example_id")[0][part.places]
-    names = ("oneruler", column, *(labels[name] for name in seed.split(",")))
-    low, high = stats.bootstrap_interval(values, questions, seed=names, draws=1000)
+    seed = ("oneruler", column, *labels.values())
+    low, high = stats.bootstrap_interval(values, questions, seed=seed, draws=1000)
     return {
         "value": float(values.mean()),
         "n": len(values),
@@ -342,7 +342,7 @@ def text_lengths(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
         low, high = stats.bootstrap_interval(
             part["n_tokens"], part["example_id"], seed=seed, draws=1000
         )
-        found = context.find("figure24", str(lang), encodings.get(tokenizer, ""), SOURCES)
+        found = context.find("figure24", str(lang), encodings.get(tokenizer, ""))
         value = None if found is None else found.value
         ours = {
             "data": context.run.get("setup", {}).get("data"),
@@ -423,12 +423,8 @@ def _agreement(
             part = part if length is None else part[part["length"] == length]
             cell = _tau(part["a"].to_numpy(float), part["b"].to_numpy(float))
             of_paper = pair == ("all", "all") and length is None and context.run.get("published")
-            find = (
-                (lambda name: context.find("lengths_tau", "all", name, SOURCES))
-                if of_paper
-                else None
-            )
-            tau, bound = (find("tau"), find("p/at_most")) if find else (None, None)
+            printed = context.line("lengths_tau", "all") if of_paper else {}
+            tau, bound = printed.get("tau"), printed.get("p/at_most")
             value = None if tau is None else tau.value
             ends = (cell["value"], cell["ci_low_clustered"], cell["ci_high_clustered"])
             made.append(
