@@ -249,7 +249,7 @@ def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
 
 
 @pytest.mark.parametrize(
-    ("entry", "unsaid", "said"),
+    ("entry", "without_effect", "with_effect"),
     [
         (NLLB, {"batch_size": 3, "device": "cpu"}, {"beams": 4}),
         (NLLB, {}, {"revision": "2"}),
@@ -257,10 +257,12 @@ def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
         ({"kind": "google"}, {"key_env": "MY_KEY", "base_url": "https://elsewhere"}, LLM),
     ],
 )
-def test_what_changes_no_translation_is_no_part_of_it(config, entry, unsaid, said) -> None:
+def test_what_changes_no_translation_is_no_part_of_it(
+    config, entry, without_effect, with_effect
+) -> None:
     before = translated(config, entry).translator_settings
-    assert translated(config, entry | unsaid).translator_settings == before
-    assert translated(config, entry | said).translator_settings != before
+    assert translated(config, entry | without_effect).translator_settings == before
+    assert translated(config, entry | with_effect).translator_settings != before
     assert before["kind"] == entry["kind"]
 
 

@@ -137,10 +137,10 @@ def test_released_runs_have_a_slice_a_task() -> None:
     assert plan.slices(own) == [task.slug for task in TASKS.values()]
     assert plan.corpus(own) == "m4le_2024"
     assert plan.corpus(block(release="2023")) == "m4le_2023"
-    chosen = plan.settings(own, "c3", [2000, 1000])
-    assert plan.reads(chosen) == {"rows": [("m4le_2024", "c3")]}
-    assert chosen["lengths"] == [1000, 2000]
-    assert chosen["max_new_tokens"] == {"c3": None}
+    slice_settings = plan.settings(own, "c3", [2000, 1000])
+    assert plan.reads(slice_settings) == {"rows": [("m4le_2024", "c3")]}
+    assert slice_settings["lengths"] == [1000, 2000]
+    assert slice_settings["max_new_tokens"] == {"c3": None}
 
 
 def test_the_sample_is_one_slice() -> None:

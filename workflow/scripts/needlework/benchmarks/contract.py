@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # A benchmark's block of the configuration, the whole of it, and what the prompts of a slice depend on.
 Own: TypeAlias = Mapping[str, Any]
 Config: TypeAlias = Mapping[str, Any]
-Chosen: TypeAlias = Mapping[str, Any]
+SliceSettings: TypeAlias = Mapping[str, Any]
 # (corpus, language) of a table.
 CorpusTable: TypeAlias = tuple[str, str]
 

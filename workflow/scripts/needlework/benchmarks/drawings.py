@@ -78,9 +78,9 @@ class Drawing:
     # What the small print calls a mark, the paper's numbers, and marks of prompts that are too short and
     # of cells that lack answers.
     mark = "point"
-    printed = "Dashed"
-    short = "Hollow"
-    incomplete = "Ringed"
+    paper_look = "Dashed"
+    short_look = "Hollow"
+    incomplete_look = "Ringed"
     # Whether the intervals over questions are drawn.
     intervals = True
 
@@ -119,8 +119,8 @@ class Bars(Drawing):
     numbers: bool = False
 
     mark = "bar"
-    printed = "Hollow markers"
-    short = "Hatched"
+    paper_look = "Hollow markers"
+    short_look = "Hatched"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,7 @@ class Points(Drawing):
     """Points of each `line` in one row for each `x`."""
 
     mark = "point"
-    printed = "Hollow"
+    paper_look = "Hollow"
     intervals = False
 
 
@@ -152,7 +152,7 @@ class Heatmap(Drawing):
     tinted: tuple[str, str] | None = None
 
     mark = "cell"
-    printed = "Small"
-    short = "Dotted"
-    incomplete = "With an asterisk"
+    paper_look = "Small"
+    short_look = "Dotted"
+    incomplete_look = "With an asterisk"
     intervals = False

@@ -228,13 +228,13 @@ class Layout:
     def slice_tables(self, benchmark: str, tokenizer: str, name: str) -> dict[str, list[str]]:
         """The tables ("corpus/language") that a slice is built from, by the benchmark's names."""
         reads = self.benchmark(benchmark).reads
-        chosen = self.slice_settings(benchmark, tokenizer, name)
-        return {kind: _tables(pairs) for kind, pairs in reads(chosen).items()}
+        slice_settings = self.slice_settings(benchmark, tokenizer, name)
+        return {kind: _tables(pairs) for kind, pairs in reads(slice_settings).items()}
 
     def slice_searches(self, benchmark: str, tokenizer: str, name: str) -> list[str]:
         """The languages whose distractors a slice has."""
-        chosen = self.slice_settings(benchmark, tokenizer, name)
-        return list(self.benchmark(benchmark).searches(chosen))
+        slice_settings = self.slice_settings(benchmark, tokenizer, name)
+        return list(self.benchmark(benchmark).searches(slice_settings))
 
     def quoted(self, benchmark: str) -> list[str]:
         """All tables ("corpus/language") that a benchmark's prompts can refer to."""

@@ -307,12 +307,12 @@ def tokens(
         each = prompts.groupby("example_id")["n_tokens"].mean()
         values = (each.mean(), each.std(ddof=1), prompts["n_tokens"].max())
         line = "" if labels["keys"] == "words" else names.get(labels["tokenizer"], "")
-        printed = [context.find(table, line, f"{labels['column']}/{s}") for s in STATISTICS]
+        published = [context.find(table, line, f"{labels['column']}/{s}") for s in STATISTICS]
         why = paper.obstacle(requires, Cell(labels, part, {}, context, {}))
         made.append(
             {**labels, "source": "ours", "n": len(each), "n_prompts": len(prompts)}
             | dict(zip(STATISTICS, values, strict=True))
-            | _beside(values, printed, len(each), why)
+            | _beside(values, published, len(each), why)
         )
     theirs = context.published[context.published["table"] == table]
     run = {names.get(tokenizer, "") for tokenizer in set(asked["tokenizer"])}
@@ -343,17 +343,17 @@ def drawn_pairs(cell: Cell) -> str | None:
 
 def _beside(
     values: Sequence[float],
-    printed: Sequence[publications.Number | None],
+    published: Sequence[publications.Number | None],
     n: int,
     obstacle: str | None,
 ) -> dict[str, object]:
     """The paper's numbers, and whether ours are equal to their last printed digit."""
     found = {
         f"published_{name}": number and number.value
-        for name, number in zip(STATISTICS, printed, strict=True)
+        for name, number in zip(STATISTICS, published, strict=True)
     }
-    numbers = [number for number in printed if number is not None]
-    if len(numbers) < len(printed):
+    numbers = [number for number in published if number is not None]
+    if len(numbers) < len(published):
         return found | {"comparison": "cannot tell: no published number"}
     if numbers[0].n not in (None, n):
         obstacle = obstacle or f"{n:,} examples, in the paper {numbers[0].n:,}"

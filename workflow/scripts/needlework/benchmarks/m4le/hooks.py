@@ -223,10 +223,10 @@ def _printed(context: Context) -> dict[str, tuple[float, float, float]]:
     found = {}
     for task, table in TABLES.items():
         row = f"{REFERENCE}/{PRINTED.get(task, task)}"
-        printed = context.find(table, row, str(SHORTEST))
-        if printed is not None:
-            se = stats.standard_error(printed.value, printed.n) if printed.n else 0.0
-            found[task] = (printed.value, se, se)
+        published = context.find(table, row, str(SHORTEST))
+        if published is not None:
+            se = stats.standard_error(published.value, published.n) if published.n else 0.0
+            found[task] = (published.value, se, se)
     return found
 
 
@@ -286,14 +286,14 @@ def mean_length(
     task = TASKS[labels["task"]]
     kind = task.task_type.replace("+", " + ")
     ability = task.ability.replace("_", " ").title()
-    printed = context.find("table2", f"{ability}/{task.source}/{kind}", "ave_len")
+    published = context.find("table2", f"{ability}/{task.source}/{kind}", "ave_len")
     lengths = part.frame["units"].astype(float)
     return {
         "value": float(lengths.mean()),
         "n": len(lengths),
         "shortest": int(lengths.min()),
         "longest": int(lengths.max()),
-        "published": None if printed is None else printed.value,
+        "published": None if published is None else published.value,
         "comparison": "cannot tell: the paper does not say of which buckets",
     }
 
@@ -327,7 +327,7 @@ def other_cells(cell: Cell) -> str | None:
         return "other lengths"
     tasks = {task for task in TASKS.values() if labels.get("ability", task.ability) == task.ability}
     for length in wanted:
-        printed = {
+        published = {
             task.name
             for task in tasks
             if cell.context.find(
@@ -337,7 +337,7 @@ def other_cells(cell: Cell) -> str | None:
             )
         }
         asked = cell.part.split("length")[length].values("task")
-        if set(asked) != printed:
+        if set(asked) != published:
             return "other tasks"
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own
+from needlework.benchmarks.contract import Config, CorpusTable, Own, SliceSettings
 from needlework.benchmarks.m4le.factors import RANGES
 from needlework.data.corpora.m4le_data.origins import ORIGINS, source_files
 from needlework.data.corpora.m4le_data.sampled import SAMPLED
@@ -118,9 +118,9 @@ def asks_alone(task: str) -> bool:
     return TASKS[task].task_type == "QA"
 
 
-def reads(chosen: Chosen) -> dict[str, list[CorpusTable]]:
+def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
     """The tables that a slice reads: the rows of its tasks."""
-    return {"rows": [(chosen["data"], chosen["slice"])]}
+    return {"rows": [(slice_settings["data"], slice_settings["slice"])]}
 
 
 def quotes(own: Own) -> list[CorpusTable]:

@@ -131,7 +131,7 @@ def with_lengths(
     return whole.reindex(columns=table.columns).astype(table.dtypes.to_dict())
 
 
-def printed_names(
+def paper_rows(
     first: str, second: str, rows: pd.DataFrame, table: str, context: Context
 ) -> dict[str, str]:
     """The lines of the paper's table that a pair's models and their difference belong to."""
@@ -168,7 +168,7 @@ def decoding_pairs(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-def printed_mean(part: Part, labels: Mapping[str, Any], context: Context) -> float | None:
+def paper_mean(part: Part, labels: Mapping[str, Any], context: Context) -> float | None:
     """The paper's mean over all positions (Table 4)."""
     name = context.paper_name(labels["model"])
     found = context.find("table4", name, str(labels["length"]))

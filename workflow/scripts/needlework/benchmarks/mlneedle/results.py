@@ -130,7 +130,7 @@ def _pairs(table: str, setting: str) -> Pairs:
             *("example_id", "needle_lang", "haystack_lang", "question_lang", "retrieval"),
             *("position", "length", "sample"),
         ),
-        names=f"{HOOKS}printed_names",
+        names=f"{HOOKS}paper_rows",
         paper=Paper(
             (Place(table, "{line}", "{column}", check=f"{HOOKS}other_pair", labels=VARIANT),),
             (*THE_PAPERS, *OF_ALL),
@@ -145,7 +145,7 @@ DECODED = BY_POSITION.but(
     by=(PAIR, MODEL, ROLE, LENGTH, POSITION),
     columns=("pair", "model", "source", "decoding", *WHERE),
     const={"factor": "position"},
-    derive={"depth": f"{HOOKS}depth", "published": f"{HOOKS}printed_mean"},
+    derive={"depth": f"{HOOKS}depth", "published": f"{HOOKS}paper_mean"},
     also=("published",),
     sort=("model", "pair", "factor", "length", "decoding", "depth", "needle_lang"),
 )
@@ -322,7 +322,7 @@ RESULTS = results(
                     where=f"{DECODED.where} and haystack_lang == 'en'",
                     by=(*DECODED.by[:-1], NEEDLE),
                     const={"factor": "needle_lang"},
-                    derive={"published": f"{HOOKS}printed_mean"},
+                    derive={"published": f"{HOOKS}paper_mean"},
                 ),
                 DECODED,
             ),

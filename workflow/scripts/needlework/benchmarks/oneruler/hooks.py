@@ -423,8 +423,8 @@ def _agreement(
             part = part if length is None else part[part["length"] == length]
             cell = _tau(part["a"].to_numpy(float), part["b"].to_numpy(float))
             of_paper = pair == ("all", "all") and length is None and context.run.get("published")
-            printed = context.line("lengths_tau", "all") if of_paper else {}
-            tau, bound = printed.get("tau"), printed.get("p/at_most")
+            published = context.line("lengths_tau", "all") if of_paper else {}
+            tau, bound = published.get("tau"), published.get("p/at_most")
             value = None if tau is None else tau.value
             ends = (cell["value"], cell["ci_low_clustered"], cell["ci_high_clustered"])
             made.append(

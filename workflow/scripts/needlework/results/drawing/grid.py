@@ -57,7 +57,7 @@ def rows_of(picture: Picture, ncols: int) -> list[Row]:
     for some in segments:
         block: list[Row] = []
         for x, value, keys in product(picture.across, values, picture.parts()):
-            data = [inside(picture, x, value, panel) for panel in some]
+            data = [panel_rows(picture, x, value, panel) for panel in some]
             if any(any(picture.lines(part, keys)) for part in data):
                 named = spec.row and spec.row_title != ""
                 title = picture.title(spec.row, value, spec.row_title or "") if named else ""
@@ -78,7 +78,7 @@ def panels_of(picture: Picture) -> list[Any]:
     return picture.values(panel, picture.data if panel == "model" else picture.ours)
 
 
-def inside(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> pd.DataFrame:
+def panel_rows(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> pd.DataFrame:
     """The rows of a panel; those without a value of its columns stand in all."""
     data, spec = picture.data, picture.spec
     wanted = dict(zip((*spec.row, spec.panel), (*values, panel), strict=True))
@@ -97,8 +97,8 @@ def pages_of(
     most = min(MOST_COLUMNS if spec.row else spec.columns, fit)
     ncols = len(evenly(panels_of(picture), most)[0])
     width = min(PAGE - aside, max(COLUMN, size.left + ncols * size.wanted))
-    # What `finished` adds, with four lines of legend at most.
-    more = 0.35 + LINE * (5 + printed_below(picture, width + aside).count("\n"))
+    # What `add_legend_and_notes` adds, with four lines of legend at most.
+    more = 0.35 + LINE * (5 + small_print_lines(picture, width + aside).count("\n"))
     down = max(1, int((TALLEST - more) / size.height))
     for rows in _packed(rows_of(picture, ncols), down):
         rows[0].first = rows[-1].last = True
@@ -110,8 +110,8 @@ def _packed(rows: Sequence[Row], most: int) -> Iterator[list[Row]]:
     starts = [i for i, row in enumerate(rows) if row.first]
     begin = 0
     while len(rows) - begin > most:
-        fitting = [i for i in starts if begin < i <= begin + most]
-        end = fitting[-1] if fitting else begin + most
+        whole = [i for i in starts if begin < i <= begin + most]
+        end = whole[-1] if whole else begin + most
         yield list(rows[begin:end])
         begin = end
     yield list(rows[begin:])
@@ -140,16 +140,18 @@ def laid_out(
             found.append((ax, row, data))
             if spec.panel and row.first:
                 title = picture.title((spec.panel,), (panel,), spec.panel_title)
-                ax.set_title(fitting(title, (width - size.left) / ncols))
+                ax.set_title(wrapped(title, (width - size.left) / ncols))
         if row.title and not aside:
             place = {"xy": (1.04, 0.5), "xycoords": "axes fraction", "ha": "left", "va": "center"}
             line[len(row.panels) - 1].annotate(
-                fitting(row.title, size.height), **place, rotation=-90
+                wrapped(row.title, size.height), **place, rotation=-90
             )
     return figure, found
 
 
-def finished(figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row, Any]]) -> None:
+def add_legend_and_notes(
+    figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row, Any]]
+) -> None:
     """Legends and small print, and the room that they take."""
     width, height = map(float, figure.get_size_inches())
     entries = [(row, *ax.get_legend_handles_labels()) for ax, row, _ in panels]
@@ -160,7 +162,7 @@ def finished(figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row,
             found = legend_of(entry for entry in entries if entry[0] is row)
             corner = (1.3 if ax.name == "polar" else 1.0, 1.03)
             look: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": corner, "fontsize": 6}
-            names = [fitting(name, 1.5) for name in found]
+            names = [wrapped(name, 1.5) for name in found]
             ax.legend([*found.values()], names, title=row.title, title_fontsize=6.5, **look)
         width += LEGEND + (1.4 if ax.name == "polar" else 0.0)
     elif found := legend_of(entries):
@@ -170,7 +172,7 @@ def finished(figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row,
         lines = -(-len(found) // ncols)
         look = {"loc": "outside upper center", "ncols": ncols, "columnspacing": 1.0}
         figure.legend([*found.values()], [*found], **look)
-    text = printed_below(_of_page(picture, panels), width)
+    text = small_print_lines(_of_page(picture, panels), width)
     figure.supxlabel(text, x=0.01, ha="left", fontsize=6, color="#555555")
     figure.set_size_inches(width, height + 0.35 + LINE * (lines + text.count("\n") + 1))
 
@@ -187,7 +189,7 @@ def _of_page(picture: Picture, panels: Sequence[tuple[Axes, Row, Any]]) -> Pictu
     return replace(picture, data=picture.data[picture.data.index.isin(shown)])
 
 
-def printed_below(picture: Picture, width: float) -> str:
+def small_print_lines(picture: Picture, width: float) -> str:
     """The small print in lines of so many inches: at least 21 characters of 6-point text fit into one."""
     return textwrap.fill(small_print(picture), int(width * 21))
 
@@ -201,7 +203,7 @@ def legend_of(entries: Any) -> dict[str, Any]:
     return dict(sorted(found.items(), key=lambda item: item[0].endswith(PAPER)))
 
 
-def steady(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = False) -> None:
+def level_line(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = False) -> None:
     """A dotted line at the number that holds across a panel (`Drawing.level`), a circle around a centre."""
     if picture.spec.level is None:
         return
@@ -223,7 +225,7 @@ def steady(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = False
 def values_axis(picture: Picture, panels: Sequence[tuple[Axes, Row, Any]], *, down: bool) -> None:
     """The axis of values (across where the marks lie): its limits, and its name at the outer panels."""
     spec, data = picture.spec, picture.data
-    low, high = spec.limits or fitted(picture)
+    low, high = spec.limits or fitted_limits(picture)
     margin = 0.02 * (high - low)
     below = (
         0.16 * (high - low)
@@ -244,9 +246,9 @@ def values_axis(picture: Picture, panels: Sequence[tuple[Axes, Row, Any]], *, do
             ax.set_ylabel(name)
 
 
-def fitted(picture: Picture) -> tuple[float, float]:
+def fitted_limits(picture: Picture) -> tuple[float, float]:
     """Limits around values, intervals and the paper's numbers; of counts from 0, of shares up to 1."""
-    ends = [picture.spec.value, "printed"]
+    ends = [picture.spec.value, "paper_value"]
     ends += ["ci_low_clustered", "ci_high_clustered"] if picture.spec.intervals else []
     ends += ["lowest", "highest"] if picture.incomplete else []
     shown = picture.data[[name for name in ends if name in picture.data]]
@@ -263,7 +265,7 @@ def figure_of(width: float, height: float) -> Figure:
     return MatplotlibFigure(figsize=(width, height))
 
 
-def fitting(text: str, inches: float) -> str:
+def wrapped(text: str, inches: float) -> str:
     """A text, broken into lines that fit into so many inches."""
     parts = text.split("\n")
     return "\n".join(textwrap.fill(part, max(6, int(inches * 13))) for part in parts)

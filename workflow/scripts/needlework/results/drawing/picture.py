@@ -33,7 +33,7 @@ class Line:
 
     key: tuple[str, Any]
     label: str
-    printed: str
+    paper_label: str
     look: Look
     rows: pd.DataFrame
 
@@ -42,7 +42,7 @@ class Line:
 class Picture:
     """`frame`: the rows that the drawing is of. `data`: these, as its hook prepared them.
 
-    Data have also `printed`, the paper's number, and `incomplete`, whether answers are missing (`MARKED`).
+    Data also have `paper_value`, the paper's number, and `incomplete`, if answers are missing (`MARKED`).
     """
 
     spec: Drawing
@@ -67,9 +67,9 @@ class Picture:
         if spec.prepare and len(data):
             data = hook(spec.prepare)(data, run)
         empty = data[spec.value] * float("nan")
-        printed = data["published"].astype("float64") if "published" in data else empty
+        theirs = data["published"].astype("float64") if "published" in data else empty
         # A model of the paper's that was not run has its number as `value`.
-        data = data.assign(printed=printed.where(data["source"] == "ours", data[spec.value]))
+        data = data.assign(paper_value=theirs.where(data["source"] == "ours", data[spec.value]))
         # Without rows, a file's columns have no type to compute with.
         counts = len(data) and {"lowest", "n_skipped", "n_error"} <= set(data)
         marked = data.index.isin(data.query(MARKED).index) if counts else False
@@ -193,8 +193,8 @@ class Picture:
                 words = [word for word in rows[more].dropna().unique() if word]
                 name += f" ({', '.join(' '.join(words).split())})" if words else ""
             theirs = self.run.get("published", {}).get(key[1]) if column == "model" else None
-            printed = name if key[0] == "published" else (theirs or name) + PAPER
-            yield Line(key, name, printed, self.looks[key], rows)
+            paper_label = name if key[0] == "published" else (theirs or name) + PAPER
+            yield Line(key, name, paper_label, self.looks[key], rows)
 
 
 def hook(name: str) -> Callable[..., Any]:
