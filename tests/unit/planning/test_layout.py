@@ -11,7 +11,9 @@ import yaml
 
 from needlework.data.corpora.registry import CORPORA, languages_of
 from needlework.planning.config import schema, validated
-from needlework.planning.layout import CPU_THREADS, Layout, resource
+from needlework.planning.devices import CPU_THREADS
+from needlework.planning.digests import numbers_digest, shown_digest
+from needlework.planning.layout import Layout, resource
 
 ROOT = Path(__file__).resolve().parents[3]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -302,8 +304,8 @@ def jobs_of(config: dict[str, Any]) -> dict[tuple[str, str], tuple[Any, ...]]:
     return {
         (name, needs): (
             layout.run_settings(name, needs),
-            layout.numbers_digest(results),
-            layout.shown_digest(name, results),
+            numbers_digest(results),
+            shown_digest(layout.benchmark(name), results),
         )
         for name in config["run"]["benchmarks"]
         for needs, results in layout.results_by_needs(name).items()
