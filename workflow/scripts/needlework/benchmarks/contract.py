@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 Own: TypeAlias = Mapping[str, Any]
 Config: TypeAlias = Mapping[str, Any]
 SliceSettings: TypeAlias = Mapping[str, Any]
+# What results know of a run (`results.context.Context.run`), and the labels of a cell, by column.
+Run: TypeAlias = Mapping[str, Any]
+Labels: TypeAlias = Mapping[str, Any]
 # (corpus, language) of a table.
 CorpusTable: TypeAlias = tuple[str, str]
 

@@ -110,12 +110,10 @@ class Polar(Lines):
 class Bars(Drawing):
     """Bars of each `line` side by side, lying where `horizontal` or where there are many.
 
-    numbers: the values are counts, written at the bars; they have no interval. theirs: values of `x` that
-    only the paper has are there too.
+    numbers: the values are counts, written at the bars; they have no interval.
     """
 
     horizontal: bool = False
-    theirs: bool = False
     numbers: bool = False
 
     mark = "bar"

@@ -7,7 +7,7 @@ the name of a function, "package.module:function", that `numbers` calls with row
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -56,6 +56,11 @@ class By:
     nullable: bool = False
     contrast: tuple[str, Any, Any] | None = None
     shares: bool = False
+
+
+def levels_of(by: Iterable[By | Factor]) -> tuple[By, ...]:
+    """Levels, where a factor is a level of it alone."""
+    return tuple(level if isinstance(level, By) else By(level) for level in by)
 
 
 @dataclass(frozen=True)
@@ -186,19 +191,15 @@ class View:
     orders: tuple[Factor | By, ...] = ()
     finish: Hook = ""
 
-    def __post_init__(self) -> None:
-        levels = tuple(level if isinstance(level, By) else By(level) for level in self.by)
-        object.__setattr__(self, "by", levels)
-
     @property
     def levels(self) -> tuple[By, ...]:
-        """`by`, whose factors have been made levels."""
-        return tuple(level for level in self.by if isinstance(level, By))
+        """`by`, each as a level."""
+        return levels_of(self.by)
 
     @property
     def ordered(self) -> tuple[By, ...]:
         """What orders the values of columns: the levels, or rather `orders`."""
-        return (*self.levels, *(o if isinstance(o, By) else By(o) for o in self.orders))
+        return (*self.levels, *levels_of(self.orders))
 
     def but(self, **changes: Any) -> View:
         """The same view with these changes."""

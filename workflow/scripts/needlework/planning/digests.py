@@ -28,6 +28,6 @@ def shown_digest(benchmark: Benchmark, results: Iterable[Result]) -> dict[str, s
 def _digests(
     described: Mapping[str, Any], script: str, *, presentation: bool = False
 ) -> dict[str, str]:
-    hooks = sorted({hook_file(hook) for value in described.values() for hook in hooks_of(value)})
+    hooks = sorted({hook_file(hook) for hook in hooks_of([*described.values()])})
     made = {name: description(value, presentation) for name, value in described.items()}
     return {**made, "code": code_digest(script, *hooks)}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from needlework.benchmarks.benchmark import Benchmark, load_benchmark
-from needlework.benchmarks.contract import Search
+from needlework.benchmarks.contract import Config, Search
 from needlework.benchmarks.result import Needs, Result
 from needlework.data.corpora.languages import folder_languages
 from needlework.data.corpora.registry import (
@@ -43,7 +43,7 @@ CONTROLS = ("oracle", "empty")
 class Layout:
     """The files of a validated configuration, as paths below the working directory."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Config) -> None:
         self.config = config
 
     def benchmark(self, name: str) -> Benchmark:

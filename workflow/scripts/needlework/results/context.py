@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from needlework.benchmarks.contract import Labels, Run
 from needlework.results import published as publications
 from needlework.results.parts import Part
 
@@ -24,7 +25,7 @@ class Context:
     """
 
     published: pd.DataFrame
-    run: Mapping[str, Any]
+    run: Run
 
     @cached_property
     def tables(self) -> dict[str, dict[str, publications.Line]]:
@@ -48,14 +49,14 @@ class Context:
 class Cell:
     """A cell on its way: its labels, its rows, the rows of each of its labels, and what it is made with."""
 
-    labels: dict[str, Any]
+    labels: Labels
     part: Part
     above: Mapping[str, Part]
     context: Context
     values: Mapping[str, Any]
 
 
-def model_order(present: Collection[str], run: Mapping[str, Any]) -> list[str]:
+def model_order(present: Collection[str], run: Run) -> list[str]:
     """Models in the run's order, then any others by name."""
     listed = [model for model in run.get("models", ()) if model in present]
     return listed + sorted(set(present).difference(listed))

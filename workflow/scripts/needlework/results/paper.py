@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.columns import COMPARISON
+from needlework.benchmarks.contract import Labels
 from needlework.benchmarks.result import AllModels, Decoding, Over, Paper, Place, Requirement, Same
 from needlework.hooks import load_hook
 from needlework.results import cells
@@ -44,12 +45,12 @@ def compared(paper: Paper, cell: Cell) -> dict[str, Any]:
     return {**row, "bound": bound, "published_source": number and number.source}
 
 
-def find(paper: Paper, labels: Mapping[str, Any]) -> Place | None:
+def find(paper: Paper, labels: Labels) -> Place | None:
     """The first place that is one of a cell with these labels."""
     return next((place for place in paper.places if _is_of(place, labels)), None)
 
 
-def _is_of(place: Place, labels: Mapping[str, Any]) -> bool:
+def _is_of(place: Place, labels: Labels) -> bool:
     return all(
         name not in labels or labels[name] in (wanted if isinstance(wanted, tuple) else (wanted,))
         for name, wanted in place.when.items()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from needlework.benchmarks.columns import MCNEMAR
+from needlework.benchmarks.contract import Labels
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.lost_in_the_middle.factors import (
     ENGLISH,
@@ -24,7 +25,7 @@ from needlework.results import cells, numbers, paper
 from needlework.results import published as publications
 from needlework.results.context import Cell, Context, model_order
 from needlework.results.numbers import SAME_QUESTION
-from needlework.results.parts import Part, Table
+from needlework.results.parts import Part, Table, difference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,13 +66,13 @@ def with_variant(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     return rows.assign(variant=np.select(list(changes.values()), list(changes), "main"))
 
 
-def position(part: Part, labels: Mapping[str, Any], context: Context) -> int | None:
+def position(part: Part, labels: Labels, context: Context) -> int | None:
     """1 for the first of the prompt's documents or pairs; None for a cell of several."""
     index = labels.get("gold_index")
     return None if index is None else index + 1
 
 
-def numbered(labels: Mapping[str, Any], context: Context) -> dict[str, int]:
+def numbered(labels: Labels, context: Context) -> dict[str, int]:
     """The index of a published number, and the position that it is."""
     index = int(labels["gold_index"])
     return {"gold_index": index, "position": index + 1}
@@ -146,7 +147,7 @@ def with_encoder_decoder(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     return rows if some else rows.iloc[:0]
 
 
-def architecture(part: Part, labels: Mapping[str, Any], context: Context) -> str:
+def architecture(part: Part, labels: Labels, context: Context) -> str:
     """What the run says of a model."""
     both = labels["model"] in context.run.get("encoder_decoder", ())
     return "encoder-decoder" if both else "decoder-only"
@@ -215,7 +216,8 @@ def gains(rows: pd.DataFrame, context: Context, compared: Paper) -> pd.DataFrame
         few, many = (mine[mine["n_documents"] == n] for n in (USUAL, most))
         if few.empty or many.empty:
             continue
-        cell = cells.difference(few, many, cells.paired(few, many, SAME_QUESTION))
+        both = cells.paired(few, many, SAME_QUESTION)
+        cell = difference(Table(few).all(), Table(many).all(), both)
         number = context.find("text", context.paper_name(model), GAIN)
         source = {"published_source": number and number.source}
         row = {"model": model, "source": "ours", "task": "gain", "n_documents": most}
@@ -266,7 +268,7 @@ def with_absent(
         _, absent = _answered(part)
         shown = set(table.loc[table["n_documents"] == size, "model"])
         for model in set(part["model"]) - shown:
-            lost = cells.lost(part[part["model"] == model])
+            lost = Table(part[part["model"] == model]).all().lost()
             rows.append(
                 {"model": model, "source": "ours", "task": QA, "variant": "main"}
                 | {"n_documents": size, "n": 0, "n_questions": 0, **lost}

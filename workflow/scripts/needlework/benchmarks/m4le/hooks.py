@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from needlework.benchmarks.contract import Labels
 from needlework.benchmarks.m4le.factors import PRINTED, RANGES, TABLES
 from needlework.benchmarks.m4le.normalised import (
     Score,
@@ -38,7 +39,7 @@ DROPPED = "the released scorer dropped rows that failed, which the paper does no
 # Scores of a task
 
 
-def score(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, float | int]:
+def score(part: Part, context: Context, labels: Labels) -> dict[str, float | int]:
     """`columns.MEASURES` of one task's rows: the mean, or the BLEU of all answers together."""
     if {TASKS[task].metric for task in part.values("task")} == {"bleu"}:
         return measures.of_sums(
@@ -100,7 +101,7 @@ def _covariance(own: Own) -> float:
 
 
 def normalised_mean(
-    part: Part, context: Context, labels: Mapping[str, Any], weigh: str = "cells"
+    part: Part, context: Context, labels: Labels, weigh: str = "cells"
 ) -> dict[str, float | int]:
     """`columns.MEASURES` of a model's normalised scores r / (g + r), and how many tasks they are of.
 
@@ -280,7 +281,7 @@ def one_tokenizer(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 
 
 def mean_length(
-    part: Part, context: Context, labels: Mapping[str, Any]
+    part: Part, context: Context, labels: Labels
 ) -> dict[str, float | int | str | None]:
     """The mean length of a task's rows, and what Table 2 has of its data set."""
     task = TASKS[labels["task"]]

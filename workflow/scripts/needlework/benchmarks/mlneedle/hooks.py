@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from needlework import seeding
 from needlework.benchmarks.columns import COMPARISON, MEASURES
+from needlework.benchmarks.contract import Labels
 from needlework.benchmarks.mlneedle.factors import NEEDLE, QUESTION, RESOURCES, RETRIEVAL
 from needlework.results import cells, paper, stats
-from needlework.results.context import Cell, Context
+from needlework.results.context import Cell, Context, model_order
 from needlework.results.parts import Part, Table
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def by_resources(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     return rows.assign(resources=rows["needle_lang"].map(groups).fillna("other"))
 
 
-def depth(part: Part, labels: Mapping[str, Any], context: Context) -> float:
+def depth(part: Part, labels: Labels, context: Context) -> float:
     """The depth of the needle, which all rows of a position share."""
     return float(part.frame["depth"].iloc[0])
 
@@ -72,7 +72,7 @@ def longest_length(cell: Cell, place: Place) -> str | bool | None:
     )
 
 
-def claimed_length(labels: Mapping[str, Any], context: Context) -> dict[str, Any]:
+def claimed_length(labels: Labels, context: Context) -> dict[str, Any]:
     """The length of which a row of the paper's Table 2 is."""
     found = context.find("table1", labels["model"], "claimed_length")
     return {"length": "" if found is None else int(found.value)}
@@ -168,7 +168,7 @@ def decoding_pairs(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-def paper_mean(part: Part, labels: Mapping[str, Any], context: Context) -> float | None:
+def paper_mean(part: Part, labels: Labels, context: Context) -> float | None:
     """The paper's mean over all positions (Table 4)."""
     name = context.paper_name(labels["model"])
     found = context.find("table4", name, str(labels["length"]))
@@ -181,10 +181,12 @@ def growing_samples(rows: pd.DataFrame, context: Context, compared: Paper) -> pd
     `se` is the paper's equation (1). A larger sample holds every smaller one. The full sample is compared
     with Table 1.
     """
-    exact = nearest_variant(rows[(rows["task"] == "exact")], context)
+    exact = nearest_variant(rows[rows["task"] == "exact"], context)
+    groups = dict(list(exact[exact["length"] > 0].groupby(["model", "length"])))
+    models = model_order({model for model, _ in groups}, context.run)
     made = []
-    for (model, length), group in exact[exact["length"] > 0].groupby(["model", "length"]):
-        group = group.sort_values(["instance_id", "sample"])
+    for model, length in sorted(groups, key=lambda key: (models.index(key[0]), key[1])):
+        group = groups[model, length].sort_values(["instance_id", "sample"])
         order = seeding.rng("mlneedle", "figure5", model, length).permutation(len(group))
         table = Table(group.iloc[order])
         for size in [*range(FIRST_SIZE, len(group), STEP), len(group)]:
@@ -195,8 +197,7 @@ def growing_samples(rows: pd.DataFrame, context: Context, compared: Paper) -> pd
                 row |= paper.compared(compared, Cell(labels, table.all(), {}, context, values))
             made.append(row)
     columns = ["model", "source", "length", "size", *MEASURES, *COMPARISON]
-    data = cells.frame(made, columns)
-    return cells.ordered(data, context.run, "length", "size")
+    return cells.frame(made, columns)
 
 
 def diagonal(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from needlework.benchmarks.columns import COMPARISON
+from needlework.benchmarks.contract import Labels
 from needlework.benchmarks.language_names import language_name
 from needlework.benchmarks.oneruler.factors import (
     ARTICLES,
@@ -193,22 +194,22 @@ def by_articles(present: Collection[str], context: Context) -> list[str]:
     return sorted(set(present), key=place)
 
 
-def group_of(part: Part, labels: Mapping[str, Any], context: Context) -> str:
+def group_of(part: Part, labels: Labels, context: Context) -> str:
     """The resources of a cell's language."""
     return resources(labels["context_lang"], context)
 
 
-def articles_of(part: Part, labels: Mapping[str, Any], context: Context) -> int | None:
+def articles_of(part: Part, labels: Labels, context: Context) -> int | None:
     """The size of its Wikipedia."""
     return articles(labels["context_lang"], context)
 
 
-def name_of(part: Part, labels: Mapping[str, Any], context: Context) -> str:
+def name_of(part: Part, labels: Labels, context: Context) -> str:
     """Its English name."""
     return language_name(labels["context_lang"])
 
 
-def ends_of(part: Part, labels: Mapping[str, Any], context: Context) -> str:
+def ends_of(part: Part, labels: Labels, context: Context) -> str:
     """The languages at one end."""
     return "" if labels["group"] == "gap" else part.frame["languages"].iloc[0]
 
@@ -246,7 +247,7 @@ def dropped(rows: pd.DataFrame) -> pd.Series:
     return (rows["verdict"] == UNFINISHED) & rows["task"].isin(list(NIAH))
 
 
-def measure(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, float | int]:
+def measure(part: Part, context: Context, labels: Labels) -> dict[str, float | int]:
     """The mean as the paper counts, how many answers it leaves out, and the mean of all prompts."""
     out = part.array("dropped", dropped)
     given = part.array("given", cells.judged)
@@ -264,7 +265,7 @@ def _exhausted(part: Part) -> int:
     return int(part.array("exhausted", lambda frame: frame["exhausted"].astype(bool)).sum())
 
 
-def share(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, object]:
+def share(part: Part, context: Context, labels: Labels) -> dict[str, object]:
     """How many answers have a cell's error, and what share of all prompts."""
     here = part.array("error", lambda frame: frame["error"]) == labels["error"]
     clusters = part.table.codes("example_id")[0][part.places]
@@ -272,9 +273,7 @@ def share(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, 
     return {"n_errors": int(here.sum()), **found, "n_exhausted": _exhausted(part)}
 
 
-def mean_of(
-    part: Part, context: Context, labels: Mapping[str, Any], column: str
-) -> dict[str, float | int]:
+def mean_of(part: Part, context: Context, labels: Labels, column: str) -> dict[str, float | int]:
     """The mean of a column that is no share: its interval over questions is from the bootstrap."""
     values = part.array(column, lambda frame: frame[column].astype("float64"))
     questions = part.table.codes("example_id")[0][part.places]

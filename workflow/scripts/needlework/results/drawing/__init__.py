@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from needlework.benchmarks.contract import Run
 from needlework.benchmarks.drawings import Bars, Drawing, Heatmap, Lines, Polar
 from needlework.benchmarks.factor import Factor
 from needlework.results.drawing import blocks, lines
@@ -24,7 +25,7 @@ LEAST_AROUND = 5
 
 
 def draw(
-    drawing: Drawing, frame: pd.DataFrame, factors: Mapping[str, Factor], run: Mapping[str, Any]
+    drawing: Drawing, frame: pd.DataFrame, factors: Mapping[str, Factor], run: Run
 ) -> list[Figure]:
     """A result's frame as figures, each of which fits a page; NothingToDraw where it has no number of ours.
 

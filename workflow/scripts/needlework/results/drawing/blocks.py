@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from needlework.benchmarks.drawings import Bars, Heatmap, Points, StackedBars
 from needlework.results.drawing.grid import (
     LINE,
+    Panels,
     Size,
-    add_legend_and_notes,
     empty,
     level_line,
-    pages_of,
+    pages,
     values_axis,
     wrapped,
 )
@@ -33,8 +33,7 @@ INK, ORANGE = "#222222", "#D55E00"
 def bars(picture: Picture) -> list[Figure]:
     """A panel with the bars or points of each value of `Drawing.x`; a figure a page."""
     spec, x = picture.spec, picture.across[0]
-    theirs = isinstance(spec, Bars) and spec.theirs
-    places = picture.values(x, None if theirs else picture.ours)
+    places = picture.places(x)
     codes = max(len(picture.tick(x, place)) for place in places) <= 4
     lying = len(places) > (MOST_CODES if codes else MOST_STANDING)
     down = lying or isinstance(spec, Points) or (isinstance(spec, Bars) and spec.horizontal)
@@ -48,8 +47,8 @@ def bars(picture: Picture) -> list[Figure]:
     long = each * len(places)
     height = max(0.8, long) + 0.3 if down else 1.2 if isinstance(spec, StackedBars) else 1.8
     size = Size(2.0, COLUMN * 1.2, height) if down else Size(long + 0.4, max(2.0, 2 * long), height)
-    figures = []
-    for figure, panels in pages_of(picture, size):
+
+    def fill(figure: Figure, panels: Panels) -> None:
         for ax, row, data in panels:
             if data[spec.value].isna().all():
                 empty(ax, "no answer" if len(data) else "not run")
@@ -72,9 +71,8 @@ def bars(picture: Picture) -> list[Figure]:
                 ax.set_xlabel(picture.label(x) if row.last else "")
             ax.grid(visible=False, axis="y" if down else "x")
         values_axis(picture, panels, down=down)
-        add_legend_and_notes(figure, picture, panels)
-        figures.append(figure)
-    return figures
+
+    return pages(picture, size, fill)
 
 
 def _marks(
@@ -140,8 +138,8 @@ def heat_map(picture: Picture) -> list[Figure]:
     size = Size(len(columns) * 0.27 + 0.1, len(columns) * 0.52 + 0.1, tall, left=0.95)
     shade = ScalarMappable(PowerNorm(2.4, 0, 1), LinearSegmentedColormap.from_list("heat", HEAT))
     tinted = set(picture.data.query(spec.tinted[0])[spec.down]) if spec.tinted else set()
-    figures = []
-    for figure, panels in pages_of(picture, size):
+
+    def fill(figure: Figure, panels: Panels) -> None:
         for ax, row, data in panels:
             for cell in data.to_dict("records"):
                 _cell(
@@ -160,7 +158,7 @@ def heat_map(picture: Picture) -> list[Figure]:
             ax.tick_params(length=0, pad=1.5)
             ax.grid(visible=False)
             ax.spines[:].set_visible(False)
-            if ax.get_subplotspec().colspan.start == 0:
+            if (spot := ax.get_subplotspec()) and spot.colspan.start == 0:
                 ax.set_yticks([*y.values()], [picture.called(spec.down, name) for name in names])
                 for label, name in zip(ax.get_yticklabels(), names, strict=True):
                     # A row of panels names its own cells.
@@ -173,9 +171,8 @@ def heat_map(picture: Picture) -> list[Figure]:
         bar = figure.colorbar(shade, ax=[ax for ax, *_ in panels], **below, **shape)
         bar.set_ticks([0, 0.5, 0.75, 0.9, 1], labels=["0", "50", "75", "90", "100%"])
         bar.outline.set_linewidth(0.4)
-        add_legend_and_notes(figure, picture, panels)
-        figures.append(figure)
-    return figures
+
+    return pages(picture, size, fill)
 
 
 def _cell(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from needlework.results.drawing.notes import small_print
 from needlework.results.drawing.picture import PAPER, Picture, evenly
@@ -14,6 +14,7 @@ from needlework.results.figures.style import COLUMN, PAGE, TALLEST
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -49,9 +50,13 @@ class Row:
     last: bool = False
 
 
+# Of a page: axes, row, and the rows of data of each panel.
+Panels: TypeAlias = "list[tuple[Axes, Row, pd.DataFrame]]"
+
+
 def rows_of(picture: Picture, ncols: int) -> list[Row]:
     """The rows of panels with anything in them, `ncols` to a row; more panels get rows below."""
-    spec, segments = picture.spec, evenly(panels_of(picture), ncols)
+    spec, segments = picture.spec, evenly(picture.panels, ncols)
     values = list(product(*map(picture.values, spec.row)))
     rows: list[Row] = []
     for some in segments:
@@ -70,14 +75,6 @@ def rows_of(picture: Picture, ncols: int) -> list[Row]:
     return rows
 
 
-def panels_of(picture: Picture) -> list[Any]:
-    """The values that have a panel: those of ours, and of the paper's models where they are panels."""
-    panel = picture.spec.panel
-    if not panel:
-        return [None]
-    return picture.values(panel, picture.data if panel == "model" else picture.ours)
-
-
 def panel_rows(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> pd.DataFrame:
     """The rows of a panel; those without a value of its columns stand in all."""
     data, spec = picture.data, picture.spec
@@ -87,22 +84,29 @@ def panel_rows(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> p
     return data[data[x].notna()] if len(picture.across) > 1 else data
 
 
-def pages_of(
-    picture: Picture, size: Size, projection: str | None = None
-) -> Iterator[tuple[Figure, list[Any]]]:
-    """A figure a page, and (axes, row, rows of data) of each of its panels, titled."""
-    spec = picture.spec
+def pages(
+    picture: Picture,
+    size: Size,
+    fill: Callable[[Figure, Panels], None],
+    projection: str | None = None,
+) -> list[Figure]:
+    """A figure a page; `fill` draws into its panels, which have their titles."""
+    spec, figures = picture.spec, []
     aside = LEGEND if len(picture.parts()) > 1 else 0.0
     fit = max(1, int((PAGE - size.left - aside) / size.least))
     most = min(MOST_COLUMNS if spec.row else spec.columns, fit)
-    ncols = len(evenly(panels_of(picture), most)[0])
+    ncols = len(evenly(picture.panels, most)[0])
     width = min(PAGE - aside, max(COLUMN, size.left + ncols * size.wanted))
     # What `add_legend_and_notes` adds, with four lines of legend at most.
     more = 0.35 + LINE * (5 + small_print_lines(picture, width + aside).count("\n"))
     down = max(1, int((TALLEST - more) / size.height))
     for rows in _packed(rows_of(picture, ncols), down):
         rows[0].first = rows[-1].last = True
-        yield laid_out(picture, size, rows, ncols, width, projection)
+        figure, panels = laid_out(picture, size, rows, ncols, width, projection)
+        fill(figure, panels)
+        add_legend_and_notes(figure, picture, panels)
+        figures.append(figure)
+    return figures
 
 
 def _packed(rows: Sequence[Row], most: int) -> Iterator[list[Row]]:
@@ -124,15 +128,15 @@ def laid_out(
     ncols: int,
     width: float,
     projection: str | None,
-) -> tuple[Figure, list[Any]]:
-    """The figure of these rows, and (axes, row, rows of data) of each of its panels, titled."""
+) -> tuple[Figure, Panels]:
+    """The figure of these rows, and its panels, titled."""
     spec, aside = picture.spec, len(picture.parts()) > 1
     figure = figure_of(width, len(rows) * size.height)
     grid = figure.subplots(
         len(rows), ncols, sharey=not projection, squeeze=False,
         subplot_kw={"projection": projection} if projection else {},
     )  # fmt: skip
-    found = []
+    found: Panels = []
     for line, row in zip(grid, rows, strict=True):
         for ax in line[len(row.panels) :]:
             ax.remove()
@@ -149,9 +153,7 @@ def laid_out(
     return figure, found
 
 
-def add_legend_and_notes(
-    figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row, Any]]
-) -> None:
+def add_legend_and_notes(figure: Figure, picture: Picture, panels: Panels) -> None:
     """Legends and small print, and the room that they take."""
     width, height = map(float, figure.get_size_inches())
     entries = [(row, *ax.get_legend_handles_labels()) for ax, row, _ in panels]
@@ -177,7 +179,7 @@ def add_legend_and_notes(
     figure.set_size_inches(width, height + 0.35 + LINE * (lines + text.count("\n") + 1))
 
 
-def _of_page(picture: Picture, panels: Sequence[tuple[Axes, Row, Any]]) -> Picture:
+def _of_page(picture: Picture, panels: Panels) -> Picture:
     """The picture with the rows alone that this page shows."""
     import pandas as pd
 
@@ -194,9 +196,9 @@ def small_print_lines(picture: Picture, width: float) -> str:
     return textwrap.fill(small_print(picture), int(width * 21))
 
 
-def legend_of(entries: Any) -> dict[str, Any]:
+def legend_of(entries: Iterable[tuple[Row, list[Artist], list[str]]]) -> dict[str, Artist]:
     """Handles by label, each once; a paper's line after all of ours."""
-    found: dict[str, Any] = {}
+    found: dict[str, Artist] = {}
     for _, handles, labels in entries:
         for handle, label in zip(handles, labels, strict=True):
             found.setdefault(label, handle)
@@ -222,7 +224,7 @@ def level_line(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = F
             (ax.axvline if down else ax.axhline)(value, **look)
 
 
-def values_axis(picture: Picture, panels: Sequence[tuple[Axes, Row, Any]], *, down: bool) -> None:
+def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
     """The axis of values (across where the marks lie): its limits, and its name at the outer panels."""
     spec, data = picture.spec, picture.data
     low, high = spec.limits or fitted_limits(picture)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.drawings import Lines, Polar
 from needlework.results.drawing.grid import (
+    Panels,
     Row,
     Size,
-    add_legend_and_notes,
     empty,
     level_line,
-    pages_of,
+    pages,
     values_axis,
 )
 from needlework.results.drawing.picture import Line, Picture
@@ -83,19 +83,15 @@ def draw(picture: Picture) -> list[Figure]:
     size = Size(max(1.12, 0.075 * many + 0.3), wide, height)
     if polar:
         size = Size(COLUMN, COLUMN, 3.0)
-    figures = []
-    for figure, panels in pages_of(picture, size, "polar" if polar else None):
+
+    def fill(figure: Figure, panels: Panels) -> None:
         for ax, row, data in panels:
-            axis = across(picture, spec, row.x, data)
-            if polar:
-                axis = polar_axis(ax, picture, row.x)
+            axis = polar_axis(ax, picture, row.x) if polar else across(picture, spec, row.x, data)
             _panel(ax, picture, spec, row, data, axis)
             level_line(ax, picture, data)
-            shown = (
-                data[data[spec.line].isin([key[1] for key in row.keys])]
-                if spec.line in data
-                else data
-            )
+            shown = data
+            if spec.line in data:
+                shown = data[data[spec.line].isin([key[1] for key in row.keys])]
             if shown[[spec.value, "paper_value"]].isna().all(axis=None):
                 reasons = set(data[spec.why].dropna()) - {""} if spec.why else set()
                 said = "no answer" if len(shown) else "not run" if row.keys[0][0] == "ours" else ""
@@ -106,9 +102,8 @@ def draw(picture: Picture) -> list[Figure]:
                     ax.set_xlabel(picture.label(row.x))
         if not polar:
             values_axis(picture, panels, down=False)
-        add_legend_and_notes(figure, picture, panels)
-        figures.append(figure)
-    return figures
+
+    return pages(picture, size, fill, "polar" if polar else None)
 
 
 def _panel(
@@ -248,7 +243,7 @@ def points(value: float) -> str:
     return f"{100 * value:.0f}".replace("-", "\u2212") if value == value else "\u2013"
 
 
-def error_bars(rows: pd.DataFrame, value: str) -> list[Any]:
+def error_bars(rows: pd.DataFrame, value: str) -> list[pd.Series]:
     """How far intervals over questions reach below and above the values."""
     low, high = rows["ci_low_clustered"], rows["ci_high_clustered"]
     return [(rows[value] - low).clip(lower=0), (high - rows[value]).clip(lower=0)]

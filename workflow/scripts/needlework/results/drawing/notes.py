@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from needlework.benchmarks.drawings import Heatmap, Lines
-from needlework.results.drawing.picture import Picture, hook
+from needlework.hooks import load_hook
+from needlework.results.drawing.picture import Picture
 
 
 def small_print(picture: Picture) -> str:
@@ -13,7 +14,9 @@ def small_print(picture: Picture) -> str:
     spec, data = picture.spec, picture.data
     parts = [picture.say(spec.words), counted(picture), *intervals(picture)]
     if data["paper_value"].notna().any():
-        where = hook(spec.paper)(picture.frame, picture.run) if ":" in spec.paper else spec.paper
+        where = (
+            load_hook(spec.paper)(picture.frame, picture.run) if ":" in spec.paper else spec.paper
+        )
         parts.append(f"{spec.paper_look}: {where}.")
     if (
         "n_exhausted" in data
