@@ -33,7 +33,7 @@ def page(benchmarks: list[Benchmark]) -> str:
     for benchmark in benchmarks:
         lines = ["| target | in the paper | what | needs |", "|---|---|---|---|"]
         for result in benchmark.results:
-            needs = ", ".join(condition.replace("_", " ") for condition in result.when)
+            needs = ", ".join(condition.replace("_", " ") for condition in result.conditions)
             name = f"`{benchmark.name}_{result.name}`"
             lines.append(f"| {name} | {result.place} | {result.title} | {needs} |")
         parts.append(f"## {benchmark.title}\n\n" + "\n".join(lines) + "\n")

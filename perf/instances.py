@@ -121,11 +121,11 @@ def distractors(lang: str) -> pa.Table:
     )
 
 
-def tables(chosen: dict) -> dict:
+def tables(slice_settings: dict) -> dict:
     """What a slice is made from."""
-    hay = plan.haystack_languages(chosen)
+    hay = plan.haystack_languages(slice_settings)
     return {
-        "questions": {lang: questions(lang) for _, lang in plan.reads(chosen)["questions"]},
+        "questions": {lang: questions(lang) for _, lang in plan.reads(slice_settings)["questions"]},
         "passages": {lang: passages(lang) for lang in hay},
         "distractors": {lang: distractors(lang) for lang in hay},
     }
@@ -133,11 +133,11 @@ def tables(chosen: dict) -> dict:
 
 def build(name: str, tokenizer_name: str, folder: str) -> dict:
     """Build and write a slice; what it took."""
-    chosen = plan.settings(CONFIG, name, LENGTHS)
-    made_from = tables(chosen)
+    slice_settings = plan.settings(CONFIG, name, LENGTHS)
+    made_from = tables(slice_settings)
     start = time.perf_counter()
     tokenizer = load_tokenizer(tokenizer_name, TOKENIZERS[tokenizer_name], machine.counting(folder))
-    table, left_out, _ = construct.build(chosen, made_from, TEMPLATES, tokenizer)
+    table, left_out, _ = construct.build(slice_settings, made_from, TEMPLATES, tokenizer)
     path = Path(folder) / f"{name}.parquet"
     write_table(table, path, page_bytes=1 << 26)
     return {

@@ -39,8 +39,10 @@ PAIR = 68
 def of_oneruler(tokens: int, tokenizer: Tokenizer, mirror: Path) -> Built:
     """A needle in the book."""
     config = {**oneruler.CONFIG, "tasks": ["niah_single"], "examples": PROMPTS}
-    chosen = plan.settings(config, "en-en", [tokens])
-    return construct.build(chosen, oneruler_data.tables(mirror, plan.reads(chosen)), [], tokenizer)
+    slice_settings = plan.settings(config, "en-en", [tokens])
+    return construct.build(
+        slice_settings, oneruler_data.tables(mirror, plan.reads(slice_settings)), [], tokenizer
+    )
 
 
 def of_lost_in_the_middle(tokens: int, tokenizer: Tokenizer, mirror: Path) -> Built:

@@ -87,12 +87,12 @@ def read_corpus(name: str, folder: Path) -> None:
 def build(name: str, folder: Path, small: bool) -> dict:
     """Build and write a slice; what it took, reading its tables included."""
     start = time.perf_counter()
-    chosen = plan.settings(configuration(small), name, [])
+    slice_settings = plan.settings(configuration(small), name, [])
     tables = {
         kind: {lang: read_table(corpus(table, folder)) for table, lang in wanted}
-        for kind, wanted in plan.reads(chosen).items()
+        for kind, wanted in plan.reads(slice_settings).items()
     }
-    built = construct.build(chosen, tables, TEMPLATES, tokenizer(folder))
+    built = construct.build(slice_settings, tables, TEMPLATES, tokenizer(folder))
     path = folder / "instances" / f"{name}.parquet"
     write_table(built.instances, path, page_bytes=1 << 26)
     n_tokens = built.instances["n_tokens"].to_pylist()
@@ -107,9 +107,9 @@ def build(name: str, folder: Path, small: bool) -> dict:
 
 def naive(name: str, folder: Path, small: bool) -> dict:
     """Tokenize some prompts of a slice as a whole: seconds, tokens, and how many lengths differ."""
-    chosen = plan.settings(configuration(small), name, [])
+    slice_settings = plan.settings(configuration(small), name, [])
     documents = Documents()
-    for wanted in plan.reads(chosen).values():
+    for wanted in plan.reads(slice_settings).values():
         for table, lang in wanted:
             documents.add(f"{table}/{lang}", read_table(corpus(table, folder)))
     rows = read_table(folder / "instances" / f"{name}.parquet", ["prompt", "n_tokens"])

@@ -49,12 +49,12 @@ def o200k() -> Tokenizer:
 
 def build(lang: str, folder: str, mirror: str) -> dict[str, float]:
     """Build and write a language's prompts; what it took."""
-    chosen = mlongrr_data.settings(lang, LENGTHS)
+    slice_settings = mlongrr_data.settings(lang, LENGTHS)
     start = time.perf_counter()
-    tables = mlongrr_data.tables(chosen, Path(mirror))
+    tables = mlongrr_data.tables(slice_settings, Path(mirror))
     o200k()
     read = time.perf_counter()
-    built = construct.build(chosen, tables, [], o200k())
+    built = construct.build(slice_settings, tables, [], o200k())
     path = Path(folder) / f"{lang}.parquet"
     write_table(built.instances, path, page_bytes=1 << 26)
     return {

@@ -70,12 +70,12 @@ def cl100k(folder: str | None = None) -> Tokenizer:
 
 def build(name: str, lengths: list[int], folder: str, mirror: str) -> dict[str, float]:
     """Build and write a slice; what it took."""
-    chosen = plan.settings(CONFIG, name, lengths)
+    slice_settings = plan.settings(CONFIG, name, lengths)
     start = time.perf_counter()
-    tables = oneruler_data.tables(Path(mirror), plan.reads(chosen))
+    tables = oneruler_data.tables(Path(mirror), plan.reads(slice_settings))
     cl100k(folder)
     read = time.perf_counter()
-    built = construct.build(chosen, tables, [], cl100k(folder))
+    built = construct.build(slice_settings, tables, [], cl100k(folder))
     files = {"instances": built.instances, "documents": built.documents}
     sizes = {}
     for kind, table in files.items():
@@ -95,16 +95,16 @@ def build(name: str, lengths: list[int], folder: str, mirror: str) -> dict[str, 
 
 def cell(lang: str, task: str, length: int, mirror: Path) -> tuple[float, float]:
     """Seconds and tokens of one cell built alone."""
-    chosen = plan.settings({**CONFIG, "tasks": [task]}, f"{lang}-{lang}", [length])
-    tables = oneruler_data.tables(mirror, plan.reads(chosen))
+    slice_settings = plan.settings({**CONFIG, "tasks": [task]}, f"{lang}-{lang}", [length])
+    tables = oneruler_data.tables(mirror, plan.reads(slice_settings))
     start = time.perf_counter()
-    built = construct.build(chosen, tables, [], cl100k())
+    built = construct.build(slice_settings, tables, [], cl100k())
     return time.perf_counter() - start, sum(built.instances["n_tokens"].to_pylist())
 
 
 def naive_needles(lang: str, length: int, mirror: Path) -> tuple[float, float]:
     """Seconds and tokens of a cell with one needle, as the released code goes about it."""
-    tables = oneruler_data.tables(mirror, plan.reads(_chosen(lang, "niah_single")))
+    tables = oneruler_data.tables(mirror, plan.reads(_slice_settings(lang, "niah_single")))
     book = tables["books"][lang]
     text, starts = book["text"][0].as_py(), book["sentence_starts"][0].as_py()
     joint = "" if lang in ("zh", "ja") else " "
@@ -129,7 +129,7 @@ def naive_words(lang: str, task: str, length: int, mirror: Path) -> tuple[float,
 
     One word more is tried until the list is too long; the next list begins five words earlier.
     """
-    tables = oneruler_data.tables(mirror, plan.reads(_chosen(lang, task)))
+    tables = oneruler_data.tables(mirror, plan.reads(_slice_settings(lang, task)))
     words = sorted(set(tables["words"][lang]["word"].to_pylist()))
     template = _texts(tables["prompts"][lang])["cwe"]
     counts = plan.frequencies(CONFIG, task, length)
@@ -149,7 +149,7 @@ def naive_words(lang: str, task: str, length: int, mirror: Path) -> tuple[float,
     return time.perf_counter() - start, tokens
 
 
-def _chosen(lang: str, task: str) -> Mapping[str, Any]:
+def _slice_settings(lang: str, task: str) -> Mapping[str, Any]:
     return plan.settings({**CONFIG, "tasks": [task]}, f"{lang}-{lang}", [LENGTHS[0]])
 
 

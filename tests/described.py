@@ -41,4 +41,4 @@ def printed(
     sources: Sequence[str] = publications.SOURCES,
 ) -> publications.Number | None:
     """What the paper (or else its released code) has in a cell of a table; None without any."""
-    return Context(published, {}).find(table, row, column, sources)
+    return Context(published[published["source"].isin(sources)], {}).find(table, row, column)

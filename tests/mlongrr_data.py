@@ -40,11 +40,11 @@ def settings(lang: str, lengths: Sequence[int], **own: Any) -> dict[str, Any]:
     return plan.settings(made, plan.slices(made)[0], list(lengths))
 
 
-def tables(chosen: Mapping[str, Any], mirror: Path | None = None) -> dict:
+def tables(slice_settings: Mapping[str, Any], mirror: Path | None = None) -> dict:
     """The inputs that `plan.reads` names, by input and language."""
     return {
         kind: {lang: table(corpus, lang, mirror) for corpus, lang in wanted}
-        for kind, wanted in plan.reads(chosen).items()
+        for kind, wanted in plan.reads(slice_settings).items()
     }
 
 

@@ -112,14 +112,14 @@ def _mlneedle(
     tokenizer = tokenizer or load_tokenizer("words", {"kind": "words"})
     made = []
     for name in plan.slices(config):
-        chosen = plan.settings(config, name, list(lengths))
-        hay = plan.haystack_languages(chosen)
+        slice_settings = plan.settings(config, name, list(lengths))
+        hay = plan.haystack_languages(slice_settings)
         tables = {
             "questions": questions,
             "passages": {lang: passages[lang] for lang in hay},
             "distractors": {lang: ranked[lang] for lang in hay},
         }
-        made.append(construct.build(chosen, tables, TEMPLATES, tokenizer).instances)
+        made.append(construct.build(slice_settings, tables, TEMPLATES, tokenizer).instances)
     return PromptSet([table["prompt"] for table in made], documents, made)
 
 

@@ -17,6 +17,7 @@ from needlework.data.corpora import registry
 from needlework.hooks import hook_file, load_hook
 from needlework.planning.affects import affecting
 from needlework.planning.config import schema, validated
+from needlework.planning.digests import numbers_digest, shown_digest
 from needlework.planning.layout import Layout
 from needlework.results import published as publications
 from needlework.results.context import Context
@@ -63,7 +64,7 @@ def test_titles_captions_and_names_are_there_once(benchmark) -> None:
 
 @EACH
 def test_conditions_of_results_are_known(benchmark) -> None:
-    wanted = {name for result in benchmark.results for name in result.when}
+    wanted = {name for result in benchmark.results for name in result.conditions}
     assert wanted <= set(benchmark.conditions(validated(DEFAULT)))
 
 
@@ -131,13 +132,13 @@ def test_a_further_corpus_is_offered_and_read(files, monkeypatch) -> None:
 
 
 @pytest.fixture
-def digests(files, monkeypatch):
+def digests(monkeypatch):
     """The digests of numbers and of what is shown, of a result with these changes."""
     own = load_benchmark("mlneedle")
 
     def made(**changes):
         result = replace(own.by_name["table1"], **changes)
-        return files.numbers_digest([result]), files.shown_digest("mlneedle", [result])
+        return numbers_digest([result]), shown_digest(own, [result])
 
     return made
 

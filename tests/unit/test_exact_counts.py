@@ -72,10 +72,10 @@ def configured(benchmark: str, **own: Any) -> dict[str, Any]:
 def of_oneruler(config: dict, lengths: list[int], read: Callable[[Any], Any]) -> Build:
     def build(tokenizer: Tokenizer) -> Iterator[tuple[pa.Table, Mapping[str, str]]]:
         for name in oneruler_plan.slices(config):
-            chosen = oneruler_plan.settings(config, name, lengths)
-            corpora = oneruler_plan.reads(chosen)
+            slice_settings = oneruler_plan.settings(config, name, lengths)
+            corpora = oneruler_plan.reads(slice_settings)
             tables = read(corpora)
-            built = oneruler.build(chosen, tables, [], tokenizer)
+            built = oneruler.build(slice_settings, tables, [], tokenizer)
             yield built.instances, documents_of(tables, corpora, built, f"oneruler/{name}")
 
     return build
@@ -105,15 +105,15 @@ def of_lost_in_the_middle(config: dict, corpora: Mapping[str, pa.Table]) -> Buil
 
     def build(tokenizer: Tokenizer) -> Iterator[tuple[pa.Table, Mapping[str, str]]]:
         for name in plan.slices(config):
-            chosen = plan.settings(config, name, [])
-            wanted = plan.reads(chosen)
+            slice_settings = plan.settings(config, name, [])
+            wanted = plan.reads(slice_settings)
             tables = {
                 kind: {lang: corpora[f"{corpus}/{lang}"] for corpus, lang in found}
                 for kind, found in wanted.items()
             }
             if config["source"] == "constructed":
                 tables["distractors"] = {lang: corpora[f"found/{lang}"] for lang in ("en", "zh")}
-            built = lost_in_the_middle.build(chosen, tables, templates, tokenizer)
+            built = lost_in_the_middle.build(slice_settings, tables, templates, tokenizer)
             yield (
                 built.instances,
                 documents_of(tables, wanted, built, f"lost_in_the_middle/{name}"),
@@ -191,7 +191,8 @@ def of_m4le(config: dict, rows: Mapping[str, pa.Table]) -> Build:
 
 
 def mirror_of_m4le(mirror: Path) -> Build:
-    config = configured("m4le", source="released", lengths=[1000, 2000, 4000, 6000, 8000], positions={"places": 0})
+    buckets = [1000, 2000, 4000, 6000, 8000]
+    config = configured("m4le", source="released", lengths=buckets, positions={"places": 0})
     rows = {
         task.slug: m4le_corpora.table(
             m4le_plan.corpus(config),

@@ -2,6 +2,8 @@
 # there are two jobs: one for the numbers, one for tables and figures. Each is a target of its own:
 # `mlneedle_table1`, `oneruler_figure3` ...
 
+from needlework.planning.digests import numbers_digest, shown_digest
+
 # The files that `snakemake` without a target makes.
 RESULTS = [
     *(
@@ -77,7 +79,7 @@ for name in config["run"]["benchmarks"]:
                 names=[result.name for result in results],
                 needs=needs,
                 run=files.run_settings(name, needs),
-                numbers=files.numbers_digest(results),
+                numbers=numbers_digest(results),
             message:
                 f"{benchmark.title}: numbers of {len(results)} results"
             script:
@@ -127,7 +129,7 @@ for name in config["run"]["benchmarks"]:
                 benchmark=name,
                 names=[result.name for result in results],
                 run=files.run_settings(name, needs),
-                shown=files.shown_digest(name, results),
+                shown=shown_digest(benchmark, results),
             message:
                 f"{benchmark.title}: {', '.join(result.name for result in results)}"
             script:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
-from needlework.results.drawing import NothingToDraw, draw, stated
+from needlework.results.drawing import NothingToDraw, draw, notice
 from needlework.results.figures.save import save_figure
 from needlework.results.latex import lay_out
 
@@ -29,5 +29,5 @@ with running(snakemake) as logger:
             figures = draw(result.shown, numbers, benchmark.called, params.run)
         except NothingToDraw as reason:
             logger.info("%s is not drawn: %s", name, reason)
-            figures = [stated(f"Nothing to draw: {reason}")]
+            figures = [notice(f"Nothing to draw: {reason}")]
         save_figure(figures, shown[name].with_suffix(""))

@@ -11,7 +11,9 @@ import yaml
 
 from needlework.data.corpora.registry import CORPORA, languages_of
 from needlework.planning.config import schema, validated
-from needlework.planning.layout import CPU_THREADS, Layout, resource
+from needlework.planning.devices import CPU_THREADS
+from needlework.planning.digests import numbers_digest, shown_digest
+from needlework.planning.layout import Layout, resource
 
 ROOT = Path(__file__).resolve().parents[3]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -249,7 +251,7 @@ def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
 
 
 @pytest.mark.parametrize(
-    ("entry", "unsaid", "said"),
+    ("entry", "without_effect", "with_effect"),
     [
         (NLLB, {"batch_size": 3, "device": "cpu"}, {"beams": 4}),
         (NLLB, {}, {"revision": "2"}),
@@ -257,10 +259,12 @@ def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
         ({"kind": "google"}, {"key_env": "MY_KEY", "base_url": "https://elsewhere"}, LLM),
     ],
 )
-def test_what_changes_no_translation_is_no_part_of_it(config, entry, unsaid, said) -> None:
+def test_what_changes_no_translation_is_no_part_of_it(
+    config, entry, without_effect, with_effect
+) -> None:
     before = translated(config, entry).translator_settings
-    assert translated(config, entry | unsaid).translator_settings == before
-    assert translated(config, entry | said).translator_settings != before
+    assert translated(config, entry | without_effect).translator_settings == before
+    assert translated(config, entry | with_effect).translator_settings != before
     assert before["kind"] == entry["kind"]
 
 
@@ -300,8 +304,8 @@ def jobs_of(config: dict[str, Any]) -> dict[tuple[str, str], tuple[Any, ...]]:
     return {
         (name, needs): (
             layout.run_settings(name, needs),
-            layout.numbers_digest(results),
-            layout.shown_digest(name, results),
+            numbers_digest(results),
+            shown_digest(layout.benchmark(name), results),
         )
         for name in config["run"]["benchmarks"]
         for needs, results in layout.results_by_needs(name).items()

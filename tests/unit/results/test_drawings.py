@@ -24,7 +24,7 @@ from needlework.benchmarks.drawings import Bars, Heatmap, Lines, Points, Polar, 
 from needlework.benchmarks.factor import Factor
 from needlework.results import published
 from needlework.results.context import Context
-from needlework.results.drawing import NothingToDraw, draw, stated
+from needlework.results.drawing import NothingToDraw, draw, notice
 from needlework.results.figures.save import save_figure
 from needlework.results.figures.style import COLOURS, PAGE, TALLEST, style
 from needlework.results.numbers import frame
@@ -162,9 +162,9 @@ def test_dashes_are_explained_where_the_paper_has_numbers(benchmark, name, shipp
     drawing, frame = it.benchmark.by_name[name].shown, it.frame(name)
     rows = frame.query(drawing.where.format_map(it.run)) if drawing.where else frame
     printed = "published" in rows and rows["published"].notna().any()
-    assert (f"{drawing.printed}: " in words(it.draw(name))) == bool(printed)
+    assert (f"{drawing.paper_look}: " in words(it.draw(name))) == bool(printed)
     none = it.frame(name, numbers=it.numbers.iloc[:0])
-    assert f"{drawing.printed}: " not in words(it.draw(name, none))
+    assert f"{drawing.paper_look}: " not in words(it.draw(name, none))
 
 
 @pytest.mark.parametrize("benchmark, name", ALL)
@@ -449,7 +449,7 @@ def test_missing_answers_are_counted():
 def test_a_file_of_nothing_says_why(benchmark, name):
     """Every reason fits its picture."""
     drawing = load_benchmark(benchmark).by_name[name].shown
-    figure = laid_out(stated(f"Nothing to draw: {drawing.nothing}"))
+    figure = laid_out(notice(f"Nothing to draw: {drawing.nothing}"))
     assert drawing.nothing in words(figure) and not figure.axes
     (text,) = figure.texts
     box, size = text.get_window_extent(), figure.get_size_inches() * figure.dpi

@@ -10,7 +10,7 @@ import pytest
 
 from needlework.records import scores_schema, write_table
 from needlework.results import overview
-from needlework.results.drawing import stated
+from needlework.results.drawing import notice
 from needlework.results.drawing.grid import figure_of
 from needlework.results.figures.save import save_figure
 from needlework.results.overview_page import write_page
@@ -136,7 +136,7 @@ def test_agreement_counts_and_gives_the_usual_reason(tmp_path) -> None:
 def test_a_figure_of_nothing_is_a_sentence_and_no_picture(tmp_path) -> None:
     for name, figure in {
         "a": figure_of(3, 1),
-        "b": stated("Nothing to draw: <nobody> answered"),
+        "b": notice("Nothing to draw: <nobody> answered"),
     }.items():
         figure.text(0.1, 0.1, "drawn") if name == "a" else None
         save_figure([figure], tmp_path / f"results/{name}")

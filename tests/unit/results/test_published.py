@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from described import printed
 from needlework.errors import UserError
 from needlework.results import published, stats
 
@@ -108,13 +109,13 @@ def test_the_paper_prints_the_repositorys_numbers_but_for_those_noted(numbers):
 
 
 def test_lookup(numbers):
-    assert published.lookup(numbers, "table1", "Llama3-8B-Instruct", "4096") == published.Number(
+    assert printed(numbers, "table1", "Llama3-8B-Instruct", "4096") == published.Number(
         0.479, 16800
     )
-    assert published.lookup(numbers, "table1", "Llama3-8B-Instruct", "average").n is None
-    assert published.lookup(numbers, "table1", "Llama3-8B-Instruct", "16384") is None
-    assert published.lookup(numbers, "table2", "Cohere-Aya-23-8B/es", "zh").value == 0.35
-    assert published.lookup(numbers, "table1", "", "4096") is None
+    assert printed(numbers, "table1", "Llama3-8B-Instruct", "average").n is None
+    assert printed(numbers, "table1", "Llama3-8B-Instruct", "16384") is None
+    assert printed(numbers, "table2", "Cohere-Aya-23-8B/es", "zh").value == 0.35
+    assert printed(numbers, "table1", "", "4096") is None
 
 
 @pytest.mark.parametrize(

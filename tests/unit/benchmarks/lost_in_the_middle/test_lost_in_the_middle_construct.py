@@ -62,17 +62,21 @@ def settings(name: str, **own: Any) -> dict[str, Any]:
 class Made:
     """A slice as it was built, with what its prompts refer to."""
 
-    def __init__(self, chosen: Mapping[str, Any], tables: Tables, tokenizer: Tokenizer) -> None:
-        self.built: Built = build(chosen, tables, TEMPLATES, tokenizer)
+    def __init__(
+        self, slice_settings: Mapping[str, Any], tables: Tables, tokenizer: Tokenizer
+    ) -> None:
+        self.built: Built = build(slice_settings, tables, TEMPLATES, tokenizer)
         assert self.built.instances.schema == instances_schema(COLUMNS)
         self.rows = self.built.instances.to_pylist()
         self.documents = Documents()
-        for kind, wanted in plan.reads(chosen).items():
+        for kind, wanted in plan.reads(slice_settings).items():
             for corpus, lang in wanted:
                 if kind != "words":
                     self.documents.add(f"{corpus}/{lang}", tables[kind][lang])
         if self.built.documents is not None:
-            self.documents.add(f"lost_in_the_middle/{chosen['slice']}", self.built.documents)
+            self.documents.add(
+                f"lost_in_the_middle/{slice_settings['slice']}", self.built.documents
+            )
         self.counts = {name: count for name, count in self.built.counts.items() if count}
 
     def text(self, row: Mapping[str, Any]) -> str:
@@ -124,13 +128,13 @@ def retrieved(stand_ins: Path) -> list[data.Row]:
 @pytest.fixture
 def made(corpora: dict[str, pa.Table]):
     def make(name: str, tokenizer: Tokenizer = WORDS, **own: Any) -> Made:
-        chosen = settings(name, **own)
-        wanted = plan.reads(chosen)
+        slice_settings = settings(name, **own)
+        wanted = plan.reads(slice_settings)
         tables = {
             kind: {lang: corpora[corpus] for corpus, lang in found}
             for kind, found in wanted.items()
         }
-        return Made(chosen, tables, tokenizer)
+        return Made(slice_settings, tables, tokenizer)
 
     return make
 
@@ -344,8 +348,8 @@ def test_random_distractors_of_wikipedia(corpora) -> None:
         "questions": {"en": pa.Table.from_pylist(questions, schema=nq_open.RANKED_QUESTIONS)},
         "passages": {"en": passages},
     }
-    chosen = settings("en-documents-random-distractors", random_from="wikipedia")
-    made = Made(chosen, tables, WORDS)
+    slice_settings = settings("en-documents-random-distractors", random_from="wikipedia")
+    made = Made(slice_settings, tables, WORDS)
     assert len(made.rows) == 15
     for row in made.rows:
         sources = [span["source"] for span in row["prompt"] if span["role"] == "distractor"]
@@ -355,7 +359,7 @@ def test_random_distractors_of_wikipedia(corpora) -> None:
     with pytest.raises(
         UserError, match="no question of nq_open in 'en' has more than 16 documents"
     ):
-        Made(chosen, tables | {"passages": {"en": passages.slice(0, 30)}}, WORDS)
+        Made(slice_settings, tables | {"passages": {"en": passages.slice(0, 30)}}, WORDS)
 
 
 def test_random_distractors_hold_nothing_that_the_metric_accepts() -> None:
@@ -486,8 +490,13 @@ def vocabulary(*words: str) -> Tables:
 
 
 def with_words(**own: Any) -> dict[str, Any]:
-    chosen = settings("en-pairs-uuid-plain", **SMALL | own)
-    return chosen | {"slice": "sw-pairs-words-plain", "lang": "sw", "keys": "words", "words": "w"}
+    slice_settings = settings("en-pairs-uuid-plain", **SMALL | own)
+    return slice_settings | {
+        "slice": "sw-pairs-words-plain",
+        "lang": "sw",
+        "keys": "words",
+        "words": "w",
+    }
 
 
 def test_keys_and_values_can_be_words() -> None:
@@ -556,10 +565,10 @@ def awkward(corpora: Mapping[str, pa.Table]) -> Iterator[tuple[str, pa.Table]]:
 @pytest.mark.parametrize("name", SLICES)
 def test_lengths_are_exact(corpora, tokenizer: Tokenizer, name: str) -> None:
     odd = dict(awkward(corpora))
-    chosen = settings(name, **SLICES[name])
+    slice_settings = settings(name, **SLICES[name])
     tables = {
         kind: {lang: odd[corpus] for corpus, lang in found}
-        for kind, found in plan.reads(chosen).items()
+        for kind, found in plan.reads(slice_settings).items()
     }
     counted: list[str] = []
 
@@ -567,7 +576,7 @@ def test_lengths_are_exact(corpora, tokenizer: Tokenizer, name: str) -> None:
         counted.append(text)
         return tokenizer.count(text)
 
-    found = Made(chosen, tables, Tokenizer(tokenizer.name, count))
+    found = Made(slice_settings, tables, Tokenizer(tokenizer.name, count))
     prompts = {found.text(row) for row in found.rows}
     for row in found.rows:
         assert tokenizer.count(found.text(row)) == row["n_tokens"]
@@ -753,19 +762,19 @@ def searched(questions: pa.Table, passages: pa.Table, top: int = 40) -> pa.Table
     return found
 
 
-def in_language(chosen: dict[str, Any], questions: pa.Table, passages: pa.Table) -> Made:
-    lang = chosen["lang"]
+def in_language(slice_settings: dict[str, Any], questions: pa.Table, passages: pa.Table) -> Made:
+    lang = slice_settings["lang"]
     tables = {"questions": {lang: questions}, "passages": {lang: passages}}
     tables["distractors"] = {lang: searched(questions, passages)}
-    return Made(chosen, tables, WORDS)
+    return Made(slice_settings, tables, WORDS)
 
 
 def test_questions_in_another_language_stand_among_passages_of_it(mirror: Path) -> None:
     questions = xquad.read(mirror / "xquad/xquad.de.json")
     passages = titled.passages(questions)
     own = {**XQUAD, "languages": ["de"]}
-    chosen = settings("de-documents-plain", **own)
-    made = in_language(chosen, questions.slice(0, 12), passages)
+    slice_settings = settings("de-documents-plain", **own)
+    made = in_language(slice_settings, questions.slice(0, 12), passages)
     assert len(made.rows) == 12 * 15
     asked = {row["example_id"]: row for row in questions.to_pylist()}
     for row in made.rows:

@@ -141,9 +141,9 @@ def test_a_small_choice() -> None:
         "en-documents-random-order",
         "en-pairs-uuid-plain",
     ]
-    chosen = plan.settings(own, "en-documents-random-order", [])
-    assert chosen["places"] == [[20, [0, 19]]]
-    assert (chosen["order"], chosen["distractors"]) == ("random", "retrieved")
+    slice_settings = plan.settings(own, "en-documents-random-order", [])
+    assert slice_settings["places"] == [[20, [0, 19]]]
+    assert (slice_settings["order"], slice_settings["distractors"]) == ("random", "retrieved")
     assert plan.settings(own, "en-pairs-uuid-plain", [])["places"] == [[75, [74]]]
 
 
@@ -156,10 +156,10 @@ def test_names_of_slices_are_plain() -> None:
 
 def test_settings_are_json_and_hold_what_a_slice_depends_on() -> None:
     own = benchmark()
-    chosen = {name: plan.settings(own, name, [1, 2]) for name in plan.slices(own)}
-    assert json.loads(json.dumps(chosen)) == chosen
+    slice_settings = {name: plan.settings(own, name, [1, 2]) for name in plan.slices(own)}
+    assert json.loads(json.dumps(slice_settings)) == slice_settings
     for key, value, changed in (
-        ("seed", 5, set(chosen)),
+        ("seed", 5, set(slice_settings)),
         ("examples", 5, {"en-pairs-uuid-plain", "en-pairs-uuid-query-aware"}),
         ("random_from", "other_questions", {"en-documents-random-distractors"}),
         ("query_aware", [10], {"en-documents-query-aware"}),
@@ -168,7 +168,9 @@ def test_settings_are_json_and_hold_what_a_slice_depends_on() -> None:
     ):
         other = benchmark(**{key: value})
         found = {
-            name for name in plan.slices(other) if plan.settings(other, name, []) != chosen[name]
+            name
+            for name in plan.slices(other)
+            if plan.settings(other, name, []) != slice_settings[name]
         }
         assert found == changed, key
 
@@ -183,12 +185,12 @@ def test_other_languages_are_searched_in_their_own() -> None:
         languages=["de", "el"],
         **{key: value for key, value in SAMPLE.items() if key in ("tasks", "random_from")},
     )
-    chosen = plan.settings(own, "el-documents-plain", [])
-    assert plan.reads(chosen) == {
+    slice_settings = plan.settings(own, "el-documents-plain", [])
+    assert plan.reads(slice_settings) == {
         "questions": [("xquad", "el")],
         "passages": [("xquad_passages", "el")],
     }
-    assert plan.searches(chosen) == ["el"]
+    assert plan.searches(slice_settings) == ["el"]
     assert plan.searches(plan.settings(own, "el-documents-random-distractors", [])) == []
     assert plan.searches(plan.settings(own, "el-oracle", [])) == []
     search = plan.search(own, "el")
@@ -350,8 +352,8 @@ def test_a_list_of_unambiguous_questions(tmp_path: Path) -> None:
     path = tmp_path / "unambiguous.txt"
     path.write_text("who was it\n\n  when was it \nwho was it\n", encoding="utf-8")
     own = benchmark(unambiguous=str(path))
-    chosen = plan.settings(own, "en-documents-plain", [])
-    assert chosen["unambiguous"] == ["when was it", "who was it"]
+    slice_settings = plan.settings(own, "en-documents-plain", [])
+    assert slice_settings["unambiguous"] == ["when was it", "who was it"]
     assert "figure15" in filled(NAME, "figures", own)
     assert "figure15" not in filled(NAME, "figures", own | {"languages": ["de"]})
     path.write_text("\n")
@@ -365,10 +367,10 @@ def test_the_list_of_unambiguous_questions_is_english(tmp_path: Path) -> None:
     path.write_text("who was it\n", encoding="utf-8")
     own = benchmark(**SAMPLE, unambiguous=str(path))
     for name in plan.slices(own):
-        chosen = plan.settings(own, name, [])
-        if chosen["task"] != "key_value":
+        slice_settings = plan.settings(own, name, [])
+        if slice_settings["task"] != "key_value":
             wanted = ["who was it"] if name.startswith("en-") else None
-            assert chosen["unambiguous"] == wanted, name
+            assert slice_settings["unambiguous"] == wanted, name
 
 
 # The preset

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from described import printed as published_number
 from needlework.benchmarks.m4le import plan
 from needlework.benchmarks.m4le.normalised import Score, normalised, slope_weights
 from needlework.data.corpora.m4le_data.sampled import SAMPLED
@@ -93,7 +94,7 @@ def test_the_printed_slopes_follow_from_table_3(numbers) -> None:
     printed = numbers[(numbers["table"] == "figure3") & (numbers["column"] == "slope")]
     assert len(printed) == 11
     for row in printed.itertuples():
-        cells = [published.lookup(numbers, "table3", row.row, str(b)) for b in PAPER_BUCKETS]
+        cells = [published_number(numbers, "table3", row.row, str(b)) for b in PAPER_BUCKETS]
         values = [cell.value for cell in cells if cell]
         slope = sum(w * v for w, v in zip(slope_weights(range(5)), values, strict=True))
         assert slope == pytest.approx(row.value, abs=0.00051)
@@ -103,7 +104,7 @@ def test_the_readmes_averages_follow_from_table_3(numbers) -> None:
     printed = numbers[(numbers["table"] == "table3") & (numbers["column"] == "average")]
     assert len(printed) > 5
     for row in printed.itertuples():
-        cells = [published.lookup(numbers, "table3", row.row, str(b)) for b in PAPER_BUCKETS]
+        cells = [published_number(numbers, "table3", row.row, str(b)) for b in PAPER_BUCKETS]
         values = [cell.value for cell in cells if cell]
         assert len(values) == 5
         assert sum(values) / 5 == pytest.approx(row.value, abs=0.0101)
@@ -119,7 +120,7 @@ def test_table_3_follows_from_the_task_tables_up_to_4000(numbers) -> None:
     off = {}
     for model in sorted(set(cells["model"])):
         for bucket in PAPER_BUCKETS:
-            table3 = published.lookup(numbers, "table3", model, str(bucket))
+            table3 = published_number(numbers, "table3", model, str(bucket))
             ours = [
                 normalised(
                     Score(value[model, t, str(bucket)]), Score(value[reference, t, "1000"])
@@ -142,10 +143,10 @@ def test_released_runs_have_a_slice_a_task() -> None:
     assert plan.slices(own) == [task.slug for task in TASKS.values()]
     assert plan.corpus(own) == "m4le_2024"
     assert plan.corpus(block(release="2023")) == "m4le_2023"
-    chosen = plan.settings(own, "c3", [2000, 1000])
-    assert plan.reads(chosen) == {"rows": [("m4le_2024", "c3")]}
-    assert chosen["lengths"] == [1000, 2000]
-    assert chosen["max_new_tokens"] == {"c3": None}
+    slice_settings = plan.settings(own, "c3", [2000, 1000])
+    assert plan.reads(slice_settings) == {"rows": [("m4le_2024", "c3")]}
+    assert slice_settings["lengths"] == [1000, 2000]
+    assert slice_settings["max_new_tokens"] == {"c3": None}
 
 
 def test_the_sample_is_one_slice() -> None:

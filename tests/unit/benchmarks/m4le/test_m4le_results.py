@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from described import printed as published_number
 from m4le_scores import SETTINGS, rows, shares
 from needlework.benchmarks.m4le.benchmark import BENCHMARK
 from needlework.benchmarks.m4le.factors import PRINTED, TABLES
@@ -44,7 +45,7 @@ def cell(data: pd.DataFrame, **labels: Any) -> pd.Series:
 
 def reference(task: str, printed: pd.DataFrame) -> float:
     row = f"{GPT}/{PRINTED.get(task, task)}"
-    return published.lookup(printed, TABLES[task], row, "1000").value
+    return published_number(printed, TABLES[task], row, "1000").value
 
 
 def test_a_mean_is_of_normalised_scores(printed: pd.DataFrame) -> None:
@@ -132,7 +133,7 @@ def _whole_paper(printed: pd.DataFrame, model: str, buckets: tuple[int, ...]) ->
     for task, table in TABLES.items():
         for bucket in buckets:
             row = f"{model}/{PRINTED.get(task, task)}"
-            value = published.lookup(printed, table, row, str(bucket))
+            value = published_number(printed, table, row, str(bucket))
             if value is None:
                 continue
             if TASKS[task].metric == "bleu":

@@ -22,7 +22,7 @@ from needlework.scoring.metrics import m4le_bleu as bleu
 SCORED = [name for name, task in TASKS.items() if task.metric != "bleu"]
 
 
-def _chosen(**changes: Any) -> dict[str, Any]:
+def _slice_settings(**changes: Any) -> dict[str, Any]:
     own = {
         "source": "sample",
         "release": "2024",
@@ -41,7 +41,7 @@ def _chosen(**changes: Any) -> dict[str, Any]:
 def instances() -> pa.Table:
     """The sample's instances."""
     words = load_tokenizer("words", {"kind": "words"})
-    return build(_chosen(), {"rows": {"sample": sample()}}, [], words).instances
+    return build(_slice_settings(), {"rows": {"sample": sample()}}, [], words).instances
 
 
 def _answers(instances: pa.Table, texts: list[str], reason: str = "stop") -> pa.Table:
@@ -181,8 +181,8 @@ def test_any_text_has_a_score_in_range(name: str, mirror: Path) -> None:
 def test_questions_are_asked_once_without_their_texts() -> None:
     words = load_tokenizer("words", {"kind": "words"})
     rows = sample()
-    made = build(_chosen(closed_book=True), {"rows": {"sample": rows}}, [], words).instances
-    plain = build(_chosen(), {"rows": {"sample": rows}}, [], words).instances.to_pylist()
+    made = build(_slice_settings(closed_book=True), {"rows": {"sample": rows}}, [], words).instances
+    plain = build(_slice_settings(), {"rows": {"sample": rows}}, [], words).instances.to_pylist()
     texts = {row["passage_id"]: row["text"] for row in rows.to_pylist()}
     alone = [row for row in made.to_pylist() if not row["length"]]
     assert [row for row in made.to_pylist() if row["length"]] == plain

@@ -362,8 +362,8 @@ def test_another_buffer_for_the_answer(tables, corpora) -> None:
 
 def test_a_reserve_is_left_to_the_chat_template(tables) -> None:
     spare = replace(tokenizer("words"), reserve=40)
-    chosen = settings("en-hi", (512,), answer_buffer=0, tasks=["exact"])
-    rows = build(chosen, tables, TEMPLATES, spare)[0].to_pylist()
+    slice_settings = settings("en-hi", (512,), answer_buffer=0, tasks=["exact"])
+    rows = build(slice_settings, tables, TEMPLATES, spare)[0].to_pylist()
     # The needle alone has no length.
     full = {row["n_tokens"] for row in rows if row["length"]}
     assert 472 in full <= {471, 472}
@@ -505,9 +505,9 @@ def test_other_passages_of_other_languages_change_nothing(tables) -> None:
 
 def written(path: Path, tables: Tables, name: str, **own: Any) -> bytes:
     """The bytes of a slice's file, as the rule writes it."""
-    chosen = settings(name, (512, 1024), **own)
-    table, counts, _ = build(chosen, tables, TEMPLATES, tokenizer("words"))
-    write_table(table, path, inputs=TEMPLATES, config=chosen, notes={"left_out": counts})
+    slice_settings = settings(name, (512, 1024), **own)
+    table, counts, _ = build(slice_settings, tables, TEMPLATES, tokenizer("words"))
+    write_table(table, path, inputs=TEMPLATES, config=slice_settings, notes={"left_out": counts})
     return path.read_bytes()
 
 
@@ -738,8 +738,8 @@ def test_prompts_whose_needle_does_not_fit_are_counted() -> None:
     long = question("q2", ["Velmora"], "Velmora " + "is an island " * 40)
     item = question("q1", ["Ostrel"], "The tower is Ostrel.")
     tables = made({"en": [item, long]}, {"a": "Fog signals are loud."}, ["a"])
-    chosen = settings("en-en", (50, 300), **ENGLISH)
-    table, counts, _ = build(chosen, tables, TEMPLATES, tokenizer("words"))
+    slice_settings = settings("en-en", (50, 300), **ENGLISH)
+    table, counts, _ = build(slice_settings, tables, TEMPLATES, tokenizer("words"))
     # Three exact and three existence prompts at the shorter length; the absent one has no needle.
     assert counts == {"no_answer_left": 0, "questions_lacking": 0, "needle_too_long": 6}
     rows = table.to_pylist()
@@ -759,15 +759,15 @@ def test_items_whose_answer_normalises_to_nothing_are_counted() -> None:
         "de": [question("q1", ["Ostrel"], "Es ist Ostrel."), question("q2", ["So"], "So ist es.")],
     }
     own = ENGLISH | {"answer_languages": ["en", "de"], "tasks": ["exact"]}
-    chosen = settings("en-none", (512,), **own)
-    table, counts, _ = build(chosen, made(items), TEMPLATES, tokenizer("words"))
+    slice_settings = settings("en-none", (512,), **own)
+    table, counts, _ = build(slice_settings, made(items), TEMPLATES, tokenizer("words"))
     assert counts == {"no_answer_left": 1, "questions_lacking": 0, "needle_too_long": 0}
     assert table["example_id"].to_pylist() == ["q1"]
     # The place of an item that is left out goes to the next one.
-    chosen["questions"] = 1
+    slice_settings["questions"] = 1
     for seed in range(12):
-        chosen["seed"] = seed
-        table, _, _ = build(chosen, made(items), TEMPLATES, tokenizer("words"))
+        slice_settings["seed"] = seed
+        table, _, _ = build(slice_settings, made(items), TEMPLATES, tokenizer("words"))
         assert table["example_id"].to_pylist() == ["q1"]
 
 

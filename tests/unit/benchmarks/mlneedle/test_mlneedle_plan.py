@@ -155,11 +155,11 @@ def test_the_languages_that_a_slice_reads() -> None:
     )
 
     def read(name: str) -> tuple[list[str], list[str]]:
-        chosen = plan.settings(own, name, [512])
-        read = plan.reads(chosen)
+        slice_settings = plan.settings(own, name, [512])
+        read = plan.reads(slice_settings)
         assert {corpus for corpus, _ in read["questions"]} == {own["needles"]}
-        assert [lang for _, lang in read["passages"]] == plan.searches(chosen)
-        return [lang for _, lang in read["questions"]], plan.searches(chosen)
+        assert [lang for _, lang in read["passages"]] == plan.searches(slice_settings)
+        return [lang for _, lang in read["questions"]], plan.searches(slice_settings)
 
     assert read("de-es") == (["de", "en", "hi", "vi"], ["es"])
     assert read("de-multilingual") == (["de", "en", "hi", "vi"], ["ar", "zh"])
@@ -170,8 +170,8 @@ def test_aligned_slices_read_all_the_languages_that_are_compared() -> None:
     own = benchmark(
         needle_languages=["de", "hi"], answer_languages=["de", "hi", "en"], aligned=True
     )
-    chosen = plan.settings(own, "de-none", [512])
-    questions = plan.reads(chosen)["questions"]
+    slice_settings = plan.settings(own, "de-none", [512])
+    questions = plan.reads(slice_settings)["questions"]
     assert {"de", "hi"} <= {lang for _, lang in questions}
 
 

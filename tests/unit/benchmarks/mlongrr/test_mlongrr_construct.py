@@ -43,11 +43,11 @@ SAMPLE = {
 
 def made(lang: str, lengths: list[int], tokenizer: Any = WORDS, **own: Any) -> list[dict]:
     """The rows of a slice over the sample, with their prompts as text."""
-    chosen = settings(lang, lengths, **{**SAMPLE, **own})
-    read = tables(chosen)
+    slice_settings = settings(lang, lengths, **{**SAMPLE, **own})
+    read = tables(slice_settings)
     documents = Documents()
     documents.add(f"sample_books/{lang}", read["haystack"][lang])
-    rows = construct.build(chosen, read, [], tokenizer).instances.to_pylist()
+    rows = construct.build(slice_settings, read, [], tokenizer).instances.to_pylist()
     for row in rows:
         row["text"] = render(row["prompt"], documents)
         row["roles"] = [(span["role"], span_text(span, documents)) for span in row["prompt"]]
@@ -98,10 +98,10 @@ def test_strict_prompts_and_answers_fill_their_length(lang: str, tokenizer: Any)
 def test_white_space_of_the_text_leaves_no_prompt_short() -> None:
     """Joined, a text with empty lines has fewer tokens than as it is."""
     text = "\n\n\n\n".join(f"Sentence {'abcdefghij'[i % 10]} is here." for i in range(600))
-    chosen = settings("en", [9000], **{**SAMPLE, "tasks": TASKS[:1], "absent": []})
-    read = tables(chosen)
+    slice_settings = settings("en", [9000], **{**SAMPLE, "tasks": TASKS[:1], "absent": []})
+    read = tables(slice_settings)
     read["haystack"] = {"en": mlongrr.articles(text, "en", MODEL)}
-    rows = construct.build(chosen, read, [], CHARACTERS).instances.to_pylist()
+    rows = construct.build(slice_settings, read, [], CHARACTERS).instances.to_pylist()
     for row in rows:
         sentence = 19 + (1 if row["depth"] in (25, 50, 75) else 4)
         assert 9000 - 50 - sentence < row["n_tokens"] <= 9000 - 50
@@ -129,8 +129,8 @@ def test_a_reserve_is_left_to_the_chat_template(budget: str, column: str) -> Non
 
 
 def test_a_text_that_runs_out_is_marked_and_counted() -> None:
-    chosen = settings("en", [500, 4000], **SAMPLE)
-    built = construct.build(chosen, tables(chosen), [], WORDS)
+    slice_settings = settings("en", [500, 4000], **SAMPLE)
+    built = construct.build(slice_settings, tables(slice_settings), [], WORDS)
     by_length = Counter((row["length"], row["exhausted"]) for row in built.instances.to_pylist())
     each = len(built.instances) // 2
     assert by_length == {(500, False): each, (4000, True): each}
@@ -229,11 +229,11 @@ def test_no_number_of_the_text_is_drawn() -> None:
 
 
 def test_long_numbers_of_the_text_are_counted() -> None:
-    chosen = settings("en", [300], **SAMPLE)
-    read = tables(chosen)
+    slice_settings = settings("en", [300], **SAMPLE)
+    read = tables(slice_settings)
     text = read["haystack"]["en"].to_pylist()[0]["text"].replace("one street", "8134445 streets")
     read["haystack"] = {"en": mlongrr.articles(text, "en", MODEL)}
-    assert construct.build(chosen, read, [], WORDS).counts["long_numbers"] == 1
+    assert construct.build(slice_settings, read, [], WORDS).counts["long_numbers"] == 1
 
 
 def test_a_length_below_the_prompt_is_refused() -> None:
@@ -248,8 +248,8 @@ def test_chance_is_one_among_the_needles() -> None:
 
 
 def test_prompts_are_described_by_cell(tmp_path) -> None:
-    chosen = settings("en", [500, 4000], **SAMPLE)
-    built = construct.build(chosen, tables(chosen), [], WORDS)
+    slice_settings = settings("en", [500, 4000], **SAMPLE)
+    built = construct.build(slice_settings, tables(slice_settings), [], WORDS)
     file = tmp_path / "en-sample-books.parquet"
     write_table(built.instances, file, notes={"left_out": built.counts})
     rows: list[Mapping] = describe(PROMPTS, [file]).to_dict("records")

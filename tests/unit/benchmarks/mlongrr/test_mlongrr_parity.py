@@ -176,7 +176,7 @@ def test_llama_3s_tokens_per_word_are_the_authors_too(mirror: Path) -> None:
 
 def test_prompts_of_released_haystacks_hold_their_texts(mirror: Path, o200k: Tokenizer) -> None:
     """And have the most tokens that the authors' had with their prompt."""
-    chosen = settings(
+    slice_settings = settings(
         "en",
         [2000],
         source="released",
@@ -187,8 +187,8 @@ def test_prompts_of_released_haystacks_hold_their_texts(mirror: Path, o200k: Tok
             {"n": 3, "depths": [0, 25, 50, 75], "questions": ["number"]},
         ],
     )
-    read = tables(chosen, mirror)
-    rows = construct.build(chosen, read, [], o200k).instances.to_pylist()
+    read = tables(slice_settings, mirror)
+    rows = construct.build(slice_settings, read, [], o200k).instances.to_pylist()
     documents = Documents()
     for n in (1, 3):
         (corpus, lang) = {1: "mlongrr_released_one", 3: "mlongrr_released_three"}[n], "en"
@@ -267,8 +267,10 @@ def test_tables_of_the_released_files_equal_the_authors_log(
     tasks = [{"n": 1, "depths": [0, 25, 50, 75, 100], "questions": ["number"]}]
     frames = []
     for lang, (name, tokenizer) in product(("sw", "so"), encodings.items()):
-        chosen = settings(lang, (2000, 8000, 16000, 32000, 64000), tasks=tasks, **own)
-        built = construct.build(chosen, tables(chosen, mirror), [], tokenizer).instances
+        slice_settings = settings(lang, (2000, 8000, 16000, 32000, 64000), tasks=tasks, **own)
+        built = construct.build(
+            slice_settings, tables(slice_settings, mirror), [], tokenizer
+        ).instances
         frames.append(built.drop_columns(["prompt"]).to_pandas().assign(tokenizer=name))
     rows = pd.concat(frames)
     run = {**mlongrr_scores.SETTINGS, "setup": {"source": "released", "examples": 1}}

@@ -100,11 +100,11 @@ def test_the_notebooks_20_answers_get_their_verdicts(mirror: Path) -> None:
 
 def answered(answer) -> dict[str, dict[str, tuple[float, str]]]:
     """Values and verdicts by instance and metric, of the sample in English."""
-    chosen = settings(
+    slice_settings = settings(
         "en", [500], haystacks=["sample_books"], data="sample", absent=[1], examples=2
     )
     built = construct.build(
-        chosen, tables(chosen), [], load_tokenizer("words", {"kind": "words"})
+        slice_settings, tables(slice_settings), [], load_tokenizer("words", {"kind": "words"})
     ).instances
     rows = [
         {

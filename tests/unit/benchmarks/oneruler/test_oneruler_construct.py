@@ -51,16 +51,16 @@ class Made:
     """What was built of a slice, and its prompts as text, through files as a model's job has them."""
 
     def __init__(
-        self, chosen: Mapping[str, Any], read: Mapping, built: Built, folder: Path
+        self, slice_settings: Mapping[str, Any], read: Mapping, built: Built, folder: Path
     ) -> None:
-        self.chosen, self.read, self.built = chosen, read, built
-        self.file = folder / f"{chosen['slice']}.parquet"
+        self.slice_settings, self.read, self.built = slice_settings, read, built
+        self.file = folder / f"{slice_settings['slice']}.parquet"
         write_table(built.instances, self.file, notes={"left_out": built.counts})
         files = {}
         if built.documents is not None:
             assert built.documents.schema == DOCUMENTS
             write_table(built.documents, folder / "d.parquet")
-            files[f"oneruler/{chosen['slice']}"] = folder / "d.parquet"
+            files[f"oneruler/{slice_settings['slice']}"] = folder / "d.parquet"
         for lang, table in read["books"].items():
             write_table(table, folder / f"{lang}.parquet")
             files[f"oneruler_books/{lang}"] = folder / f"{lang}.parquet"
@@ -81,9 +81,11 @@ def make(mirror: Path, tmp_path: Path):
     def made(
         pair: str, lengths: list[int], tokenizer: Tokenizer = WORDS, read: Any = None, **own: Any
     ) -> Made:
-        chosen = settings(pair, lengths, **own)
-        read = read or tables(mirror, plan.reads(chosen))
-        return Made(chosen, read, construct.build(chosen, read, [], tokenizer), tmp_path)
+        slice_settings = settings(pair, lengths, **own)
+        read = read or tables(mirror, plan.reads(slice_settings))
+        return Made(
+            slice_settings, read, construct.build(slice_settings, read, [], tokenizer), tmp_path
+        )
 
     return made
 
@@ -377,7 +379,7 @@ def test_every_prompt_fills_its_length(make, cl100k: Tokenizer, name: str, pair:
         tokenizer = loaded(name)
     made = make(pair, [6000], tokenizer, examples=2, none_option=[True, False])
     assert len(made.rows) == 16
-    lang = made.chosen["context_lang"]
+    lang = made.slice_settings["context_lang"]
     book = made.read["books"][lang]
     joint = "" if lang in ("zh", "ja") else " "
     costliest = max(made.read["words"][lang]["word"].to_pylist(), key=tokenizer.count)
@@ -386,7 +388,7 @@ def test_every_prompt_fills_its_length(make, cl100k: Tokenizer, name: str, pair:
         assert row["n_tokens"] == tokenizer.count(text) <= budget
         spans = [span for span in row["prompt"] if span["source"]]
         if row["task"].startswith("cwe"):
-            n = plan.frequencies(made.chosen, row["task"], 6000).other
+            n = plan.frequencies(made.slice_settings, row["task"], 6000).other
             more = tokenizer.count(f"1. a {' '.join([f'9999. {costliest}'] * n)}")
             assert row["n_tokens"] + more > budget or row["exhausted"]
             continue

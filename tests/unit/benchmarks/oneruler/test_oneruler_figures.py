@@ -11,7 +11,9 @@ import oneruler_scores
 from described import numbers, results
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.oneruler import factors, hooks
-from needlework.benchmarks.oneruler.results import MEASURE, _requires
+from needlework.benchmarks.oneruler.results import MEASURE
+from needlework.benchmarks.oneruler.results import SETTINGS as THE_PAPERS
+from needlework.benchmarks.result import Over
 from needlework.results import paper, published
 from needlework.results.cells import contrast
 from needlework.results.context import Cell, Context
@@ -76,10 +78,10 @@ def kept(rows):
     return rows[rows["verdict"] != "length"]
 
 
-def obstacle(rows, settings, **wanted):
+def obstacle(rows, settings, *over):
     """Why the paper's mean is of something else than these rows."""
     cell = Cell({}, Table(rows.reset_index(drop=True)).all(), {}, Context(NUMBERS, settings), {})
-    return paper.obstacle(_requires(**wanted), cell)
+    return paper.obstacle((*THE_PAPERS, *over), cell)
 
 
 # The numbers
@@ -149,10 +151,9 @@ def test_common_words_of_other_frequencies_are_not_compared(of_the_paper):
     assert short["comparison"].item() == f"cannot tell: {why}"
     # At other lengths, and where there are no lists, both are the same.
     rows = of(of_the_paper, metric="released", task="cwe_easy", length=32000)
-    tasks = {"tasks": ["cwe_easy"]}
-    assert obstacle(rows, own, **tasks) is None
+    assert obstacle(rows, own) is None
     both = of(of_the_paper, metric="released", task="cwe_easy")
-    assert obstacle(both, own, **tasks) == why
+    assert obstacle(both, own) == why
     figure = made("figure3", of_the_paper, own, metric="released")
     assert set(of(figure, context_lang="en")["comparison"]) <= {"covers", "below", "above"}
 
@@ -425,11 +426,12 @@ def test_numbers_of_other_decoding_are_not_compared(scores):
 
 def test_each_model_must_have_what_the_mean_is_over(scores):
     mine = main(scores, "released", task=NIAH, context_lang="en")
-    wanted = {"lengths": (8000, 64000, 128000), "languages": ["en"]}
-    assert obstacle(mine, SETTINGS, **wanted) is None
+    lengths = Over("length", (8000, 64000, 128000), "other lengths")
+    assert obstacle(mine, SETTINGS, lengths) is None
     one = mine[(mine["model"] != "o3") | (mine["length"] == 8000)]
-    assert obstacle(one, SETTINGS, **wanted) == "other lengths"
-    assert obstacle(mine, SETTINGS, languages=["en", "ko"]) == "other languages"
+    assert obstacle(one, SETTINGS, lengths) == "other lengths"
+    languages = Over("context_lang", ("en", "ko"), "other languages")
+    assert obstacle(mine, SETTINGS, languages) == "other languages"
 
 
 @pytest.mark.parametrize("name", FIGURES)

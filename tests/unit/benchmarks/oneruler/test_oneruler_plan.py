@@ -15,7 +15,7 @@ from described import filled, numbers, results
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.oneruler import plan
 from needlework.benchmarks.oneruler.hooks import PAPER_TEXT
-from needlework.benchmarks.oneruler.results import MODELS
+from needlework.benchmarks.oneruler.results import ALL_MODELS
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
@@ -52,9 +52,9 @@ def test_the_papers_set() -> None:
     own = block()
     assert len(plan.slices(own)) == 26
     assert plan.slices(own) == [f"{lang}-{lang}" for lang in LANGUAGES]
-    chosen = plan.settings(own, "ta-ta", own["lengths"])
-    cells = len(plan.variants(chosen)) * len(chosen["lengths"])
-    assert 26 * cells * chosen["examples"] == 36_400
+    slice_settings = plan.settings(own, "ta-ta", own["lengths"])
+    cells = len(plan.variants(slice_settings)) * len(slice_settings["lengths"])
+    assert 26 * cells * slice_settings["examples"] == 36_400
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +68,10 @@ def preset() -> dict[str, Any]:
 def test_the_preset_asks_what_the_paper_asks_and_no_more(preset) -> None:
     own, asked = preset["benchmarks"]["oneruler"], {}
     for name in plan.slices(own):
-        chosen = plan.settings(own, name, own["lengths"])
-        per_task = len(chosen["lengths"]) * chosen["examples"]
+        slice_settings = plan.settings(own, name, own["lengths"])
+        per_task = len(slice_settings["lengths"]) * slice_settings["examples"]
         kind = "alone" if len(set(plan.slice_languages(name))) == 1 else "crossed"
-        for task, offered in plan.variants(chosen):
+        for task, offered in plan.variants(slice_settings):
             key = kind, offered or task not in plan.NEEDLES
             asked[key] = asked.get(key, 0) + per_task
             assert kind == "alone" or task in plan.NEEDLES
@@ -85,7 +85,7 @@ def test_the_preset_asks_what_the_paper_asks_and_no_more(preset) -> None:
 def test_preset_models_are_compared_as_the_paper_ran_them(preset) -> None:
     settings = Layout(preset).run_settings("oneruler", "scores")
     assert preset["models"]["deepseek-r1"]["sampling"]["temperature"] == 0.6
-    assert set(MODELS) - set(settings["published"].values()) == {"Gemini 1.5 Flash"}
+    assert set(ALL_MODELS.names) - set(settings["published"].values()) == {"Gemini 1.5 Flash"}
     for model, name in settings["published"].items():
         assert settings["decoding"][model] == {"o3-mini-high": "the endpoint's own"}.get(
             name, "greedy"
@@ -103,7 +103,8 @@ def test_the_preset_s_numbers_are_compared_with_the_paper_s(preset) -> None:
     ours = {name: model for model, name in settings["published"].items()}
     papers = oneruler_scores.SETTINGS["published"]
     scores = oneruler_scores.make(
-        tuple(model for model in oneruler_scores.MODELS if papers[model] in ours), examples=1
+        tuple(model for model in oneruler_scores.MODELS if papers[model] in ours),
+        examples=1,
     )
     scores = scores.assign(model=scores["model"].map(lambda model: ours[papers[model]]))
     printed = published.load(ROOT / "resources/published/oneruler.csv")
@@ -120,16 +121,16 @@ def test_the_preset_s_numbers_are_compared_with_the_paper_s(preset) -> None:
 def test_pairs_of_languages_are_slices_of_their_own() -> None:
     own = block(languages=["pl"], cross_lingual=[["en", "ko"], ["ko", "en"]])
     assert plan.slices(own) == ["pl-pl", "en-ko", "ko-en"]
-    chosen = plan.settings(own, "en-ko", [8000])
-    assert (chosen["instruction_lang"], chosen["context_lang"]) == ("en", "ko")
-    assert plan.reads(chosen) == {
+    slice_settings = plan.settings(own, "en-ko", [8000])
+    assert (slice_settings["instruction_lang"], slice_settings["context_lang"]) == ("en", "ko")
+    assert plan.reads(slice_settings) == {
         "books": [("oneruler_books", "ko")],
         "nouns": [("oneruler_nouns", "en"), ("oneruler_nouns", "ko")],
         "words": [("oneruler_words", "ko")],
         "prompts": [("oneruler_prompts", "en"), ("oneruler_prompts", "ko")],
     }
     assert plan.quotes(own) == [("oneruler_books", lang) for lang in ("en", "ko", "pl")]
-    assert load_benchmark("oneruler").searches(chosen) == []
+    assert load_benchmark("oneruler").searches(slice_settings) == []
 
 
 def test_a_slice_reads_only_what_its_tasks_need() -> None:
@@ -227,8 +228,8 @@ def test_needles_and_frequencies() -> None:
 
 def test_frequencies_of_the_paper_and_of_the_released_code() -> None:
     def counts(task: str, **own: Any) -> list[tuple[int, int]]:
-        chosen = plan.settings(block(**own), "en-en", [7999, 8000, 8001])
-        return [tuple(plan.frequencies(chosen, task, n)) for n in chosen["lengths"]]
+        slice_settings = plan.settings(block(**own), "en-en", [7999, 8000, 8001])
+        return [tuple(plan.frequencies(slice_settings, task, n)) for n in slice_settings["lengths"]]
 
     assert counts("cwe_easy") == [(10, 1), (30, 3), (30, 3)]
     assert counts("cwe_hard") == [(10, 5), (20, 10), (20, 10)]
@@ -256,8 +257,8 @@ def test_full_stops() -> None:
 
 def test_room_for_the_answer() -> None:
     def room(pair: str = "en-ta", **limits: Any) -> tuple:
-        chosen = plan.settings(block(max_new_tokens=limits), pair, [8000])["max_new_tokens"]
-        return chosen["niah"], chosen["cwe"]
+        slice_settings = plan.settings(block(max_new_tokens=limits), pair, [8000])["max_new_tokens"]
+        return slice_settings["niah"], slice_settings["cwe"]
 
     assert room() == (None, None)
     assert room(preset="released") == (30, 50)

@@ -11,7 +11,7 @@ import pytest
 import oneruler_scores
 from described import numbers, results
 from needlework.benchmarks.oneruler import factors
-from needlework.benchmarks.oneruler.results import LENGTHS
+from needlework.benchmarks.oneruler.results import ALL_LENGTHS
 from needlework.results import published
 from oneruler_scores import SETTINGS
 
@@ -185,7 +185,7 @@ def test_tau_is_of_each_length_and_of_all_together(made):
     assert of(table, model="qwen7b", length="all")["published"].isna().all()
 
 
-def equal_texts(models, langs=factors.ARTICLES, lengths=LENGTHS):
+def equal_texts(models, langs=factors.ARTICLES, lengths=ALL_LENGTHS.values):
     """Scores of pairs of these models, the second of each with equal text, and their settings."""
     shape = {"examples": 1, "tasks": tuple(NIAH), "crossed": False, "ablated": False}
     metrics = ("released",)

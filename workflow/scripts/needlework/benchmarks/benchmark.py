@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own, Search
+from needlework.benchmarks.contract import Config, CorpusTable, Own, Search, SliceSettings
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.result import Hook, Result
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from needlework.benchmarks.layouts import PromptTable
 
 
-def _nothing(chosen: Chosen) -> list[str]:
+def _nothing(slice_settings: SliceSettings) -> list[str]:
     return []
 
 
@@ -51,11 +51,12 @@ class Benchmark:
     the files into which prompts are divided; settings, all that a slice's prompts depend on, as JSON
     values, but files and tokenizer, given the lengths that models want; quotes, the tables that any prompt
     can refer to; spare, of each length in tokens, what a chat template may take beside the tokenizer's
-    `reserve` (None: lengths do not bound prompts in tokens). conditions: by the names that `Result.when`
-    has, whether `config` has prompts and models that fill such results. Of a slice's settings: reads, the
-    tables that it is built from, by input name, and searches, the languages whose distractors.
+    `reserve` (None: lengths do not bound prompts in tokens). conditions: by the names that
+    `Result.conditions` has, whether `config` has prompts and models that fill such results. Of a slice's
+    settings: reads, the tables that it is built from, by input name, and searches, the languages whose
+    distractors.
 
-    build: `(chosen, tables, templates, tokenizer) -> Built`. score: `(instances, generations,
+    build: `(slice_settings, tables, templates, tokenizer) -> Built`. score: `(instances, generations,
     translations, *, model, settings) -> scores`; scoring_files: data that it alone reads, by the name of
     its argument, below resources/; scores_read: the argument that gets the tables that prompts quote,
     where it needs them; beside: metrics of further rows of scores, of which results are made only where
@@ -74,7 +75,7 @@ class Benchmark:
     results: tuple[Result, ...]
     slices: Callable[[Own], list[str]]
     settings: Callable[[Own, str, list[int]], dict[str, Any]]
-    reads: Callable[[Chosen], dict[str, list[CorpusTable]]]
+    reads: Callable[[SliceSettings], dict[str, list[CorpusTable]]]
     quotes: Callable[[Own], list[CorpusTable]]
     build: Hook
     score: Hook
@@ -92,7 +93,7 @@ class Benchmark:
     corpus_settings: Callable[[Own], dict[str, Any]] | None = None
     corpus_files: Callable[[Own, str, str], list[str] | None] | None = None
     beside: tuple[str, ...] = ()
-    searches: Callable[[Chosen], list[str]] = _nothing
+    searches: Callable[[SliceSettings], list[str]] = _nothing
     search: Callable[[Own, str], Search] | None = None
     translated: bool = False
     metric: Hook = ""
@@ -116,7 +117,7 @@ class Benchmark:
     def filled(self, config: Config) -> list[Result]:
         """The results for which this configuration has prompts and models."""
         holds = self.conditions(config)
-        return [result for result in self.results if all(holds[name] for name in result.when)]
+        return [result for result in self.results if all(holds[name] for name in result.conditions)]
 
 
 def names() -> list[str]:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 # A benchmark's block of the configuration, the whole of it, and what the prompts of a slice depend on.
 Own: TypeAlias = Mapping[str, Any]
 Config: TypeAlias = Mapping[str, Any]
-Chosen: TypeAlias = Mapping[str, Any]
+SliceSettings: TypeAlias = Mapping[str, Any]
+# What results know of a run (`results.context.Context.run`), and the labels of a cell, by column.
+Run: TypeAlias = Mapping[str, Any]
+Labels: TypeAlias = Mapping[str, Any]
 # (corpus, language) of a table.
 CorpusTable: TypeAlias = tuple[str, str]
 

@@ -78,9 +78,9 @@ class Drawing:
     # What the small print calls a mark, the paper's numbers, and marks of prompts that are too short and
     # of cells that lack answers.
     mark = "point"
-    printed = "Dashed"
-    short = "Hollow"
-    incomplete = "Ringed"
+    paper_look = "Dashed"
+    short_look = "Hollow"
+    incomplete_look = "Ringed"
     # Whether the intervals over questions are drawn.
     intervals = True
 
@@ -110,17 +110,15 @@ class Polar(Lines):
 class Bars(Drawing):
     """Bars of each `line` side by side, lying where `horizontal` or where there are many.
 
-    numbers: the values are counts, written at the bars; they have no interval. theirs: values of `x` that
-    only the paper has are there too.
+    numbers: the values are counts, written at the bars; they have no interval.
     """
 
     horizontal: bool = False
-    theirs: bool = False
     numbers: bool = False
 
     mark = "bar"
-    printed = "Hollow markers"
-    short = "Hatched"
+    paper_look = "Hollow markers"
+    short_look = "Hatched"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +133,7 @@ class Points(Drawing):
     """Points of each `line` in one row for each `x`."""
 
     mark = "point"
-    printed = "Hollow"
+    paper_look = "Hollow"
     intervals = False
 
 
@@ -152,7 +150,7 @@ class Heatmap(Drawing):
     tinted: tuple[str, str] | None = None
 
     mark = "cell"
-    printed = "Small"
-    short = "Dotted"
-    incomplete = "With an asterisk"
+    paper_look = "Small"
+    short_look = "Dotted"
+    incomplete_look = "With an asterisk"
     intervals = False

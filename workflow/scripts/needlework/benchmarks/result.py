@@ -7,7 +7,7 @@ the name of a function, "package.module:function", that `numbers` calls with row
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -58,27 +58,29 @@ class By:
     shares: bool = False
 
 
+def levels_of(by: Iterable[By | Factor]) -> tuple[By, ...]:
+    """Levels, where a factor is a level of it alone."""
+    return tuple(level if isinstance(level, By) else By(level) for level in by)
+
+
 @dataclass(frozen=True)
 class Place:
     """Where the paper prints the number of a cell: templates over the cell's labels and `{paper}`.
 
     `{paper}` is the model's name in the paper. when: the labels for which this is the place. check: a hook
     `(cell, place)` that returns why its number is not comparable, True where it has none at all, or None.
-    mean: the number is the mean of all that stand in this row of the table. requires: what must hold here
-    beside what `Paper.requires`, and for `printed` rows too where it is a setting. printed: the sources of
-    which rows of models that were not run are shown. labels: what those rows say beside what the
-    templates tell; complete: a hook `(labels, Context)` that adds to these labels. digits: the number is
-    no share of answers but a fact; ours equals it to so many digits, rounded or cut, or differs.
+    column: without one, the number is the mean of all that stand in this row of the table. requires: what
+    must hold here beside what `Paper.requires`. labels: what rows of the paper's numbers say beside what
+    the templates tell; complete: a hook `(labels, Context)` that adds to these labels. digits: the number
+    is no share of answers but a fact; ours equals it to so many digits, rounded or cut, or differs.
     """
 
     table: str
     row: str
-    column: str
+    column: str = ""
     when: Mapping[str, Any] = field(default_factory=dict)
     check: Hook = ""
-    mean: bool = False
     requires: tuple[Requirement, ...] = ()
-    printed: tuple[str, ...] = ()
     labels: Mapping[str, Any] = field(default_factory=dict)
     complete: Hook = ""
     digits: int | None = None
@@ -106,58 +108,43 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Over:
-    """It counts where a cell's rows have these values of a column, and no others.
-
-    exempt: values that do not matter. whole: all of the values, not just none but these. per_model: of
-    each model.
-    """
+    """It counts where each model's rows have all of these values of a column, and no others but "none"."""
 
     column: str
     values: tuple[Hashable, ...]
     words: str
-    exempt: tuple[Hashable, ...] = ()
-    whole: bool = True
-    per_model: bool = False
 
 
 @dataclass(frozen=True)
 class AllModels:
-    """It counts where the cell is of these models of the paper, and no others."""
+    """It counts where the cell is of these models of the paper, and no others.
+
+    In a run without any of the paper's models the number is not shown.
+    """
 
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Why:
-    """It counts where a hook, given the cell, finds no reason against it (text, or None)."""
-
-    reason: Hook
-
-
-Requirement: TypeAlias = Same | Decoding | Over | AllModels | Why
+# It counts where a hook, given the cell, finds no reason against it (text, or None).
+Requirement: TypeAlias = Same | Decoding | Over | AllModels | Hook
 
 
 @dataclass(frozen=True)
 class Paper:
     """The published number beside each cell, and what must hold for a comparison to count.
 
-    sources: whose numbers are taken, the first that has one ("paper" as printed, "repository": the released
-    code's). tell_source: a column says whose. bounds: a printed bound ("at least 0.8") is a number too, and
-    a column says which. run_only: numbers are shown only where the run has models of the paper. silent:
-    cells without a place say nothing, instead of that there is no published number.
+    show_published: the paper's numbers of models that were not run are rows of their own, if the run has the
+    settings that their places require. tell_source: a column says whose the number is, the paper's or the
+    released code's. bounds: a printed bound ("at least 0.8") is a number too, and a column says which.
+    silent: cells without a place say nothing, instead of that there is no published number.
     """
 
     places: tuple[Place, ...]
     requires: tuple[Requirement, ...] = ()
-    sources: tuple[str, ...] = ("paper",)
+    show_published: bool = False
     tell_source: bool = False
     bounds: bool = False
-    run_only: bool = False
     silent: bool = False
-
-    def requiring(self, *more: Requirement) -> Paper:
-        """The same with further requirements."""
-        return replace(self, requires=(*self.requires, *more))
 
 
 @dataclass(frozen=True)
@@ -176,17 +163,19 @@ class Measure:
 class View:
     """One cell for each combination of `by` that has rows; a factor there is a `By` of it alone.
 
+    when: conditions of the benchmark (`Benchmark.conditions`) that must hold for its prompts to be asked.
     prepare: a hook `(rows, Context) -> rows`, called first. where: conditions in pandas' query syntax.
     select: hooks `(rows, Context) -> rows`, called after it. const: labels that all cells have. derive: by
-    label, a hook `(Part, labels, Context) -> value`. columns: labels in their order, before the measures,
-    where it is not that of `by` (`source` behind the model), then `const` and `derive`; `also` follow
-    after all other columns. beside: a hook `(rows, Context) -> rows` against which each cell is tested
-    (`numbers.PAIRED`). sort: columns by which rows are sorted in the end ("-value": descending), by
-    the order of their factors. finish: a hook `(frame, View, Context, rows) -> frame` for what the cells
-    cannot say; its rows are those of `where`.
+    label, a hook `(Part, labels, Context) -> value`, or "" if `finish` gives the values. columns: labels in
+    their order, before the measures, where it is not that of `by` (`source` behind the model), then `const`
+    and `derive`; `also` follow after all other columns. beside: a hook `(rows, Context) -> rows` against
+    which each cell is tested (`numbers.PAIRED`). sort: columns by which rows are sorted in the end
+    ("-value": descending), by the order of their factors, or rather of `orders`. finish: a hook
+    `(frame, View, Context, rows) -> frame` for what the cells cannot say; its rows are those of `where`.
     """
 
     by: tuple[By | Factor, ...]
+    when: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     prepare: Hook = ""
     where: str = ""
@@ -202,31 +191,34 @@ class View:
     orders: tuple[Factor | By, ...] = ()
     finish: Hook = ""
 
-    def __post_init__(self) -> None:
-        levels = tuple(level if isinstance(level, By) else By(level) for level in self.by)
-        object.__setattr__(self, "by", levels)
-
     @property
     def levels(self) -> tuple[By, ...]:
-        """`by`, whose factors have been made levels."""
-        return tuple(level for level in self.by if isinstance(level, By))
+        """`by`, each as a level."""
+        return levels_of(self.by)
+
+    @property
+    def ordered(self) -> tuple[By, ...]:
+        """What orders the values of columns: the levels, or rather `orders`."""
+        return (*self.levels, *levels_of(self.orders))
 
     def but(self, **changes: Any) -> View:
         """The same view with these changes."""
         return replace(self, **changes)
 
+    def of(self, *select: Hook, **changes: Any) -> View:
+        """The same view of those of its rows that these hooks select, with these changes."""
+        return self.but(select=(*self.select, *select), **changes)
+
 
 @dataclass(frozen=True)
 class Stack:
-    """The rows of several frames, one below the other, then sorted together.
+    """The rows of several frames, one below the other, sorted together as the first view is.
 
     led: there are no rows where the first frame has none of ours.
     """
 
     parts: tuple[Numbers, ...]
     led: bool = False
-    sort: tuple[str, ...] = ()
-    orders: tuple[Factor | By, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -259,9 +251,10 @@ class Pairs:
 Numbers: TypeAlias = View | Stack | Pairs | Computed
 
 
-def _views(numbers: Numbers) -> list[View]:
+def views(numbers: Numbers) -> list[View]:
+    """The views that numbers are made of."""
     if isinstance(numbers, Stack):
-        return [view for part in numbers.parts for view in _views(part)]
+        return [view for part in numbers.parts for view in views(part)]
     return [numbers] if isinstance(numbers, View) else []
 
 
@@ -269,18 +262,24 @@ def _views(numbers: Numbers) -> list[View]:
 class Result:
     """A table or a figure: a file, a target, an entry of the report and of the documentation.
 
-    name: "table1", "figure4b" where it is the paper's. shown: a layout or a drawing. caption: what
-    is special about it, in reStructuredText. when: conditions of the benchmark (`Benchmark.conditions`)
-    that must hold for its prompts to be asked.
+    caption: what is special about it, in reStructuredText. when: conditions of the benchmark, beside those
+    of its views. needs: the rows that it is made of. `results` gives it its name ("table1", "figure4b"
+    where it is the paper's) and what shows it.
     """
 
-    name: str
     title: str
     numbers: Numbers
-    shown: Layout | Drawing
     caption: str
-    needs: Needs = "scores"
     when: tuple[str, ...] = ()
+    needs: Needs = "scores"
+    name: str = ""
+    shown: Layout | Drawing = ()
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """All conditions, each once."""
+        found = [*(name for view in views(self.numbers) for name in view.when), *self.when]
+        return tuple(dict.fromkeys(found))
 
     @property
     def kind(self) -> Literal["tables", "figures"]:
@@ -306,8 +305,7 @@ class Result:
         """
         place = f" (the paper's {self.place})" if self.place else ""
         parts = [f"**{self.title}**{place}.", self.caption]
-        views = _views(self.numbers)
-        if any(view.beside for view in views):
+        if any(view.beside for view in views(self.numbers)):
             parts.append(MCNEMAR)
         if isinstance(self.numbers, Pairs):
             parts.append(DELTA)
@@ -323,12 +321,8 @@ class Result:
         return f"{self.place}: {self.title[0].lower() if word else self.title[0]}{self.title[1:]}"
 
 
-def shown_by(shown: Mapping[str, Layout | Drawing]) -> Callable[..., Result]:
-    """What makes a result, each shown as `shown` says of its name."""
-
-    def result(
-        name: str, title: str, numbers: Numbers, caption: str, *when: str, needs: Needs = "scores"
-    ) -> Result:
-        return Result(name, title, numbers, shown[name], caption, needs, when)
-
-    return result
+def results(shown: Mapping[str, Layout | Drawing], **described: Result) -> tuple[Result, ...]:
+    """These results under their names, each with the layout or drawing that `shown` has of its name."""
+    return tuple(
+        replace(result, name=name, shown=shown[name]) for name, result in described.items()
+    )

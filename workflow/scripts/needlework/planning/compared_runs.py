@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
+from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
 from needlework.planning.config import check_named
 from needlework.planning.layout import CONTROLS
 
 
-def sides(config: Mapping[str, Any], benchmark: str) -> dict[str, str]:
+def sides(config: Config, benchmark: str) -> dict[str, str]:
     """The score files of a benchmark by side: a model of this run, or `<run>/<model>` of another.
 
     Raises UserError where a folder in `runs` holds no scores of the benchmark.
@@ -31,7 +30,7 @@ def sides(config: Mapping[str, Any], benchmark: str) -> dict[str, str]:
     return found
 
 
-def pairs(config: Mapping[str, Any], benchmark: str) -> list[tuple[str, str, bool]]:
+def pairs(config: Config, benchmark: str) -> list[tuple[str, str, bool]]:
     """What is compared: (first, second, whether both must have had the same prompts).
 
     Models of this run with different tokenizers have other prompts for the same questions. Sides of

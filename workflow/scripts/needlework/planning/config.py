@@ -13,6 +13,7 @@ from typing import Any
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.benchmark import names as benchmark_names
+from needlework.benchmarks.contract import Config
 from needlework.data.corpora.languages import LANGUAGE
 from needlework.data.corpora.registry import (
     CORPORA,
@@ -106,7 +107,7 @@ def _choices(node: Any, own: Mapping[str, Any]) -> None:
             _choices(each, own)
 
 
-def validated(config: Mapping[str, Any]) -> dict[str, Any]:
+def validated(config: Config) -> dict[str, Any]:
     """A copy of `config` with every default filled in.
 
     Raises UserError with one sentence that names the key, the value and the remedy.
@@ -151,7 +152,7 @@ def validated(config: Mapping[str, Any]) -> dict[str, Any]:
     return config
 
 
-def lengths_of(config: Mapping[str, Any], model: str, benchmark: str) -> list[int]:
+def lengths_of(config: Config, model: str, benchmark: str) -> list[int]:
     """The prompt lengths that a model gets of a benchmark: its `lengths`, as far as `only` has them."""
     own = config["models"][model]["lengths"]
     if isinstance(own, Mapping):
@@ -161,7 +162,7 @@ def lengths_of(config: Mapping[str, Any], model: str, benchmark: str) -> list[in
     return sorted(length for length in lengths if length in wanted)
 
 
-def check_lengths(config: Mapping[str, Any], name: str, overhead: int) -> None:
+def check_lengths(config: Config, name: str, overhead: int) -> None:
     """Raise UserError where a model's lengths and `overhead` more tokens exceed its context.
 
     `overhead` is what is known of the tokens that its chat template and its thoughts take. Only of
@@ -182,7 +183,7 @@ def check_lengths(config: Mapping[str, Any], name: str, overhead: int) -> None:
     check_room({**model, "model": name}, taken, overhead, reserve, engine if own else None)
 
 
-def decided(given: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
+def decided(given: Config, config: Config) -> list[str]:
     """Which keys of a benchmark have another value in `config`, which is validated, than was `given`.
 
     A sentence for each benchmark: other keys decide them (`Benchmark.decided`).
@@ -205,7 +206,7 @@ def _shown(value: Any) -> str:
     return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
 
 
-def left_out(config: Mapping[str, Any]) -> list[str]:
+def left_out(config: Config) -> list[str]:
     """The optional models of a run whose weights are in a package that is not installed.
 
     Raises UserError where there is no other model.
@@ -354,7 +355,7 @@ def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], whe
             )
 
 
-def _check_run(config: Mapping[str, Any]) -> None:
+def _check_run(config: Config) -> None:
     check_named("run.models", config["run"]["models"], config["models"], "models")
     check_named("run.benchmarks", config["run"]["benchmarks"], config["benchmarks"], "benchmarks")
     check_named("run.tokenizers", config["run"]["tokenizers"], config["tokenizers"], "tokenizers")
@@ -372,7 +373,7 @@ def _check_run(config: Mapping[str, Any]) -> None:
                 )
 
 
-def _check_corpora(config: Mapping[str, Any]) -> None:
+def _check_corpora(config: Config) -> None:
     """Raise UserError where a corpus of the user's has no name, data or column that can be used."""
     for name, entry in config["corpora"].items():
         where = f"corpora.{name}"
@@ -415,7 +416,7 @@ def _check_data(where: str, data: Mapping[str, Any]) -> None:
         )
 
 
-def _check_retrieval(config: Mapping[str, Any]) -> None:
+def _check_retrieval(config: Config) -> None:
     name = config["retrieval"]["embedder"]
     check_named("retrieval.embedder", [name], config["embedders"], "embedders")
     mmarco = config["sources"]["mmarco"]
@@ -426,7 +427,7 @@ def _check_retrieval(config: Mapping[str, Any]) -> None:
         )
 
 
-def _check_models(config: Mapping[str, Any]) -> None:
+def _check_models(config: Config) -> None:
     defaults = schema()["properties"]["models"]["additionalProperties"]["properties"]
     for name, model in _running(config):
         where = f"models.{name}"
@@ -497,7 +498,7 @@ def _check_models(config: Mapping[str, Any]) -> None:
             _check_endpoint(where, model)
 
 
-def _check_only(config: Mapping[str, Any], name: str) -> None:
+def _check_only(config: Config, name: str) -> None:
     """Raise UserError where a model's `only` names no benchmark or factor, or a value of another type."""
     only, where = config["models"][name]["only"], f"models.{name}.only"
     run = config["run"]["benchmarks"]
@@ -520,7 +521,7 @@ def _check_only(config: Mapping[str, Any], name: str) -> None:
                     )
 
 
-def _fitting(config: Mapping[str, Any], name: str) -> str:
+def _fitting(config: Config, name: str) -> str:
     """What to do where some lengths of a model are above its context, in words."""
     context = config["models"][name]["context"]
     found = {}
@@ -558,22 +559,22 @@ def _check_endpoint(where: str, model: Mapping[str, Any]) -> None:
         )
 
 
-def _check_translation(config: Mapping[str, Any]) -> None:
+def _check_translation(config: Config) -> None:
     name = config["translation"]["translator"]
     check_named("translation.translator", [name], config["translators"], "translators")
 
 
-def _check_benchmarks(config: Mapping[str, Any]) -> None:
+def _check_benchmarks(config: Config) -> None:
     for name, _ in _benchmarks(config):
         if check := load_benchmark(name).check:
             load_hook(check)(config)
 
 
-def _benchmarks(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _benchmarks(config: Config) -> Iterator[tuple[str, dict[str, Any]]]:
     for name in config["run"]["benchmarks"]:
         yield name, config["benchmarks"][name]
 
 
-def _running(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _running(config: Config) -> Iterator[tuple[str, dict[str, Any]]]:
     for name in config["run"]["models"]:
         yield name, config["models"][name]

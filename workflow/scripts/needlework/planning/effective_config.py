@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from needlework.benchmarks.contract import Config
 from needlework.planning.affects import not_affecting
 from needlework.services.endpoints import shown_url
 
@@ -12,7 +13,7 @@ from needlework.services.endpoints import shown_url
 _USUAL = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "OPENAI_API_KEY", "GOOGLE_TRANSLATE_API_KEY")
 
 
-def effective_config(config: Mapping[str, Any]) -> dict[str, Any]:
+def effective_config(config: Config) -> dict[str, Any]:
     """What of a validated configuration this run's results come from.
 
     Entries that the run does not name are left out, and so is what changes no result: where keys,
@@ -42,7 +43,7 @@ def _plain_entry(section: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def key_variables(config: Mapping[str, Any]) -> list[str]:
+def key_variables(config: Config) -> list[str]:
     """The environment variables that can hold a key of this configuration."""
     entries = [*config["models"].values(), *config["translators"].values()]
     return sorted({*_USUAL, *filter(None, (entry.get("key_env") for entry in entries))})

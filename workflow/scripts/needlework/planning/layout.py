@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from needlework.benchmarks.benchmark import Benchmark, load_benchmark
-from needlework.benchmarks.contract import Search
-from needlework.benchmarks.language_names import LANGUAGE_NAMES
+from needlework.benchmarks.contract import Config, Search
 from needlework.benchmarks.result import Needs, Result
-from needlework.codedigest import code_digest
 from needlework.data.corpora.languages import folder_languages
 from needlework.data.corpora.registry import (
     CORPORA,
@@ -19,13 +17,12 @@ from needlework.data.corpora.registry import (
     own_corpus,
     sources,
 )
-from needlework.hooks import hook_file
 from needlework.models.decoding import decoding
-from needlework.models.engine_arguments import answer_arguments, gpus
+from needlework.models.engine_arguments import answer_arguments
 from needlework.models.selection import in_words, only_of
 from needlework.planning.affects import affecting, not_affecting
 from needlework.planning.config import lengths_of
-from needlework.results.describe import description, hooks_of
+from needlework.planning.devices import job_gpus, job_threads
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -39,40 +36,14 @@ def resource(path: str) -> str:
     return str(found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found)
 
 
-# What runs a neural network here: on a GPU where there is one, unless its `device` is the CPU.
-_NEURAL = {"vllm", "transformers", "sentence-transformers", "nllb"}
-# What runs one on processors, whatever its `device`: Snakemake's GPUs are NVIDIA's.
-_ON_PROCESSORS = {"openvino"}
 # Backends that answer with the references or not at all: in no mean over models.
 CONTROLS = ("oracle", "empty")
-# CPU cores of a network without a GPU; more help a CPU little. Snakemake lowers it to `--cores`.
-CPU_THREADS = 16
-
-
-def job_gpus(entry: Mapping[str, Any]) -> int:
-    """How many GPUs the job of a model, an embedder or a translator asks for; `entry` is its block."""
-    kind = entry.get("backend") or entry["kind"]
-    if kind == "vllm":
-        return gpus(entry["engine"])
-    return int(kind in _NEURAL and entry["device"] != "cpu")
-
-
-def job_threads(entry: Mapping[str, Any]) -> int:
-    """How many CPU cores it asks for: one where nothing is computed but requests and words.
-
-    Beside GPUs, cores load the weights, cut texts into tokens, and feed each GPU.
-    """
-    kind = entry.get("backend") or entry["kind"]
-    if kind not in _NEURAL | _ON_PROCESSORS:
-        return 1
-    own = job_gpus(entry)
-    return 4 + 2 * own if own else CPU_THREADS
 
 
 class Layout:
     """The files of a validated configuration, as paths below the working directory."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Config) -> None:
         self.config = config
 
     def benchmark(self, name: str) -> Benchmark:
@@ -228,13 +199,13 @@ class Layout:
     def slice_tables(self, benchmark: str, tokenizer: str, name: str) -> dict[str, list[str]]:
         """The tables ("corpus/language") that a slice is built from, by the benchmark's names."""
         reads = self.benchmark(benchmark).reads
-        chosen = self.slice_settings(benchmark, tokenizer, name)
-        return {kind: _tables(pairs) for kind, pairs in reads(chosen).items()}
+        slice_settings = self.slice_settings(benchmark, tokenizer, name)
+        return {kind: _tables(pairs) for kind, pairs in reads(slice_settings).items()}
 
     def slice_searches(self, benchmark: str, tokenizer: str, name: str) -> list[str]:
         """The languages whose distractors a slice has."""
-        chosen = self.slice_settings(benchmark, tokenizer, name)
-        return list(self.benchmark(benchmark).searches(chosen))
+        slice_settings = self.slice_settings(benchmark, tokenizer, name)
+        return list(self.benchmark(benchmark).searches(slice_settings))
 
     def quoted(self, benchmark: str) -> list[str]:
         """All tables ("corpus/language") that a benchmark's prompts can refer to."""
@@ -409,24 +380,6 @@ class Layout:
                 found[f"{benchmark}_{result.name}"] = f"{result.label}: {remedy}."
         return found
 
-    def numbers_digest(self, results: list[Result]) -> dict[str, str]:
-        """What the numbers of these results depend on: descriptions, and the code of their hooks."""
-        return _digests({result.name: result.numbers for result in results}, "make_numbers.py")
-
-    def shown_digest(self, benchmark: str, results: list[Result]) -> dict[str, str]:
-        """What tables and figures of these numbers depend on: titles, layouts, drawings, names."""
-        shown = {result.name: (result.title, result.shown) for result in results}
-        names = {"called": self.benchmark(benchmark).called, "languages": LANGUAGE_NAMES}
-        return _digests({**shown, **names}, "show_results.py", presentation=True)
-
 
 def _tables(pairs: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{corpus}/{lang}" for corpus, lang in pairs]
-
-
-def _digests(
-    described: Mapping[str, Any], script: str, *, presentation: bool = False
-) -> dict[str, str]:
-    hooks = sorted({hook_file(hook) for value in described.values() for hook in hooks_of(value)})
-    made = {name: description(value, presentation) for name, value in described.items()}
-    return {**made, "code": code_digest(script, *hooks)}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
 from needlework.models.engine_arguments import gpus
 from needlework.planning.config import check_lengths
@@ -29,7 +29,7 @@ _READ_WITH = {
 
 
 def check(
-    config: Mapping[str, Any],
+    config: Config,
     models: Iterable[str],
     tokenizers: Iterable[str],
     translating: bool,
@@ -100,7 +100,7 @@ def without_records(folder: str | Path = ".") -> str:
     )
 
 
-def _check_template(config: Mapping[str, Any], name: str) -> None:
+def _check_template(config: Config, name: str) -> None:
     """Raise UserError where a model's lengths leave no room for its chat template, as its tokenizer has it.
 
     What cannot be read here, the model's job counts.
@@ -167,7 +167,7 @@ def _hub_is_open() -> bool:
     return get_token() is not None
 
 
-def check_gpus(config: Mapping[str, Any], models: Iterable[str], declared: int | None) -> None:
+def check_gpus(config: Config, models: Iterable[str], declared: int | None) -> None:
     """Raise UserError where the job of one of `models` takes more GPUs than this run declares.
 
     Snakemake would give such a job what is declared, say nothing, and start others beside it.

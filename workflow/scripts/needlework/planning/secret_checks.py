@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
 
+from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
 from needlework.planning.effective_config import key_variables
 
 
-def check_verbose(config: Mapping[str, Any], executor: str, verbose: bool) -> None:
+def check_verbose(config: Config, executor: str, verbose: bool) -> None:
     """Raise UserError where a run's debugging output would hold a key that is in the environment.
 
     Every job that the Slurm plugin starts writes its whole environment to its log at that level.

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,31 +23,11 @@ if TYPE_CHECKING:
 LOST = {"skipped": "skipped", "error": "error", "cut": "length"}
 
 
-class Settings(TypedDict, total=False):
-    """What the tables and figures of any benchmark need to know of a run.
-
-    models: all models, in the order of rows and colours. published: model to its name in the paper's
-    numbers. decoding: model to how it decodes (`needlework.models.decoding`). setup: the run's values of the
-    settings that move the paper's numbers.
-    """
-
-    models: Sequence[str]
-    published: Mapping[str, str]
-    decoding: Mapping[str, str]
-    setup: Mapping[str, object]
-
-
 def judged(scores: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Which answers were given: a skipped or failed request tells nothing of a model."""
     reasons = scores["finish_reason"].to_numpy(dtype=object)
     value = scores["value"].to_numpy(dtype=np.float64)
     return (reasons != "skipped") & (reasons != "error") & ~np.isnan(value)
-
-
-def lost(scores: pd.DataFrame) -> dict[str, int]:
-    """How many requests were skipped or failed, and how many answers cut at the token limit."""
-    reasons = scores["finish_reason"].to_numpy(dtype=object)
-    return {f"n_{kind}": int((reasons == why).sum()) for kind, why in LOST.items()}
 
 
 def paired(one: pd.DataFrame, two: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -72,34 +51,7 @@ def mcnemar(both: pd.DataFrame) -> dict[str, float | int]:
     return dict(zip(MCNEMAR, (test.first_only, test.second_only, p), strict=True))
 
 
-def difference(
-    one: pd.DataFrame, two: pd.DataFrame, both: pd.DataFrame, strata: str | None = None
-) -> dict[str, float | int]:
-    """MEASURES of the second less the first over what `paired` gives as `both`, and MCNEMAR.
-
-    The counts of lost answers are those of `one` and `two`.
-    """
-    found = stats.paired_difference(
-        both["value_first"].to_numpy(),
-        both["value_second"].to_numpy(),
-        both["example_id"].to_numpy(),
-        None if strata is None else both[strata].to_numpy(),
-    )
-    first, second = lost(one), lost(two)
-    missing = {name: first[name] + second[name] for name in first}
-    ends = {"lowest": found.value, "highest": found.value}
-    if missing["n_skipped"] + missing["n_error"]:
-        ends = _apart(*(_bounds(side, strata) for side in (one, two)))
-    return {**asdict(found), **missing, **ends, **mcnemar(both)}
-
-
-def _bounds(scores: pd.DataFrame, strata: str | None) -> dict[str, float]:
-    groups = None if strata is None else scores[strata].to_numpy()
-    low, high = stats.bounds(scores["value"].to_numpy(), ~judged(scores), groups)
-    return {"lowest": low, "highest": high}
-
-
-def _apart(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
+def apart(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
     """How small and how large the second less the first can be."""
     return {
         "lowest": second["lowest"] - first["highest"],
@@ -120,7 +72,7 @@ def contrast(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, A
         made["value_all"] = second["value_all"] - first["value_all"]
     return {
         **made,
-        **_apart(first, second),
+        **apart(first, second),
         "se": float(np.hypot(first["se"], second["se"])),
         **counts,
         "n_questions": max(first["n_questions"], second["n_questions"]),
@@ -131,25 +83,22 @@ def compared(
     cell: Mapping[str, float | int],
     number: publications.Number | None,
     obstacle: str | None,
-) -> dict[str, object]:
-    """COMPARISON of a cell with a published number, by the interval over questions.
+    digits: int | None = None,
+) -> dict[str, Any]:
+    """COMPARISON of a cell with a published number: by the interval over questions, or to so many digits.
 
     A mean that lacks answers is a mean of other prompts: it is not compared.
     """
-    missing = cell["n_skipped"] + cell["n_error"]
-    if missing > 0:
-        obstacle = f"{missing:,} answers are missing"
-    return {
-        "published": None if number is None else number.value,
-        "published_n": None if number is None else number.n,
-        "comparison": publications.compare(
-            float(cell["value"]),
-            float(cell["ci_low_clustered"]),
-            float(cell["ci_high_clustered"]),
-            None if number is None else number.value,
-            obstacle,
-        ),
-    }
+    published = None if number is None else number.value
+    if digits is None:
+        missing = cell["n_skipped"] + cell["n_error"]
+        if missing > 0:
+            obstacle = f"{missing:,} answers are missing"
+        ends = float(cell["ci_low_clustered"]), float(cell["ci_high_clustered"])
+        found = publications.compare(float(cell["value"]), *ends, published, obstacle)
+    else:
+        found = publications.equal(cell["value"], number, digits, obstacle)
+    return {"published": published, "published_n": number and number.n, "comparison": found}
 
 
 def differences(setup: Mapping[str, object], paper: Mapping[str, object]) -> list[str]:
@@ -171,32 +120,10 @@ def frame(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.Da
     """A tidy table of these columns; counts are whole numbers, missing where there are none."""
     import pandas as pd
 
-    table = pd.DataFrame(rows, columns=list(columns))
-    counts = [name for name in table.columns if name.startswith("n_") or name.endswith("_n")]
-    return table.astype(dict.fromkeys(("n", *counts), "Int64"))
+    return counted(pd.DataFrame(rows, columns=list(columns)))
 
 
-def ordered(
-    data: pd.DataFrame,
-    settings: Settings | Mapping[str, Any],
-    *by: str,
-    order: Mapping[str, Sequence[str]] | None = None,
-) -> pd.DataFrame:
-    """Rows in the order of the run's models, then of `by`: by value, or as `order` lists a column's.
-
-    A column `source` is added, "ours", where there is none.
-    """
-    listed = list(settings.get("models", ()))
-    models = [*listed, *sorted(set(data["model"]).difference(listed))]
-    order = {**(order or {}), "model": models}
-
-    def rank(column: pd.Series) -> pd.Series:
-        places = order.get(str(column.name))
-        if places is None:
-            return column
-        return column.map({name: i for i, name in enumerate(places)}).astype("float64")
-
-    data = data.sort_values(["model", *by], key=rank, kind="stable").reset_index(drop=True)
-    if "source" not in data:
-        data.insert(data.columns.get_loc("model") + 1, "source", "ours")
-    return data
+def counted(table: pd.DataFrame) -> pd.DataFrame:
+    """The same with whole numbers in columns of counts."""
+    counts = [n for n in table if n == "n" or str(n).startswith("n_") or str(n).endswith("_n")]
+    return table.astype(dict.fromkeys(counts, "Int64"))

@@ -121,9 +121,9 @@ def _panel(ax: Axes, rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> No
 
 def small_print(overall: pd.DataFrame, sets: Sets) -> list[str]:
     """What stands below: n, what marks mean, and which models are not told apart."""
-    from needlework.results.drawing.notes import spread
+    from needlework.results.drawing.notes import span_of
 
-    n, questions = spread(overall["n"]), spread(overall["n_questions"])
+    n, questions = span_of(overall["n"]), span_of(overall["n_questions"])
     return [
         f"n = {n} prompts of {questions} questions a pair, answered by both models. Error bars: 95% "
         "intervals over questions. Filled: p < 0.05 after Holm's correction over the pairs of a metric. "

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from needlework.benchmarks.contract import Labels, Run
 from needlework.results import published as publications
 from needlework.results.parts import Part
 
@@ -24,18 +25,20 @@ class Context:
     """
 
     published: pd.DataFrame
-    run: Mapping[str, Any]
+    run: Run
 
     @cached_property
-    def _numbers(self) -> dict[tuple[str, str, str, str], publications.Number]:
-        return publications.index(self.published)
+    def tables(self) -> dict[str, dict[str, publications.Line]]:
+        """The paper's tables by name: their lines, and the numbers of each by column."""
+        return publications.tables(self.published)
 
-    def find(
-        self, table: str, row: str, column: str, sources: Sequence[str]
-    ) -> publications.Number | None:
-        """The number that the first of `sources` has of a cell of the paper's table; None without any."""
-        keys = ((table, row, column, source) for source in sources)
-        return next((self._numbers[key] for key in keys if key in self._numbers), None)
+    def line(self, table: str, row: str) -> publications.Line:
+        """The numbers in a line of the paper's table, by column; none where there is no such line."""
+        return self.tables.get(table, {}).get(row, {})
+
+    def find(self, table: str, row: str, column: str) -> publications.Number | None:
+        """The number of a cell of the paper's table; None without any."""
+        return self.line(table, row).get(column)
 
     def paper_name(self, model: str) -> str:
         """What the paper calls a model; "" where it has none."""
@@ -46,14 +49,14 @@ class Context:
 class Cell:
     """A cell on its way: its labels, its rows, the rows of each of its labels, and what it is made with."""
 
-    labels: dict[str, Any]
+    labels: Labels
     part: Part
     above: Mapping[str, Part]
     context: Context
     values: Mapping[str, Any]
 
 
-def model_order(present: Collection[str], run: Mapping[str, Any]) -> list[str]:
+def model_order(present: Collection[str], run: Run) -> list[str]:
     """Models in the run's order, then any others by name."""
     listed = [model for model in run.get("models", ()) if model in present]
     return listed + sorted(set(present).difference(listed))

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
 
 # What only tables and figures show of a factor: no number depends on it.
 PRESENTATION = ("label", "format")
-HOOK = re.compile(r"needlework(\.\w+)+:\w+")
+HOOK = re.compile(r"needlework(?:\.\w+)+:\w+")
 
 
-def description(value: Any, presentation: bool = True) -> str:
+def description(value: object, presentation: bool = True) -> str:
     """A digest of a description, without how factors are presented where `presentation` is false."""
     return hashlib.sha256(_text(value, presentation).encode()).hexdigest()[:16]
 
 
-def _text(value: Any, presentation: bool) -> str:
+def _text(value: object, presentation: bool) -> str:
     if is_dataclass(value):
         shown = [f for f in fields(value) if presentation or f.name not in PRESENTATION]
         parts = (f"{f.name}={_text(getattr(value, f.name), presentation)}" for f in shown)
@@ -30,16 +29,6 @@ def _text(value: Any, presentation: bool) -> str:
     return ascii(value)
 
 
-def hooks_of(value: Any) -> Iterator[str]:
-    """The hooks that a description names."""
-    if isinstance(value, str):
-        if HOOK.match(value):
-            yield value
-        return
-    if is_dataclass(value):
-        value = [getattr(value, field.name) for field in fields(value)]
-    elif isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, tuple | list):
-        for item in value:
-            yield from hooks_of(item)
+def hooks_of(value: object) -> list[str]:
+    """The hooks that a description names, without arguments, each once."""
+    return sorted(set(HOOK.findall(repr(value))))

@@ -11,12 +11,12 @@ import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.columns import MARKED
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.layouts import INCOMPLETE, MISSING, Grid, Layout, Line, Mark, Number
+from needlework.hooks import load_hook
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +89,7 @@ def _shown(grid: Grid, table: pd.DataFrame) -> pd.DataFrame:
 
     The interval, over questions where there is such a one, is in `low` and `high`.
     """
-    table = resolve_name(grid.prepare)(table) if grid.prepare else table
+    table = load_hook(grid.prepare)(table) if grid.prepare else table
     table = table if "source" in table else table.assign(source="ours")
     table = (table.query(grid.show) if grid.show else table).reset_index(drop=True)
     kind = "_clustered" if "ci_low_clustered" in table else ""
@@ -219,7 +219,7 @@ def _texts(grid: Grid, table: pd.DataFrame, row: Row) -> list[str]:
         if _absent(value):
             return ""
         if form.hook:
-            text = resolve_name(form.hook)(value, row, table, paper)
+            text = load_hook(form.hook)(value, row, table, paper)
         else:
             text = _written(form, value)
         text = rf"\textit{{{text}}}" if paper else text

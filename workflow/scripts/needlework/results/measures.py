@@ -6,12 +6,12 @@ A hook of `result.Measure` names one, with arguments: BLEU of a corpus is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from needlework import seeding
+from needlework.benchmarks.contract import Labels
 from needlework.hooks import load_hook
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ DRAWS = 2000
 
 
 def of_sums(
-    part: Part, context: Context, labels: Mapping[str, Any], column: str, function: str
+    part: Part, context: Context, labels: Labels, column: str, function: str
 ) -> dict[str, float | int]:
     """`columns.MEASURES` of a function of summed statistics.
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from needlework.benchmarks.columns import MCNEMAR, MEASURES
-from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.result import MODEL, By, Computed, Numbers, Pairs, View
+from needlework.benchmarks.contract import Labels
+from needlework.benchmarks.result import MODEL, By, Computed, Numbers, Pairs, View, views
 from needlework.hooks import load_hook
 from needlework.results import cells, paper
 from needlework.results.context import Cell, Context, model_order
-from needlework.results.parts import Part, Table
+from needlework.results.parts import Part, Table, difference
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,8 +39,9 @@ def frame(numbers: Numbers, rows: pd.DataFrame, context: Context) -> pd.DataFram
     if numbers.led and not (parts[0]["source"] == "ours").any():
         parts = [part.iloc[:0] for part in parts]
     made = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
-    made = _typed(made, numbers.orders)
-    return _sorted(made, numbers.sort, numbers.orders, context)
+    shown = views(numbers)
+    levels = [level for view in shown for level in view.ordered]
+    return _sorted(_typed(made, levels), shown[0].sort, levels, context)
 
 
 def _view(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
@@ -64,7 +65,11 @@ def _view(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     for labels, part, above, contrast in walk(view.levels, Table(chosen).all(), context):
         values = _measured(view, part, contrast, labels, context)
         row = {**view.const, "source": "ours", **labels, **values}
-        row |= {name: load_hook(hook)(part, labels, context) for name, hook in view.derive.items()}
+        row |= {
+            name: load_hook(hook)(part, labels, context)
+            for name, hook in view.derive.items()
+            if hook
+        }
         if others is not None and (other := others.get(tuple(labels.values()))) is not None:
             both = cells.paired(other.frame, part.frame, SAME_QUESTION)
             row |= {"n_both": len(both), **cells.mcnemar(both)}
@@ -73,16 +78,15 @@ def _view(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
                 view.paper, Cell({**view.const, **labels}, part, above, context, values)
             )
         made.append(row)
-    if view.paper:
-        made += paper.printed(view.paper, rows, chosen, context)
-    data = _typed(pd.DataFrame(made, columns=columns(view)), (*view.by, *view.orders))
+    if view.paper and view.paper.show_published:
+        made += paper.published_rows(view.paper, rows, chosen, context)
+    data = _typed(pd.DataFrame(made, columns=columns(view)), view.ordered)
     if view.finish:
         data = load_hook(view.finish)(data, view, context, asked)
-    return _sorted(data, view.sort, (*view.by, *view.orders), context)
+    return _sorted(data, view.sort, view.ordered, context)
 
 
 def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
-    import pandas as pd
 
     chosen = rows.query(pairs.where, engine="python") if pairs.where else rows
     made: list[dict[str, Any]] = []
@@ -90,55 +94,35 @@ def _pairs(pairs: Pairs, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     for first, second in context.run.get(pairs.setting, ()):
         named = load_hook(pairs.names)(first, second, chosen, pairs.paper.places[0].table, context)
         lines |= set(named.values())
+        models = {"first": first, "second": second, "delta": "delta"}
         both = Table(chosen[chosen["model"].isin([first, second])])
         for outer, part, _, _ in walk(pairs.outer, both.all(), context):
-            models = part.split("model")
-            nobody = part.where(part.places < 0)
-            one, two = models.get(first, nobody), models.get(second, nobody)
+            own = part.split("model")
+            one, two = (own.get(model, part.where(part.places < 0)) for model in (first, second))
             shared = Table(cells.paired(one.frame, two.frame, pairs.same)).all()
-            own = {
-                role: {
-                    tuple(labels.values()): rows
-                    for labels, rows, _, _ in walk(pairs.by, side, context)
-                }
-                for role, side in (("both", part), ("first", one), ("second", two))
+            sides = {"both": part, "first": one, "second": two, "delta": shared}
+            found = {
+                role: {tuple(step[0].values()): step for step in walk(pairs.by, side, context)}
+                for role, side in sides.items()
             }
-            for role, model, side in (
-                ("first", first, one),
-                ("second", second, two),
-                ("delta", "delta", shared),
-            ):
-                for labels, among, above, _ in walk(pairs.by, side, context):
-                    key = tuple(labels.values())
-                    values = (
-                        among.measure(pairs.strata)
-                        if role != "delta"
-                        else cells.difference(
-                            own["first"][key].frame,
-                            own["second"][key].frame,
-                            among.frame,
-                            pairs.strata,
-                        )
-                    )
-                    row = {
-                        **outer,
-                        "pair": f"{first}|{second}",
-                        "role": role,
-                        "model": model,
-                        **labels,
-                    }
-                    judged = own["both"][key] if role == "delta" else among
+            for role, model in models.items():
+                for key, (labels, among, above, _) in found[role].items():
+                    if role == "delta":
+                        less, more = (found[side][key][1] for side in ("first", "second"))
+                        values = difference(less, more, among.frame, pairs.strata)
+                        among = found["both"][key][1]
+                    else:
+                        values = among.measure(pairs.strata)
+                    pair = {"pair": f"{first}|{second}", "role": role, "model": model}
+                    row = {**outer, **pair, **labels, "source": "ours", **values}
                     line = {"line": named.get(role, ""), "second_line": named.get("second", "")}
-                    cell = Cell({**row, **line}, judged, above, context, values)
-                    made.append(
-                        {**row, "source": "ours", **values, **paper.compared(pairs.paper, cell)}
-                    )
-    made += paper.printed_pair(pairs.paper, lines, context)
-    over = [by.factor.name for by in pairs.outer]
-    under = [by.factor.name for by in pairs.by]
+                    cell = Cell({**outer, **pair, **labels, **line}, among, above, context, values)
+                    made.append(row | paper.compared(pairs.paper, cell))
+    made += paper.published_pair(pairs.paper, lines, context)
+    over, under = ([by.factor.name for by in levels] for levels in (pairs.outer, pairs.by))
     labelled = [*over, "pair", "role", "model", "source", *under]
     shown = [*labelled, *MEASURES, *MCNEMAR, *paper.columns(pairs.paper)]
-    return _typed(pd.DataFrame(made, columns=shown))
+    return cells.frame(made, shown)
 
 
 def columns(view: View) -> list[str]:
@@ -162,7 +146,7 @@ def _measured(
     view: View,
     part: Part,
     contrast: tuple[Part, Part] | None,
-    labels: dict[str, Any],
+    labels: Labels,
     context: Context,
 ) -> dict[str, Any]:
     def measure(rows: Part) -> dict[str, Any]:
@@ -175,7 +159,7 @@ def _measured(
     return cells.contrast(*map(measure, contrast))
 
 
-_Step = tuple[dict[str, Any], Part, Mapping[str, Part], "tuple[Part, Part] | None"]
+_Step = tuple[Labels, Part, Mapping[str, Part], "tuple[Part, Part] | None"]
 
 
 def walk(by: Sequence[By], part: Part, context: Context) -> Iterator[_Step]:
@@ -186,7 +170,7 @@ def walk(by: Sequence[By], part: Part, context: Context) -> Iterator[_Step]:
 
 def _level(
     levels: Sequence[By],
-    labels: dict[str, Any],
+    labels: Labels,
     above: Mapping[str, Part],
     rows: Part,
     context: Context,
@@ -243,25 +227,20 @@ def counted_models(rows: pd.DataFrame, context: Context) -> npt.NDArray[np.bool_
     return control if control.all() else ~control
 
 
-def _typed(data: pd.DataFrame, orders: Sequence[Factor | By] = ()) -> pd.DataFrame:
+def _typed(data: pd.DataFrame, levels: Sequence[By] = ()) -> pd.DataFrame:
     """Counts and whole-numbered factors are whole numbers, missing where there are none."""
-    whole = [n for n in data.columns if n == "n" or n.startswith("n_") or n.endswith("_n")]
-    for factor in (o.factor if isinstance(o, By) else o for o in orders):
-        if factor.name not in data or not factor.type.startswith("int"):
-            continue
-        if not any(isinstance(value, str) for value in data[factor.name].dropna()):
-            whole.append(factor.name)
-    return data.astype(dict.fromkeys(whole, "Int64"))
+    whole = {by.factor.name for by in levels if by.factor.type.startswith("int")} & set(data)
+    texts = {name for name in whole if data[name].map(type).eq(str).any()}
+    return cells.counted(data).astype(dict.fromkeys(whole - texts, "Int64"))
 
 
 def _sorted(
-    data: pd.DataFrame, names: Sequence[str], orders: Sequence[Factor | By], context: Context
+    data: pd.DataFrame, names: Sequence[str], levels: Sequence[By], context: Context
 ) -> pd.DataFrame:
     """Rows by these columns, each in its factor's order or else by value; as they are without any."""
     if not names:
         return data
-    known = {by.factor.name: by for by in (o if isinstance(o, By) else By(o) for o in orders)}
-    known.setdefault(MODEL.name, By(MODEL))
+    known = {by.factor.name: by for by in (By(MODEL), *levels)}
 
     def rank(column: pd.Series) -> pd.Series:
         by = known.get(str(column.name))

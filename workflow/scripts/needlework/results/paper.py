@@ -7,61 +7,50 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.columns import COMPARISON
+from needlework.benchmarks.contract import Labels
 from needlework.benchmarks.result import AllModels, Decoding, Over, Paper, Place, Requirement, Same
 from needlework.hooks import load_hook
 from needlework.results import cells
-from needlework.results import published as publications
 from needlework.results.context import Cell, Context, model_order
+from needlework.results.published import Number
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # What the paper's text says of some numbers, instead of them (the end of their column).
 BOUNDS = {"at_least": "above", "at_most": "below"}
+# A value that a prompt without distractors has, whatever the factor: it matters to no comparison.
+WITHOUT = "none"
 
 
 def columns(paper: Paper) -> list[str]:
     """The columns that a comparison adds."""
-    more = ["published_source"] if paper.tell_source else []
-    return [*(["bound"] if paper.bounds else []), *COMPARISON, *more]
+    source = ["published_source"] if paper.tell_source else []
+    return [*(["bound"] if paper.bounds else []), *COMPARISON, *source]
 
 
 def compared(paper: Paper, cell: Cell) -> dict[str, Any]:
-    """The values of `columns` for a cell."""
+    """The values of `columns` for a cell, and of those that other papers have."""
     place = find(paper, cell.labels)
-    if place is None and paper.silent:
-        return {}
-    found = bound = why = None
-    if place is not None:
-        why = load_hook(place.check)(cell, place) if place.check else None
-        if why is not True:
-            found, bound = _number(paper, place, cell)
-    requires = (*(place.requires if place else ()), *paper.requires)
+    if place is None:
+        return {} if paper.silent else cells.compared(cell.values, None, None)
+    why = load_hook(place.check)(cell, place) if place.check else None
+    requires = (*place.requires, *paper.requires)
+    number, bound = (None, None) if why is True else _number(paper, place, requires, cell)
     why = obstacle(requires, cell, None if why is True else why)
-    if place is not None and place.digits is not None:
-        row: dict[str, Any] = {
-            "published": None if found is None else found.value,
-            "published_n": None if found is None else found.n,
-            "comparison": publications.equal(cell.values["value"], found, place.digits, why),
-        }
-    else:
-        row = dict(cells.compared(cell.values, found, why))
-    if row["comparison"] == BOUNDS.get(bound or ""):
+    row = cells.compared(cell.values, number, why, place.digits)
+    if bound and row["comparison"] == BOUNDS[bound]:
         # An interval that lies wholly on the right side of a bound agrees with it.
         row["comparison"] = "covers"
-    if paper.bounds:
-        row["bound"] = bound
-    if paper.tell_source:
-        row["published_source"] = None if found is None else found.source
-    return row
+    return {**row, "bound": bound, "published_source": number and number.source}
 
 
-def find(paper: Paper, labels: Mapping[str, Any]) -> Place | None:
+def find(paper: Paper, labels: Labels) -> Place | None:
     """The first place that is one of a cell with these labels."""
     return next((place for place in paper.places if _is_of(place, labels)), None)
 
 
-def _is_of(place: Place, labels: Mapping[str, Any]) -> bool:
+def _is_of(place: Place, labels: Labels) -> bool:
     return all(
         name not in labels or labels[name] in (wanted if isinstance(wanted, tuple) else (wanted,))
         for name, wanted in place.when.items()
@@ -69,34 +58,32 @@ def _is_of(place: Place, labels: Mapping[str, Any]) -> bool:
 
 
 def _number(
-    paper: Paper, place: Place, cell: Cell
-) -> tuple[publications.Number | None, str | None]:
-    if paper.run_only and not cell.context.run.get("published"):
+    paper: Paper, place: Place, requires: Iterable[Requirement], cell: Cell
+) -> tuple[Number | None, str | None]:
+    """The number of a cell's place, and which bound it is, if any."""
+    context = cell.context
+    if any(isinstance(wanted, AllModels) for wanted in requires) and not context.run.get(
+        "published"
+    ):
         return None, None
-    name = cell.context.paper_name(cell.labels.get("model", ""))
-    words = {**cell.labels, "paper": name}
-    row, column = place.row.format(**words), place.column.format(**words)
-    if place.mean:
-        return mean(paper, place, row, cell.context), None
-    if found := cell.context.find(place.table, row, column, paper.sources):
-        return found, None
-    for bound in BOUNDS if paper.bounds else ():
-        bounded = cell.context.find(place.table, row, f"{column}/{bound}", paper.sources)
-        if bounded:
-            return bounded, bound
+    words = {**cell.labels, "paper": context.paper_name(cell.labels.get("model", ""))}
+    line = context.line(place.table, place.row.format(**words))
+    if not place.column:
+        return _mean(line), None
+    column = place.column.format(**words)
+    for bound in (None, *(BOUNDS if paper.bounds else ())):
+        if found := line.get(f"{column}/{bound}" if bound else column):
+            return found, bound
     return None, None
 
 
-def mean(paper: Paper, place: Place, row: str, context: Context) -> publications.Number | None:
+def _mean(line: Mapping[str, Number]) -> Number | None:
     """The mean of all numbers in a row of the paper's table."""
-    lines = context.published
-    columns = lines.loc[(lines["table"] == place.table) & (lines["row"] == row), "column"]
-    found = [context.find(place.table, row, c, paper.sources) for c in dict.fromkeys(columns)]
-    numbers = [number for number in found if number is not None]
+    numbers = list(line.values())
     if not numbers:
         return None
     value = sum(number.value for number in numbers) / len(numbers)
-    return publications.Number(value, None, numbers[0].source)
+    return Number(value, None, numbers[0].source)
 
 
 def obstacle(requires: Iterable[Requirement], cell: Cell, last: str | None = None) -> str | None:
@@ -117,17 +104,13 @@ def unmet(wanted: Requirement, cell: Cell) -> Iterator[str]:
         if {names.get(model) for model in cell.part.values("model")} != set(wanted.names):
             yield "other models"
     elif isinstance(wanted, Over):
-        parts = cell.part.split("model").values() if wanted.per_model else [cell.part]
-        for part in parts:
-            present = set(part.values(wanted.column)).difference(wanted.exempt)
-            other = present != set(wanted.values) if wanted.whole else present - set(wanted.values)
-            if present and other:
-                yield wanted.words
-                break
-    else:
-        reason = load_hook(wanted.reason)(cell)
-        if reason:
-            yield reason
+        models = "model" in cell.part.table.frame
+        parts = cell.part.split("model").values() if models else [cell.part]
+        present = [set(part.values(wanted.column)) - {WITHOUT} for part in parts]
+        if any(values and values != set(wanted.values) for values in present):
+            yield wanted.words
+    elif reason := load_hook(wanted)(cell):
+        yield reason
 
 
 def _otherwise_decoded(wanted: Decoding, cell: Cell) -> Iterator[str]:
@@ -140,7 +123,7 @@ def _otherwise_decoded(wanted: Decoding, cell: Cell) -> Iterator[str]:
             yield from cells.differences({"decoding": used[model]}, {"decoding": usual})
 
 
-def printed(
+def published_rows(
     paper: Paper, rows: pd.DataFrame, chosen: pd.DataFrame, context: Context
 ) -> list[dict[str, Any]]:
     """The paper's numbers of models that were not run, as rows.
@@ -148,32 +131,19 @@ def printed(
     `rows` are all of the run, `chosen` those of the view: what the paper has of other sizes is not shown.
     """
     run = {context.paper_name(model) for model in set(rows["model"])} if "model" in rows else set()
-    made = []
+    made: list[dict[str, Any]] = []
     for place in paper.places:
-        if not place.printed or not _is_asked(place, chosen, context):
+        if not _is_asked(place, chosen, context):
             continue
-        lines = context.published[context.published["table"] == place.table]
-        shown = set(lines.loc[lines["source"].isin(place.printed), "row"])
-        for line, own in lines.groupby("row", sort=False):
-            read = _read(place.row.replace("{paper}", "{model}"), str(line))
-            if read is None or read.get("model") in run or line not in shown:
-                continue
-            if place.mean:
-                cells_of: list[tuple[dict[str, Any] | None, publications.Number | None]]
-                cells_of = [({}, mean(paper, place, str(line), context))]
-            else:
-                cells_of = [
-                    (
-                        _read(place.column, column),
-                        context.find(place.table, str(line), column, paper.sources),
-                    )
-                    for column in dict.fromkeys(own["column"])
-                ]
-            made += [
-                _printed_row(paper, place, {**read, **labels}, found, context)
-                for labels, found in cells_of
-                if labels is not None and found is not None
-            ]
+        lines = context.tables.get(place.table, {})
+        # The released code's lines only where the paper has none.
+        papers = {
+            line for line, own in lines.items() if any(n.source == "paper" for n in own.values())
+        }
+        for line in (line for line in lines if line in papers or not papers):
+            labels = _read(place.row.replace("{paper}", "{model}"), line)
+            if labels is not None and labels.get("model") not in run:
+                made += _published_line(place, line, labels, context)
     return made
 
 
@@ -184,44 +154,50 @@ def _is_asked(place: Place, chosen: pd.DataFrame, context: Context) -> bool:
     if any(cells.differences(setup, wanted.settings) for wanted in same):
         return False
     return all(
-        isinstance(wanted, tuple) or name not in chosen or (chosen[name] == wanted).any()
+        name not in chosen
+        or chosen[name].isin(wanted if isinstance(wanted, tuple) else [wanted]).any()
         for name, wanted in place.when.items()
     )
 
 
-def printed_pair(paper: Paper, run: set[str], context: Context) -> list[dict[str, Any]]:
+def published_pair(paper: Paper, run: set[str], context: Context) -> list[dict[str, Any]]:
     """Those lines of the paper's own pair that stand beside no line of ours."""
     place = paper.places[0]
-    lines = context.published[context.published["table"] == place.table]
-    names = list(dict.fromkeys(lines["row"]))
-    made = []
-    for role, line in zip(("first", "second", "delta"), names, strict=False):
-        for column in dict.fromkeys(lines.loc[lines["row"] == line, "column"]):
-            found = context.find(place.table, line, column, paper.sources)
-            if line not in run and found is not None:
-                labels = {
-                    "pair": "|".join(names[:2]),
-                    "role": role,
-                    "model": line,
-                    "column": column,
-                }
-                made.append(_printed_row(paper, place, labels, found, context))
-    return made
+    names = list(context.tables.get(place.table, {}))
+    pair = "|".join(names[:2])
+    return [
+        row
+        for role, line in zip(("first", "second", "delta"), names, strict=False)
+        if line not in run
+        for row in _published_line(
+            place, line, {"pair": pair, "role": role, "model": line}, context
+        )
+    ]
 
 
-def _printed_row(
-    paper: Paper, place: Place, read: dict[str, Any], found: publications.Number, context: Context
-) -> dict[str, Any]:
-    labels = {
-        **{k: v for k, v in place.when.items() if not isinstance(v, tuple)},
-        **place.labels,
-        **read,
-    }
-    if place.complete:
-        labels |= load_hook(place.complete)(labels, context)
-    value = {"value": found.value, "n": found.n, "published": found.value, "published_n": found.n}
-    source = {"published_source": found.source} if paper.tell_source else {}
-    return {**labels, "source": "published", **value, **source}
+def _published_line(
+    place: Place, line: str, read: Mapping[str, Any], context: Context
+) -> Iterator[dict[str, Any]]:
+    """A row for each number that the paper's table has in a line, or for their mean."""
+    numbers = context.line(place.table, line)
+    cells_of = numbers if place.column else {"": _mean(numbers)}
+    for column, number in cells_of.items():
+        own = _read(place.column, column)
+        if own is None or number is None:
+            continue
+        when = {k: v for k, v in place.when.items() if not isinstance(v, tuple)}
+        labels = {**when, **place.labels, **read, **own}
+        if place.complete:
+            labels |= load_hook(place.complete)(labels, context)
+        value = {"value": number.value, "n": number.n}
+        theirs = {"published": number.value, "published_n": number.n}
+        yield {
+            **labels,
+            "source": "published",
+            **value,
+            **theirs,
+            "published_source": number.source,
+        }
 
 
 def _read(template: str, text: str) -> dict[str, Any] | None:

@@ -43,7 +43,7 @@ class Table:
             self._codes[column] = codes, values
         return self._codes[column]
 
-    def array(self, name: str, make: Callable[[pd.DataFrame], Any]) -> npt.NDArray[Any]:
+    def array(self, name: str, make: Callable[[pd.DataFrame], npt.ArrayLike]) -> npt.NDArray[Any]:
         """What `make` gives for the whole frame, made once for all parts."""
         if name not in self._arrays:
             self._arrays[name] = np.asarray(make(self.frame))
@@ -73,7 +73,7 @@ class Part:
         codes, values = self.table.codes(column)
         return [values[code] for code in np.unique(codes[self.places]) if code >= 0]
 
-    def array(self, name: str, make: Callable[[pd.DataFrame], Any]) -> npt.NDArray[Any]:
+    def array(self, name: str, make: Callable[[pd.DataFrame], npt.ArrayLike]) -> npt.NDArray[Any]:
         """`Table.array` of these rows."""
         return self.table.array(name, make)[self.places]
 
@@ -113,14 +113,15 @@ class Part:
             self.table.codes(strata)[0][counted.places] if strata else None,
             seed=("estimate",),
         )
-        return {**vars(estimate), **self.lost(), **self._bounds(counted, estimate.value, strata)}
+        ends = {"lowest": estimate.value, "highest": estimate.value}
+        if len(self.given) < len(self):
+            ends = self.bounds(strata, counted)
+        return {**vars(estimate), **self.lost(), **ends}
 
-    def _bounds(self, counted: Part, value: float, strata: str) -> dict[str, float]:
+    def bounds(self, strata: str = "", counted: Part | None = None) -> dict[str, float]:
         """The mean if every skipped or failed answer were wrong, and if every one were right."""
-        failed = ~self.array("given", cells.judged)
-        if not failed.any():
-            return {"lowest": value, "highest": value}
-        both = counted.joined(self.where(failed))
+        counted = self.given if counted is None else counted
+        both = counted.joined(self.where(~self.array("given", cells.judged)))
         low, high = stats.bounds(
             both.array("value", lambda frame: frame["value"].astype(float)),
             ~both.array("given", cells.judged),
@@ -137,3 +138,23 @@ class Part:
         codes, reasons = self.table.codes("finish_reason")
         counts = dict(zip(reasons, np.bincount(codes[self.places] + 1)[1:].tolist(), strict=False))
         return {f"n_{kind}": counts.get(why, 0) for kind, why in cells.LOST.items()}
+
+
+def difference(
+    one: Part, two: Part, both: pd.DataFrame, strata: str = ""
+) -> dict[str, float | int]:
+    """`columns.MEASURES` of the second less the first over what `cells.paired` gives as `both`, and MCNEMAR.
+
+    The counts of lost answers are those of `one` and `two`.
+    """
+    found = stats.paired_difference(
+        both["value_first"].to_numpy(),
+        both["value_second"].to_numpy(),
+        both["example_id"].to_numpy(),
+        both[strata].to_numpy() if strata else None,
+    )
+    missing = {name: n + two.lost()[name] for name, n in one.lost().items()}
+    ends = {"lowest": found.value, "highest": found.value}
+    if missing["n_skipped"] + missing["n_error"]:
+        ends = cells.apart(one.bounds(strata), two.bounds(strata))
+    return {**vars(found), **missing, **ends, **cells.mcnemar(both)}

@@ -6,7 +6,7 @@ import csv
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from needlework.errors import UserError
 
@@ -25,6 +25,10 @@ class Number:
     value: float
     n: int | None
     source: str = "paper"
+
+
+# Of a line of a table: its numbers by column.
+Line: TypeAlias = dict[str, Number]
 
 
 def load(path: str | Path) -> pd.DataFrame:
@@ -104,34 +108,17 @@ def _parse(path: Path, line: int, fields: dict[str, str]) -> dict[str, object]:
     return {**fields, "value": value, "n": int(n) if n else None}
 
 
-def index(published: pd.DataFrame) -> dict[tuple[str, str, str, str], Number]:
-    """The numbers by (table, row, column, source)."""
+def tables(published: pd.DataFrame) -> dict[str, dict[str, Line]]:
+    """The numbers by table, line and column, in the file's order; the paper's before the released code's."""
     import pandas as pd
 
-    return {
-        (line.table, line.row, line.column, line.source): Number(
-            float(line.value), None if pd.isna(line.n) else int(line.n), line.source
-        )
-        for line in published.itertuples()
-    }
-
-
-def lookup(
-    published: pd.DataFrame, table: str, row: str, column: str, source: str = "paper"
-) -> Number | None:
-    """The number of one cell of a paper's table; None where the paper prints none."""
-    import pandas as pd
-
-    found = published[
-        (published["table"] == table)
-        & (published["row"] == row)
-        & (published["column"] == column)
-        & (published["source"] == source)
-    ]
-    if found.empty:
-        return None
-    value, n = found.iloc[0]["value"], found.iloc[0]["n"]
-    return Number(float(value), None if pd.isna(n) else int(n))
+    found: dict[str, dict[str, Line]] = {}
+    for row in published.itertuples():
+        line = found.setdefault(row.table, {}).setdefault(row.row, {})
+        if row.column not in line or row.source == "paper":
+            n = None if pd.isna(row.n) else int(row.n)
+            line[row.column] = Number(float(row.value), n, row.source)
+    return found
 
 
 def equal(value: float, published: Number | None, digits: int, obstacle: str | None = None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from needlework.benchmarks.contract import Config
+from needlework.benchmarks.contract import Config, Own
 from needlework.benchmarks.lost_in_the_middle.plan import (
     NAME,
     NQ_OPEN,
@@ -57,7 +57,7 @@ def check(config: Config) -> None:
         check_named(f"{where}.comparisons.{kind}", names, config["models"], "models")
 
 
-def _check_corpora(own: Mapping[str, Any], where: str, corpora: Mapping[str, Any]) -> None:
+def _check_corpora(own: Own, where: str, corpora: Mapping[str, Any]) -> None:
     """Raise UserError where languages, source and tasks do not fit the corpora."""
     needles, tasks, source = own["needles"], own["tasks"], own["source"]
     qa, pairs = "multi_document_qa" in tasks, "key_value" in tasks

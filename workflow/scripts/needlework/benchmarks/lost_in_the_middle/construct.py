@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from needlework.benchmarks.contract import Built
+from needlework.benchmarks.contract import Built, SliceSettings
 from needlework.benchmarks.lost_in_the_middle import pairs
 from needlework.benchmarks.lost_in_the_middle.counting import Prompt, Sums, counter
 from needlework.benchmarks.lost_in_the_middle.plan import (
@@ -75,12 +75,15 @@ class Passages:
 
 
 def build(
-    chosen: Mapping[str, Any], tables: Tables, templates: Iterable[str], tokenizer: Tokenizer
+    slice_settings: SliceSettings,
+    tables: Tables,
+    templates: Iterable[str],
+    tokenizer: Tokenizer,
 ) -> Built:
     """The instances of a slice, and counts of what was left out or is worth knowing.
 
-    `chosen` is what `plan.settings` gives; `tables` holds the corpora that `plan.corpora` names and the
-    "distractors", each by language; `templates` are files named after their prompt. The counts, in
+    `slice_settings` is what `plan.settings` gives; `tables` holds the corpora that `plan.corpora` names and
+    the "distractors", each by language; `templates` are files named after their prompt. The counts, in
     questions unless said otherwise:
 
     - left out: `questions_lacking`, by how many there are fewer than asked for; `too_few_documents`,
@@ -93,15 +96,17 @@ def build(
     - of the user's list: `unknown_questions`.
     """
     paths = {Path(path).stem: path for path in templates}
-    if chosen["task"] == "key_value":
-        return pairs.build(chosen, tables, paths, tokenizer)
-    questions = tables["questions"][chosen["lang"]]
-    items, counts = _items(chosen, questions)
-    passages = _passages(chosen, tables)
+    if slice_settings["task"] == "key_value":
+        return pairs.build(slice_settings, tables, paths, tokenizer)
+    questions = tables["questions"][slice_settings["lang"]]
+    items, counts = _items(slice_settings, questions)
+    passages = _passages(slice_settings, tables)
     if passages is not None:
-        counts |= _OTHERS[_kind(chosen)](chosen, tables, items, passages)
-    orders = _orders(chosen, questions["example_id"].to_pylist())
-    builder = _Builder(chosen, paths, tokenizer, passages, orders, _titles(chosen, items))
+        counts |= _OTHERS[_kind(slice_settings)](slice_settings, tables, items, passages)
+    orders = _orders(slice_settings, questions["example_id"].to_pylist())
+    builder = _Builder(
+        slice_settings, paths, tokenizer, passages, orders, _titles(slice_settings, items)
+    )
     builder.add(items)
     return Built(builder.rows.table(), counts | builder.counts)
 
@@ -109,11 +114,11 @@ def build(
 # Questions
 
 
-def _items(chosen: Mapping[str, Any], table: pa.Table) -> tuple[list[Item], dict[str, int]]:
+def _items(slice_settings: SliceSettings, table: pa.Table) -> tuple[list[Item], dict[str, int]]:
     """The sampled questions in the order of their ids, and what there is to say of them."""
     names = ("example_id", "question", "answers", "title", "context")
-    prefix = f"{question_corpus(chosen)}/{chosen['lang']}"
-    wanted = None if chosen["unambiguous"] is None else set(chosen["unambiguous"])
+    prefix = f"{question_corpus(slice_settings)}/{slice_settings['lang']}"
+    wanted = None if slice_settings["unambiguous"] is None else set(slice_settings["unambiguous"])
     items = [
         Item(
             example_id,
@@ -128,16 +133,18 @@ def _items(chosen: Mapping[str, Any], table: pa.Table) -> tuple[list[Item], dict
             *(table[name].to_pylist() for name in names), strict=True
         )
     ]
-    counts = {} if wanted is None else {"unknown_questions": _unknown(chosen, wanted, items)}
+    counts = (
+        {} if wanted is None else {"unknown_questions": _unknown(slice_settings, wanted, items)}
+    )
     answered = [item for item in items if _answered(item)]
     without = len(items) - len(answered)
-    if chosen["gold_without_answer"] == "keep":
+    if slice_settings["gold_without_answer"] == "keep":
         counts["gold_without_answer_kept"], kept = without, items
     else:
         counts["gold_without_answer"], kept = without, answered
-    asked = len(kept) if chosen["questions"] == "all" else chosen["questions"]
+    asked = len(kept) if slice_settings["questions"] == "all" else slice_settings["questions"]
     ranked = sorted(
-        kept, key=lambda item: rank_key(NAME, "questions", chosen["seed"], item.example_id)
+        kept, key=lambda item: rank_key(NAME, "questions", slice_settings["seed"], item.example_id)
     )
     sampled = sorted(ranked[:asked], key=lambda item: item.example_id)
     return sampled, {
@@ -155,14 +162,14 @@ def _answered(item: Item) -> bool:
     return any(subspan_normalisation.normalise(answer) in text for answer in item.answers)
 
 
-def _unknown(chosen: Mapping[str, Any], wanted: set[str], items: Sequence[Item]) -> int:
+def _unknown(slice_settings: SliceSettings, wanted: set[str], items: Sequence[Item]) -> int:
     """How many questions of the user's list the corpus lacks. UserError where that is not to be."""
     unknown = wanted - {item.question.strip() for item in items}
-    if unknown and chosen["unknown_questions"] == "error":
+    if unknown and slice_settings["unknown_questions"] == "error":
         raise UserError(
             f"benchmarks.{NAME}.unambiguous names {len(unknown)} of {len(wanted)} questions that "
-            f"{chosen['needles']} does not have in {chosen['lang']!r}, such as {min(unknown)!r}: mend the "
-            "file, or set `unknown_questions: count`."
+            f"{slice_settings['needles']} does not have in {slice_settings['lang']!r}, such as "
+            f"{min(unknown)!r}: mend the file, or set `unknown_questions: count`."
         )
     return len(unknown)
 
@@ -170,40 +177,40 @@ def _unknown(chosen: Mapping[str, Any], wanted: set[str], items: Sequence[Item])
 # Passages
 
 
-def _passages(chosen: Mapping[str, Any], tables: Tables) -> Passages | None:
+def _passages(slice_settings: SliceSettings, tables: Tables) -> Passages | None:
     """The passages that may stand beside the gold one."""
-    corpus = passage_corpus(chosen)
+    corpus = passage_corpus(slice_settings)
     if corpus is None:
         return None
-    table = tables["passages"][chosen["lang"]]
+    table = tables["passages"][slice_settings["lang"]]
     ids = table["passage_id"].to_pylist()
     return Passages(
-        [f"{corpus}/{chosen['lang']}/{name}" for name in ids],
+        [f"{corpus}/{slice_settings['lang']}/{name}" for name in ids],
         table["text"].to_pylist(),
         {name: row for row, name in enumerate(ids)},
     )
 
 
-def _kind(chosen: Mapping[str, Any]) -> str:
-    if chosen.get("distractors") == "random":
+def _kind(slice_settings: SliceSettings) -> str:
+    if slice_settings.get("distractors") == "random":
         return "random"
-    if chosen["task"] == "open_domain":
+    if slice_settings["task"] == "open_domain":
         return "open_domain"
-    return "ranked" if chosen["needles"] == NQ_OPEN else "searched"
+    return "ranked" if slice_settings["needles"] == NQ_OPEN else "searched"
 
 
 def _ranked(
-    chosen: Mapping[str, Any], tables: Tables, items: Sequence[Item], passages: Passages
+    slice_settings: SliceSettings, tables: Tables, items: Sequence[Item], passages: Passages
 ) -> dict[str, int]:
     """Give each question the best passages of its released ranking that are said to hold no answer."""
-    most = max(n for n, _ in chosen["places"]) - 1
-    rankings = _rankings(tables["questions"][chosen["lang"]], passages)
+    most = max(n for n, _ in slice_settings["places"]) - 1
+    rankings = _rankings(tables["questions"][slice_settings["lang"]], passages)
     suspect = 0
     for item in items:
         others: list[int] = []
         for row, has_answer, holds_answer in rankings[item.example_id]:
             # The released files are what remained after that choice.
-            if has_answer and chosen["source"] == "constructed":
+            if has_answer and slice_settings["source"] == "constructed":
                 continue
             if len(others) == most:
                 break
@@ -214,12 +221,12 @@ def _ranked(
 
 
 def _open_domain(
-    chosen: Mapping[str, Any], tables: Tables, items: Sequence[Item], passages: Passages
+    slice_settings: SliceSettings, tables: Tables, items: Sequence[Item], passages: Passages
 ) -> dict[str, int]:
     """Give each question the retrieved passages as they come."""
-    rankings = _rankings(tables["questions"][chosen["lang"]], passages)
+    rankings = _rankings(tables["questions"][slice_settings["lang"]], passages)
     for item in items:
-        best = rankings[item.example_id][: max(chosen["n_passages"])]
+        best = rankings[item.example_id][: max(slice_settings["n_passages"])]
         item.others = [row for row, _, _ in best]
         item.has_answer = [has_answer for _, has_answer, _ in best]
     return {}
@@ -241,39 +248,39 @@ def _rankings(questions: pa.Table, passages: Passages) -> dict[str, list[tuple[i
 
 
 def _searched(
-    chosen: Mapping[str, Any], tables: Tables, items: Sequence[Item], passages: Passages
+    slice_settings: SliceSettings, tables: Tables, items: Sequence[Item], passages: Passages
 ) -> dict[str, int]:
     """Give each question the distractors that our own retrieval found, none of which holds an answer."""
-    table = tables["distractors"][chosen["lang"]]
+    table = tables["distractors"][slice_settings["lang"]]
     table = table.filter(pc.equal(table["retrieval"], "semantic")).sort_by("rank")
     found: dict[str, list[int]] = {}
     names = (table[name].to_pylist() for name in ("example_id", "passage_id"))
     for example_id, passage_id in zip(*names, strict=True):
         found.setdefault(example_id, []).append(passages.rows[passage_id])
-    most = max(n for n, _ in chosen["places"]) - 1
+    most = max(n for n, _ in slice_settings["places"]) - 1
     for item in items:
         item.others = found.get(item.example_id, [])[:most]
     return {}
 
 
 def _random(
-    chosen: Mapping[str, Any], tables: Tables, items: Sequence[Item], passages: Passages
+    slice_settings: SliceSettings, tables: Tables, items: Sequence[Item], passages: Passages
 ) -> dict[str, int]:
     """Give each question passages drawn by seed, none of which holds an answer or was found for it."""
     text = cache(lambda row: Text(passages.texts[row]))
-    questions = tables["questions"][chosen["lang"]]
+    questions = tables["questions"][slice_settings["lang"]]
     own: dict[str, set[int]] = {}
-    if chosen["random_from"] == "other_questions" and "passages" in questions.column_names:
+    if slice_settings["random_from"] == "other_questions" and "passages" in questions.column_names:
         names = (questions[name].to_pylist() for name in ("example_id", "passages"))
         own = {
             example_id: {passages.rows[name] for name in found}
             for example_id, found in zip(*names, strict=True)
         }
-    most, titles = max(n for n, _ in chosen["places"]) - 1, _titles(chosen, items)
+    most, titles = max(n for n, _ in slice_settings["places"]) - 1, _titles(slice_settings, items)
     for item in progress(items, desc="random distractors", unit="question"):
         answers = list(map(Answer, item.answers))
         gold = _gold_text(item, titles)
-        draw = rng(NAME, "random", chosen["seed"], chosen["lang"], item.example_id)
+        draw = rng(NAME, "random", slice_settings["seed"], slice_settings["lang"], item.example_id)
         forbidden = own.get(item.example_id, ())
         item.others = []
         for row in map(int, draw.permutation(len(passages.texts))):
@@ -295,7 +302,7 @@ _OTHERS: dict[str, Callable[..., dict[str, int]]] = {
 
 
 def _orders(
-    chosen: Mapping[str, Any], example_ids: Sequence[str]
+    slice_settings: SliceSettings, example_ids: Sequence[str]
 ) -> dict[int, dict[str, list[int]]]:
     """By number of documents and question: the places in the ranking of distractors in random order.
 
@@ -303,23 +310,23 @@ def _orders(
     the distractors of one question after the other by Python's own generator, seeded once with 0, and
     leave out no question before that; so do we with their questions. Others are shuffled each by its name.
     """
-    if chosen.get("order") != "random" or chosen["distractors"] != "retrieved":
+    if slice_settings.get("order") != "random" or slice_settings["distractors"] != "retrieved":
         return {}
     orders: dict[int, dict[str, list[int]]] = {}
-    for n, _ in chosen["places"]:
-        released = Random(chosen["seed"])
+    for n, _ in slice_settings["places"]:
+        released = Random(slice_settings["seed"])
         orders[n] = {example_id: list(range(n - 1)) for example_id in example_ids}
         for example_id, places in orders[n].items():
-            if chosen["needles"] == NQ_OPEN:
+            if slice_settings["needles"] == NQ_OPEN:
                 released.shuffle(places)
             else:
-                rng(NAME, "order", chosen["seed"], example_id, n).shuffle(places)
+                rng(NAME, "order", slice_settings["seed"], example_id, n).shuffle(places)
     return orders
 
 
-def _titles(chosen: Mapping[str, Any], items: Sequence[Item]) -> bool:
+def _titles(slice_settings: SliceSettings, items: Sequence[Item]) -> bool:
     """Whether prompts name titles: those of all passages, or of none, which would tell the gold one."""
-    untitled = chosen["needles"] in UNTITLED or "haystack" in chosen
+    untitled = slice_settings["needles"] in UNTITLED or "haystack" in slice_settings
     return not untitled and any(item.title for item in items)
 
 
@@ -336,24 +343,24 @@ class _Builder:
 
     def __init__(
         self,
-        chosen: Mapping[str, Any],
+        slice_settings: SliceSettings,
         templates: Mapping[str, str],
         tokenizer: Tokenizer,
         passages: Passages | None,
         orders: Mapping[int, Mapping[str, Sequence[int]]],
         titles: bool,
     ) -> None:
-        self.chosen, self.tokenizer, self.passages = chosen, tokenizer, passages
+        self.slice_settings, self.tokenizer, self.passages = slice_settings, tokenizer, passages
         self.orders = orders
         name = "documents"
-        if chosen["task"] == "closed_book":
+        if slice_settings["task"] == "closed_book":
             name = "closed_book"
-        elif chosen.get("query_aware"):
+        elif slice_settings.get("query_aware"):
             name = "documents_query_aware"
         elif orders:
             name = "documents_random_order"
         self.template = read_template(templates[name], _TEMPLATES[name])
-        self.rows = Rows(chosen, tokenizer)
+        self.rows = Rows(slice_settings, tokenizer)
         self.titles = titles
         # A text without a title is parted from its label by a space.
         stub, self.joint = ("(Title: a) a", "") if self.titles else (" a", " ")
@@ -365,7 +372,7 @@ class _Builder:
 
     def add(self, items: Sequence[Item]) -> None:
         """Add the prompts of all questions."""
-        if self.chosen["task"] == "closed_book":
+        if self.slice_settings["task"] == "closed_book":
             for item in items:
                 numbers = self._ask(item)
                 text = self.rows.pieces.text(numbers)
@@ -384,20 +391,23 @@ class _Builder:
             found = sum(len(item.others) >= least for item in items)
             lacking += len(items) - found
             if items and not found:
-                key = "open_domain" if self.chosen["task"] == "open_domain" else "n_documents"
+                key = (
+                    "open_domain" if self.slice_settings["task"] == "open_domain" else "n_documents"
+                )
                 most = max(len(item.others) for item in items) + n - least
                 raise UserError(
-                    f"benchmarks.{NAME}.{key} has {n}, but no question of {self.chosen['needles']} in "
-                    f"{self.chosen['lang']!r} has more than {most} documents: choose a smaller number."
+                    f"benchmarks.{NAME}.{key} has {n}, but no question of "
+                    f"{self.slice_settings['needles']} in {self.slice_settings['lang']!r} has more than "
+                    f"{most} documents: choose a smaller number."
                 )
         self.counts["too_few_documents"] = lacking
 
     def _numbers(self) -> Iterator[tuple[int, int]]:
         """Each number of documents, and how many others that takes."""
-        if self.chosen["task"] == "open_domain":
-            yield from ((n, n) for n in self.chosen["n_passages"])
-        elif self.chosen["task"] == "multi_document_qa":
-            yield from ((n, n - 1) for n, _ in self.chosen["places"])
+        if self.slice_settings["task"] == "open_domain":
+            yield from ((n, n) for n in self.slice_settings["n_passages"])
+        elif self.slice_settings["task"] == "multi_document_qa":
+            yield from ((n, n - 1) for n, _ in self.slice_settings["places"])
 
     def _prompts(self, item: Item) -> Iterator[tuple[dict[str, Any], Prompt]]:
         """The prompts of a question, each with its factors."""
@@ -412,18 +422,18 @@ class _Builder:
 
     def _arrangements(self, item: Item) -> Iterator[tuple[dict[str, Any], list[Line]]]:
         """The documents of each prompt of a question: the numbers of their spans, and their lines' texts."""
-        task = self.chosen["task"]
+        task = self.slice_settings["task"]
         if task == "oracle":
             yield {"n_documents": 1, "gold_index": 0}, [self._gold(item, 0)]
         elif task == "open_domain":
             ranked = {"distractors": "retrieved", "order": "relevance"}
-            for n in self.chosen["n_passages"]:
+            for n in self.slice_settings["n_passages"]:
                 if n <= len(item.others):
                     present = any(item.has_answer[:n])
                     lines = [self._other(item, i, i) for i in range(n)]
                     yield {**ranked, "n_documents": n, "answer_present": present}, lines
         else:
-            for n, indices in self.chosen["places"]:
+            for n, indices in self.slice_settings["places"]:
                 if n - 1 > len(item.others):
                     continue
                 places = self.orders[n][item.example_id] if self.orders else range(n - 1)
@@ -435,7 +445,7 @@ class _Builder:
                         for index in range(n)
                     ]
                     keys = ("distractors", "order", "query_aware")
-                    factors = {key: self.chosen[key] for key in keys}
+                    factors = {key: self.slice_settings[key] for key in keys}
                     yield {**factors, "n_documents": n, "gold_index": gold}, lines
 
     def _gold(self, item: Item, index: int) -> Line:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from needlework.benchmarks.contract import Run
 from needlework.benchmarks.drawings import Drawing, Lines
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.lost_in_the_middle.factors import (
@@ -166,25 +166,25 @@ DRAWINGS: dict[str, Drawing] = {
 }
 
 
-def lowest_as_level(data: pd.DataFrame, run: Mapping[str, Any]) -> pd.DataFrame:
+def lowest_as_level(data: pd.DataFrame, run: Run) -> pd.DataFrame:
     """The paper's lowest number of a curve as a level; ours is a point of the curve already."""
     lowest = data["variant"] == "lowest"
     ours = data["value"].mask(lowest & (data["source"] == "ours"))
     return data.assign(value=ours, position=data["position"].mask(lowest))
 
 
-def recall_named(data: pd.DataFrame, run: Mapping[str, Any]) -> pd.DataFrame:
+def recall_named(data: pd.DataFrame, run: Run) -> pd.DataFrame:
     """Recall as a line, though it is no model's."""
     return data.assign(model=data["model"].fillna(""))
 
 
-def unambiguous(data: pd.DataFrame, run: Mapping[str, Any]) -> str:
+def unambiguous(data: pd.DataFrame, run: Run) -> str:
     """How many of the questions are unambiguous: they are counted among the others."""
     some = data.loc[(data["variant"] == "unambiguous") & (data["n"] > 0), "n_questions"]
     return f"Unambiguous: {some.min():,.0f} of the questions." if len(some) else ""
 
 
-def shared(data: pd.DataFrame, run: Mapping[str, Any]) -> str:
+def shared(data: pd.DataFrame, run: Run) -> str:
     """How many questions the models of each panel share, and which models are left out of it."""
     counts, out = [], []
     for size, part in data.groupby("n_documents"):
@@ -196,12 +196,12 @@ def shared(data: pd.DataFrame, run: Mapping[str, Any]) -> str:
     return words + (f" {less}: {'; '.join(out)}." if out else "")
 
 
-def means(data: pd.DataFrame, run: Mapping[str, Any]) -> str:
+def means(data: pd.DataFrame, run: Run) -> str:
     """`origin` of means over positions."""
     return f"means of the numbers in {origin(data, run)}"
 
 
-def origin(data: pd.DataFrame, run: Mapping[str, Any]) -> str:
+def origin(data: pd.DataFrame, run: Run) -> str:
     """Where the published numbers of a figure are printed."""
     both = data[data["published"].notna()]
     paper = both[both["published_source"] == "paper"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from needlework.benchmarks.columns import MCNEMAR
+from needlework.benchmarks.contract import Labels
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.lost_in_the_middle.factors import (
     ENGLISH,
@@ -23,7 +25,7 @@ from needlework.results import cells, numbers, paper
 from needlework.results import published as publications
 from needlework.results.context import Cell, Context, model_order
 from needlework.results.numbers import SAME_QUESTION
-from needlework.results.parts import Part, Table
+from needlework.results.parts import Part, Table, difference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +50,6 @@ COUNTS = (
     "comparison",
 )
 TOKENIZER, COLUMN = Factor("tokenizer"), Factor("column", order=("closed_book", "oracle"))
-SOURCES = publications.SOURCES
 
 
 def with_variant(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
@@ -65,14 +66,14 @@ def with_variant(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     return rows.assign(variant=np.select(list(changes.values()), list(changes), "main"))
 
 
-def position(part: Part, labels: Mapping[str, Any], context: Context) -> int | None:
-    """1 for the first of the prompt's documents or pairs."""
-    index = labels["gold_index"]
+def position(part: Part, labels: Labels, context: Context) -> int | None:
+    """1 for the first of the prompt's documents or pairs; None for a cell of several."""
+    index = labels.get("gold_index")
     return None if index is None else index + 1
 
 
-def printed_position(labels: Mapping[str, Any], context: Context) -> dict[str, int]:
-    """The index of a printed number, and the position that it is."""
+def numbered(labels: Labels, context: Context) -> dict[str, int]:
+    """The index of a published number, and the position that it is."""
     index = int(labels["gold_index"])
     return {"gold_index": index, "position": index + 1}
 
@@ -100,11 +101,9 @@ def the_example(
 
 def other_positions(cell: Cell, place: Place) -> str | None:
     """A mean of other positions is not that of the paper's table."""
-    lines = cell.context.published
-    name = cell.context.paper_name(cell.labels["model"])
-    row = lines[(lines["table"] == place.table) & (lines["row"] == name)]
+    line = cell.context.line(place.table, cell.context.paper_name(cell.labels["model"]))
     ours = set(map(str, cell.part.values("gold_index")))
-    return None if set(row["column"]) == ours else "other positions"
+    return None if set(line) == ours else "other positions"
 
 
 def lowest(table: pd.DataFrame, view: View, context: Context, scores: pd.DataFrame) -> pd.DataFrame:
@@ -115,7 +114,7 @@ def lowest(table: pd.DataFrame, view: View, context: Context, scores: pd.DataFra
     import pandas as pd
 
     asked = table[(table["n_documents"] == 300) & (table["source"] == "ours")]
-    number = context.find("text", PRINTED_PAIRS, "300_pairs/lowest", SOURCES)
+    number = context.find("text", PRINTED_PAIRS, "300_pairs/lowest")
     if number is None or asked.empty:
         return table
     rows = []
@@ -148,7 +147,7 @@ def with_encoder_decoder(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     return rows if some else rows.iloc[:0]
 
 
-def architecture(part: Part, labels: Mapping[str, Any], context: Context) -> str:
+def architecture(part: Part, labels: Labels, context: Context) -> str:
     """What the run says of a model."""
     both = labels["model"] in context.run.get("encoder_decoder", ())
     return "encoder-decoder" if both else "decoder-only"
@@ -205,9 +204,7 @@ def retrieved(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     return rows.assign(value=rows["answer_present"].astype(float), finish_reason="stop")
 
 
-def gains(
-    rows: pd.DataFrame, context: Context, compared: Paper, columns: tuple[str, ...]
-) -> pd.DataFrame:
+def gains(rows: pd.DataFrame, context: Context, compared: Paper) -> pd.DataFrame:
     """What more than 20 retrieved documents gain (section 6), beside what the paper says of it."""
     import pandas as pd
 
@@ -219,15 +216,17 @@ def gains(
         few, many = (mine[mine["n_documents"] == n] for n in (USUAL, most))
         if few.empty or many.empty:
             continue
-        cell = cells.difference(few, many, cells.paired(few, many, SAME_QUESTION))
-        number = context.find("text", context.paper_name(model), GAIN, SOURCES)
+        both = cells.paired(few, many, SAME_QUESTION)
+        cell = difference(Table(few).all(), Table(many).all(), both)
+        number = context.find("text", context.paper_name(model), GAIN)
         source = {"published_source": number and number.source}
         row = {"model": model, "source": "ours", "task": "gain", "n_documents": most}
         made.append(
             row | {"n_both": cell["n"], **cell, **cells.compared(cell, number, ABOUT)} | source
         )
     if most > USUAL:
-        made += paper.printed(compared, asked, asked, context)
+        made += paper.published_rows(compared, asked, asked, context)
+    columns = dict.fromkeys([*(name for row in made for name in row), "n_both", *MCNEMAR])
     return pd.DataFrame(made, columns=list(columns))
 
 
@@ -269,7 +268,7 @@ def with_absent(
         _, absent = _answered(part)
         shown = set(table.loc[table["n_documents"] == size, "model"])
         for model in set(part["model"]) - shown:
-            lost = cells.lost(part[part["model"] == model])
+            lost = Table(part[part["model"] == model]).all().lost()
             rows.append(
                 {"model": model, "source": "ours", "task": QA, "variant": "main"}
                 | {"n_documents": size, "n": 0, "n_questions": 0, **lost}
@@ -310,14 +309,12 @@ def tokens(
         each = prompts.groupby("example_id")["n_tokens"].mean()
         values = (each.mean(), each.std(ddof=1), prompts["n_tokens"].max())
         line = "" if labels["keys"] == "words" else names.get(labels["tokenizer"], "")
-        printed = [
-            context.find(table, line, f"{labels['column']}/{s}", SOURCES[:1]) for s in STATISTICS
-        ]
+        published = [context.find(table, line, f"{labels['column']}/{s}") for s in STATISTICS]
         why = paper.obstacle(requires, Cell(labels, part, {}, context, {}))
         made.append(
             {**labels, "source": "ours", "n": len(each), "n_prompts": len(prompts)}
             | dict(zip(STATISTICS, values, strict=True))
-            | _beside(values, printed, len(each), why)
+            | _beside(values, published, len(each), why)
         )
     theirs = context.published[context.published["table"] == table]
     run = {names.get(tokenizer, "") for tokenizer in set(asked["tokenizer"])}
@@ -348,17 +345,17 @@ def drawn_pairs(cell: Cell) -> str | None:
 
 def _beside(
     values: Sequence[float],
-    printed: Sequence[publications.Number | None],
+    published: Sequence[publications.Number | None],
     n: int,
     obstacle: str | None,
 ) -> dict[str, object]:
     """The paper's numbers, and whether ours are equal to their last printed digit."""
     found = {
         f"published_{name}": number and number.value
-        for name, number in zip(STATISTICS, printed, strict=True)
+        for name, number in zip(STATISTICS, published, strict=True)
     }
-    numbers = [number for number in printed if number is not None]
-    if len(numbers) < len(printed):
+    numbers = [number for number in published if number is not None]
+    if len(numbers) < len(published):
         return found | {"comparison": "cannot tell: no published number"}
     if numbers[0].n not in (None, n):
         obstacle = obstacle or f"{n:,} examples, in the paper {numbers[0].n:,}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Built
+from needlework.benchmarks.contract import Built, SliceSettings
 from needlework.benchmarks.lost_in_the_middle.counting import Prompt, Sums, counter
 from needlework.benchmarks.lost_in_the_middle.plan import NAME
 from needlework.benchmarks.lost_in_the_middle.rows import Rows
@@ -28,7 +28,10 @@ _STUB = ' "a": "a",'
 
 
 def build(
-    chosen: Mapping[str, Any], tables: Tables, templates: Mapping[str, str], tokenizer: Tokenizer
+    slice_settings: SliceSettings,
+    tables: Tables,
+    templates: Mapping[str, str],
+    tokenizer: Tokenizer,
 ) -> Built:
     """The instances of a slice of key-value retrieval.
 
@@ -39,16 +42,16 @@ def build(
     every value is part of another word.
     """
     counts: dict[str, int] = {}
-    if chosen["keys"] == "words":
-        objects = _with_words(chosen, tables["words"][chosen["lang"]], counts)
-    elif chosen["source"] == "constructed":
-        objects = _with_uuids(chosen)
+    if slice_settings["keys"] == "words":
+        objects = _with_words(slice_settings, tables["words"][slice_settings["lang"]], counts)
+    elif slice_settings["source"] == "constructed":
+        objects = _with_uuids(slice_settings)
     else:
-        objects = _released(chosen, tables, counts)
-    builder = _Builder(chosen, templates, tokenizer)
+        objects = _released(slice_settings, tables, counts)
+    builder = _Builder(slice_settings, templates, tokenizer)
     builder.add(objects)
     documents = None
-    if chosen["keys"] == "words" or chosen["source"] == "constructed":
+    if slice_settings["keys"] == "words" or slice_settings["source"] == "constructed":
         documents = _documents(objects)
     return Built(builder.rows.table(), counts, documents)
 
@@ -56,34 +59,34 @@ def build(
 Objects = dict[int, list[dict[str, Any]]]
 
 
-def _released(chosen: Mapping[str, Any], tables: Tables, counts: dict[str, int]) -> Objects:
+def _released(slice_settings: SliceSettings, tables: Tables, counts: dict[str, int]) -> Objects:
     """The released objects, by their number of pairs, in the order of their ids."""
     objects: Objects = {}
     lacking = 0
-    for n, _ in chosen["places"]:
-        rows = tables[f"pairs_{n}"][chosen["lang"]].to_pylist()
-        prefix = f"key_value_{n}/{chosen['lang']}"
+    for n, _ in slice_settings["places"]:
+        rows = tables[f"pairs_{n}"][slice_settings["lang"]].to_pylist()
+        prefix = f"key_value_{n}/{slice_settings['lang']}"
         ranked = sorted(
-            rows, key=lambda r: rank_key(NAME, "examples", chosen["seed"], r["passage_id"])
-        )[: chosen["examples"]]
+            rows, key=lambda r: rank_key(NAME, "examples", slice_settings["seed"], r["passage_id"])
+        )[: slice_settings["examples"]]
         objects[n] = [
             {**found, "source": f"{prefix}/{found['passage_id']}"}
             for found in sorted(ranked, key=lambda r: r["passage_id"])
         ]
-        lacking += chosen["examples"] - len(ranked)
+        lacking += slice_settings["examples"] - len(ranked)
     counts["examples_lacking"] = lacking
     return objects
 
 
-def _with_uuids(chosen: Mapping[str, Any]) -> Objects:
+def _with_uuids(slice_settings: SliceSettings) -> Objects:
     """Objects of random UUIDs, as the released ones are, but drawn by seed."""
     return {
         n: [
-            _made(chosen, n, example, [_uuid(draw) for _ in range(2 * n)], 0)
-            for example in range(chosen["examples"])
-            for draw in [rng(NAME, "uuids", chosen["seed"], n, example)]
+            _made(slice_settings, n, example, [_uuid(draw) for _ in range(2 * n)], 0)
+            for example in range(slice_settings["examples"])
+            for draw in [rng(NAME, "uuids", slice_settings["seed"], n, example)]
         ]
-        for n, _ in chosen["places"]
+        for n, _ in slice_settings["places"]
     }
 
 
@@ -91,28 +94,29 @@ def _uuid(draw: Any) -> str:
     return str(uuid.UUID(bytes=draw.bytes(16), version=4))
 
 
-def _with_words(chosen: Mapping[str, Any], words: pa.Table, counts: dict[str, int]) -> Objects:
+def _with_words(slice_settings: SliceSettings, words: pa.Table, counts: dict[str, int]) -> Objects:
     """Objects whose keys and values are distinct words of the vocabulary, drawn by seed."""
-    lang = chosen["lang"]
+    lang = slice_settings["lang"]
     vocabulary, counts["unusable_words"] = _vocabulary(words)
     counts["value_within_a_word"] = 0
     objects: Objects = {}
-    for n, _ in chosen["places"]:
+    for n, _ in slice_settings["places"]:
         if len(vocabulary) < 2 * n:
             raise UserError(
-                f"benchmarks.{NAME}.n_pairs has {n}, which takes {2 * n} words, but {chosen['words']} has "
-                f"{len(vocabulary)} in {lang!r}: choose a smaller number, or leave the language out of "
+                f"benchmarks.{NAME}.n_pairs has {n}, which takes {2 * n} words, but "
+                f"{slice_settings['words']} has {len(vocabulary)} in {lang!r}: choose a smaller "
+                "number, or leave the language out of "
                 "`key_languages`."
             )
         objects[n] = []
-        for example in range(chosen["examples"]):
-            draw = rng(NAME, "words", chosen["seed"], lang, n, example)
+        for example in range(slice_settings["examples"]):
+            draw = rng(NAME, "words", slice_settings["seed"], lang, n, example)
             drawn = [vocabulary[i] for i in draw.choice(len(vocabulary), 2 * n, replace=False)]
             asked = _apart(drawn)
             if asked is None:
                 counts["value_within_a_word"] += 1
             else:
-                objects[n].append(_made(chosen, n, example, drawn, asked))
+                objects[n].append(_made(slice_settings, n, example, drawn, asked))
     return objects
 
 
@@ -144,14 +148,14 @@ def _apart(drawn: Sequence[str]) -> int | None:
 
 
 def _made(
-    chosen: Mapping[str, Any], n: int, example: int, drawn: Sequence[str], asked: int
+    slice_settings: SliceSettings, n: int, example: int, drawn: Sequence[str], asked: int
 ) -> dict[str, Any]:
     """A row of PAIRS from key, value, key, value and so on."""
     pairs = list(zip(drawn[::2], drawn[1::2], strict=True))
     key, value = pairs.pop(asked)
     name = f"{n}-{example:04d}"
     made = row(name, pairs, key, value)
-    return {**made, "source": f"{NAME}/{chosen['slice']}/{name}"}
+    return {**made, "source": f"{NAME}/{slice_settings['slice']}/{name}"}
 
 
 def _documents(objects: Objects) -> pa.Table:
@@ -166,15 +170,15 @@ class _Builder:
     """Puts the pair that is asked for at each index of its object."""
 
     def __init__(
-        self, chosen: Mapping[str, Any], templates: Mapping[str, str], tokenizer: Tokenizer
+        self, slice_settings: SliceSettings, templates: Mapping[str, str], tokenizer: Tokenizer
     ) -> None:
-        self.chosen, self.tokenizer = chosen, tokenizer
-        if chosen["query_aware"]:
+        self.slice_settings, self.tokenizer = slice_settings, tokenizer
+        if slice_settings["query_aware"]:
             path, places = templates["pairs_query_aware"], ["key", "pairs", "key"]
         else:
             path, places = templates["pairs"], ["pairs", "key"]
         self.template = read_template(path, places)
-        self.rows = Rows(chosen, tokenizer)
+        self.rows = Rows(slice_settings, tokenizer)
         self.sums = Sums(tokenizer, lambda index, text: text, _STUB, self.template[-2])
 
     def add(self, objects: Objects) -> None:
@@ -191,8 +195,8 @@ class _Builder:
                     [found["value"]],
                     n_documents=n,
                     gold_index=index,
-                    query_aware=self.chosen["query_aware"],
-                    keys=self.chosen["keys"],
+                    query_aware=self.slice_settings["query_aware"],
+                    keys=self.slice_settings["keys"],
                 )
 
     def _prompts(self, asked: tuple[int, Mapping[str, Any]]) -> Iterator[tuple[int, Prompt]]:
@@ -213,7 +217,7 @@ class _Builder:
         ]
         others = None if pieces.exact is not None else _Others(found, self.sums)
         frame = self.sums.frame(pieces.text(head[:-1]), pieces.text(tail[1:])) if others else 0
-        ((_, indices),) = [place for place in self.chosen["places"] if place[0] == n]
+        ((_, indices),) = [place for place in self.slice_settings["places"] if place[0] == n]
         for index in indices:
             numbers = [*head, *self._object(found, needle, index), *tail]
             text = pieces.text(numbers)

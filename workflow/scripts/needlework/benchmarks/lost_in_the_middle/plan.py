@@ -6,11 +6,10 @@ retrieval), 5.2 (the query before and after the data), 6 (open-domain case study
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own, Search
+from needlework.benchmarks.contract import Config, CorpusTable, Own, Search, SliceSettings
 from needlework.data.corpora.registry import OWN_PASSAGES
 from needlework.errors import UserError
 
@@ -42,7 +41,7 @@ RELEASED_PAIRS = (75, 140, 300)
 _ENGLISH = "en"
 
 
-def slices(own: Mapping[str, Any]) -> list[str]:
+def slices(own: Own) -> list[str]:
     """The slices of the benchmark's configuration: one a language, task and ablation.
 
     `<lang>-documents-<variant>` and `<lang>-pairs-<keys>-<variant>` hold all numbers of documents or
@@ -67,7 +66,7 @@ def slices(own: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _document_numbers(own: Mapping[str, Any]) -> dict[str, list[int]]:
+def _document_numbers(own: Own) -> dict[str, list[int]]:
     """The variants of multi-document question answering, with the numbers of documents of each."""
     numbers = {
         "plain": [entry["n"] for entry in own["n_documents"]],
@@ -78,7 +77,7 @@ def _document_numbers(own: Mapping[str, Any]) -> dict[str, list[int]]:
     return {variant: sorted(found) for variant, found in numbers.items() if found}
 
 
-def _pair_numbers(own: Mapping[str, Any]) -> dict[str, list[int]]:
+def _pair_numbers(own: Own) -> dict[str, list[int]]:
     """The variants of key-value retrieval, with the numbers of pairs of each."""
     numbers = {
         "plain": [entry["n"] for entry in own["n_pairs"]],
@@ -87,21 +86,25 @@ def _pair_numbers(own: Mapping[str, Any]) -> dict[str, list[int]]:
     return {variant: sorted(found) for variant, found in numbers.items() if found}
 
 
-def _key_languages(own: Mapping[str, Any], keys: str) -> list[str]:
+def _key_languages(own: Own, keys: str) -> list[str]:
     """The languages of keys and values; UUIDs are in none, and their prompts in English."""
     return own["key_languages"] if keys == "words" else [_ENGLISH]
 
 
-def settings(own: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str, Any]:
+def settings(own: Own, name: str, lengths: list[int]) -> dict[str, Any]:
     """All that the instances of a slice depend on, other than files and the tokenizer.
 
     `lengths` say nothing here: the number of documents or pairs decides how long a prompt is.
     """
     lang, kind, *rest = name.split("-", 2)
-    chosen = {"slice": name, "lang": lang, **{k: own[k] for k in ("seed", "max_new_tokens")}}
+    slice_settings = {
+        "slice": name,
+        "lang": lang,
+        **{k: own[k] for k in ("seed", "max_new_tokens")},
+    }
     if kind == _PAIRS:
         keys, _, variant = rest[0].partition("-")
-        return chosen | {
+        return slice_settings | {
             "task": "key_value",
             "keys": keys,
             "source": own["source"],
@@ -110,20 +113,20 @@ def settings(own: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str,
             "query_aware": variant == "query-aware",
             "places": _places(own["n_pairs"], _pair_numbers(own)[variant], "indices"),
         }
-    chosen |= {key: own[key] for key in ("needles", "questions", "gold_without_answer")}
+    slice_settings |= {key: own[key] for key in ("needles", "questions", "gold_without_answer")}
     if own["haystack"]:
-        chosen["haystack"] = own["haystack"]
-    chosen |= {"unambiguous": None, "unknown_questions": own["unknown_questions"]}
+        slice_settings["haystack"] = own["haystack"]
+    slice_settings |= {"unambiguous": None, "unknown_questions": own["unknown_questions"]}
     # No other language has such a subset.
     if own["unambiguous"] is not None and lang == _ENGLISH:
-        chosen["unambiguous"] = read_list(own["unambiguous"])
+        slice_settings["unambiguous"] = read_list(own["unambiguous"])
     if kind != _DOCUMENTS:
-        chosen["task"] = name.partition("-")[2].replace("-", "_")
-        if chosen["task"] == "open_domain":
-            chosen["n_passages"] = sorted(own["open_domain"])
-        return chosen
+        slice_settings["task"] = name.partition("-")[2].replace("-", "_")
+        if slice_settings["task"] == "open_domain":
+            slice_settings["n_passages"] = sorted(own["open_domain"])
+        return slice_settings
     (variant,) = rest
-    chosen |= {
+    slice_settings |= {
         "task": "multi_document_qa",
         "source": own["source"],
         "query_aware": False,
@@ -132,9 +135,9 @@ def settings(own: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str,
         "places": _places(own["n_documents"], _document_numbers(own)[variant], "gold_indices"),
         **_VARIANTS[variant],
     }
-    if chosen["distractors"] == "random":
-        chosen["random_from"] = own["random_from"]
-    return chosen
+    if slice_settings["distractors"] == "random":
+        slice_settings["random_from"] = own["random_from"]
+    return slice_settings
 
 
 def _places(entries: list[dict[str, Any]], numbers: list[int], key: str) -> list[list[Any]]:
@@ -160,58 +163,62 @@ def read_list(path: str | Path) -> list[str]:
     return questions
 
 
-def reads(chosen: Chosen) -> dict[str, list[CorpusTable]]:
+def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
     """The tables that a slice reads, by input name.
 
     `questions`; `passages`, of which the distractors are; `words`; and `pairs_<n>`, the released
     key-value pairs.
     """
-    lang, task = chosen["lang"], chosen["task"]
+    lang, task = slice_settings["lang"], slice_settings["task"]
     if task == "key_value":
-        if chosen["keys"] == "words":
-            return {"words": [(chosen["words"], lang)]}
-        if chosen["source"] == "constructed":
+        if slice_settings["keys"] == "words":
+            return {"words": [(slice_settings["words"], lang)]}
+        if slice_settings["source"] == "constructed":
             return {}
-        return {f"pairs_{n}": [(f"key_value_{n}", lang)] for n, _ in chosen["places"]}
-    questions = question_corpus(chosen)
+        return {f"pairs_{n}": [(f"key_value_{n}", lang)] for n, _ in slice_settings["places"]}
+    questions = question_corpus(slice_settings)
     found = {"questions": [(questions, lang)]}
-    if (passages := passage_corpus(chosen)) is not None:
+    if (passages := passage_corpus(slice_settings)) is not None:
         found["passages"] = [(passages, lang)]
     return found
 
 
-def question_corpus(chosen: Mapping[str, Any]) -> str:
+def question_corpus(slice_settings: SliceSettings) -> str:
     """The corpus of a slice's questions and gold passages."""
-    if chosen["needles"] != NQ_OPEN or chosen["task"] in ("closed_book", "oracle"):
-        return chosen["needles"]
-    retrieved = chosen["task"] == "open_domain" or chosen["source"] == "constructed"
+    if slice_settings["needles"] != NQ_OPEN or slice_settings["task"] in ("closed_book", "oracle"):
+        return slice_settings["needles"]
+    retrieved = slice_settings["task"] == "open_domain" or slice_settings["source"] == "constructed"
     return f"{NQ_OPEN}_{'retrieved' if retrieved else 'released'}"
 
 
-def passage_corpus(chosen: Mapping[str, Any]) -> str | None:
+def passage_corpus(slice_settings: SliceSettings) -> str | None:
     """The corpus of a slice's other passages, if it has any."""
-    if chosen["task"] in ("closed_book", "oracle"):
+    if slice_settings["task"] in ("closed_book", "oracle"):
         return None
-    if chosen.get("random_from") == "wikipedia":
+    if slice_settings.get("random_from") == "wikipedia":
         return "wikipedia"
-    if chosen["needles"] == NQ_OPEN:
-        return f"{question_corpus(chosen)}_passages"
-    return haystack(chosen)
+    if slice_settings["needles"] == NQ_OPEN:
+        return f"{question_corpus(slice_settings)}_passages"
+    return haystack(slice_settings)
 
 
-def haystack(own: Mapping[str, Any]) -> str:
+def haystack(own: Own) -> str:
     """The corpus of our own retrieval; `own` is the benchmark's block, or settings of a slice."""
     name = own["needles"]
     return own.get("haystack") or HAYSTACKS.get(name, f"{name}{OWN_PASSAGES}")
 
 
-def searches(chosen: Mapping[str, Any]) -> list[str]:
+def searches(slice_settings: SliceSettings) -> list[str]:
     """The languages in which a slice needs distractors of our own retrieval."""
-    own_retrieval = chosen.get("needles", NQ_OPEN) != NQ_OPEN
-    return [chosen["lang"]] if own_retrieval and chosen.get("distractors") == "retrieved" else []
+    own_retrieval = slice_settings.get("needles", NQ_OPEN) != NQ_OPEN
+    return (
+        [slice_settings["lang"]]
+        if own_retrieval and slice_settings.get("distractors") == "retrieved"
+        else []
+    )
 
 
-def search(own: Mapping[str, Any], lang: str) -> Search:
+def search(own: Own, lang: str) -> Search:
     """The search of distractors in a language: questions, answers and passages are all in it."""
     return Search(own["needles"], lang, haystack(own), lang, [lang], ["semantic"], "subspan_screen")
 
@@ -220,15 +227,15 @@ def quotes(own: Own) -> list[CorpusTable]:
     """Every table that a prompt of this configuration can refer to."""
     found = []
     for name in slices(own):
-        chosen = settings(own, name, [])
-        for kind, tables in reads(chosen).items():
+        slice_settings = settings(own, name, [])
+        for kind, tables in reads(slice_settings).items():
             if kind != "words":
                 found += tables
     return list(dict.fromkeys(found))
 
 
 def conditions(config: Config) -> dict[str, bool]:
-    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
+    """Which prompts a configuration asks, by the names that results have (`Result.conditions`)."""
     own = config["benchmarks"][NAME]
     tasks, comparisons, languages = own["tasks"], own["comparisons"], own["languages"]
     variants = _document_numbers(own)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from needlework.benchmarks.contract import SliceSettings
 from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
 from needlework.benchmarks.lost_in_the_middle.plan import NAME
 from needlework.prompts.instances import Instances, Spans
@@ -70,9 +71,9 @@ class Pieces(Spans):
 class Rows:
     """The instances of a slice: what their rows have in common."""
 
-    def __init__(self, chosen: Mapping[str, Any], tokenizer: Tokenizer) -> None:
+    def __init__(self, slice_settings: SliceSettings, tokenizer: Tokenizer) -> None:
         self.pieces = Pieces(counter(tokenizer))
-        self._chosen = chosen
+        self._slice_settings = slice_settings
         self._instances = Instances(NAME, COLUMNS, tokenizer, self.pieces)
 
     def add(
@@ -88,9 +89,9 @@ class Rows:
 
         Factors that are not named are those of a prompt without documents.
         """
-        task = self._chosen["task"]
+        task = self._slice_settings["task"]
         factors = {
-            "lang": self._chosen["lang"],
+            "lang": self._slice_settings["lang"],
             "n_documents": 0,
             "gold_index": None,
             "distractors": "none",
@@ -112,7 +113,7 @@ class Rows:
             example_id=example_id,
             references=references,
             metric="key_value" if task == "key_value" else "best_subspan_em",
-            max_new_tokens=self._chosen["max_new_tokens"],
+            max_new_tokens=self._slice_settings["max_new_tokens"],
             **factors,
         )
 

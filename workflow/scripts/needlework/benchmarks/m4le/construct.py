@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Built
+from needlework.benchmarks.contract import Built, SliceSettings
 from needlework.benchmarks.m4le.factors import COLUMNS
 from needlework.benchmarks.m4le.plan import NAME, asks_alone
 from needlework.data.corpora.m4le_data.tasks import CONSTRUCTED
@@ -20,32 +20,35 @@ Tables: TypeAlias = Mapping[str, Mapping[str, pa.Table]]
 
 
 def build(
-    chosen: Mapping[str, Any], tables: Tables, templates: Sequence[str | Path], tokenizer: Tokenizer
+    slice_settings: SliceSettings,
+    tables: Tables,
+    templates: Sequence[str | Path],
+    tokenizer: Tokenizer,
 ) -> Built:
     """One prompt of each row whose bucket is among the slice's lengths; `templates` are not used.
 
-    `chosen` is `plan.settings`. The prompts are spans of the rows' own texts. `references` holds the
+    `slice_settings` is `plan.settings`. The prompts are spans of the rows' own texts. `references` holds the
     first accepted answer, which the oracle gives; `accepted` holds all of them.
     """
-    rows = tables["rows"][chosen["slice"]]
+    rows = tables["rows"][slice_settings["slice"]]
     made = Instances(NAME, {**COLUMNS, "accepted": "strings"}, tokenizer, Spans())
     skipped = 0
     asked: set[tuple[str, str]] = set()
     for batch in rows.to_batches(max_chunksize=64):
         for row in batch.to_pylist():
             # A row without a bucket studies the place of its needle.
-            if row["bucket"] and row["bucket"] not in chosen["lengths"]:
+            if row["bucket"] and row["bucket"] not in slice_settings["lengths"]:
                 skipped += 1
                 continue
-            _add(made, chosen, row, tokenizer, row["bucket"] or row["length"])
-            if chosen["closed_book"] and row["bucket"] and asks_alone(row["task"]):
-                _add_alone(made, chosen, row, tokenizer, asked)
+            _add(made, slice_settings, row, tokenizer, row["bucket"] or row["length"])
+            if slice_settings["closed_book"] and row["bucket"] and asks_alone(row["task"]):
+                _add_alone(made, slice_settings, row, tokenizer, asked)
     return Built(made.table(), {"rows of other lengths": skipped})
 
 
 def _add_alone(
     made: Instances,
-    chosen: Mapping[str, Any],
+    slice_settings: SliceSettings,
     row: Mapping[str, Any],
     tokenizer: Tokenizer,
     asked: set[tuple[str, str]],
@@ -61,12 +64,12 @@ def _add_alone(
     asked.add((row["task"], text))
     last = {**last, "start": last["end"] - len(text)}
     alone = {"pieces": [last], "text": text, "bucket": 0, "length": None, "gold": [], "n_items": 0}
-    _add(made, chosen, {**row, **alone}, tokenizer, row["bucket"])
+    _add(made, slice_settings, {**row, **alone}, tokenizer, row["bucket"])
 
 
 def _add(
     made: Instances,
-    chosen: Mapping[str, Any],
+    slice_settings: SliceSettings,
     row: Mapping[str, Any],
     tokenizer: Tokenizer,
     limit: int,
@@ -74,7 +77,7 @@ def _add(
     """Add the instance of a row; `limit` is the longest answer where the configuration names none."""
     task, source = (
         CONSTRUCTED[row["task"]],
-        f"{chosen['data']}/{chosen['slice']}/{row['passage_id']}",
+        f"{slice_settings['data']}/{slice_settings['slice']}/{row['passage_id']}",
     )
     factors = {
         "ability": task.ability,
@@ -84,7 +87,7 @@ def _add(
         "length": row["bucket"],
         "position": position(row["gold"], row["n_items"]),
         "candidates": row["n_items"],
-        "source": chosen["source"],
+        "source": slice_settings["source"],
     }
     made.add(
         (
@@ -101,7 +104,7 @@ def _add(
         references=row["answers"][:1],
         accepted=row["answers"],
         metric=task.metric,
-        max_new_tokens=chosen["max_new_tokens"][task.name] or limit,
+        max_new_tokens=slice_settings["max_new_tokens"][task.name] or limit,
     )
 
 

@@ -54,7 +54,6 @@ DRAWINGS: dict[str, Drawing] = {
         x="model",
         line="measure",
         horizontal=True,
-        theirs=True,
         y="Slope over the buckets",
         limits=(-0.15, 0.15),
         paper="the paper's Figure 3",

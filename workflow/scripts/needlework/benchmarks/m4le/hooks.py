@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from needlework.benchmarks.contract import Labels
 from needlework.benchmarks.m4le.factors import PRINTED, RANGES, TABLES
 from needlework.benchmarks.m4le.normalised import (
     Score,
@@ -38,7 +39,7 @@ DROPPED = "the released scorer dropped rows that failed, which the paper does no
 # Scores of a task
 
 
-def score(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, float | int]:
+def score(part: Part, context: Context, labels: Labels) -> dict[str, float | int]:
     """`columns.MEASURES` of one task's rows: the mean, or the BLEU of all answers together."""
     if {CONSTRUCTED[task].metric for task in part.values("task")} == {"bleu"}:
         return measures.of_sums(
@@ -100,7 +101,7 @@ def _covariance(own: Own) -> float:
 
 
 def normalised_mean(
-    part: Part, context: Context, labels: Mapping[str, Any], weigh: str = "cells"
+    part: Part, context: Context, labels: Labels, weigh: str = "cells"
 ) -> dict[str, float | int]:
     """`columns.MEASURES` of a model's normalised scores r / (g + r), and how many tasks they are of.
 
@@ -223,10 +224,10 @@ def _printed(context: Context) -> dict[str, tuple[float, float, float]]:
     found = {}
     for task, table in TABLES.items():
         row = f"{REFERENCE}/{PRINTED.get(task, task)}"
-        printed = context.find(table, row, str(SHORTEST), ("paper",))
-        if printed is not None:
-            se = stats.standard_error(printed.value, printed.n) if printed.n else 0.0
-            found[task] = (printed.value, se, se)
+        published = context.find(table, row, str(SHORTEST))
+        if published is not None:
+            se = stats.standard_error(published.value, published.n) if published.n else 0.0
+            found[task] = (published.value, se, se)
     return found
 
 
@@ -280,20 +281,20 @@ def one_tokenizer(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 
 
 def mean_length(
-    part: Part, context: Context, labels: Mapping[str, Any]
+    part: Part, context: Context, labels: Labels
 ) -> dict[str, float | int | str | None]:
     """The mean length of a task's rows, and what Table 2 has of its data set."""
     task = CONSTRUCTED[labels["task"]]
     kind = task.task_type.replace("+", " + ")
     ability = task.ability.replace("_", " ").title()
-    printed = context.find("table2", f"{ability}/{task.source}/{kind}", "ave_len", ("paper",))
+    published = context.find("table2", f"{ability}/{task.source}/{kind}", "ave_len")
     lengths = part.frame["units"].astype(float)
     return {
         "value": float(lengths.mean()),
         "n": len(lengths),
         "shortest": int(lengths.min()),
         "longest": int(lengths.max()),
-        "published": None if printed is None else printed.value,
+        "published": None if published is None else published.value,
         "comparison": "cannot tell: the paper does not say of which buckets",
     }
 
@@ -327,18 +328,17 @@ def other_cells(cell: Cell) -> str | None:
         return "other lengths"
     tasks = {task for task in TASKS.values() if labels.get("ability", task.ability) == task.ability}
     for length in wanted:
-        printed = {
+        published = {
             task.name
             for task in tasks
             if cell.context.find(
                 TABLES[task.name],
                 f"{REFERENCE}/{PRINTED.get(task.name, task.name)}",
                 str(length),
-                ("paper",),
             )
         }
         asked = cell.part.split("length")[length].values("task")
-        if set(asked) != printed:
+        if set(asked) != published:
             return "other tasks"
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own
+from needlework.benchmarks.contract import Config, CorpusTable, Own, SliceSettings
 from needlework.benchmarks.m4le.factors import RANGES
 from needlework.data.corpora.m4le_data.origins import origin, source_files
 from needlework.data.corpora.m4le_data.sampled import SAMPLED
@@ -122,9 +122,9 @@ def asks_alone(task: str) -> bool:
     return CONSTRUCTED[task].task_type == "QA"
 
 
-def reads(chosen: Chosen) -> dict[str, list[CorpusTable]]:
+def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
     """The tables that a slice reads: the rows of its tasks."""
-    return {"rows": [(chosen["data"], chosen["slice"])]}
+    return {"rows": [(slice_settings["data"], slice_settings["slice"])]}
 
 
 def quotes(own: Own) -> list[CorpusTable]:
@@ -133,7 +133,7 @@ def quotes(own: Own) -> list[CorpusTable]:
 
 
 def conditions(config: Config) -> dict[str, bool]:
-    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
+    """Which prompts a configuration asks, by the names that results have (`Result.conditions`)."""
     own = config["benchmarks"][NAME]
     return {
         "closed_book": own["closed_book"] and any(map(asks_alone, tasks(own))),

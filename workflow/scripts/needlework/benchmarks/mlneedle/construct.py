@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from needlework.benchmarks.contract import Built
+from needlework.benchmarks.contract import Built, SliceSettings
 from needlework.benchmarks.mlneedle.factors import COLUMNS
 from needlework.benchmarks.mlneedle.plan import (
     NAME,
@@ -59,20 +59,23 @@ Tables = Mapping[str, Mapping[str, pa.Table]]
 
 
 def build(
-    chosen: Mapping[str, Any], tables: Tables, templates: Iterable[str], tokenizer: Tokenizer
+    slice_settings: SliceSettings,
+    tables: Tables,
+    templates: Iterable[str],
+    tokenizer: Tokenizer,
 ) -> Built:
     """The instances of a slice, and the counts of what could not be built.
 
-    `chosen` is what `plan.settings` gives; `tables` holds the corpora "questions" and "passages" and
+    `slice_settings` is what `plan.settings` gives; `tables` holds the corpora "questions" and "passages" and
     the "distractors", each by language; `templates` are files named after their task. The counts:
     `no_answer_left`, items one of whose answers the metric's normalisation empties (every text would
     contain it); `questions_lacking`, by how many there are fewer than asked for; `needle_too_long`,
     prompts whose needle alone exceeds the budget.
     """
-    items, counts = _items(chosen, tables)
-    builder = _Builder(chosen, {Path(path).stem: path for path in templates}, tokenizer)
+    items, counts = _items(slice_settings, tables)
+    builder = _Builder(slice_settings, {Path(path).stem: path for path in templates}, tokenizer)
     for item in progress(items, desc="prompts", unit="question"):
-        if chosen["haystack_lang"] == NO_HAYSTACK:
+        if slice_settings["haystack_lang"] == NO_HAYSTACK:
             builder.without_haystack(item)
         else:
             builder.with_haystack(item)
@@ -80,28 +83,31 @@ def build(
     return Built(builder.instances.table(), counts | {"needle_too_long": builder.too_long})
 
 
-def _items(chosen: Mapping[str, Any], tables: Tables) -> tuple[list[Item], dict[str, int]]:
+def _items(slice_settings: SliceSettings, tables: Tables) -> tuple[list[Item], dict[str, int]]:
     """The sampled questions of the slice's needle language, in the order of their ids."""
-    needle_lang, question_lang = chosen["needle_lang"], chosen["question_lang"]
+    needle_lang, question_lang = slice_settings["needle_lang"], slice_settings["question_lang"]
     rows = {lang: _by_id(table) for lang, table in tables["questions"].items()}
     # Aligned samples are the same items in every language; others are drawn for each by itself.
-    draw = "aligned" if chosen["aligned"] else needle_lang
+    draw = "aligned" if slice_settings["aligned"] else needle_lang
     needed = {needle_lang, question_lang}
-    if chosen["aligned"]:
-        needed |= set(chosen["answer_languages"])
+    if slice_settings["aligned"]:
+        needed |= set(slice_settings["answer_languages"])
     shared = set.intersection(*(set(rows[lang]) for lang in needed))
     if not shared:
         raise UserError(
-            f"benchmarks.mlneedle: {chosen['needles']} has no item in all of {', '.join(sorted(needed))}: "
-            "set `aligned: false`, name fewer `answer_languages`, or use `needles: xquad`, whose items "
+            f"benchmarks.mlneedle: {slice_settings['needles']} has no item in all of "
+            f"{', '.join(sorted(needed))}: set `aligned: false`, name fewer `answer_languages`, or use "
+            "`needles: xquad`, whose items "
             "are in all of its languages."
         )
-    ranked = sorted(shared, key=lambda i: rank_key(NAME, "questions", chosen["seed"], draw, i))
-    languages = dict.fromkeys([needle_lang, question_lang, *chosen["answer_languages"]])
+    ranked = sorted(
+        shared, key=lambda i: rank_key(NAME, "questions", slice_settings["seed"], draw, i)
+    )
+    languages = dict.fromkeys([needle_lang, question_lang, *slice_settings["answer_languages"]])
     items: list[Item] = []
     dropped = 0
     for example_id in ranked:
-        if chosen["questions"] != "all" and len(items) == chosen["questions"]:
+        if slice_settings["questions"] != "all" and len(items) == slice_settings["questions"]:
             break
         own = [rows[lang][example_id] for lang in languages if example_id in rows[lang]]
         references = list(dict.fromkeys(answer for row in own for answer in row["answers"]))
@@ -109,7 +115,7 @@ def _items(chosen: Mapping[str, Any], tables: Tables) -> tuple[list[Item], dict[
             dropped += 1
             continue
         needle = rows[needle_lang][example_id]
-        source = f"{chosen['needles']}/{needle_lang}/{example_id}"
+        source = f"{slice_settings['needles']}/{needle_lang}/{example_id}"
         items.append(
             Item(
                 example_id,
@@ -118,8 +124,8 @@ def _items(chosen: Mapping[str, Any], tables: Tables) -> tuple[list[Item], dict[
                 references,
             )
         )
-    _add_distractors(items, chosen, tables)
-    asked = len(items) if chosen["questions"] == "all" else chosen["questions"]
+    _add_distractors(items, slice_settings, tables)
+    asked = len(items) if slice_settings["questions"] == "all" else slice_settings["questions"]
     counts = {"no_answer_left": dropped, "questions_lacking": asked - len(items)}
     return sorted(items, key=lambda item: item.example_id), counts
 
@@ -128,9 +134,9 @@ def _by_id(table: pa.Table) -> dict[str, dict[str, Any]]:
     return {row["example_id"]: row for row in table.to_pylist()}
 
 
-def _add_distractors(items: list[Item], chosen: Mapping[str, Any], tables: Tables) -> None:
+def _add_distractors(items: list[Item], slice_settings: SliceSettings, tables: Tables) -> None:
     """Give each item its distractors in decreasing relevance; `multilingual` merges by score."""
-    languages = haystack_languages(chosen)
+    languages = haystack_languages(slice_settings)
     if not languages:
         return
     wanted = pa.array([item.example_id for item in items])
@@ -147,13 +153,13 @@ def _add_distractors(items: list[Item], chosen: Mapping[str, Any], tables: Table
         for lang, t in tables["passages"].items()
     }
     passages: dict[tuple[str, str], Passage] = {}
-    top = chosen.get("multilingual_top")
+    top = slice_settings.get("multilingual_top")
     for item in items:
-        for retrieval in chosen["retrieval"]:
+        for retrieval in slice_settings["retrieval"]:
             best = sorted(ranked[retrieval, item.example_id])[:top]
             for _, lang, _, passage_id in best:
                 if (lang, passage_id) not in passages:
-                    source = f"{chosen['haystack']}/{lang}/{passage_id}"
+                    source = f"{slice_settings['haystack']}/{lang}/{passage_id}"
                     passages[lang, passage_id] = Passage(source, texts[lang][passage_id])
             item.distractors[retrieval] = [passages[lang, pid] for _, lang, _, pid in best]
 
@@ -163,16 +169,16 @@ class _Builder:
 
     def __init__(
         self,
-        chosen: Mapping[str, Any],
+        slice_settings: SliceSettings,
         templates: Mapping[str, str],
         tokenizer: Tokenizer,
     ) -> None:
-        self.chosen, self.tokenizer = chosen, tokenizer
+        self.slice_settings, self.tokenizer = slice_settings, tokenizer
         self.templates = {
             task: read_template(
                 templates[task], ["question"] if task == "closed_book" else ["passages", "question"]
             )
-            for task in chosen["tasks"]
+            for task in slice_settings["tasks"]
         }
         self.costs = LineCosts(tokenizer)
         self.spans = Spans()
@@ -182,26 +188,26 @@ class _Builder:
 
     def without_haystack(self, item: Item) -> None:
         """The baseline of every task (the needle alone) and the closed-book prompt (no passage)."""
-        for task in self.chosen["tasks"]:
+        for task in self.slice_settings["tasks"]:
             passages = [] if task == "closed_book" else [item.needle]
             self._add(item, task, passages, needle=item.needle if passages else None)
 
     def with_haystack(self, item: Item) -> None:
         """The prompts of every task, retrieval, length and position."""
-        for task in self.chosen["tasks"]:
+        for task in self.slice_settings["tasks"]:
             head, middle, end = self.templates[task]
             frame = Frame(head, middle + item.question + end, self.costs, self.tokenizer)
-            for retrieval in self.chosen["retrieval"]:
+            for retrieval in self.slice_settings["retrieval"]:
                 texts = [passage.text for passage in item.distractors[retrieval]]
                 candidates = Candidates(texts, self.costs)
-                for length in self.chosen["lengths"]:
+                for length in self.slice_settings["lengths"]:
                     for position in self._positions(task):
                         self._fill(item, task, frame, candidates, retrieval, length, position)
 
     def _positions(self, task: str) -> list[Position | None]:
         """Where the needle goes; None for the prompt without one, which existence accuracy needs."""
-        wanted: list[Position | None] = list(positions(self.chosen["positions"]))
-        if task == "existence" and self.chosen["needle_absent"]:
+        wanted: list[Position | None] = list(positions(self.slice_settings["positions"]))
+        if task == "existence" and self.slice_settings["needle_absent"]:
             wanted.append(None)
         return wanted
 
@@ -230,8 +236,8 @@ class _Builder:
             frame,
             [passage.text for passage in needle],
             candidates,
-            length - self.chosen["answer_buffer"] - self.tokenizer.reserve,
-            truncate_last=self.chosen["truncate_last"],
+            length - self.slice_settings["answer_buffer"] - self.tokenizer.reserve,
+            truncate_last=self.slice_settings["truncate_last"],
             render=lambda whole, cut: _text(frame.head, arrange(whole, cut), frame.tail),
             last=lambda whole, cut: arrange(whole, cut)[-1].text,
         )
@@ -262,9 +268,9 @@ class _Builder:
         retrieval: str = NO_HAYSTACK,
     ) -> None:
         factors = {
-            "needle_lang": self.chosen["needle_lang"],
-            "haystack_lang": self.chosen["haystack_lang"],
-            "question_lang": self.chosen["question_lang"],
+            "needle_lang": self.slice_settings["needle_lang"],
+            "haystack_lang": self.slice_settings["haystack_lang"],
+            "question_lang": self.slice_settings["question_lang"],
             "position": position.name if position else "none",
             "depth": position.depth if position else None,
             "length": length,
@@ -287,7 +293,7 @@ class _Builder:
             example_id=item.example_id,
             references=[("No", "Yes")[needle is not None]] if existence else item.references,
             metric="existence" if existence else "exact",
-            max_new_tokens=self.chosen["max_new_tokens"],
+            max_new_tokens=self.slice_settings["max_new_tokens"],
             **factors,
         )
 

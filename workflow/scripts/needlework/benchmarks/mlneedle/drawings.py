@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from needlework.benchmarks.contract import Run
 from needlework.benchmarks.drawings import Drawing, Lines, Polar
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.mlneedle.factors import LANGUAGES, RESOURCES
@@ -111,7 +111,7 @@ DRAWINGS: dict[str, Drawing] = {
 }
 
 
-def with_languages(data: pd.DataFrame, run: Mapping[str, Any]) -> pd.DataFrame:
+def with_languages(data: pd.DataFrame, run: Run) -> pd.DataFrame:
     """With the run's languages (`needle_languages`) in the name of each group of resources."""
     names = {"other": "Other languages"}
     for name, langs in RESOURCES.items():

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from needlework import seeding
 from needlework.benchmarks.columns import COMPARISON, MEASURES
+from needlework.benchmarks.contract import Labels
 from needlework.benchmarks.mlneedle.factors import NEEDLE, QUESTION, RESOURCES, RETRIEVAL
 from needlework.results import cells, paper, stats
-from needlework.results.context import Cell, Context
+from needlework.results.context import Cell, Context, model_order
 from needlework.results.parts import Part, Table
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def by_resources(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     return rows.assign(resources=rows["needle_lang"].map(groups).fillna("other"))
 
 
-def depth(part: Part, labels: Mapping[str, Any], context: Context) -> float:
+def depth(part: Part, labels: Labels, context: Context) -> float:
     """The depth of the needle, which all rows of a position share."""
     return float(part.frame["depth"].iloc[0])
 
@@ -61,7 +61,7 @@ def asked_closed_book(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 def longest_length(cell: Cell, place: Place) -> str | bool | None:
     """Table 2 prints the numbers of each model's longest length, though its caption says average."""
     name = cell.context.paper_name(cell.labels["model"])
-    longest = cell.context.find("table1", name, "claimed_length", ("paper",))
+    longest = cell.context.find("table1", name, "claimed_length")
     theirs = 0 if longest is None else int(longest.value)
     mine = cell.above["model"]
     ours = [length for length in mine.values("length") if length > 0]
@@ -72,9 +72,9 @@ def longest_length(cell: Cell, place: Place) -> str | bool | None:
     )
 
 
-def claimed_length(labels: Mapping[str, Any], context: Context) -> dict[str, Any]:
+def claimed_length(labels: Labels, context: Context) -> dict[str, Any]:
     """The length of which a row of the paper's Table 2 is."""
-    found = context.find("table1", labels["model"], "claimed_length", ("paper",))
+    found = context.find("table1", labels["model"], "claimed_length")
     return {"length": "" if found is None else int(found.value)}
 
 
@@ -83,10 +83,7 @@ def other_lengths(cell: Cell, place: Place) -> str | None:
     if cell.labels["column"] != "average":
         return None
     line = cell.labels.get("line", cell.context.paper_name(cell.labels["model"]))
-    printed = cell.context.published
-    theirs = set(
-        printed.loc[(printed["table"] == place.table) & (printed["row"] == line), "column"]
-    )
+    theirs = set(cell.context.line(place.table, line))
     theirs -= {"average", "claimed_length", "effective_length"}
     ours = {str(length) if length else "baseline" for length in cell.part.values("length")}
     return None if ours == theirs else "other lengths"
@@ -121,7 +118,7 @@ def with_lengths(
         for column, value in tokens.items():
             cell: dict[str, Any] = dict.fromkeys(MEASURES, math.nan)
             cell["value"] = math.nan if value is None else float(value)
-            found = context.find("table1", context.paper_name(model), column, ("paper",))
+            found = context.find("table1", context.paper_name(model), column)
             rows.append(
                 dict(zip(labels, key, strict=True))
                 | {"column": column, **cell, **cells.compared(cell, found, None)}
@@ -134,13 +131,11 @@ def with_lengths(
     return whole.reindex(columns=table.columns).astype(table.dtypes.to_dict())
 
 
-def printed_names(
+def paper_rows(
     first: str, second: str, rows: pd.DataFrame, table: str, context: Context
 ) -> dict[str, str]:
     """The lines of the paper's table that a pair's models and their difference belong to."""
-    printed = context.published
-    lines = set(printed.loc[printed["table"] == table, "row"])
-    names = {}
+    lines, names = context.tables.get(table, {}), {}
     for role, model in (("first", first), ("second", second)):
         if (rows["model"] == model).any():
             name = context.paper_name(model)
@@ -173,10 +168,10 @@ def decoding_pairs(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-def printed_mean(part: Part, labels: Mapping[str, Any], context: Context) -> float | None:
+def paper_mean(part: Part, labels: Labels, context: Context) -> float | None:
     """The paper's mean over all positions (Table 4)."""
     name = context.paper_name(labels["model"])
-    found = context.find("table4", name, str(labels["length"]), ("paper",))
+    found = context.find("table4", name, str(labels["length"]))
     return None if found is None else found.value
 
 
@@ -186,10 +181,12 @@ def growing_samples(rows: pd.DataFrame, context: Context, compared: Paper) -> pd
     `se` is the paper's equation (1). A larger sample holds every smaller one. The full sample is compared
     with Table 1.
     """
-    exact = nearest_variant(rows[(rows["task"] == "exact")], context)
+    exact = nearest_variant(rows[rows["task"] == "exact"], context)
+    groups = dict(list(exact[exact["length"] > 0].groupby(["model", "length"])))
+    models = model_order({model for model, _ in groups}, context.run)
     made = []
-    for (model, length), group in exact[exact["length"] > 0].groupby(["model", "length"]):
-        group = group.sort_values(["instance_id", "sample"])
+    for model, length in sorted(groups, key=lambda key: (models.index(key[0]), key[1])):
+        group = groups[model, length].sort_values(["instance_id", "sample"])
         order = seeding.rng("mlneedle", "figure5", model, length).permutation(len(group))
         table = Table(group.iloc[order])
         for size in [*range(FIRST_SIZE, len(group), STEP), len(group)]:
@@ -200,8 +197,7 @@ def growing_samples(rows: pd.DataFrame, context: Context, compared: Paper) -> pd
                 row |= paper.compared(compared, Cell(labels, table.all(), {}, context, values))
             made.append(row)
     columns = ["model", "source", "length", "size", *MEASURES, *COMPARISON]
-    data = cells.frame(made, columns)
-    return cells.ordered(data, context.run, "length", "size")
+    return cells.frame(made, columns)
 
 
 def diagonal(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own, Search
+from needlework.benchmarks.contract import Config, CorpusTable, Own, Search, SliceSettings
 from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
 
 NAME = "mlneedle"
@@ -39,7 +38,7 @@ def positions(setting: int | list[str]) -> list[Position]:
     return [Position(name, ("start", "middle", "end").index(name), 3) for name in setting]
 
 
-def slices(config: Mapping[str, Any]) -> list[str]:
+def slices(config: Own) -> list[str]:
     """The slices of the benchmark's configuration: one a pair of needle and haystack language.
 
     The slice `<needle>-none` holds the prompts without a haystack (baseline and closed book).
@@ -48,7 +47,7 @@ def slices(config: Mapping[str, Any]) -> list[str]:
     return [f"{needle}-{hay}" for needle in config["needle_languages"] for hay in haystacks]
 
 
-def baseline_slices(config: Mapping[str, Any]) -> list[str]:
+def baseline_slices(config: Own) -> list[str]:
     """The slices without a haystack, which hold every question of the benchmark."""
     return [f"{needle}-{NO_HAYSTACK}" for needle in config["needle_languages"]]
 
@@ -59,7 +58,7 @@ def slice_languages(name: str) -> tuple[str, str]:
     return needle, haystack
 
 
-def settings(config: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str, Any]:
+def settings(config: Own, name: str, lengths: list[int]) -> dict[str, Any]:
     """All that the instances of a slice depend on, other than files and the tokenizer.
 
     `lengths` are the token budgets wanted by the models that use the tokenizer.
@@ -76,36 +75,42 @@ def settings(config: Mapping[str, Any], name: str, lengths: list[int]) -> dict[s
         "answer_languages",
         "max_new_tokens",
     )
-    chosen = {key: config[key] for key in shared}
+    slice_settings = {key: config[key] for key in shared}
     # In whatever order they were written, the prompts are the same.
-    chosen["answer_languages"] = sorted(config["answer_languages"])
-    chosen |= {"needle_lang": needle, "haystack_lang": haystack}
+    slice_settings["answer_languages"] = sorted(config["answer_languages"])
+    slice_settings |= {"needle_lang": needle, "haystack_lang": haystack}
     if haystack != NO_HAYSTACK:
         own = ("positions", "retrieval", "needle_absent", "truncate_last", "answer_buffer")
-        chosen |= {key: config[key] for key in own}
-        chosen["lengths"] = sorted(lengths)
-        chosen["tasks"] = [task for task in config["tasks"] if task != "closed_book"]
+        slice_settings |= {key: config[key] for key in own}
+        slice_settings["lengths"] = sorted(lengths)
+        slice_settings["tasks"] = [task for task in config["tasks"] if task != "closed_book"]
     if haystack == MULTILINGUAL:
-        chosen["multilingual"] = sorted(config["multilingual"])
-        chosen["multilingual_top"] = config["multilingual_top"]
-    return chosen
+        slice_settings["multilingual"] = sorted(config["multilingual"])
+        slice_settings["multilingual_top"] = config["multilingual_top"]
+    return slice_settings
 
 
-def reads(chosen: Chosen) -> dict[str, list[CorpusTable]]:
+def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
     """The tables that a slice reads: questions for needle, question and references; passages."""
-    asked = {chosen["needle_lang"], chosen["question_lang"], *chosen["answer_languages"]}
+    asked = {
+        slice_settings["needle_lang"],
+        slice_settings["question_lang"],
+        *slice_settings["answer_languages"],
+    }
     return {
-        "questions": [(chosen["needles"], lang) for lang in sorted(asked)],
-        "passages": [(chosen["haystack"], lang) for lang in haystack_languages(chosen)],
+        "questions": [(slice_settings["needles"], lang) for lang in sorted(asked)],
+        "passages": [
+            (slice_settings["haystack"], lang) for lang in haystack_languages(slice_settings)
+        ],
     }
 
 
-def searches(chosen: Mapping[str, Any]) -> list[str]:
+def searches(slice_settings: SliceSettings) -> list[str]:
     """The languages in which a slice needs distractors."""
-    return haystack_languages(chosen)
+    return haystack_languages(slice_settings)
 
 
-def search(config: Mapping[str, Any], lang: str) -> Search:
+def search(config: Own, lang: str) -> Search:
     """The search of distractors in a language."""
     return Search(
         config["needles"],
@@ -117,12 +122,12 @@ def search(config: Mapping[str, Any], lang: str) -> Search:
     )
 
 
-def haystack_languages(chosen: Mapping[str, Any]) -> list[str]:
+def haystack_languages(slice_settings: SliceSettings) -> list[str]:
     """The languages whose passages a slice reads."""
-    haystack = chosen["haystack_lang"]
+    haystack = slice_settings["haystack_lang"]
     if haystack == NO_HAYSTACK:
         return []
-    return sorted(chosen["multilingual"]) if haystack == MULTILINGUAL else [haystack]
+    return sorted(slice_settings["multilingual"]) if haystack == MULTILINGUAL else [haystack]
 
 
 def spare(own: Own) -> int:

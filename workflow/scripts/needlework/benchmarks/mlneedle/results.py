@@ -27,10 +27,11 @@ from needlework.benchmarks.result import (
     Pairs,
     Paper,
     Place,
+    Result,
     Same,
     Stack,
     View,
-    shown_by,
+    results,
 )
 from needlework.models.decoding import GREEDY
 
@@ -58,12 +59,12 @@ THE_PAPERS = (
     Same(SETUP),
     DECODING,
     Over("question_lang", ("en",), "questions in another language"),
-    Over("retrieval", ("semantic",), "other distractors", exempt=("none",)),
+    Over("retrieval", ("semantic",), "other distractors"),
 )
 
 
 def _over(column: str, values: tuple[Hashable, ...]) -> Over:
-    return Over(column, values, f"other values of {column}", exempt=("none",))
+    return Over(column, values, f"other values of {column}")
 
 
 AT_ALL_POSITIONS = _over("position", POSITIONS)
@@ -88,7 +89,6 @@ TABLE2 = Place(
     "{paper}/{haystack_lang}",
     "{needle_lang}",
     check=f"{HOOKS}longest_length",
-    printed=("paper",),
     labels=VARIANT,
     complete=f"{HOOKS}claimed_length",
 )
@@ -96,7 +96,7 @@ BY_LANGUAGES = View(
     where="task == 'exact' and length > 0",
     by=(*BY_MODEL, HAYSTACK, NEEDLE, By(LENGTH, margin="average")),
     strata="length",
-    paper=Paper((TABLE2,), (*THE_PAPERS, AT_ALL_POSITIONS)),
+    paper=Paper((TABLE2,), (*THE_PAPERS, AT_ALL_POSITIONS), show_published=True),
 )
 BY_POSITION = View(
     where="task == 'exact' and length > 0",
@@ -113,7 +113,9 @@ BY_NEEDLE = BY_POSITION.but(
     paper=Paper(
         (TABLE2.but(row="{paper}/en", labels={"haystack_lang": "en"}),),
         (*THE_PAPERS, AT_ALL_POSITIONS),
+        show_published=True,
     ),
+    sort=("model", "length", "needle_lang"),
 )
 
 
@@ -128,7 +130,7 @@ def _pairs(table: str, setting: str) -> Pairs:
             *("example_id", "needle_lang", "haystack_lang", "question_lang", "retrieval"),
             *("position", "length", "sample"),
         ),
-        names=f"{HOOKS}printed_names",
+        names=f"{HOOKS}paper_rows",
         paper=Paper(
             (Place(table, "{line}", "{column}", check=f"{HOOKS}other_pair", labels=VARIANT),),
             (*THE_PAPERS, *OF_ALL),
@@ -143,28 +145,29 @@ DECODED = BY_POSITION.but(
     by=(PAIR, MODEL, ROLE, LENGTH, POSITION),
     columns=("pair", "model", "source", "decoding", *WHERE),
     const={"factor": "position"},
-    derive={"depth": f"{HOOKS}depth", "published": f"{HOOKS}printed_mean"},
+    derive={"depth": f"{HOOKS}depth", "published": f"{HOOKS}paper_mean"},
     also=("published",),
+    sort=("model", "pair", "factor", "length", "decoding", "depth", "needle_lang"),
 )
 TASKS_BY_POSITION = BY_POSITION.but(
     where=BOTH_TASKS,
     by=(MODEL, TASK, LENGTH, POSITION),
     columns=("model", "source", "task", "length", "factor", "position", "depth", "needle_lang"),
     const={"factor": "position"},
+    sort=("model", "task", "factor", "length", "depth", "needle_lang"),
 )
 RESOURCES = Factor("resources")
-_result = shown_by({**LAYOUTS, **DRAWINGS})
 
-RESULTS = (
-    _result(
-        "table1",
+RESULTS = results(
+    {**LAYOUTS, **DRAWINGS},
+    table1=Result(
         "Accuracy by context length",
         View(
             where="task == 'exact'",
             by=(*BY_MODEL, BY_COLUMN),
             strata="length",
             columns=(*LABELS, "column", "share_of_baseline"),
-            paper=Paper((TABLE1.but(printed=("paper",)),), (*THE_PAPERS, *OF_ALL)),
+            paper=Paper((TABLE1,), (*THE_PAPERS, *OF_ALL), show_published=True),
             finish=f"{HOOKS}with_lengths",
         ),
         "Exact accuracy over all needle languages, haystack languages and positions, at each "
@@ -173,8 +176,7 @@ RESULTS = (
         "at least 75% of the baseline's; 0 means that none is. Rows with the source ``published`` "
         "are models of the paper that this run does not have.",
     ),
-    _result(
-        "table2",
+    table2=Result(
         "Accuracy by needle and haystack language",
         BY_LANGUAGES,
         "At each length and averaged over the lengths. The paper's caption calls its numbers "
@@ -182,20 +184,17 @@ RESULTS = (
         "compared with ours of that length. The haystack ``multilingual`` mixes all languages; "
         "the paper does not print it.",
     ),
-    _result(
-        "table3",
+    table3=Result(
         "Base and instruction-tuned models",
         _pairs("table3", "instruction_tuning"),
         "The paper's instruction-tuned row holds the greedy numbers of its Table 4.",
     ),
-    _result(
-        "table4",
+    table4=Result(
         "Greedy decoding and sampling",
         _pairs("table4", "greedy_or_sampling"),
         "The first model of a pair is the greedy one.",
     ),
-    _result(
-        "existence",
+    existence=Result(
         "Existence accuracy with and without the needle",
         View(
             where="task == 'existence' and length > 0",
@@ -211,8 +210,7 @@ RESULTS = (
         "same without the needle; in ``balanced``, the mean of both, always saying Yes, or always "
         "No, gets 0.5.",
     ),
-    _result(
-        "closed_book",
+    closed_book=Result(
         "Accuracy without passages",
         View(
             where="length == 0 and task in ('closed_book', 'exact')",
@@ -234,16 +232,14 @@ RESULTS = (
         "needle as the only passage. Facts of the embedded sample are invented, so on it any "
         "accuracy well above 0 without passages is a leak.",
     ),
-    _result(
-        "translation_ceiling",
+    translation_ceiling=Result(
         "Gold answers that survive translation",
         Computed(f"{HOOKS}ceilings"),
         "The metric translates answers into English. This is the share of each language's gold "
         "answers that are still right after it: what perfect answers would score.",
         needs="ceilings",
     ),
-    _result(
-        "figure1",
+    figure1=Result(
         "Accuracy by language, needle and haystack alike",
         BY_LANGUAGES.but(
             where="task == 'exact' and length > 0 and needle_lang == haystack_lang",
@@ -255,8 +251,7 @@ RESULTS = (
         "The mean of all lengths. The paper prints no numbers of this figure; its lines are the "
         "diagonal of Table 2.",
     ),
-    _result(
-        "figure3",
+    figure3=Result(
         "Effect of the needle's language",
         Stack(
             (
@@ -268,13 +263,10 @@ RESULTS = (
                 ),
                 BY_NEEDLE,
             ),
-            sort=("model", "length", "needle_lang"),
-            orders=(NEEDLE,),
         ),
         "English haystacks, and no distractors.",
     ),
-    _result(
-        "figure4",
+    figure4=Result(
         "Effect of the needle's position",
         BY_POSITION.but(
             select=(*NEAREST, f"{HOOKS}by_resources"),
@@ -285,8 +277,7 @@ RESULTS = (
         "the paper. With more than three positions the axis is the needle's depth: 0 is before "
         "all distractors, 1 after them.",
     ),
-    _result(
-        "figure5",
+    figure5=Result(
         "Accuracy of growing samples",
         Computed(f"{HOOKS}growing_samples", {"compared": Paper((TABLE1,), (*THE_PAPERS, *OF_ALL))}),
         "100, 600, 1,100 random prompts and so on up to all. Dark: one standard error, the square "
@@ -294,8 +285,7 @@ RESULTS = (
         "the 95% interval over questions, which stops shrinking once more prompts bring no new "
         "questions.",
     ),
-    _result(
-        "figure6",
+    figure6=Result(
         "Exact and existence accuracy by position and needle language",
         Stack(
             (
@@ -307,14 +297,11 @@ RESULTS = (
                     derive={},
                 ),
             ),
-            sort=("model", "task", "factor", "length", "depth", "needle_lang"),
-            orders=(NEEDLE,),
         ),
         "Languages are those of needles in English haystacks. Existence accuracy is of prompts "
         "that hold the needle. The paper shows one model.",
     ),
-    _result(
-        "figure7",
+    figure7=Result(
         "Exact and existence accuracy by haystack language",
         TASKS_BY_POSITION.but(
             where=f"{BOTH_TASKS} and needle_lang == 'en'",
@@ -327,8 +314,7 @@ RESULTS = (
         "The needle is English. Existence accuracy is of prompts that hold the needle. The paper "
         "shows one model.",
     ),
-    _result(
-        "figure8",
+    figure8=Result(
         "Greedy decoding and sampling",
         Stack(
             (
@@ -336,12 +322,10 @@ RESULTS = (
                     where=f"{DECODED.where} and haystack_lang == 'en'",
                     by=(*DECODED.by[:-1], NEEDLE),
                     const={"factor": "needle_lang"},
-                    derive={"published": f"{HOOKS}printed_mean"},
+                    derive={"published": f"{HOOKS}paper_mean"},
                 ),
                 DECODED,
             ),
-            sort=("model", "pair", "factor", "length", "decoding", "depth", "needle_lang"),
-            orders=(NEEDLE,),
         ),
         "By language of the needle in English haystacks and by its position, at 8K and 32K tokens "
         "or, where a run has neither, at all its lengths.",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Built
+from needlework.benchmarks.contract import Built, SliceSettings
 from needlework.benchmarks.mlongrr.draws import Needle, draw, long_numbers, places
 from needlework.benchmarks.mlongrr.factors import ABSENT, COLUMNS
 from needlework.benchmarks.mlongrr.haystack import Haystack, fertility, text_counter
@@ -53,23 +53,31 @@ class Words(NamedTuple):
 
 
 def build(
-    chosen: Mapping[str, Any], tables: Tables, templates: Iterable[str], tokenizer: Tokenizer
+    slice_settings: SliceSettings,
+    tables: Tables,
+    templates: Iterable[str],
+    tokenizer: Tokenizer,
 ) -> Built:
-    """The instances of a slice. `chosen` is what `plan.settings` gives.
+    """The instances of a slice. `slice_settings` is what `plan.settings` gives.
 
     `tables` holds "needles", and "haystack" or the released "released_1" and "released_3", each by
     language; `templates` are none: the prompts are data. The counts: `exhausted`, prompts whose text
     ran out before their length, and `long_numbers`, numbers of the text that have seven digits or more,
     none of which is drawn.
     """
-    lang = chosen["lang"]
-    words = _words(tables["needles"][lang], chosen["wording"])
-    builder = _Released if chosen["source"] == "released" else _Constructed
-    made = builder(chosen, {kind: tables[kind][lang] for kind in reads(chosen)}, words, tokenizer)
+    lang = slice_settings["lang"]
+    words = _words(tables["needles"][lang], slice_settings["wording"])
+    builder = _Released if slice_settings["source"] == "released" else _Constructed
+    made = builder(
+        slice_settings,
+        {kind: tables[kind][lang] for kind in reads(slice_settings)},
+        words,
+        tokenizer,
+    )
     columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
-    wanted = list(cells(chosen))
-    total = sum(_examples(chosen, cell) for cell in wanted) * len(chosen["lengths"])
-    rows = _rows(chosen, wanted, words, made)
+    wanted = list(cells(slice_settings))
+    total = sum(_examples(slice_settings, cell) for cell in wanted) * len(slice_settings["lengths"])
+    rows = _rows(slice_settings, wanted, words, made)
     for row in progress(rows, desc="prompts", total=total, unit="prompt"):
         for name, column in columns.items():
             column.append(row[name])
@@ -94,16 +102,19 @@ def _words(table: pa.Table, wording: str) -> Words:
 
 
 def _rows(
-    chosen: Mapping[str, Any], wanted: list[Cell], words: Words, made: _Constructed | _Released
+    slice_settings: SliceSettings,
+    wanted: list[Cell],
+    words: Words,
+    made: _Constructed | _Released,
 ) -> Iterator[dict[str, Any]]:
-    lang = chosen["lang"]
-    for length in chosen["lengths"]:
+    lang = slice_settings["lang"]
+    for length in slice_settings["lengths"]:
         for cell in wanted:
             prompt = find_prompt(words.prompts, cell.template, cell.n, cell.question, lang)
-            for index in range(_examples(chosen, cell)):
+            for index in range(_examples(slice_settings, cell)):
                 context, spans, n_tokens = made.build(cell, length, index, prompt)
                 factors = {
-                    **{"lang": lang, "haystack": chosen["haystack"], "length": length},
+                    **{"lang": lang, "haystack": slice_settings["haystack"], "length": length},
                     **{"n_needles": cell.n, "question": cell.question, "depth": cell.depth},
                     "template": cell.template,
                     **context.factors,
@@ -122,14 +133,14 @@ def _rows(
                     "prompt": [span._asdict() for span in spans],
                     "references": _references(cell, context.needles, prompt),
                     "metric": ABSENT if cell.task == ABSENT else cell.question,
-                    "max_new_tokens": chosen["max_new_tokens"],
+                    "max_new_tokens": slice_settings["max_new_tokens"],
                     "n_tokens": n_tokens,
                 }
 
 
-def _examples(chosen: Mapping[str, Any], cell: Cell) -> int:
+def _examples(slice_settings: SliceSettings, cell: Cell) -> int:
     # Without needles all examples would be one prompt.
-    return 1 if cell.task == ABSENT else chosen["examples"]
+    return 1 if cell.task == ABSENT else slice_settings["examples"]
 
 
 def _shown(depth: int | None) -> str:
@@ -161,18 +172,18 @@ class _Constructed:
 
     def __init__(
         self,
-        chosen: Mapping[str, Any],
+        slice_settings: SliceSettings,
         tables: Mapping[str, pa.Table],
         words: Words,
         tokenizer: Tokenizer,
     ) -> None:
-        self._chosen, self._words, self._count = chosen, words, tokenizer.count
+        self._slice_settings, self._words, self._count = slice_settings, words, tokenizer.count
         self._reserve = tokenizer.reserve
         self._count_piece = text_counter(tokenizer.count)
         self._fertility = fertility(tables["haystack"], tokenizer)
         self._haystack = Haystack(
-            *(chosen["haystack"], chosen["lang"], tables["haystack"]),
-            *(tokenizer, max(chosen["lengths"])),
+            *(slice_settings["haystack"], slice_settings["lang"], tables["haystack"]),
+            *(tokenizer, max(slice_settings["lengths"])),
         )
         self.documents = self._haystack.documents
         self.taken = long_numbers("\n".join(self.documents.values()))
@@ -181,7 +192,7 @@ class _Constructed:
         self, cell: Cell, length: int, index: int, prompt: Prompt
     ) -> tuple[Context, list[Span], int]:
         """The prompt of a cell's example: its needles and factors, spans and tokens."""
-        where = (self._chosen["seed"], length, cell.depth, index)
+        where = (self._slice_settings["seed"], length, cell.depth, index)
         n = 0 if cell.task == ABSENT else cell.n
         needles = draw(where, n, self._words.cities, set(self.taken))
         texts = [
@@ -192,19 +203,20 @@ class _Constructed:
             places = self._places(cell, where, size) if needles else []
             return _around(prompt, self._haystack.spans(size, places, texts))
 
-        if self._chosen["budget"] == "released":
+        if self._slice_settings["budget"] == "released":
             budget = length - RELEASED_MARGIN - self._reserve
             size = self._haystack.most(budget)
             n_tokens = self._count(render(spans(size), self.documents)) if size else 0
             used = self._haystack.tokens(size)
         else:
-            budget = length - self._chosen["max_new_tokens"] - self._reserve
+            budget = length - self._slice_settings["max_new_tokens"] - self._reserve
             size, n_tokens = self._fit(cell, prompt, texts, spans, budget)
             used = n_tokens
         if not size:
             raise UserError(
-                f"benchmarks.{NAME}.lengths has {length}, but in language {self._chosen['lang']!r} a prompt "
-                "with one sentence and room for its answer is longer: leave the length out."
+                f"benchmarks.{NAME}.lengths has {length}, but in language "
+                f"{self._slice_settings['lang']!r} a prompt with one sentence and room for its "
+                "answer is longer: leave the length out."
             )
         before = self._places(cell, where, size)[0] if needles else None
         ended = self._haystack.all_known and size == self._haystack.longest
@@ -245,7 +257,7 @@ class _Constructed:
     def _places(self, cell: Cell, where: tuple[object, ...], size: int) -> list[int]:
         """After how many of so many sentences each needle stands."""
         assert cell.depth is not None
-        rule = self._chosen["depth_rule"]
+        rule = self._slice_settings["depth_rule"]
         first = self._haystack.before(size, cell.depth, rule)
         last = self._haystack.before(size, cell.depth + cell.spread, rule) if cell.n > 1 else first
         return places(where, cell.n, first, last)
@@ -256,7 +268,7 @@ class _Released:
 
     def __init__(
         self,
-        chosen: Mapping[str, Any],
+        slice_settings: SliceSettings,
         tables: Mapping[str, pa.Table],
         words: Words,
         tokenizer: Tokenizer,
@@ -267,7 +279,7 @@ class _Released:
         self._rows: dict[tuple[int, int, int], tuple[str, Mapping[str, Any]]] = {}
         self.documents: dict[str, str] = {}
         self.taken: list[str] = []
-        for kind, [(corpus, lang)] in reads(chosen).items():
+        for kind, [(corpus, lang)] in reads(slice_settings).items():
             if not kind.startswith("released_"):
                 continue
             for row in tables[kind].to_pylist():

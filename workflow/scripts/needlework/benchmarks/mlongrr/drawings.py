@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from needlework.benchmarks.contract import Run
 from needlework.benchmarks.drawings import Bars, Drawing, Heatmap, Lines, Polar, StackedBars
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.mlongrr.factors import LANGUAGES, QUESTIONS, VERDICT
@@ -139,7 +139,7 @@ DRAWINGS: dict[str, Drawing] = {
 }
 
 
-def guesses(data: pd.DataFrame, run: Mapping[str, Any]) -> str:
+def guesses(data: pd.DataFrame, run: Run) -> str:
     """How often a guess among the needles is right, of each number of needles that is drawn."""
     drawn = data.loc[data["chance"].notna(), ["n_needles", "chance"]].drop_duplicates()
     said = [

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from needlework.benchmarks.columns import MCNEMAR, MEASURES
+from needlework.benchmarks.contract import Labels
 from needlework.benchmarks.mlongrr.factors import FACTORS, NAMES
 from needlework.data.corpora.mlongrr import FIFTY_ARTICLES
 from needlework.results import cells, published, stats
 from needlework.results.comparisons import holm
 from needlework.results.context import Cell, Context, model_order
 from needlework.results.numbers import counted_models
-from needlework.results.parts import Part
+from needlework.results.parts import Part, Table, difference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,23 +94,23 @@ def with_paper_model(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 # Measures and labels
 
 
-def measure(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, float | int]:
+def measure(part: Part, context: Context, labels: Labels) -> dict[str, float | int]:
     """The mean, and how many prompts are shorter than their length, as the text ran out."""
     exhausted = part.array("exhausted", lambda frame: frame["exhausted"].astype(bool))
     return {**part.measure(), "n_exhausted": int(exhausted.sum())}
 
 
-def mean_number(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, Any]:
+def mean_number(part: Part, context: Context, labels: Labels) -> dict[str, Any]:
     """The mean of `number`."""
     return {"value": float(part.frame["number"].astype("float64").mean())}
 
 
-def mean_fertility(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, Any]:
+def mean_fertility(part: Part, context: Context, labels: Labels) -> dict[str, Any]:
     """The mean of the languages' tokens a word."""
     return {"value": float(part.frame.groupby("lang")["fertility"].mean().mean())}
 
 
-def spread(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, Any]:
+def spread(part: Part, context: Context, labels: Labels) -> dict[str, Any]:
     """The mean, the least and the most of the real depths."""
     real = part.frame["real_depth"].astype("float64")
     found = {"value": real.mean(), "n": len(real), "least": real.min(), "most": real.max()}
@@ -118,19 +119,19 @@ def spread(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str,
     }
 
 
-def share(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, Any]:
+def share(part: Part, context: Context, labels: Labels) -> dict[str, Any]:
     """How many answers have a verdict, and which share of all prompts that is."""
     count = int((part.frame["verdict"] == labels["verdict"]).sum())
     return {"n_answers": count, "value": count / len(part), "n": len(part)}
 
 
-def chance(part: Part, labels: Mapping[str, Any], context: Context) -> float | None:
+def chance(part: Part, labels: Labels, context: Context) -> float | None:
     """The accuracy of a guess among the needles, which all rows of a cell share."""
     known = part.values("chance")
     return known[0] if known else None
 
 
-def fertility(part: Part, labels: Mapping[str, Any], context: Context) -> float:
+def fertility(part: Part, labels: Labels, context: Context) -> float:
     """The tokens a word in the model's tokenizer."""
     return float(part.frame["fertility"].mean())
 
@@ -239,7 +240,7 @@ def _ordered(name: str, present: Collection[Any], context: Context) -> list[Any]
 
 
 def _tests(
-    labels: dict[str, Any], rows: pd.DataFrame, family: Family, context: Context
+    labels: Labels, rows: pd.DataFrame, family: Family, context: Context
 ) -> Iterator[dict[str, Any]]:
     name = family.column
     sides = dict(iter(rows.groupby(name)))
@@ -248,13 +249,13 @@ def _tests(
         both = cells.paired(one, two, (*family.same, "sample"))
         if len(both):
             ends = {"first": first, "second": second}
-            yield {**labels, **ends, **cells.difference(one, two, both)}
+            yield {**labels, **ends, **difference(Table(one).all(), Table(two).all(), both)}
 
 
 def texts(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     """`pairs` of texts, with the paper's p beside that of GPT-4 in English, one needle (Figure 1)."""
     data = pairs(rows, context, "texts")
-    number = context.find("figure1", ENGLISH_GPT4, "mcnemar_p", ("paper",))
+    number = context.find("figure1", ENGLISH_GPT4, "mcnemar_p")
     made = []
     for row in data.to_dict("records"):
         theirs = (row["lang"], row["n_needles"]) == ("en", 1) and number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own
+from needlework.benchmarks.contract import Config, CorpusTable, Own, SliceSettings
 from needlework.benchmarks.mlongrr.factors import ABSENT, QUESTIONS, REASONING, RETRIEVAL
 from needlework.data.corpora.registry import CORPORA, languages_of
 
@@ -80,7 +80,7 @@ def settings(own: Own, name: str, lengths: list[int]) -> dict[str, Any]:
     haystack, lang = next(
         (haystack, lang) for haystack, lang in texts(own) if name == f"{lang}-{_short(haystack)}"
     )
-    chosen = {
+    slice_settings = {
         "slice": name,
         "lang": lang,
         "haystack": haystack,
@@ -89,24 +89,26 @@ def settings(own: Own, name: str, lengths: list[int]) -> dict[str, Any]:
         **{key: own[key] for key in ("wording", "max_new_tokens", "seed")},
     }
     if own["source"] == "constructed":
-        chosen |= {"budget": own["budget"], "depth_rule": own["depth_rule"]}
-    return chosen
+        slice_settings |= {"budget": own["budget"], "depth_rule": own["depth_rule"]}
+    return slice_settings
 
 
-def cells(chosen: Chosen) -> Iterator[Cell]:
+def cells(slice_settings: SliceSettings) -> Iterator[Cell]:
     """The cells of a slice at each length, in an order that does not depend on the configuration's.
 
     English has no translated prompt: it is the paper's.
     """
-    prompts = [p for p in chosen["prompts"] if (p, chosen["lang"]) != ("translated", "en")]
+    prompts = [
+        p for p in slice_settings["prompts"] if (p, slice_settings["lang"]) != ("translated", "en")
+    ]
     for prompt in sorted(prompts):
-        for task in sorted(chosen["tasks"], key=lambda task: task["n"]):
+        for task in sorted(slice_settings["tasks"], key=lambda task: task["n"]):
             n = task["n"]
             kind = RETRIEVAL if n == 1 else REASONING
             for question in (q for q in QUESTIONS if q in task["questions"]):
                 for depth in sorted(task["depths"]):
                     yield Cell(kind, n, question, depth, task.get("spread", SPREAD), prompt)
-                if n in chosen["absent"]:
+                if n in slice_settings["absent"]:
                     yield Cell(ABSENT, n, question, None, 0, prompt)
 
 
@@ -115,15 +117,15 @@ def chance(n_needles: int, task: str) -> float | None:
     return 1 / n_needles if task == REASONING else None
 
 
-def reads(chosen: Chosen) -> dict[str, list[CorpusTable]]:
+def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
     """The tables that a slice reads: the text, its needles, and the released haystacks."""
-    lang = chosen["lang"]
+    lang = slice_settings["lang"]
     read = {
-        "needles": [(f"{chosen['data']}_needles", lang)],
-        "haystack": [(chosen["haystack"], lang)],
+        "needles": [(f"{slice_settings['data']}_needles", lang)],
+        "haystack": [(slice_settings["haystack"], lang)],
     }
-    if chosen["source"] == "released":
-        read |= {f"released_{n}": [(_released(n), lang)] for n in needle_counts(chosen)}
+    if slice_settings["source"] == "released":
+        read |= {f"released_{n}": [(_released(n), lang)] for n in needle_counts(slice_settings)}
     return read
 
 
@@ -150,7 +152,7 @@ def quotes(own: Own) -> list[CorpusTable]:
 
 
 def conditions(config: Config) -> dict[str, bool]:
-    """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
+    """Which prompts and models a configuration has, by the names that results have (`Result.conditions`)."""
     own = config["benchmarks"][NAME]
     found = needle_counts(own)
     asked = {question for task in own["tasks"] for question in task["questions"]}

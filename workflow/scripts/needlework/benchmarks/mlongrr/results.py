@@ -34,8 +34,7 @@ from needlework.benchmarks.result import (
     Result,
     Same,
     View,
-    Why,
-    shown_by,
+    results,
 )
 
 HOOKS = "needlework.benchmarks.mlongrr.hooks:"
@@ -95,7 +94,7 @@ BY_DEPTH = View(
 BY_LANGUAGE = BY_DEPTH.but(by=(MODEL, N_NEEDLES, LANG, LENGTH, DEPTH))
 
 
-def _tokens_a_word(table: str, source: str, digits: int) -> View:
+def _tokens_a_word(table: str, digits: int) -> View:
     place = Place(table, "{language}", "{paper_model}", digits=digits)
     return View(
         prepare=f"{HOOKS}with_paper_model",
@@ -110,45 +109,37 @@ def _tokens_a_word(table: str, source: str, digits: int) -> View:
                 ),
                 place,
             ),
-            (ARTICLES, Why(f"{HOOKS}other_tokenizer"), Why(f"{HOOKS}other_end")),
-            (source,),
+            (ARTICLES, f"{HOOKS}other_tokenizer", f"{HOOKS}other_end"),
         ),
     )
 
 
-result = shown_by({**LAYOUTS, **DRAWINGS})
-
-
-def _details(number: int, model: str) -> Result:
-    return result(
-        f"figure{number}",
+def _details(model: str) -> Result:
+    return Result(
         f"{model} by depth, length, language and number of needles",
         BY_LANGUAGE.but(select=(*USUAL, f"{HOOKS}of_paper?name={model}")),
         "Of the model that `published` names so. The paper's is an image.",
-        "number",
-        model,
+        ("number", model),
     )
 
 
-RESULTS = (
-    result(
-        "table2",
+RESULTS = results(
+    {**LAYOUTS, **DRAWINGS},
+    table2=Result(
         "Tokens per word",
-        _tokens_a_word("table2", "paper", 2),
+        _tokens_a_word("table2", 2),
         "Words are NLTK's, in those articles whose words the authors counted, where the text is theirs. No "
         "model is needed. The paper's numbers of GPT-4 and its averages are cut, not rounded.",
         needs="instances",
     ),
-    result(
-        "fertility",
+    fertility=Result(
         "Tokens per word, to five digits",
-        _tokens_a_word("fertility", "repository", 5),
+        _tokens_a_word("fertility", 5),
         "Beside the authors' notebook. In Somali and Swahili the text holds all of the articles that they "
         "counted; in other languages it ends elsewhere.",
         needs="instances",
     ),
-    result(
-        "construction",
+    construction=Result(
         "How haystacks are built",
         View(
             where="task == 'retrieval'",
@@ -164,26 +155,23 @@ RESULTS = (
                         digits=0,
                     ),
                 ),
-                (Same({"source": "released"}), ARTICLES, Why(f"{HOOKS}not_gpt4o")),
-                ("repository",),
+                (Same({"source": "released"}), ARTICLES, f"{HOOKS}not_gpt4o"),
             ),
         ),
         "Tokens and sentences of haystacks with one needle, and sentences before it, beside the log of the "
         "authors' notebook. With `source: released` the sentences are equal to it; its tokens (o200k_base) "
         "are sums over articles, up to 30 off those of the joined text.",
-        "one",
+        ("one",),
         needs="instances",
     ),
-    result(
-        "accuracy",
+    accuracy=Result(
         "Accuracy by language and number of needles",
         ACCURACY,
         "By the strict rules (exactly the gold number, or city), by the notebooks' (the gold digits stand in "
         "the answer; with several needles, in any answer of the file), and by that of Claude's notebook. The "
         "abstract prints four accuracies of its best models.",
     ),
-    result(
-        "absent",
+    absent=Result(
         "Questions without a needle that are refused",
         View(
             where="task == 'absent'",
@@ -192,49 +180,43 @@ RESULTS = (
             measure=MEASURE,
         ),
         "The prompt asks for UNANSWERABLE where the text has no answer; the paper has no such question.",
-        "absent",
+        ("absent",),
     ),
-    result(
-        "mcnemar",
+    mcnemar=Result(
         "Numbers of needles, languages and models in pairs",
         Computed(f"{HOOKS}pairs", {"kinds": "needles languages models"}),
         "McNemar's exact test, corrected by Holm's method for all tests of a kind. Prompts of one length, "
         "depth and example pair up. In constructed ones the needles are the same in every language, and the "
         "first of those of more; released ones of two languages or numbers of needles have different ones.",
     ),
-    result(
-        "texts",
+    texts=Result(
         "Haystacks in pairs",
         Computed(f"{HOOKS}texts"),
         "McNemar's exact test; in the paper p = 1.0 for GPT-4 with English news and essays (Figure 1).",
-        "texts",
+        ("texts",),
     ),
-    result(
-        "translated",
+    translated=Result(
         "Translated prompts",
         Computed(f"{HOOKS}pairs", {"kinds": "prompts"}),
         "Prompts in the haystack's language less the same in English, with McNemar's exact test. The "
         "paper says that English was better but in Swahili.",
-        "translated",
+        ("translated",),
     ),
-    result(
-        "slope",
+    slope=Result(
         "Slope of accuracy on tokens per word",
         Computed(f"{HOOKS}slope"),
         "The paper's section 4.4 says that languages of more tokens a word are harder, without a test. "
         "Over all models each has a level of its own; controls are left out. With so few languages, tokens a "
         "word and resources cannot be told apart.",
     ),
-    result(
-        "certainty",
+    certainty=Result(
         "What one answer a cell leaves open",
         Computed(f"{HOOKS}certainty"),
         "The mean width of intervals of a cell of Figures 7 to 11, of Figure 4, of a point of Figure 3, and "
         "of a model; and with 20 examples a cell of which as many are right. The paper has one.",
-        "number",
+        ("number",),
     ),
-    result(
-        "real_depth",
+    real_depth=Result(
         "Where needles stand",
         View(
             where=ONE,
@@ -243,11 +225,10 @@ RESULTS = (
             measure=Measure(("value", "n", "least", "most"), f"{HOOKS}spread"),
         ),
         "A needle goes between sentences, so it is not exactly as deep as its cell says.",
-        "one",
+        ("one",),
         needs="instances",
     ),
-    result(
-        "figure1",
+    figure1=Result(
         "News or essays",
         BY_DEPTH.but(
             where=f"{ONE} and lang == 'en'",
@@ -256,10 +237,13 @@ RESULTS = (
             derive={},
         ),
         "The paper's is an image, of GPT-4; the table `texts` has the test.",
-        *("one", "texts", "english"),
+        (
+            "one",
+            "texts",
+            "english",
+        ),
     ),
-    result(
-        "figure2",
+    figure2=Result(
         "Two prompts",
         BY_DEPTH.but(
             where=ONE,
@@ -268,10 +252,12 @@ RESULTS = (
             derive={},
         ),
         "One needle. The paper's is an image.",
-        *("one", "prompts"),
+        (
+            "one",
+            "prompts",
+        ),
     ),
-    result(
-        "figure3",
+    figure3=Result(
         "Accuracy by language",
         ACCURACY.but(
             where=NUMBERS,
@@ -280,39 +266,34 @@ RESULTS = (
             derive=CHANCE,
         ),
         "Over all lengths and depths. The paper's is an image; four of its numbers are in the abstract.",
-        "number",
+        ("number",),
     ),
-    result(
-        "figure4",
+    figure4=Result(
         "Accuracy by depth and length",
         BY_DEPTH,
         "Over all languages. The paper's is an image.",
-        "number",
+        ("number",),
     ),
-    result(
-        "figure5",
+    figure5=Result(
         "Accuracy by depth, length and language",
         BY_LANGUAGE.but(by=BY_LANGUAGE.by[1:], const={"model": "all"}),
         "Over all models but controls. The paper's is an image.",
-        "number",
+        ("number",),
     ),
-    result(
-        "figure6",
+    figure6=Result(
         "Numbers and cities",
         BY_DEPTH.but(where="task == 'reasoning'", by=(MODEL, N_NEEDLES, QUESTION, LANG)),
         "The paper's is an image, of Gemini-1.5.",
-        "city",
+        ("city",),
     ),
-    *map(_details, range(7, 12), DETAILED),
-    result(
-        "details",
+    **{f"figure{n}": _details(model) for n, model in enumerate(DETAILED, 7)},
+    details=Result(
         "Other models by depth, length, language and number of needles",
         BY_LANGUAGE.but(select=(*USUAL, f"{HOOKS}of_no_paper")),
         "Models that the paper has not, as its Figures 7 to 11 show its own.",
-        "number",
+        ("number",),
     ),
-    result(
-        "fertility_slope",
+    fertility_slope=Result(
         "Accuracy and tokens per word",
         BY_DEPTH.but(
             by=(MODEL, N_NEEDLES, LANG),
@@ -320,10 +301,9 @@ RESULTS = (
             sort=("n_needles", "model", "fertility"),
         ),
         "A point a language; the table `slope` has the slopes.",
-        "number",
+        ("number",),
     ),
-    result(
-        "verdicts",
+    verdicts=Result(
         "What answers say",
         View(
             where="task != 'absent' and metric == 'strict'",

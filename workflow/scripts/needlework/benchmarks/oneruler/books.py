@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from needlework.benchmarks.oneruler.hooks import SETUP, by_articles
 from needlework.results import cells
-from needlework.results import published as publications
 from needlework.results.context import Context
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def tokens(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     setup = {"data": context.run.get("setup", {}).get("data")}
     made = []
     for row in rows.to_dict("records"):
-        found = context.find("table4", row["context_lang"], "tokens", publications.SOURCES)
+        found = context.find("table4", row["context_lang"], "tokens")
         why = cells.differences(setup, {"data": SETUP["data"]})
         encoding = encodings.get(row["tokenizer"], row["tokenizer"])
         if encoding not in ENCODINGS:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from needlework.benchmarks.contract import Config
+from needlework.benchmarks.contract import Config, Own
 from needlework.benchmarks.oneruler import none_words
 from needlework.benchmarks.oneruler.plan import (
     FOLDER_FILES,
@@ -74,7 +72,7 @@ def check(config: Config) -> None:
             )
 
 
-def _check_folder(own: Mapping[str, Any], folder: str) -> None:
+def _check_folder(own: Own, folder: str) -> None:
     """Raise UserError where a user's folder lacks a file that the prompts are made of."""
     theirs = folder_languages(folder)
     for name in slices(own):
@@ -92,7 +90,7 @@ def _check_folder(own: Mapping[str, Any], folder: str) -> None:
                     )
 
 
-def _check_variants(own: Mapping[str, Any], where: str) -> None:
+def _check_variants(own: Own, where: str) -> None:
     """Raise UserError where keys leave each other nothing to ask."""
     if own["without_none_languages"] is not None and set(own["none_option"]) != {True, False}:
         raise UserError(
@@ -112,7 +110,7 @@ def _check_variants(own: Mapping[str, Any], where: str) -> None:
             )
 
 
-def _check_room(own: Mapping[str, Any], where: str) -> None:
+def _check_room(own: Own, where: str) -> None:
     """Raise UserError where the answer leaves no room for a prompt."""
     for name in slices(own):
         limits = settings(own, name, own["lengths"])["max_new_tokens"]

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Built
+from needlework.benchmarks.contract import Built, SliceSettings
 from needlework.benchmarks.oneruler.cwe import WordTasks
 from needlework.benchmarks.oneruler.factors import COLUMNS
 from needlework.benchmarks.oneruler.haystack import Haystack
@@ -31,17 +31,20 @@ Tables = Mapping[str, Mapping[str, pa.Table]]
 
 
 def build(
-    chosen: Mapping[str, Any], tables: Tables, templates: Iterable[str], tokenizer: Tokenizer
+    slice_settings: SliceSettings,
+    tables: Tables,
+    templates: Iterable[str],
+    tokenizer: Tokenizer,
 ) -> Built:
     """The instances of a slice, and the lists of words that they refer to.
 
-    `chosen` is what `plan.settings` gives; `tables` holds the corpora "books", "nouns", "words" and
+    `slice_settings` is what `plan.settings` gives; `tables` holds the corpora "books", "nouns", "words" and
     "prompts", each by language; `templates` are none: the prompts are data. The counts:
     `ambiguous_nouns`, rows of the list of nouns that can be no key in this pair of languages; the log
     names them.
     """
-    builder = _Builder(chosen, tables, tokenizer)
-    n = len(variants(chosen)) * len(chosen["lengths"]) * chosen["examples"]
+    builder = _Builder(slice_settings, tables, tokenizer)
+    n = len(variants(slice_settings)) * len(slice_settings["lengths"]) * slice_settings["examples"]
     instances = Instances(NAME, COLUMNS, tokenizer, Spans())
     for made, row in progress(builder.rows(), desc="prompts", unit="prompt", total=n):
         instances.add(map(instances.spans.number, made.spans), made.text, **row)
@@ -51,25 +54,25 @@ def build(
 class _Builder:
     """The tasks of a slice, and the room that their answers take."""
 
-    def __init__(self, chosen: Mapping[str, Any], tables: Tables, tokenizer: Tokenizer) -> None:
+    def __init__(self, slice_settings: SliceSettings, tables: Tables, tokenizer: Tokenizer) -> None:
         self._reserve = tokenizer.reserve
-        self._chosen = chosen
+        self._slice_settings = slice_settings
         exact = counter(tokenizer)
-        instruction, context = chosen["instruction_lang"], chosen["context_lang"]
+        instruction, context = slice_settings["instruction_lang"], slice_settings["context_lang"]
         prompts = {lang: texts_of(table) for lang, table in tables["prompts"].items()}
         self._niah: NeedleTasks | None = None
         self._cwe: WordTasks | None = None
         self.counts: dict[str, int] = {}
-        tasks = {task for task, _ in variants(chosen)}
+        tasks = {task for task, _ in variants(slice_settings)}
         if tasks & set(NEEDLES):
             book = tables["books"][context]
-            most = max(chosen["lengths"])
-            haystack = Haystack(haystack_of(chosen), context, book, tokenizer, most, exact)
+            most = max(slice_settings["lengths"])
+            haystack = Haystack(haystack_of(slice_settings), context, book, tokenizer, most, exact)
             prompt = NeedlePrompt(
-                prompts[instruction], prompts[context], haystack.joint, chosen["full_stop"]
+                prompts[instruction], prompts[context], haystack.joint, slice_settings["full_stop"]
             )
             keys = nouns(tables["nouns"], instruction, context)
-            self._niah = NeedleTasks(chosen, prompt, haystack, keys, tokenizer, exact)
+            self._niah = NeedleTasks(slice_settings, prompt, haystack, keys, tokenizer, exact)
             self.counts["ambiguous_nouns"] = len(keys.left_out)
             if keys.left_out:
                 logger.info(
@@ -77,11 +80,13 @@ class _Builder:
                 )
         if tasks - set(NEEDLES):
             words = tables["words"][context]["word"].to_pylist()
-            self._cwe = WordTasks(chosen, WordPrompt(prompts[instruction]), words, tokenizer, exact)
+            self._cwe = WordTasks(
+                slice_settings, WordPrompt(prompts[instruction]), words, tokenizer, exact
+            )
 
     def rows(self) -> Iterator[Made]:
         """A row of every prompt: each task, length and example."""
-        for task, none_option in variants(self._chosen):
+        for task, none_option in variants(self._slice_settings):
             if task in NEEDLES:
                 yield from self._with_needles(task, none_option)
             else:
@@ -93,10 +98,10 @@ class _Builder:
 
     def _with_needles(self, task: str, none_option: bool) -> Iterator[Made]:
         assert self._niah is not None
-        own = needles(self._chosen, task)
+        own = needles(self._slice_settings, task)
         draws = list(self._niah.draws(task, own))
-        room = self._chosen["max_new_tokens"]["niah"] or self._niah.room()
-        for length in self._chosen["lengths"]:
+        room = self._slice_settings["max_new_tokens"]["niah"] or self._niah.room()
+        for length in self._slice_settings["lengths"]:
             for index, drawn in enumerate(draws):
                 made = self._niah.build(
                     drawn, length - room - self._reserve, none_option=none_option
@@ -113,9 +118,9 @@ class _Builder:
 
     def _with_words(self, task: str) -> Iterator[Made]:
         assert self._cwe is not None
-        room = self._chosen["max_new_tokens"]["cwe"] or self._cwe.room()
-        for length in self._chosen["lengths"]:
-            for index in range(self._chosen["examples"]):
+        room = self._slice_settings["max_new_tokens"]["cwe"] or self._cwe.room()
+        for length in self._slice_settings["lengths"]:
+            for index in range(self._slice_settings["examples"]):
                 made = self._cwe.build(task, length, index, length - room - self._reserve)
                 if made is None:
                     raise self._too_short(task, length, "eleven different words")
@@ -131,7 +136,7 @@ class _Builder:
         metric: str,
         room: int,
     ) -> Made:
-        languages = {key: self._chosen[key] for key in ("instruction_lang", "context_lang")}
+        languages = {key: self._slice_settings[key] for key in ("instruction_lang", "context_lang")}
         factors = {**languages, **factors, "exhausted": made.exhausted}
         return made, {
             **factors,
@@ -145,7 +150,9 @@ class _Builder:
         }
 
     def _too_short(self, task: str, length: int, what: str) -> UserError:
-        pair = dict.fromkeys([self._chosen["instruction_lang"], self._chosen["context_lang"]])
+        pair = dict.fromkeys(
+            [self._slice_settings["instruction_lang"], self._slice_settings["context_lang"]]
+        )
         return UserError(
             f"benchmarks.{NAME}.lengths has {length}, but in language {' and '.join(map(repr, pair))} the "
             f"prompt of {task} with {what} and room for its answer is longer: leave the length out, or "

@@ -6,15 +6,15 @@ Paper, section 2.2; what it leaves open is as in the released code.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from needlework.benchmarks.contract import SliceSettings
 from needlework.benchmarks.oneruler.numbered import NumberedSums
 from needlework.benchmarks.oneruler.plan import COMMON_WORDS, NAME, Frequencies, frequencies
 from needlework.benchmarks.oneruler.templates import SPARE_TOKENS, Example, WordPrompt, corpus_file
@@ -45,17 +45,18 @@ class WordTasks:
 
     def __init__(
         self,
-        chosen: Mapping[str, Any],
+        slice_settings: SliceSettings,
         prompt: WordPrompt,
         words: Iterable[str],
         tokenizer: Tokenizer,
         counter: Counter | None = None,
     ) -> None:
-        self._chosen, self._count = chosen, tokenizer.count
+        self._slice_settings, self._count = slice_settings, tokenizer.count
         self._words = vocabulary(words)
         if len(self._words) <= COMMON_WORDS:
             raise UserError(
-                f"{corpus_file(chosen['data'], 'words', chosen['context_lang'])}: the dictionary has "
+                f"{corpus_file(slice_settings['data'], 'words', slice_settings['context_lang'])}: the "
+                "dictionary has "
                 f"{len(self._words)} different nouns, adjectives and verbs (words that differ only in case "
                 f"or width are one), but {COMMON_WORDS + 1} are needed: add words to it."
             )
@@ -89,9 +90,15 @@ class WordTasks:
 
         The words are drawn for task and example: a longer list has those of a shorter one.
         """
-        names = (NAME, self._chosen["seed"], task, self._chosen["context_lang"], index)
+        names = (
+            NAME,
+            self._slice_settings["seed"],
+            task,
+            self._slice_settings["context_lang"],
+            index,
+        )
         drawn = rng(*names, "words").permutation(len(self._words))
-        counts = frequencies(self._chosen, task, length)
+        counts = frequencies(self._slice_settings, task, length)
         word_costs = self._total_costs(drawn, counts)
         texts: dict[int, str] = {}
 
@@ -200,7 +207,7 @@ class WordTasks:
     def _spans(self, name: str, ids: Array, text: str) -> list[Span]:
         self._names.append(name)
         self._ids.append(ids.astype(np.int32))
-        source = f"{NAME}/{self._chosen['slice']}/{name}"
+        source = f"{NAME}/{self._slice_settings['slice']}/{name}"
         first, *others = self._pieces
         spans = [literal("instruction", first)]
         for piece in others[:-1]:

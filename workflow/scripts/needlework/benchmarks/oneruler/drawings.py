@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from needlework.benchmarks.contract import Run
 from needlework.benchmarks.drawings import Bars, Drawing, Heatmap, Lines, Points, StackedBars
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.oneruler.factors import ARTICLES, ERRORS, GROUPS, HIGH_RESOURCE, TASKS
@@ -206,7 +206,7 @@ DRAWINGS: dict[str, Drawing] = {
 }
 
 
-def with_groups(data: pd.DataFrame, run: Mapping[str, Any]) -> pd.DataFrame:
+def with_groups(data: pd.DataFrame, run: Run) -> pd.DataFrame:
     """With the column `group`: the resources of the context's language."""
     articles = {**ARTICLES, **run.get("wikipedia_articles", {})}
     low = {lang for lang, number in articles.items() if number < HIGH_RESOURCE}
@@ -214,20 +214,20 @@ def with_groups(data: pd.DataFrame, run: Mapping[str, Any]) -> pd.DataFrame:
     return data.assign(group=data["context_lang"].map(groups | {"all": ""}))
 
 
-def one_language(data: pd.DataFrame, run: Mapping[str, Any]) -> pd.DataFrame:
+def one_language(data: pd.DataFrame, run: Run) -> pd.DataFrame:
     """English, as in the paper, where there is any; else all languages together."""
     lang = "en" if "en" in set(data["context_lang"]) else "all"
     return data[data["context_lang"] == lang]
 
 
-def which_language(data: pd.DataFrame, run: Mapping[str, Any]) -> str:
+def which_language(data: pd.DataFrame, run: Run) -> str:
     """The languages that `one_language` leaves."""
     langs = [lang for lang in dict.fromkeys(data["context_lang"]) if lang != "all"]
     called = FACTORS["context_lang"].called
     return ", ".join(map(called, ["en"] if "en" in langs else langs)) + "."
 
 
-def which_text(data: pd.DataFrame, run: Mapping[str, Any]) -> str:
+def which_text(data: pd.DataFrame, run: Run) -> str:
     """What the texts are that all tokenizers count."""
     length = FACTORS["length"].called(data["length"].max())
     measured_in = data["measured_in"].iloc[0]

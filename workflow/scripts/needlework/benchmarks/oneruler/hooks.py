@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from needlework.benchmarks.columns import COMPARISON
+from needlework.benchmarks.contract import Labels
 from needlework.benchmarks.language_names import language_name
 from needlework.benchmarks.oneruler.factors import (
     ARTICLES,
@@ -36,7 +37,6 @@ UNFINISHED = "length"
 ENDS = 5
 # Appendix D: Figure 24 is of texts of so many tokens of this encoding.
 PAPER_TEXT = {"data": "oneruler", "length": 128_000, "measuring tokenizer": "cl100k_base"}
-SOURCES = publications.SOURCES
 SETUP = {
     "data": "oneruler",
     "haystack": None,
@@ -106,9 +106,10 @@ def ends(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 
 
 def both_prompts(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
-    """The languages that are asked with and without the sentence that allows "none"."""
+    """The languages that are asked with and without the sentence that allows "none" (`prompt`)."""
     offered = rows["none_option"].astype(bool)
     langs = set(rows.loc[offered, "context_lang"]) & set(rows.loc[~offered, "context_lang"])
+    rows = rows.assign(prompt=np.where(offered, "with", "without"))
     return rows[rows["context_lang"].isin(langs)]
 
 
@@ -200,22 +201,22 @@ def by_articles(present: Collection[str], context: Context) -> list[str]:
     return sorted(set(present), key=place)
 
 
-def group_of(part: Part, labels: Mapping[str, Any], context: Context) -> str:
+def group_of(part: Part, labels: Labels, context: Context) -> str:
     """The resources of a cell's language."""
     return resources(labels["context_lang"], context)
 
 
-def articles_of(part: Part, labels: Mapping[str, Any], context: Context) -> int | None:
+def articles_of(part: Part, labels: Labels, context: Context) -> int | None:
     """The size of its Wikipedia."""
     return articles(labels["context_lang"], context)
 
 
-def name_of(part: Part, labels: Mapping[str, Any], context: Context) -> str:
+def name_of(part: Part, labels: Labels, context: Context) -> str:
     """Its English name."""
     return language_name(labels["context_lang"])
 
 
-def ends_of(part: Part, labels: Mapping[str, Any], context: Context) -> str:
+def ends_of(part: Part, labels: Labels, context: Context) -> str:
     """The languages at one end."""
     return "" if labels["group"] == "gap" else part.frame["languages"].iloc[0]
 
@@ -238,7 +239,7 @@ def ranked(table: pd.DataFrame, view: View, context: Context, scores: pd.DataFra
     ranks = []
     for row in table.itertuples():
         known = row.model == "all" and context.run.get("published")
-        found = context.find("figure4b", row.context_lang, "rank", SOURCES) if known else None
+        found = context.find("figure4b", row.context_lang, "rank") if known else None
         ranks.append(None if found is None else found.value)
     rank = means.rank(ascending=False, method="min").astype("Int64")
     table = table.assign(rank=rank, published_rank=ranks)
@@ -253,7 +254,7 @@ def dropped(rows: pd.DataFrame) -> pd.Series:
     return (rows["verdict"] == UNFINISHED) & rows["task"].isin(list(NIAH))
 
 
-def measure(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, float | int]:
+def measure(part: Part, context: Context, labels: Labels) -> dict[str, float | int]:
     """The mean as the paper counts, how many answers it leaves out, and the mean of all prompts."""
     out = part.array("dropped", dropped)
     given = part.array("given", cells.judged)
@@ -271,7 +272,7 @@ def _exhausted(part: Part) -> int:
     return int(part.array("exhausted", lambda frame: frame["exhausted"].astype(bool)).sum())
 
 
-def share(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, object]:
+def share(part: Part, context: Context, labels: Labels) -> dict[str, object]:
     """How many answers have a cell's error, and what share of all prompts."""
     here = part.array("error", lambda frame: frame["error"]) == labels["error"]
     clusters = part.table.codes("example_id")[0][part.places]
@@ -279,14 +280,12 @@ def share(part: Part, context: Context, labels: Mapping[str, Any]) -> dict[str, 
     return {"n_errors": int(here.sum()), **found, "n_exhausted": _exhausted(part)}
 
 
-def mean_of(
-    part: Part, context: Context, labels: Mapping[str, Any], column: str, seed: str
-) -> dict[str, float | int]:
+def mean_of(part: Part, context: Context, labels: Labels, column: str) -> dict[str, float | int]:
     """The mean of a column that is no share: its interval over questions is from the bootstrap."""
     values = part.array(column, lambda frame: frame[column].astype("float64"))
     questions = part.table.codes("example_id")[0][part.places]
-    names = ("oneruler", column, *(labels[name] for name in seed.split(",")))
-    low, high = stats.bootstrap_interval(values, questions, seed=names, draws=1000)
+    seed = ("oneruler", column, *labels.values())
+    low, high = stats.bootstrap_interval(values, questions, seed=seed, draws=1000)
     return {
         "value": float(values.mean()),
         "n": len(values),
@@ -349,7 +348,7 @@ def text_lengths(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
         low, high = stats.bootstrap_interval(
             part["n_tokens"], part["example_id"], seed=seed, draws=1000
         )
-        found = context.find("figure24", str(lang), encodings.get(tokenizer, ""), SOURCES)
+        found = context.find("figure24", str(lang), encodings.get(tokenizer, ""))
         value = None if found is None else found.value
         ours = {
             "data": context.run.get("setup", {}).get("data"),
@@ -430,12 +429,8 @@ def _agreement(
             part = part if length is None else part[part["length"] == length]
             cell = _tau(part["a"].to_numpy(float), part["b"].to_numpy(float))
             of_paper = pair == ("all", "all") and length is None and context.run.get("published")
-            find = (
-                (lambda name: context.find("lengths_tau", "all", name, SOURCES))
-                if of_paper
-                else None
-            )
-            tau, bound = (find("tau"), find("p/at_most")) if find else (None, None)
+            published = context.line("lengths_tau", "all") if of_paper else {}
+            tau, bound = published.get("tau"), published.get("p/at_most")
             value = None if tau is None else tau.value
             ends = (cell["value"], cell["ci_low_clustered"], cell["ci_high_clustered"])
             made.append(

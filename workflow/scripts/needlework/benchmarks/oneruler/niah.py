@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
+from needlework.benchmarks.contract import SliceSettings
 from needlework.benchmarks.oneruler.haystack import Haystack, Run, Text
 from needlework.benchmarks.oneruler.plan import AMBIGUOUS_NOUNS, NAME, Needles
 from needlework.benchmarks.oneruler.templates import (
@@ -139,14 +140,14 @@ class NeedleTasks:
 
     def __init__(
         self,
-        chosen: Mapping[str, Any],
+        slice_settings: SliceSettings,
         prompt: NeedlePrompt,
         haystack: Haystack,
         nouns: Nouns,
         tokenizer: Tokenizer,
         counter: Counter | None = None,
     ) -> None:
-        self._chosen, self._prompt, self._haystack = chosen, prompt, haystack
+        self._slice_settings, self._prompt, self._haystack = slice_settings, prompt, haystack
         self._counter = counter
         self._nouns, self._count = nouns, tokenizer.count
         self._head = self._measured(prompt.head)
@@ -171,15 +172,19 @@ class NeedleTasks:
         rows = list(self._nouns.context)
         wanted = needles.keys + (not needles.present)
         if len(rows) < wanted:
-            languages = sorted({self._chosen["context_lang"], self._chosen["instruction_lang"]})
-            files = " and ".join(corpus_file(self._chosen["data"], "nouns", x) for x in languages)
+            languages = sorted(
+                {self._slice_settings["context_lang"], self._slice_settings["instruction_lang"]}
+            )
+            files = " and ".join(
+                corpus_file(self._slice_settings["data"], "nouns", x) for x in languages
+            )
             left_out = "; ".join(self._nouns.left_out) or "none"
             raise UserError(
                 f"{files}: {task} needs {wanted} unambiguous nouns, but there are {len(rows)} (left out, "
                 f"rows counted from 0: {left_out}): add nouns to the list."
             )
-        for index in range(self._chosen["examples"]):
-            yield draw(task, needles, index, self._chosen["seed"], rows, self._numbers)
+        for index in range(self._slice_settings["examples"]):
+            yield draw(task, needles, index, self._slice_settings["seed"], rows, self._numbers)
 
     def build(self, drawn: Draw, budget: int, *, none_option: bool) -> Example | None:
         """The prompt of an example, filled to within a sentence; None where two sentences do not fit."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from needlework.benchmarks.contract import Chosen, Config, CorpusTable, Own
+from needlework.benchmarks.contract import Config, CorpusTable, Own, SliceSettings
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.oneruler.factors import LONG
 
@@ -64,7 +64,7 @@ RELEASED_MAX_NEW_TOKENS = {"niah": 30, "cwe": 50}
 
 
 def conditions(config: Config) -> dict[str, bool]:
-    """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
+    """Which prompts and models a configuration has, by the names that results have (`Result.conditions`)."""
     own = config["benchmarks"][NAME]
     single = "niah_single" in own["tasks"]
     comparisons = own["comparisons"]
@@ -86,17 +86,17 @@ def conditions(config: Config) -> dict[str, bool]:
     }
 
 
-def needle_tasks(own: Mapping[str, Any]) -> list[str]:
+def needle_tasks(own: Own) -> list[str]:
     """The tasks with needles among `tasks`."""
     return [task for task in own["tasks"] if task in NEEDLES]
 
 
-def word_tasks(own: Mapping[str, Any]) -> list[str]:
+def word_tasks(own: Own) -> list[str]:
     """The tasks of common words among `tasks`."""
     return [task for task in own["tasks"] if task in FREQUENCIES]
 
 
-def slices(own: Mapping[str, Any]) -> list[str]:
+def slices(own: Own) -> list[str]:
     """The slices of the benchmark's configuration: `<instruction>-<context>`, a pair of languages each."""
     pairs = [*((lang, lang) for lang in own["languages"]), *own["cross_lingual"]]
     return [f"{instruction}-{context}" for instruction, context in pairs]
@@ -108,14 +108,14 @@ def slice_languages(name: str) -> tuple[str, str]:
     return instruction, context
 
 
-def settings(own: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str, Any]:
+def settings(own: Own, name: str, lengths: list[int]) -> dict[str, Any]:
     """All that the instances of a slice depend on, other than files and the tokenizer.
 
     `lengths` are the token budgets wanted by the models that use the tokenizer.
     """
     instruction, context = slice_languages(name)
     tasks = slice_tasks(own, instruction, context)
-    chosen: dict[str, Any] = {
+    slice_settings: dict[str, Any] = {
         "slice": name,
         "instruction_lang": instruction,
         "context_lang": context,
@@ -125,25 +125,27 @@ def settings(own: Mapping[str, Any], name: str, lengths: list[int]) -> dict[str,
         **({"haystack": own["haystack"]} if own["haystack"] else {}),
         "max_new_tokens": _max_new_tokens(own["max_new_tokens"], {instruction, context}),
     }
-    if needle_tasks(chosen):
-        chosen["none_option"] = _none_options(own, instruction, context)
-        chosen["full_stop"] = {**FULL_STOPS, **own["full_stops"]}.get(context, ".")
-        if False in chosen["none_option"]:
-            chosen["without_none_tasks"] = [t for t in tasks if t in own["without_none_tasks"]]
+    if needle_tasks(slice_settings):
+        slice_settings["none_option"] = _none_options(own, instruction, context)
+        slice_settings["full_stop"] = {**FULL_STOPS, **own["full_stops"]}.get(context, ".")
+        if False in slice_settings["none_option"]:
+            slice_settings["without_none_tasks"] = [
+                t for t in tasks if t in own["without_none_tasks"]
+            ]
     if "niah_multiquery" in tasks:
-        chosen["multiquery_needles"] = own["multiquery_needles"]
-    if word_tasks(chosen):
-        chosen["cwe_frequencies"] = own["cwe_frequencies"]
-    return chosen
+        slice_settings["multiquery_needles"] = own["multiquery_needles"]
+    if word_tasks(slice_settings):
+        slice_settings["cwe_frequencies"] = own["cwe_frequencies"]
+    return slice_settings
 
 
-def slice_tasks(own: Mapping[str, Any], instruction: str, context: str) -> list[str]:
+def slice_tasks(own: Own, instruction: str, context: str) -> list[str]:
     """The tasks of a slice: in whatever order they were written, the prompts are the same."""
     crossed = own["cross_lingual_tasks"] if instruction != context else None
     return [task for task in TASKS if task in own["tasks"] and (crossed is None or task in crossed)]
 
 
-def _none_options(own: Mapping[str, Any], instruction: str, context: str) -> list[bool]:
+def _none_options(own: Own, instruction: str, context: str) -> list[bool]:
     """Whether the questions of a slice offer to answer "none": with, without, or both."""
     options = sorted(own["none_option"], reverse=True)
     if False in options and (languages := own["without_none_languages"]) is not None:
@@ -168,52 +170,56 @@ def _max_new_tokens(limits: Mapping[str, Any], languages: set[str]) -> dict[str,
     return chosen
 
 
-def variants(chosen: Mapping[str, Any]) -> list[tuple[str, bool]]:
+def variants(slice_settings: SliceSettings) -> list[tuple[str, bool]]:
     """The tasks of a slice, each with whether the question offers to answer "none".
 
     There is no such sentence in the tasks of common words.
     """
-    without = chosen.get("without_none_tasks", [])
+    without = slice_settings.get("without_none_tasks", [])
     options = [
         (task, option)
-        for task in needle_tasks(chosen)
-        for option in chosen["none_option"]
+        for task in needle_tasks(slice_settings)
+        for option in slice_settings["none_option"]
         if option or task in without
     ]
-    return options + [(task, False) for task in word_tasks(chosen)]
+    return options + [(task, False) for task in word_tasks(slice_settings)]
 
 
-def needles(chosen: Mapping[str, Any], task: str) -> Needles:
+def needles(slice_settings: SliceSettings, task: str) -> Needles:
     """The needles of a task of a slice."""
     own = NEEDLES[task]
-    return own._replace(keys=chosen["multiquery_needles"]) if task == "niah_multiquery" else own
+    return (
+        own._replace(keys=slice_settings["multiquery_needles"])
+        if task == "niah_multiquery"
+        else own
+    )
 
 
-def frequencies(chosen: Mapping[str, Any], task: str, length: int) -> Frequencies:
+def frequencies(slice_settings: SliceSettings, task: str, length: int) -> Frequencies:
     """How often words stand in the list of a slice's task of common words (paper, section 2.2)."""
-    short = length < SHORT or (length == SHORT and chosen["cwe_frequencies"] == "released")
+    short = length < SHORT or (length == SHORT and slice_settings["cwe_frequencies"] == "released")
     return (SHORT_FREQUENCIES if short else FREQUENCIES)[task]
 
 
-def reads(chosen: Chosen) -> dict[str, list[CorpusTable]]:
+def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
     """The tables that a slice reads: the context's book and words, both languages' nouns and prompts."""
-    context = chosen["context_lang"]
-    both = sorted({chosen["instruction_lang"], context})
-    with_needles = bool(needle_tasks(chosen))
+    context = slice_settings["context_lang"]
+    both = sorted({slice_settings["instruction_lang"], context})
+    with_needles = bool(needle_tasks(slice_settings))
     languages = {
         "books": [context] if with_needles else [],
         "nouns": both if with_needles else [],
-        "words": [context] if word_tasks(chosen) else [],
-        "prompts": both if with_needles else [chosen["instruction_lang"]],
+        "words": [context] if word_tasks(slice_settings) else [],
+        "prompts": both if with_needles else [slice_settings["instruction_lang"]],
     }
-    own = {"books": haystack(chosen)}
+    own = {"books": haystack(slice_settings)}
     return {
-        kind: [(own.get(kind, f"{chosen['data']}_{kind}"), lang) for lang in langs]
+        kind: [(own.get(kind, f"{slice_settings['data']}_{kind}"), lang) for lang in langs]
         for kind, langs in languages.items()
     }
 
 
-def haystack(own: Mapping[str, Any]) -> str:
+def haystack(own: Own) -> str:
     """The corpus of the books; `own` is the benchmark's block, or settings of a slice."""
     return own.get("haystack") or f"{own['data']}_books"
 

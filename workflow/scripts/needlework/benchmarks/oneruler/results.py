@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 from needlework.benchmarks.columns import MEASURES
 from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.oneruler.drawings import DRAWINGS
-from needlework.benchmarks.oneruler.factors import (
-    ARTICLES,
-    CONTEXT,
-    CWE,
-    ERROR,
-    GROUP,
-    INSTRUCTION,
-    LENGTH,
-    LONG,
-    LONG_CONTEXTS,
-    METRIC,
-    NIAH,
-    NONE_OPTION,
-    PRESENT,
-    TASK,
-)
-from needlework.benchmarks.oneruler.layouts import LAYOUTS
+from needlework.benchmarks.oneruler import drawings, factors, layouts
+from needlework.benchmarks.oneruler.factors import CONTEXT, LENGTH, METRIC, TASK
 from needlework.benchmarks.result import (
     MODEL,
     AllModels,
@@ -36,161 +17,129 @@ from needlework.benchmarks.result import (
     Paper,
     Place,
     Requirement,
+    Result,
     Stack,
     View,
-    Why,
-    shown_by,
+    results,
 )
 from needlework.models.decoding import GREEDY
 
 HOOKS = "needlework.benchmarks.oneruler.hooks:"
-# The models of the paper's means.
-MODELS = (
-    *("Gemini 1.5 Flash", "Qwen 2.5 72B", "o3-mini-high"),
-    *("Llama 3.3 70B", "Llama 3.1 8B", "Qwen 2.5 7B"),
+
+# What the paper's numbers are of: settings, decoding (appendix B.1), tasks, lengths, languages, models.
+DECODING = Decoding(GREEDY, {"o3-mini-high": "the endpoint's own"}, ours_too=False)
+SETTINGS = (f"{HOOKS}other_setup", DECODING)
+ALL_NEEDLES = Over("task", tuple(factors.NIAH), "other tasks")
+ONE_NEEDLE = Over("task", ("niah_single",), "other tasks")
+ALL_LENGTHS = Over("length", (8_000, 32_000, 64_000, 128_000), "other lengths")
+LONG_LENGTHS = Over("length", factors.LONG, "other lengths")
+ALL_LANGUAGES = Over("context_lang", tuple(factors.ARTICLES), "other languages")
+NONE_ALLOWED = f"{HOOKS}none_forbidden"
+ALL_MODELS = AllModels(
+    (
+        *("Gemini 1.5 Flash", "Qwen 2.5 72B", "o3-mini-high"),
+        *("Llama 3.3 70B", "Llama 3.1 8B", "Qwen 2.5 7B"),
+    )
 )
-LENGTHS = (8_000, 32_000, 64_000, 128_000)
-BOTH = ("paper", "repository")
+OF_NEEDLES = (ALL_NEEDLES, NONE_ALLOWED)
+OF_ALL = (*SETTINGS, ALL_NEEDLES, ALL_LENGTHS, ALL_LANGUAGES, NONE_ALLOWED, ALL_MODELS)
+OF_ONE = (ONE_NEEDLE, ALL_LANGUAGES, NONE_ALLOWED, ALL_MODELS)
+OF_LONG = (ALL_NEEDLES, LONG_LENGTHS, NONE_ALLOWED, ALL_MODELS)
 
 
-def _requires(
-    tasks: Iterable[str] = NIAH,
-    lengths: Iterable[int] = (),
-    languages: Iterable[str] = (),
-    *,
-    all_models: bool = False,
-    none_allowed: bool = True,
-) -> tuple[Requirement, ...]:
-    """What the paper's mean is over: of each model all of these, with `all_models` over all its models."""
-    wanted = (
-        Over("task", tuple(tasks), "other tasks", per_model=True),
-        Over("length", tuple(lengths), "other lengths", per_model=True),
-        Over("context_lang", tuple(languages), "other languages", per_model=True),
-    )
-    return (
-        Why(f"{HOOKS}other_setup"),
-        # Appendix B.1: greedy, but for the models named here.
-        Decoding(GREEDY, {"o3-mini-high": "the endpoint's own"}, ours_too=False),
-        *(over for over in wanted if over.values),
-        *([Why(f"{HOOKS}none_forbidden")] if none_allowed else []),
-        *([AllModels(MODELS)] if all_models else []),
-    )
+def _paper(place: Place, *over: Requirement, silent: bool = False, bounds: bool = False) -> Paper:
+    """Its numbers at `place`, each of which is over all of these."""
+    return Paper((place,), (*SETTINGS, *over), silent=silent, bounds=bounds)
 
 
-def _paper(place: Place, *, silent: bool = False, bounds: bool = False, **over: Any) -> Paper:
-    """Its number at `place`, which is over all of `_requires(**over)`."""
-    run_only = over.get("all_models", False)
-    return Paper((place,), _requires(**over), BOTH, False, bounds, run_only, silent)
+FIGURE1A = Place("figure1a", "gap", "{length}", when={"group": "gap"})
+FIGURE3 = Place("figure3", "{paper}/{context_lang}", "{length}")
+FIGURE1B = Place("figure1b", FIGURE3.row, "drop/{length}", when={"prompt": "drop"})
+TWO_LANGUAGES = FIGURE3.but(check=f"{HOOKS}two_languages")
+FIGURE4B = Place("figure4b", "{context_lang}", "long", when={"model": "all"})
+FIGURE5 = Place("figure5", "{group}", "{task}")
+FIGURE22 = Place("figure22", "{paper}", "{task}/{length}")
+FIGURE6A = Place("figure6a", "{instruction_lang}-{context_lang}", "{length}")
 
-
-CERTAINTY = ("ci_low_clustered", "ci_high_clustered")
+CI = ("ci_low_clustered", "ci_high_clustered")
 # What every cell says beside its labels: the mean and its certainty as the paper counts, how many
 # answers were dropped for that, the share of right answers among all prompts, and how many prompts
 # ended before their length because the vocabulary did.
 MEASURE = Measure((*MEASURES, "n_dropped", "value_all", "n_all", "n_exhausted"), f"{HOOKS}measure")
-SHARE = Measure(
-    ("n_errors", "value", "n", *CERTAINTY, "n_questions", "n_exhausted"), f"{HOOKS}share"
-)
+SHARE = Measure(("n_errors", "value", "n", *CI, "n_questions", "n_exhausted"), f"{HOOKS}share")
+MEAN = ("value", "n", "se", "n_questions", *CI, "n_skipped", "n_error", "n_cut", "n_exhausted")
+TOKENS = Measure(MEAN, f"{HOOKS}mean_of?column=reasoning_tokens")
+FOUND = Measure(MEAN, f"{HOOKS}mean_of?column=found")
+
 BY_METRIC = By(METRIC, values=f"{HOOKS}metrics")
 BY_CONTEXT = By(CONTEXT, values=f"{HOOKS}by_articles")
 EVERY_CONTEXT = By(CONTEXT, values=f"{HOOKS}by_articles", margin="all")
-BY_INSTRUCTION = By(INSTRUCTION, values=f"{HOOKS}by_articles")
+BY_INSTRUCTION = By(factors.INSTRUCTION, values=f"{HOOKS}by_articles")
 EVERY_TASK = By(TASK, margin="all")
-BY_ERROR = By(ERROR, shares=True)
+BY_END = By(Factor("group", order=("top", "bottom")), contrast=("gap", "top", "bottom"))
+PROMPT = Factor("prompt", order=("with", "without", "drop"))
+BY_PROMPT = By(PROMPT, contrast=("drop", "without", "with"))
+BY_ERROR = By(factors.ERROR, shares=True)
 ONE_LANGUAGE = "instruction_lang == context_lang"
+NEEDLE_TASKS = f"task in {tuple(factors.NIAH)}"
 OWN = (f"{HOOKS}equal_tokens", f"{HOOKS}none_allowed")
 DRAWN = (f"{HOOKS}drawn_metric", *OWN)
 STRICT = (f"{HOOKS}drawn_metric?metric=strict", *OWN)
 WITH_ERRORS = (*STRICT, f"{HOOKS}with_errors")
-LONG_ONES = f"{HOOKS}long_contexts"
-GROUPED = f"{HOOKS}grouped"
+LONG, GROUPED = f"{HOOKS}long_contexts", f"{HOOKS}grouped"
 
-
-def _mean(column: str, seed: str) -> Measure:
-    hook = f"{HOOKS}mean_of?column={column}&seed={seed}"
-    lost = ("n_skipped", "n_error", "n_cut", "n_exhausted")
-    return Measure(("value", "n", "se", "n_questions", *CERTAINTY, *lost), hook)
-
-
-FIGURE3_PLACE = Place("figure3", "{paper}/{context_lang}", "{length}")
-FIGURE4B = Place("figure4b", "{context_lang}", "long")
 NEEDLES = View(
     by=(BY_METRIC, MODEL, EVERY_CONTEXT, LENGTH),
-    where=f"{ONE_LANGUAGE} and task in {tuple(NIAH)}",
+    where=f"{ONE_LANGUAGE} and {NEEDLE_TASKS}",
     select=OWN,
     measure=MEASURE,
+    when=("needles",),
 )
-SINGLE = NEEDLES.but(where=f"{ONE_LANGUAGE} and task == 'niah_single'")
-WORDS = NEEDLES.but(where=f"{ONE_LANGUAGE} and task in {tuple(CWE)}")
-FIGURE3 = NEEDLES.but(
-    paper=_paper(FIGURE3_PLACE), finish=f"{HOOKS}best_first", sort=("metric", "model")
-)
-CELL = ("metric", "none_option", "instruction_lang", "context_lang", "task", "length")
+SINGLE = NEEDLES.but(where=f"{ONE_LANGUAGE} and task == 'niah_single'", when=("single",))
+WORDS = NEEDLES.but(where=f"{ONE_LANGUAGE} and task in {tuple(factors.CWE)}", when=("words",))
+RANKED = {"finish": f"{HOOKS}best_first", "sort": ("metric", "model")}
+BEST_FIRST = NEEDLES.but(paper=_paper(FIGURE3, *OF_NEEDLES), **RANKED)
 BY_CELL = ("model", "metric", "context_lang", "instruction_lang", "task", "none_option", "length")
 EVERY_CELL = View(
-    by=(MODEL, METRIC, NONE_OPTION, BY_INSTRUCTION, BY_CONTEXT, TASK, LENGTH),
+    by=(MODEL, METRIC, factors.NONE_OPTION, BY_INSTRUCTION, BY_CONTEXT, TASK, LENGTH),
     measure=MEASURE,
     paper=Paper(()),
+    sort=BY_CELL,
 )
 # Without the sentence that allows "none" not all of the tasks need be there.
-ALL_NEEDLES = EVERY_CELL.but(
-    where=f"task in {tuple(NIAH)} and none_option == True",
-    by=(*EVERY_CELL.by[:5], EVERY_CELL.by[6]),
-    columns=("model", "source", *CELL),
-    const={"task": "niah"},
+NEEDLE_CELLS = EVERY_CELL.but(
+    where=f"{NEEDLE_TASKS} and none_option == True",
+    by=(*EVERY_CELL.by[:5], By(TASK, margin="niah", only_margin=True), LENGTH),
 )
-PER_LENGTH = By(LENGTH, text=True)
+ALL_CONTEXTS = By(CONTEXT, margin="all", only_margin=True)
 ERRORS = View(
-    where=f"{ONE_LANGUAGE} and task in {PRESENT}",
+    where=f"{ONE_LANGUAGE} and task in {factors.PRESENT}",
     select=WITH_ERRORS,
-    by=(MODEL, By(CONTEXT, margin="all", only_margin=True), EVERY_TASK, PER_LENGTH, BY_ERROR),
-    columns=("model", "source", "task", "context_lang", "length", "error"),
+    by=(MODEL, EVERY_TASK, ALL_CONTEXTS, By(LENGTH, text=True), BY_ERROR),
     measure=SHARE,
+    when=("present",),
+    sort=("model", "context_lang", "task", "length"),
 )
 LONG_ERRORS = ERRORS.but(
-    select=(*WITH_ERRORS, LONG_ONES),
-    by=(MODEL, EVERY_CONTEXT, EVERY_TASK, By(LENGTH, margin="long", only_margin=True), BY_ERROR),
+    select=(*WITH_ERRORS, LONG),
+    by=(MODEL, EVERY_TASK, EVERY_CONTEXT, By(LENGTH, margin="long", only_margin=True), BY_ERROR),
+    orders=(By(LENGTH, values=f"{HOOKS}long_first"),),
 )
 SINGLE_ERRORS = SINGLE.but(select=WITH_ERRORS, by=(MODEL, BY_ERROR), measure=SHARE)
-BY_GROUP = By(Factor("group", order=("top", "bottom")), contrast=("gap", "top", "bottom"))
-BY_PROMPT = By(
-    Factor("prompt", order=(True, False), words={True: "with", False: "without"}),
-    "none_option",
-    text=True,
-    contrast=("drop", False, True),
-)
+BY_LANGUAGE = SINGLE_ERRORS.of(LONG, by=(MODEL, BY_CONTEXT, BY_ERROR))
+STRICTLY, IN_LONG = "by the strict rules", f"in {factors.LONG_CONTEXTS}"
 
-
-def _errors_by_language(closed: str) -> View:
-    hook = f"{HOOKS}behind_endpoints?closed={closed}"
-    return SINGLE_ERRORS.but(
-        select=(*WITH_ERRORS, LONG_ONES, hook), by=(MODEL, BY_CONTEXT, BY_ERROR)
-    )
-
-
-OF_LANGUAGE = {
-    "language": f"{HOOKS}name_of",
-    "resources": f"{HOOKS}group_of",
-    "n_articles": f"{HOOKS}articles_of",
-}
-# Words of several captions.
-STRICTLY = ", by the strict rules"
-
-_result = shown_by({**LAYOUTS, **DRAWINGS})
-
-RESULTS = (
-    _result(
-        "accuracy",
+RESULTS = results(
+    {**layouts.LAYOUTS, **drawings.DRAWINGS},
+    accuracy=Result(
         "Accuracy by task and length",
         Stack(
             (
                 EVERY_CELL,
                 EVERY_CELL.but(select=(f"{HOOKS}own_language",)),
-                ALL_NEEDLES.but(select=(f"{HOOKS}own_language",)),
-                ALL_NEEDLES.but(paper=_paper(FIGURE3_PLACE.but(check=f"{HOOKS}two_languages"))),
+                NEEDLE_CELLS.but(select=(f"{HOOKS}own_language",)),
+                NEEDLE_CELLS.but(paper=_paper(TWO_LANGUAGES, *OF_NEEDLES)),
             ),
-            sort=BY_CELL,
-            orders=(By(METRIC), BY_CONTEXT, BY_INSTRUCTION, TASK, NONE_OPTION),
         ),
         "Every cell by both metrics: the strict rules, and the released ones with their false "
         "verdicts. ``value`` and ``n`` are as the paper counts: answers that the output limit cut "
@@ -201,256 +150,186 @@ RESULTS = (
         "paper's Figure 3; the language ``all`` is all whose instructions are in the context's "
         "language.",
     ),
-    _result(
-        "languages",
+    languages=Result(
         "Accuracy by language",
         NEEDLES.but(
-            select=(*OWN, LONG_ONES),
-            by=(METRIC, By(MODEL, margin="all"), BY_CONTEXT),
-            columns=(
-                *("model", "source", "metric", "context_lang", *OF_LANGUAGE),
-                *("rank", "published_rank"),
-            ),
-            derive=OF_LANGUAGE,
-            paper=_paper(FIGURE4B.but(when={"model": "all"}), lengths=LONG, all_models=True),
+            select=(*OWN, LONG),
+            by=(By(MODEL, margin="all"), METRIC, BY_CONTEXT),
+            derive={
+                "language": f"{HOOKS}name_of",
+                "resources": f"{HOOKS}group_of",
+                "n_articles": f"{HOOKS}articles_of",
+                **{"rank": "", "published_rank": ""},
+            },
+            paper=_paper(FIGURE4B, *OF_LONG),
             finish=f"{HOOKS}ranked",
             sort=("model", "metric", "rank", "context_lang"),
-            orders=(Factor("context_lang"), Factor("rank", "int64")),
+            orders=(Factor("context_lang"),),
+            when=(),
         ),
-        f"The paper's Table 2 with our ranks: the five needle tasks in {LONG_CONTEXTS}, for all "
+        f"The paper's Table 2 with our ranks: the five needle tasks {IN_LONG}, for all "
         "models together and for each, by both metrics. ``value`` leaves out answers that the "
         "output limit cut before any text, as the paper does; ``value_all`` is of all prompts. "
         "High-resource languages have at least 250,000 articles. The paper's text has three of "
         "the means over its models, and their ranks.",
     ),
-    _result(
-        "lengths_tau",
+    lengths_tau=Result(
         "Rank agreement of equal tokens and equal text",
-        Computed(
-            f"{HOOKS}agreement",
-            {"requires": _requires(lengths=LENGTHS, languages=ARTICLES, all_models=True)},
-        ),
+        Computed(f"{HOOKS}agreement", {"requires": OF_ALL}),
         "Kendall's tau over the needle tasks' accuracies of languages: with equal tokens, each "
         "model in its own tokenizer, and with equal text, all models in a common one (appendix "
         "D). The paper has one number, over all its models; it is compared with a run of all of "
         "them, in all lengths and languages.",
-        "equal_text",
+        ("equal_text",),
     ),
-    _result(
-        "errors",
+    errors=Result(
         "Errors where the answer is in the text",
-        Stack(
-            (ERRORS, LONG_ERRORS),
-            sort=("model", "context_lang", "task", "length"),
-            orders=(EVERY_CONTEXT, TASK, By(LENGTH, values=f"{HOOKS}long_first")),
-        ),
-        f"Shares of all prompts{STRICTLY}: the answer ``none`` although there is a number, wrong "
+        Stack((ERRORS, LONG_ERRORS)),
+        f"Shares of all prompts, {STRICTLY}: the answer ``none`` although there is a number, wrong "
         "numbers only, some right numbers but not exactly these, neither a number nor ``none``, "
         "and no text at all, cut by the limit or not.",
-        "present",
     ),
-    _result(
-        "table4",
+    table4=Result(
         "Tokens of the books",
         Computed("needlework.benchmarks.oneruler.books:tokens"),
         "Whole files, in each tokenizer of the run; no model is needed. The paper names tiktoken's "
         "o200k, but 24 of its 26 numbers are those of cl100k_base, so both are compared.",
-        "books",
+        ("books",),
         needs="books",
     ),
-    _result(
-        "figure1a",
+    figure1a=Result(
         "Languages with large and small Wikipedias",
         SINGLE.but(
             select=(*OWN, f"{HOOKS}ends"),
-            by=(BY_METRIC, LENGTH, BY_GROUP),
+            by=(BY_METRIC, LENGTH, BY_END),
             columns=("metric", "group", "languages", "length"),
             derive={"languages": f"{HOOKS}ends_of"},
-            paper=_paper(
-                Place("figure1a", "gap", "{length}", when={"group": "gap"}),
-                tasks=["niah_single"],
-                languages=ARTICLES,
-                all_models=True,
-                silent=True,
-            ),
+            paper=_paper(FIGURE1A, *OF_ONE, silent=True),
         ),
         "S-NIAH of all models for the five languages at either end of the paper's Table 2, or "
         "half of a run's languages where these are fewer than ten. The paper's gaps are from its "
         "text.",
-        "single",
     ),
-    _result(
-        "figure1b",
+    figure1b=Result(
         "With and without the option none",
         SINGLE.but(
             select=(f"{HOOKS}equal_tokens", f"{HOOKS}both_prompts"),
             by=(*SINGLE.by, BY_PROMPT),
             columns=("metric", "model", "source", "context_lang", "prompt", "length"),
-            paper=_paper(
-                Place("figure1b", FIGURE3_PLACE.row, "drop/{length}", when={"prompt": "drop"}),
-                tasks=["niah_single"],
-                none_allowed=False,
-                silent=True,
-            ),
+            paper=_paper(FIGURE1B, ONE_NEEDLE, silent=True),
             sort=("metric", "model", "context_lang", "prompt", "length"),
-            orders=(Factor("prompt", order=("with", "without", "drop")),),
+            when=("without_none",),
         ),
         "S-NIAH with the sentence that allows the answer ``none``, and without; in English, or in "
         "all languages that have both where English has not. The CSV has every language. The "
         "paper's drop is o3-mini-high's in English.",
-        "without_none",
     ),
-    _result(
-        "figure3",
+    figure3=Result(
         "Accuracy by language and length",
-        FIGURE3,
+        BEST_FIRST,
         "All needle tasks, in percent, languages best first. The paper's numbers are from the "
         "image of the figure in its repository.",
-        "needles",
     ),
-    _result(
-        "figure4a",
+    figure4a=Result(
         "Long contexts by model",
-        NEEDLES.but(select=(*DRAWN, LONG_ONES, GROUPED), by=(MODEL, GROUP)),
-        f"All needle tasks in {LONG_CONTEXTS}, by the resources of the language.",
-        "needles",
+        NEEDLES.but(select=(*DRAWN, LONG, GROUPED), by=(MODEL, factors.GROUP)),
+        f"All needle tasks {IN_LONG}, by the resources of the language.",
     ),
-    _result(
-        "figure4b",
+    figure4b=Result(
         "Long contexts by language",
         NEEDLES.but(
-            select=(*OWN, LONG_ONES),
+            select=(*OWN, LONG),
             by=(BY_METRIC, Factor("context_lang")),
             derive={"group": f"{HOOKS}group_of"},
-            paper=_paper(FIGURE4B, lengths=LONG, all_models=True),
+            paper=_paper(FIGURE4B, *OF_LONG),
             sort=("metric", "-value", "context_lang"),
         ),
-        f"All needle tasks and models in {LONG_CONTEXTS}. The paper's numbers are from its text.",
-        "needles",
+        f"All needle tasks and models {IN_LONG}. The paper's numbers are from its text.",
     ),
-    _result(
-        "figure5",
+    figure5=Result(
         "Accuracy by task",
         View(
             where=ONE_LANGUAGE,
             select=(*OWN, GROUPED, f"{HOOKS}needles_together"),
-            by=(BY_METRIC, By(TASK, "of"), By(GROUP, margin="all")),
+            by=(BY_METRIC, By(TASK, "of"), By(factors.GROUP, margin="all")),
             measure=MEASURE,
             paper=Paper(
-                tuple(
-                    Place(
-                        "figure5",
-                        row,
-                        "{task}",
-                        when={**group, **task},
-                        requires=_requires(tasks, lengths=LENGTHS, all_models=True),
-                    )
-                    for group, row in (({"group": "english"}, "en"), ({}, "{group}"))
-                    for task, tasks in (({"task": "niah"}, NIAH), ({}, ()))
-                ),
-                sources=BOTH,
+                (FIGURE5.but(when={"task": "niah"}, requires=(ALL_NEEDLES,)), FIGURE5),
+                (*SETTINGS, ALL_LENGTHS, NONE_ALLOWED, ALL_MODELS),
                 bounds=True,
-                run_only=True,
             ),
         ),
         "All models and lengths, by the resources of the language.",
     ),
-    _result(
-        "figure6a",
+    figure6a=Result(
         "Cross-lingual accuracy",
         NEEDLES.but(
-            where=f"task in {tuple(NIAH)}",
+            where=NEEDLE_TASKS,
             select=(*OWN, f"{HOOKS}crossed"),
             by=(BY_METRIC, BY_CONTEXT, BY_INSTRUCTION, LENGTH),
-            paper=_paper(
-                Place("figure6a", "{instruction_lang}-{context_lang}", "{length}"), all_models=True
-            ),
+            paper=_paper(FIGURE6A, *OF_NEEDLES, ALL_MODELS),
+            when=("crossed",),
         ),
         "All needle tasks and models, by the language of the context (panels) and of the "
         "instructions (lines).",
-        "crossed",
     ),
-    _result(
-        "figure6b",
-        "Errors with a single needle",
-        SINGLE_ERRORS,
-        f"Shares of all S-NIAH prompts{STRICTLY}.",
-        "single",
+    figure6b=Result(
+        "Errors with a single needle", SINGLE_ERRORS, f"Shares of all S-NIAH prompts, {STRICTLY}."
     ),
-    _result(
-        "figure17",
+    figure17=Result(
         "Accuracy by model and length",
         NEEDLES.but(select=DRAWN, by=(MODEL, LENGTH)),
         "All needle tasks and languages.",
-        "needles",
     ),
-    _result(
-        "figure18",
+    figure18=Result(
         "Errors in long contexts, models behind endpoints",
-        _errors_by_language("yes"),
-        f"Shares of all S-NIAH prompts in {LONG_CONTEXTS}{STRICTLY}, of models behind endpoints.",
-        "single",
-        "endpoint",
+        BY_LANGUAGE.of(f"{HOOKS}behind_endpoints?closed=yes"),
+        f"Shares of all S-NIAH prompts {IN_LONG}, {STRICTLY}, of models behind endpoints.",
+        ("endpoint",),
     ),
-    _result(
-        "figure19",
+    figure19=Result(
         "Errors in long contexts, open models",
-        _errors_by_language("no"),
-        f"Shares of all S-NIAH prompts in {LONG_CONTEXTS}{STRICTLY}, of models with open weights.",
-        "single",
-        "open",
+        BY_LANGUAGE.of(f"{HOOKS}behind_endpoints?closed=no"),
+        f"Shares of all S-NIAH prompts {IN_LONG}, {STRICTLY}, of models with open weights.",
+        ("open",),
     ),
-    _result(
-        "figure20",
+    figure20=Result(
         "Reasoning tokens of right and wrong answers",
         NEEDLES.but(
             select=(*DRAWN, f"{HOOKS}reasoned"),
             by=(MODEL, Factor("answer"), LENGTH),
-            measure=_mean("reasoning_tokens", "model,answer,length"),
+            measure=TOKENS,
         ),
         "The needle tasks, for models that report them. Answers that the limit cut before any "
         "text are left out.",
-        "needles",
-        "reasoning",
+        ("reasoning",),
     ),
-    _result(
-        "figure21",
+    figure21=Result(
         "Answers cut by the output limit",
         WORDS.but(select=(*DRAWN, f"{HOOKS}cut_answers"), by=(MODEL, TASK, LENGTH)),
         "The tasks of common words, for models that reason.",
-        "words",
-        "reasoning",
+        ("reasoning",),
     ),
-    _result(
-        "figure22",
+    figure22=Result(
         "Common words by length",
         WORDS.but(
             by=(BY_METRIC, MODEL, TASK, LENGTH),
-            paper=_paper(
-                Place("figure22", "{paper}", "{task}/{length}"),
-                tasks=(),
-                languages=ARTICLES,
-                bounds=True,
-            ),
+            paper=_paper(FIGURE22, ALL_LANGUAGES, bounds=True),
         ),
         "Both tasks over all languages; answers that the limit cut before any text are wrong. "
         "The CSV has the paper's bounds.",
-        "words",
     ),
-    _result(
-        "figure23",
+    figure23=Result(
         "Right words in wrong answers",
         WORDS.but(
             select=(*STRICT, f"{HOOKS}wrong_words", GROUPED),
-            by=(MODEL, TASK, GROUP, LENGTH),
-            measure=_mean("found", "model,task,group,length"),
+            by=(MODEL, TASK, factors.GROUP, LENGTH),
+            measure=FOUND,
         ),
         "How many of the ten common words, by the resources of the language. Answers without text "
         "are left out.",
-        "words",
     ),
-    _result(
-        "figure24",
+    figure24=Result(
         "One text in several tokenizers",
         Computed(f"{HOOKS}text_lengths"),
         "The longest text of each language; no model is needed. The texts are NIAH's prompts, "
@@ -459,14 +338,13 @@ RESULTS = (
         "released texts of 128,000 tokens of cl100k_base alone.",
         needs="token_counts",
     ),
-    _result(
-        "figure25",
+    figure25=Result(
         "Equal text by language and length",
-        FIGURE3.but(
+        BEST_FIRST.but(
             select=(f"{HOOKS}equal_text", f"{HOOKS}none_allowed"),
-            paper=_paper(Place("figure25", FIGURE3_PLACE.row, FIGURE3_PLACE.column)),
+            paper=_paper(FIGURE3.but(table="figure25"), *OF_NEEDLES),
+            when=("equal_text",),
         ),
         "Figure 3 where all models read the same text, its length measured in a common tokenizer.",
-        "equal_text",
     ),
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from needlework.benchmarks.contract import Run
 from needlework.benchmarks.drawings import Bars, Drawing, Heatmap, Lines, Polar
 from needlework.benchmarks.factor import Factor
 from needlework.results.drawing import blocks, lines
-from needlework.results.drawing.grid import figure_of, fitting
+from needlework.results.drawing.grid import figure_of, wrapped
 from needlework.results.drawing.picture import NothingToDraw, Picture
 from needlework.results.figures.style import COLUMN, NOTHING, style
 
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["NothingToDraw", "draw", "stated"]
+__all__ = ["NothingToDraw", "draw", "notice"]
 
 # A radar of fewer values is no shape.
 LEAST_AROUND = 5
 
 
 def draw(
-    drawing: Drawing, frame: pd.DataFrame, factors: Mapping[str, Factor], run: Mapping[str, Any]
+    drawing: Drawing, frame: pd.DataFrame, factors: Mapping[str, Factor], run: Run
 ) -> list[Figure]:
     """A result's frame as figures, each of which fits a page; NothingToDraw where it has no number of ours.
 
@@ -45,10 +46,10 @@ def draw(
         return lines.draw(picture) if isinstance(picture.spec, Lines) else blocks.bars(picture)
 
 
-def stated(text: str) -> Figure:
+def notice(text: str) -> Figure:
     """A figure that says this alone, for a file that must be there."""
     with style():
         figure = figure_of(COLUMN, 1.2)
-        said = figure.text(0.5, 0.5, fitting(text, COLUMN), ha="center", va="center")
+        said = figure.text(0.5, 0.5, wrapped(text, COLUMN), ha="center", va="center")
     said.set_gid(NOTHING)
     return figure

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 from needlework.benchmarks.drawings import Bars, Heatmap, Points, StackedBars
 from needlework.results.drawing.grid import (
     LINE,
+    Panels,
     Size,
     empty,
-    finished,
-    fitting,
-    pages_of,
-    steady,
+    level_line,
+    pages,
     values_axis,
+    wrapped,
 )
-from needlework.results.drawing.lines import error_bars, hollow, ring
+from needlework.results.drawing.lines import error_bars, hollow_marker, mark_incomplete
 from needlework.results.drawing.picture import Line, Picture
 from needlework.results.figures.style import COLUMN
 
@@ -33,8 +33,7 @@ INK, ORANGE = "#222222", "#D55E00"
 def bars(picture: Picture) -> list[Figure]:
     """A panel with the bars or points of each value of `Drawing.x`; a figure a page."""
     spec, x = picture.spec, picture.across[0]
-    theirs = isinstance(spec, Bars) and spec.theirs
-    places = picture.values(x, None if theirs else picture.ours)
+    places = picture.places(x)
     codes = max(len(picture.tick(x, place)) for place in places) <= 4
     lying = len(places) > (MOST_CODES if codes else MOST_STANDING)
     down = lying or isinstance(spec, Points) or (isinstance(spec, Bars) and spec.horizontal)
@@ -42,14 +41,14 @@ def bars(picture: Picture) -> list[Figure]:
     beside = not isinstance(spec, StackedBars | Points) and picture.ours.duplicated(columns).any()
     n = len(picture.looks) if beside else 1
     names = [picture.called(x, place) if down else picture.tick(x, place) for place in places]
-    names = [fitting(name, 1.6 if down else 0.75) for name in names]
+    names = [wrapped(name, 1.6 if down else 0.75) for name in names]
     tall = 0.03 + LINE * (1 + max(name.count("\n") for name in names))
     each = max(tall, 0.06 * n + 0.07) if down else max(0.12 if codes else 0.8, 0.1 * n)
     long = each * len(places)
     height = max(0.8, long) + 0.3 if down else 1.2 if isinstance(spec, StackedBars) else 1.8
     size = Size(2.0, COLUMN * 1.2, height) if down else Size(long + 0.4, max(2.0, 2 * long), height)
-    figures = []
-    for figure, panels in pages_of(picture, size):
+
+    def fill(figure: Figure, panels: Panels) -> None:
         for ax, row, data in panels:
             if data[spec.value].isna().all():
                 empty(ax, "no answer" if len(data) else "not run")
@@ -61,7 +60,7 @@ def bars(picture: Picture) -> list[Figure]:
                 where = line.rows[x].map(places.index)
                 where = where + ((row.keys.index(line.key) + 0.5) / n - 0.5) * 0.8 * beside
                 _marks(ax, picture, line, where, below, down, 0.74 / n)
-            steady(ax, picture, data, down=down)
+            level_line(ax, picture, data, down=down)
             if down:
                 ax.set_yticks(range(len(places)), names)
                 ax.set_ylim(len(places) - 0.4, -0.6)
@@ -72,9 +71,8 @@ def bars(picture: Picture) -> list[Figure]:
                 ax.set_xlabel(picture.label(x) if row.last else "")
             ax.grid(visible=False, axis="y" if down else "x")
         values_axis(picture, panels, down=down)
-        finished(figure, picture, panels)
-        figures.append(figure)
-    return figures
+
+    return pages(picture, size, fill)
 
 
 def _marks(
@@ -111,12 +109,15 @@ def _marks(
     if isinstance(spec, StackedBars):
         below |= dict(zip(places, places.map(below) + values, strict=True))
     else:
-        ring(ax, rows, there, spec.value, down=down)
-    if line.rows["printed"].notna().any():
-        xy = (line.rows["printed"], where) if down else (where, line.rows["printed"])
+        mark_incomplete(ax, rows, there, spec.value, down=down)
+    if line.rows["paper_value"].notna().any():
+        xy = (line.rows["paper_value"], where) if down else (where, line.rows["paper_value"])
         own = spec.line == "model" or isinstance(spec, Points)
-        shape = hollow(("#333333", marker if own else "D"))
-        label, over = (line.printed if own else "the paper's"), 2 if isinstance(spec, Points) else 5
+        shape = hollow_marker(("#333333", marker if own else "D"))
+        label, over = (
+            (line.paper_label if own else "the paper's"),
+            2 if isinstance(spec, Points) else 5,
+        )
         ax.plot(*xy, **shape, linestyle="none", markersize=5.5, label=label, zorder=over)
 
 
@@ -129,20 +130,26 @@ def heat_map(picture: Picture) -> list[Figure]:
     assert isinstance(spec, Heatmap)
     x = picture.across[0]
     columns, names = picture.values(x), picture.values(spec.down)
-    printed = bool(picture.data["printed"].notna().any())
+    with_paper = bool(picture.data["paper_value"].notna().any())
     # A little space parts the mean from what it is of.
     after = names.index(spec.margin) if spec.margin in names else len(names)
     y = {name: i + (0.35 if i > after else 0) for i, name in enumerate(names)}
-    tall = (len(names) + 0.35) * (0.27 if printed else 0.2) + 0.45
+    tall = (len(names) + 0.35) * (0.27 if with_paper else 0.2) + 0.45
     size = Size(len(columns) * 0.27 + 0.1, len(columns) * 0.52 + 0.1, tall, left=0.95)
     shade = ScalarMappable(PowerNorm(2.4, 0, 1), LinearSegmentedColormap.from_list("heat", HEAT))
     tinted = set(picture.data.query(spec.tinted[0])[spec.down]) if spec.tinted else set()
-    figures = []
-    for figure, panels in pages_of(picture, size):
+
+    def fill(figure: Figure, panels: Panels) -> None:
         for ax, row, data in panels:
             for cell in data.to_dict("records"):
                 _cell(
-                    ax, cell, columns.index(cell[x]), y[cell[spec.down]], shade, spec.value, printed
+                    ax,
+                    cell,
+                    columns.index(cell[x]),
+                    y[cell[spec.down]],
+                    shade,
+                    spec.value,
+                    with_paper,
                 )
             ax.set_title(ax.get_title(), pad=14, fontweight="bold")
             ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(max(y.values()) + 0.5, -0.5))
@@ -151,7 +158,7 @@ def heat_map(picture: Picture) -> list[Figure]:
             ax.tick_params(length=0, pad=1.5)
             ax.grid(visible=False)
             ax.spines[:].set_visible(False)
-            if ax.get_subplotspec().colspan.start == 0:
+            if (spot := ax.get_subplotspec()) and spot.colspan.start == 0:
                 ax.set_yticks([*y.values()], [picture.called(spec.down, name) for name in names])
                 for label, name in zip(ax.get_yticklabels(), names, strict=True):
                     # A row of panels names its own cells.
@@ -164,18 +171,17 @@ def heat_map(picture: Picture) -> list[Figure]:
         bar = figure.colorbar(shade, ax=[ax for ax, *_ in panels], **below, **shape)
         bar.set_ticks([0, 0.5, 0.75, 0.9, 1], labels=["0", "50", "75", "90", "100%"])
         bar.outline.set_linewidth(0.4)
-        finished(figure, picture, panels)
-        figures.append(figure)
-    return figures
+
+    return pages(picture, size, fill)
 
 
 def _cell(
-    ax: Axes, cell: dict[str, Any], x: float, y: float, shade: Any, value: str, printed: bool
+    ax: Axes, cell: dict[str, Any], x: float, y: float, shade: Any, value: str, with_paper: bool
 ) -> None:
     """A cell with its number in percent, the paper's beneath; with a dot where its prompts are short."""
     from matplotlib.patches import Rectangle
 
-    number, paper = cell[value], cell["printed"]
+    number, paper = cell[value], cell["paper_value"]
     colour = shade.to_rgba(number) if number == number else (1, 1, 1, 1)
     box: dict[str, Any] = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.8}
     ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, **box))
@@ -184,7 +190,7 @@ def _cell(
     look: dict[str, Any] = {"ha": "center", "va": "center", "color": "white" if dark else INK}
     words = f"{100 * number:.0f}" if number == number else "\u2013"
     words += "*" if cell["incomplete"] and number == number else ""
-    ax.text(x, y - (0.16 if printed else 0.0), words, fontsize=6.5, **look)
+    ax.text(x, y - (0.16 if with_paper else 0.0), words, fontsize=6.5, **look)
     if paper == paper:
         small: dict[str, Any] = {"fontsize": 4.6, "alpha": 0.8, "style": "italic"}
         ax.text(x, y + 0.27, f"{100 * paper:.0f}", **small, **look)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from needlework.results.drawing.notes import small_print
 from needlework.results.drawing.picture import PAPER, Picture, evenly
@@ -14,6 +14,7 @@ from needlework.results.figures.style import COLUMN, PAGE, TALLEST
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -49,15 +50,19 @@ class Row:
     last: bool = False
 
 
+# Of a page: axes, row, and the rows of data of each panel.
+Panels: TypeAlias = "list[tuple[Axes, Row, pd.DataFrame]]"
+
+
 def rows_of(picture: Picture, ncols: int) -> list[Row]:
     """The rows of panels with anything in them, `ncols` to a row; more panels get rows below."""
-    spec, segments = picture.spec, evenly(panels_of(picture), ncols)
+    spec, segments = picture.spec, evenly(picture.panels, ncols)
     values = list(product(*map(picture.values, spec.row)))
     rows: list[Row] = []
     for some in segments:
         block: list[Row] = []
         for x, value, keys in product(picture.across, values, picture.parts()):
-            data = [inside(picture, x, value, panel) for panel in some]
+            data = [panel_rows(picture, x, value, panel) for panel in some]
             if any(any(picture.lines(part, keys)) for part in data):
                 named = spec.row and spec.row_title != ""
                 title = picture.title(spec.row, value, spec.row_title or "") if named else ""
@@ -70,15 +75,7 @@ def rows_of(picture: Picture, ncols: int) -> list[Row]:
     return rows
 
 
-def panels_of(picture: Picture) -> list[Any]:
-    """The values that have a panel: those of ours, and of the paper's models where they are panels."""
-    panel = picture.spec.panel
-    if not panel:
-        return [None]
-    return picture.values(panel, picture.data if panel == "model" else picture.ours)
-
-
-def inside(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> pd.DataFrame:
+def panel_rows(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> pd.DataFrame:
     """The rows of a panel; those without a value of its columns stand in all."""
     data, spec = picture.data, picture.spec
     wanted = dict(zip((*spec.row, spec.panel), (*values, panel), strict=True))
@@ -87,22 +84,29 @@ def inside(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> pd.Da
     return data[data[x].notna()] if len(picture.across) > 1 else data
 
 
-def pages_of(
-    picture: Picture, size: Size, projection: str | None = None
-) -> Iterator[tuple[Figure, list[Any]]]:
-    """A figure a page, and (axes, row, rows of data) of each of its panels, titled."""
-    spec = picture.spec
+def pages(
+    picture: Picture,
+    size: Size,
+    fill: Callable[[Figure, Panels], None],
+    projection: str | None = None,
+) -> list[Figure]:
+    """A figure a page; `fill` draws into its panels, which have their titles."""
+    spec, figures = picture.spec, []
     aside = LEGEND if len(picture.parts()) > 1 else 0.0
     fit = max(1, int((PAGE - size.left - aside) / size.least))
     most = min(MOST_COLUMNS if spec.row else spec.columns, fit)
-    ncols = len(evenly(panels_of(picture), most)[0])
+    ncols = len(evenly(picture.panels, most)[0])
     width = min(PAGE - aside, max(COLUMN, size.left + ncols * size.wanted))
-    # What `finished` adds, with four lines of legend at most.
-    more = 0.35 + LINE * (5 + printed_below(picture, width + aside).count("\n"))
+    # What `add_legend_and_notes` adds, with four lines of legend at most.
+    more = 0.35 + LINE * (5 + small_print_lines(picture, width + aside).count("\n"))
     down = max(1, int((TALLEST - more) / size.height))
     for rows in _packed(rows_of(picture, ncols), down):
         rows[0].first = rows[-1].last = True
-        yield laid_out(picture, size, rows, ncols, width, projection)
+        figure, panels = laid_out(picture, size, rows, ncols, width, projection)
+        fill(figure, panels)
+        add_legend_and_notes(figure, picture, panels)
+        figures.append(figure)
+    return figures
 
 
 def _packed(rows: Sequence[Row], most: int) -> Iterator[list[Row]]:
@@ -110,8 +114,8 @@ def _packed(rows: Sequence[Row], most: int) -> Iterator[list[Row]]:
     starts = [i for i, row in enumerate(rows) if row.first]
     begin = 0
     while len(rows) - begin > most:
-        fitting = [i for i in starts if begin < i <= begin + most]
-        end = fitting[-1] if fitting else begin + most
+        whole = [i for i in starts if begin < i <= begin + most]
+        end = whole[-1] if whole else begin + most
         yield list(rows[begin:end])
         begin = end
     yield list(rows[begin:])
@@ -124,15 +128,15 @@ def laid_out(
     ncols: int,
     width: float,
     projection: str | None,
-) -> tuple[Figure, list[Any]]:
-    """The figure of these rows, and (axes, row, rows of data) of each of its panels, titled."""
+) -> tuple[Figure, Panels]:
+    """The figure of these rows, and its panels, titled."""
     spec, aside = picture.spec, len(picture.parts()) > 1
     figure = figure_of(width, len(rows) * size.height)
     grid = figure.subplots(
         len(rows), ncols, sharey=not projection, squeeze=False,
         subplot_kw={"projection": projection} if projection else {},
     )  # fmt: skip
-    found = []
+    found: Panels = []
     for line, row in zip(grid, rows, strict=True):
         for ax in line[len(row.panels) :]:
             ax.remove()
@@ -140,16 +144,16 @@ def laid_out(
             found.append((ax, row, data))
             if spec.panel and row.first:
                 title = picture.title((spec.panel,), (panel,), spec.panel_title)
-                ax.set_title(fitting(title, (width - size.left) / ncols))
+                ax.set_title(wrapped(title, (width - size.left) / ncols))
         if row.title and not aside:
             place = {"xy": (1.04, 0.5), "xycoords": "axes fraction", "ha": "left", "va": "center"}
             line[len(row.panels) - 1].annotate(
-                fitting(row.title, size.height), **place, rotation=-90
+                wrapped(row.title, size.height), **place, rotation=-90
             )
     return figure, found
 
 
-def finished(figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row, Any]]) -> None:
+def add_legend_and_notes(figure: Figure, picture: Picture, panels: Panels) -> None:
     """Legends and small print, and the room that they take."""
     width, height = map(float, figure.get_size_inches())
     entries = [(row, *ax.get_legend_handles_labels()) for ax, row, _ in panels]
@@ -160,7 +164,7 @@ def finished(figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row,
             found = legend_of(entry for entry in entries if entry[0] is row)
             corner = (1.3 if ax.name == "polar" else 1.0, 1.03)
             look: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": corner, "fontsize": 6}
-            names = [fitting(name, 1.5) for name in found]
+            names = [wrapped(name, 1.5) for name in found]
             ax.legend([*found.values()], names, title=row.title, title_fontsize=6.5, **look)
         width += LEGEND + (1.4 if ax.name == "polar" else 0.0)
     elif found := legend_of(entries):
@@ -170,12 +174,12 @@ def finished(figure: Figure, picture: Picture, panels: Sequence[tuple[Axes, Row,
         lines = -(-len(found) // ncols)
         look = {"loc": "outside upper center", "ncols": ncols, "columnspacing": 1.0}
         figure.legend([*found.values()], [*found], **look)
-    text = printed_below(_of_page(picture, panels), width)
+    text = small_print_lines(_of_page(picture, panels), width)
     figure.supxlabel(text, x=0.01, ha="left", fontsize=6, color="#555555")
     figure.set_size_inches(width, height + 0.35 + LINE * (lines + text.count("\n") + 1))
 
 
-def _of_page(picture: Picture, panels: Sequence[tuple[Axes, Row, Any]]) -> Picture:
+def _of_page(picture: Picture, panels: Panels) -> Picture:
     """The picture with the rows alone that this page shows."""
     import pandas as pd
 
@@ -187,21 +191,21 @@ def _of_page(picture: Picture, panels: Sequence[tuple[Axes, Row, Any]]) -> Pictu
     return replace(picture, data=picture.data[picture.data.index.isin(shown)])
 
 
-def printed_below(picture: Picture, width: float) -> str:
+def small_print_lines(picture: Picture, width: float) -> str:
     """The small print in lines of so many inches: at least 21 characters of 6-point text fit into one."""
     return textwrap.fill(small_print(picture), int(width * 21))
 
 
-def legend_of(entries: Any) -> dict[str, Any]:
+def legend_of(entries: Iterable[tuple[Row, list[Artist], list[str]]]) -> dict[str, Artist]:
     """Handles by label, each once; a paper's line after all of ours."""
-    found: dict[str, Any] = {}
+    found: dict[str, Artist] = {}
     for _, handles, labels in entries:
         for handle, label in zip(handles, labels, strict=True):
             found.setdefault(label, handle)
     return dict(sorted(found.items(), key=lambda item: item[0].endswith(PAPER)))
 
 
-def steady(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = False) -> None:
+def level_line(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = False) -> None:
     """A dotted line at the number that holds across a panel (`Drawing.level`), a circle around a centre."""
     if picture.spec.level is None:
         return
@@ -220,10 +224,10 @@ def steady(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = False
             (ax.axvline if down else ax.axhline)(value, **look)
 
 
-def values_axis(picture: Picture, panels: Sequence[tuple[Axes, Row, Any]], *, down: bool) -> None:
+def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
     """The axis of values (across where the marks lie): its limits, and its name at the outer panels."""
     spec, data = picture.spec, picture.data
-    low, high = spec.limits or fitted(picture)
+    low, high = spec.limits or fitted_limits(picture)
     margin = 0.02 * (high - low)
     below = (
         0.16 * (high - low)
@@ -244,9 +248,9 @@ def values_axis(picture: Picture, panels: Sequence[tuple[Axes, Row, Any]], *, do
             ax.set_ylabel(name)
 
 
-def fitted(picture: Picture) -> tuple[float, float]:
+def fitted_limits(picture: Picture) -> tuple[float, float]:
     """Limits around values, intervals and the paper's numbers; of counts from 0, of shares up to 1."""
-    ends = [picture.spec.value, "printed"]
+    ends = [picture.spec.value, "paper_value"]
     ends += ["ci_low_clustered", "ci_high_clustered"] if picture.spec.intervals else []
     ends += ["lowest", "highest"] if picture.incomplete else []
     shown = picture.data[[name for name in ends if name in picture.data]]
@@ -263,7 +267,7 @@ def figure_of(width: float, height: float) -> Figure:
     return MatplotlibFigure(figsize=(width, height))
 
 
-def fitting(text: str, inches: float) -> str:
+def wrapped(text: str, inches: float) -> str:
     """A text, broken into lines that fit into so many inches."""
     parts = text.split("\n")
     return "\n".join(textwrap.fill(part, max(6, int(inches * 13))) for part in parts)

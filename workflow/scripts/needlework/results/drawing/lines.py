@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.drawings import Lines, Polar
 from needlework.results.drawing.grid import (
+    Panels,
     Row,
     Size,
     empty,
-    finished,
-    pages_of,
-    steady,
+    level_line,
+    pages,
     values_axis,
 )
 from needlework.results.drawing.picture import Line, Picture
@@ -83,22 +83,18 @@ def draw(picture: Picture) -> list[Figure]:
     size = Size(max(1.12, 0.075 * many + 0.3), wide, height)
     if polar:
         size = Size(COLUMN, COLUMN, 3.0)
-    figures = []
-    for figure, panels in pages_of(picture, size, "polar" if polar else None):
+
+    def fill(figure: Figure, panels: Panels) -> None:
         for ax, row, data in panels:
-            axis = across(picture, spec, row.x, data)
-            if polar:
-                axis = around(ax, picture, row.x)
+            axis = polar_axis(ax, picture, row.x) if polar else across(picture, spec, row.x, data)
             _panel(ax, picture, spec, row, data, axis)
-            steady(ax, picture, data)
-            here = (
-                data[data[spec.line].isin([key[1] for key in row.keys])]
-                if spec.line in data
-                else data
-            )
-            if here[[spec.value, "printed"]].isna().all(axis=None):
+            level_line(ax, picture, data)
+            shown = data
+            if spec.line in data:
+                shown = data[data[spec.line].isin([key[1] for key in row.keys])]
+            if shown[[spec.value, "paper_value"]].isna().all(axis=None):
                 reasons = set(data[spec.why].dropna()) - {""} if spec.why else set()
-                said = "no answer" if len(here) else "not run" if row.keys[0][0] == "ours" else ""
+                said = "no answer" if len(shown) else "not run" if row.keys[0][0] == "ours" else ""
                 empty(ax, reasons.pop() if len(reasons) == 1 else said)
             elif not polar:
                 _named(ax, axis)
@@ -106,9 +102,8 @@ def draw(picture: Picture) -> list[Figure]:
                     ax.set_xlabel(picture.label(row.x))
         if not polar:
             values_axis(picture, panels, down=False)
-        finished(figure, picture, panels)
-        figures.append(figure)
-    return figures
+
+    return pages(picture, size, fill, "polar" if polar else None)
 
 
 def _panel(
@@ -136,8 +131,8 @@ def _panel(
         for one in line.rows[level].to_dict("records"):
             _level(ax, spec, line, one)
         if row.x in spec.levels:
-            for value in line.rows.loc[inner, "printed"].dropna().unique():
-                _level(ax, spec, line, {"source": "published", "printed": value})
+            for value in line.rows.loc[inner, "paper_value"].dropna().unique():
+                _level(ax, spec, line, {"source": "published", "paper_value": value})
 
 
 def _points(
@@ -174,15 +169,23 @@ def _points(
                     marker=marker, elinewidth=0.7)  # fmt: skip
     short = ours[ours["n_exhausted"] > 0] if "n_exhausted" in ours else ours.iloc[:0]
     if len(short):
-        ax.plot(x[short.index], short[spec.value], **hollow(line.look), linestyle="none", zorder=4)
-    ring(ax, ours, x[ours.index], spec.value)
-    printed = rows["printed"]
-    if printed.notna().any() and not spec.levels:
-        ax.plot(x[rows.index], printed, **hollow(line.look), linewidth=0.8, label=line.printed,
+        ax.plot(
+            x[short.index],
+            short[spec.value],
+            **hollow_marker(line.look),
+            linestyle="none",
+            zorder=4,
+        )
+    mark_incomplete(ax, ours, x[ours.index], spec.value)
+    theirs = rows["paper_value"]
+    if theirs.notna().any() and not spec.levels:
+        ax.plot(x[rows.index], theirs, **hollow_marker(line.look), linewidth=0.8, label=line.paper_label,
                 linestyle=DASHES if joined else "none", zorder=1.5)  # fmt: skip
 
 
-def ring(ax: Axes, rows: pd.DataFrame, where: pd.Series, value: str, *, down: bool = False) -> None:
+def mark_incomplete(
+    ax: Axes, rows: pd.DataFrame, where: pd.Series, value: str, *, down: bool = False
+) -> None:
     """Rings around the values that lack answers, and in grey how far those could move them."""
     # A line around a circle has its first row twice.
     rows = rows[rows["incomplete"] & ~rows.index.duplicated()]
@@ -201,7 +204,7 @@ def _closed(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.loc[[*rows.index, *rows.index[:1]]]
 
 
-def hollow(look: tuple[str, str]) -> dict[str, Any]:
+def hollow_marker(look: tuple[str, str]) -> dict[str, Any]:
     """How the paper's numbers and short prompts look."""
     colour, marker = look
     return {"color": colour, "marker": marker, "markerfacecolor": "white", "markeredgewidth": 0.8}
@@ -214,9 +217,9 @@ def _level(ax: Axes, spec: Lines, line: Line, row: dict[str, Any]) -> None:
         ax.axhline(row[spec.value], color=colour, linestyle=":", linewidth=1.2, label=line.label)
         low, high = row["ci_low_clustered"], row["ci_high_clustered"]
         ax.axhspan(low, high, color=colour, alpha=0.08, linewidth=0)
-    if row["printed"] == row["printed"]:
+    if row["paper_value"] == row["paper_value"]:
         look: dict[str, Any] = {"linestyle": DASHES, "linewidth": 0.8, "zorder": 1.5}
-        ax.axhline(row["printed"], color=colour, label=line.printed, **look)
+        ax.axhline(row["paper_value"], color=colour, label=line.paper_label, **look)
 
 
 def _written(ax: Axes, line: Line, axis: Across, across: str, value: str) -> None:
@@ -226,7 +229,11 @@ def _written(ax: Axes, line: Line, axis: Across, across: str, value: str) -> Non
     place = blended(ax.transData, ax.transAxes)
     for row in line.rows.to_dict("records"):
         words = f"{line.label} {points(row[value])}"
-        words += f"\npaper {points(row['printed'])}" if row["printed"] == row["printed"] else ""
+        words += (
+            f"\npaper {points(row['paper_value'])}"
+            if row["paper_value"] == row["paper_value"]
+            else ""
+        )
         look: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 5.5, "color": "#333333"}
         ax.text(axis.at[row[across]], 0.015, words, transform=place, **look)
 
@@ -236,13 +243,13 @@ def points(value: float) -> str:
     return f"{100 * value:.0f}".replace("-", "\u2212") if value == value else "\u2013"
 
 
-def error_bars(rows: pd.DataFrame, value: str) -> list[Any]:
+def error_bars(rows: pd.DataFrame, value: str) -> list[pd.Series]:
     """How far intervals over questions reach below and above the values."""
     low, high = rows["ci_low_clustered"], rows["ci_high_clustered"]
     return [(rows[value] - low).clip(lower=0), (high - rows[value]).clip(lower=0)]
 
 
-def around(ax: Any, picture: Picture, x: str) -> Across:
+def polar_axis(ax: Any, picture: Picture, x: str) -> Across:
     """The directions of the values, from the top clockwise, named around the circle."""
     values = picture.values(x)
     at = {value: 2 * math.pi * i / len(values) for i, value in enumerate(values)}

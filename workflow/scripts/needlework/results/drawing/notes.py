@@ -5,28 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from needlework.benchmarks.drawings import Heatmap, Lines
-from needlework.results.drawing.picture import Picture, hook
+from needlework.hooks import load_hook
+from needlework.results.drawing.picture import Picture
 
 
 def small_print(picture: Picture) -> str:
     """How many prompts are behind a mark, which are missing, what bars, dashes and other looks mean."""
     spec, data = picture.spec, picture.data
     parts = [picture.say(spec.words), counted(picture), *intervals(picture)]
-    if data["printed"].notna().any():
-        where = hook(spec.paper)(picture.frame, picture.run) if ":" in spec.paper else spec.paper
-        parts.append(f"{spec.printed}: {where}.")
+    if data["paper_value"].notna().any():
+        where = (
+            load_hook(spec.paper)(picture.frame, picture.run) if ":" in spec.paper else spec.paper
+        )
+        parts.append(f"{spec.paper_look}: {where}.")
     if (
         "n_exhausted" in data
         and (data["n_exhausted"] > 0).any()
         and type(spec).__name__ != "StackedBars"
     ):
         parts.append(
-            f"{spec.short}: some prompts are shorter than the length, as vocabulary or text ran out before "
-            "it."
+            f"{spec.short_look}: some prompts are shorter than the length, as vocabulary or text ran out "
+            "before it."
         )
     if picture.incomplete:
         parts.append(
-            f"{spec.incomplete}: more than 1% of the answers were skipped or failed"
+            f"{spec.incomplete_look}: more than 1% of the answers were skipped or failed"
             + ("." if isinstance(spec, Heatmap) else "; grey: from all wrong to all right.")
         )
     if (tinted := getattr(spec, "tinted", None)) and len(data.query(tinted[0])):
@@ -44,9 +47,9 @@ def counted(picture: Picture) -> str:
         data = data.query(spec.counted, engine="python")
     # What has no answer has no mark.
     given = data[data[spec.n] > 0]
-    words = f"n\u00a0=\u00a0{spread(given[spec.n])} {spec.unit} a {spec.mark}"
+    words = f"n\u00a0=\u00a0{span_of(given[spec.n])} {spec.unit} a {spec.mark}"
     if "n_questions" in given:
-        asked = spread(given["n_questions"])
+        asked = span_of(given["n_questions"])
         words += f" ({asked} question{'' if asked == '1' else 's'})"
     words += "."
     if missing := sum(int(data[name].sum()) for name in ("n_skipped", "n_error") if name in data):
@@ -67,7 +70,7 @@ def intervals(picture: Picture) -> list[str]:
     return ["Error bars: 95% intervals over questions."] if reach else []
 
 
-def spread(counts: Iterable[float]) -> str:
+def span_of(counts: Iterable[float]) -> str:
     """The smallest and largest of these counts, as one number where they are the same."""
     found = sorted(set(counts)) or [0]
     low, high = int(found[0]), int(found[-1])

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from needlework.benchmarks.columns import MARKED
+from needlework.benchmarks.contract import Run
 from needlework.benchmarks.drawings import Drawing, Look
 from needlework.benchmarks.factor import Factor
+from needlework.hooks import load_hook
+from needlework.results.context import model_order
 from needlework.results.figures.style import PUBLISHED_COLOUR, looks, ordered_colours
 
 if TYPE_CHECKING:
     import pandas as pd
+
+T = TypeVar("T")
 
 PAPER = " (paper)"
 # Of lines whose model has no line of ours.
@@ -33,7 +37,7 @@ class Line:
 
     key: tuple[str, Any]
     label: str
-    printed: str
+    paper_label: str
     look: Look
     rows: pd.DataFrame
 
@@ -42,14 +46,14 @@ class Line:
 class Picture:
     """`frame`: the rows that the drawing is of. `data`: these, as its hook prepared them.
 
-    Data have also `printed`, the paper's number, and `incomplete`, whether answers are missing (`MARKED`).
+    Data also have `paper_value`, the paper's number, and `incomplete`, if answers are missing (`MARKED`).
     """
 
     spec: Drawing
     frame: pd.DataFrame
     data: pd.DataFrame
     factors: Mapping[str, Factor]
-    run: Mapping[str, Any]
+    run: Run
 
     @classmethod
     def of(
@@ -57,7 +61,7 @@ class Picture:
         spec: Drawing,
         frame: pd.DataFrame,
         factors: Mapping[str, Factor],
-        run: Mapping[str, Any],
+        run: Run,
     ) -> Picture:
         """The picture of these rows; NothingToDraw where they hold no number of ours."""
         if spec.where:
@@ -65,11 +69,11 @@ class Picture:
         frame = frame.reset_index(drop=True)
         data = frame if "source" in frame else frame.assign(source="ours")
         if spec.prepare and len(data):
-            data = hook(spec.prepare)(data, run)
+            data = load_hook(spec.prepare)(data, run)
         empty = data[spec.value] * float("nan")
-        printed = data["published"].astype("float64") if "published" in data else empty
+        theirs = data["published"].astype("float64") if "published" in data else empty
         # A model of the paper's that was not run has its number as `value`.
-        data = data.assign(printed=printed.where(data["source"] == "ours", data[spec.value]))
+        data = data.assign(paper_value=theirs.where(data["source"] == "ours", data[spec.value]))
         # Without rows, a file's columns have no type to compute with.
         counts = len(data) and {"lowest", "n_skipped", "n_error"} <= set(data)
         marked = data.index.isin(data.query(MARKED).index) if counts else False
@@ -105,7 +109,7 @@ class Picture:
     @cached_property
     def note(self) -> str:
         """The end of the small print."""
-        return hook(self.spec.note)(self.frame, self.run) if self.spec.note else ""
+        return load_hook(self.spec.note)(self.frame, self.run) if self.spec.note else ""
 
     def values(self, column: str, data: pd.DataFrame | None = None) -> list[Any]:
         """The values of a column, each once, in order."""
@@ -115,6 +119,15 @@ class Picture:
         if (factor := self.factors.get(column)) and (factor.order or factor.last):
             return factor.sorted(found)
         return sorted(set(found)) if found.dtype.kind in "iuf" else list(dict.fromkeys(found))
+
+    def places(self, column: str) -> list[Any]:
+        """The values that have a place of their own: those of ours, and the paper's models."""
+        return self.values(column, self.data if column == "model" else self.ours)
+
+    @cached_property
+    def panels(self) -> list[Any]:
+        """The values that have a panel."""
+        return self.places(self.spec.panel) if self.spec.panel else [None]
 
     def called(self, column: str, value: Any) -> str:
         """What a value is called."""
@@ -154,14 +167,10 @@ class Picture:
             return {("ours", ""): looks([""])[""]}
         ours = self.values(column, self.ours)
         if column == "model":
-            listed = list(self.run.get("models", ()))
-            every = looks([*listed, *sorted(set(ours).difference(listed))])
+            every = looks(model_order({*self.run.get("models", ()), *ours}, self.run))
         elif self.data[column].dtype.kind in "iuf":
-            every = dict(
-                zip(
-                    ours, zip(ordered_colours(len(ours)), "os^DvPX" * 9, strict=False), strict=False
-                )
-            )
+            each = zip(ordered_colours(len(ours)), "os^DvPX" * 9, strict=False)
+            every = dict(zip(ours, each, strict=False))
         else:
             every = looks(ours)
         found = {("ours", name): self.spec.looks.get(name, every[name]) for name in ours}
@@ -193,18 +202,11 @@ class Picture:
                 words = [word for word in rows[more].dropna().unique() if word]
                 name += f" ({', '.join(' '.join(words).split())})" if words else ""
             theirs = self.run.get("published", {}).get(key[1]) if column == "model" else None
-            printed = name if key[0] == "published" else (theirs or name) + PAPER
-            yield Line(key, name, printed, self.looks[key], rows)
+            paper_label = name if key[0] == "published" else (theirs or name) + PAPER
+            yield Line(key, name, paper_label, self.looks[key], rows)
 
 
-def hook(name: str) -> Callable[..., Any]:
-    """The function "package.module:function"."""
-    module, _, function = name.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), function)
-    return found
-
-
-def evenly(values: Sequence[Any], most: int) -> list[list[Any]]:
+def evenly(values: Sequence[T], most: int) -> list[list[T]]:
     """The values in as few parts of at most `most` as will do, of nearly equal size."""
     n = -(-len(values) // most)
     size = -(-len(values) // n) if n else 1
