@@ -393,7 +393,7 @@ def _refuse_failures(outcomes: Sequence[Record], max_failed: int) -> None:
 
 
 def check_room(entry: Mapping[str, Any], longest: int, overhead: int | None, reserve: int) -> None:
-    """Raise UserError if prompts fit into a model's context, but not with its template and thoughts.
+    """Raise UserError if prompts fit into a model's context, but not with its template and reasoning.
 
     `longest` is `InstanceRequests.longest` in the model's tokenizer, `reserve` what that has.
     """

@@ -266,7 +266,7 @@ class Vllm(Backend):
         }
 
     def overhead(self) -> int:
-        """The tokens of the chat template, of the answer's beginning, and of thoughts."""
+        """The tokens of the chat template, of the answer's beginning, and of reasoning."""
         plain = self._tokenizer.encode("?", add_special_tokens=False)
         return len(self._tokens("?")) - len(plain) + thoughts(self.config)
 
