@@ -31,7 +31,7 @@ def test_a_hub_model_without_a_revision_is_reported(
         warn_if_unpinned(WHERE, name, revision)
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == warned
-    assert all(text.startswith("models.mine.revision is not set: the answers") for text in said)
+    assert all(text.startswith("models.mine.revision is not set: the hub's") for text in said)
 
 
 def test_a_broken_template_names_the_model_and_remedy() -> None:

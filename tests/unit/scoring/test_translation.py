@@ -343,7 +343,7 @@ def test_nllb_s_identity_is_all_that_its_output_depends_on():
 
 
 def test_nllb_without_a_model_is_an_error_of_one_sentence(tmp_path):
-    with pytest.raises(UserError, match=r"no folder with a model \(it has no config.json\)"):
+    with pytest.raises(UserError, match=r"not a folder with a model \(it has no config.json\)"):
         check_translator(nllb(tmp_path))
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(UserError, match="cannot be loaded"):

@@ -32,7 +32,7 @@ Record = dict[str, Any]
 
 # The end of a line with a checksum: of the line without it. Older lines have none.
 _CHECK = re.compile(rb',"check":"([0-9a-f]{16})"\}\n\Z')
-# A writer whose file has not changed for so long counts as ended.
+# A writer whose file has not changed for this number of seconds counts as ended.
 ACTIVE_SECONDS = 600.0
 
 
@@ -65,8 +65,8 @@ class Journal:
         """The record that counts for each key (only of `keys`, if given), if one `holds`.
 
         That is the one published first; of those not published yet, the first of the writer that
-        started first. What is kept is about 1 KB a record, so give `keys` where the journal may hold
-        much more than is wanted.
+        started first. A record takes about 1 KB of memory, so give `keys` if the journal may hold many
+        more.
         """
         return self._load(Publications(self.directory), keys, holds)[0]
 
@@ -115,7 +115,7 @@ class Journal:
                     yield record
 
     def _files(self) -> list[Path]:
-        """The writers' files, in order of their start. Raises UserError if one is no file."""
+        """The writers' files, in order of their start. Raises UserError if one is not a regular file."""
         files = sorted(self.directory.glob("*.jsonl"))
         for path in files:
             # Opening a FIFO would wait for ever.
@@ -245,7 +245,7 @@ def _checksum(content: bytes) -> str:
 
 
 def _record(line: bytes) -> Record | None:
-    """The record in a line; None if it is none, or not what was written."""
+    """The record in a line; None if the line is not a record, or is damaged."""
     if (check := _CHECK.search(line)) is not None:
         line = line[: check.start()] + b"}"
         if _checksum(line) != check[1].decode():

@@ -27,7 +27,7 @@ from needlework.errors import UserError
 LENGTHS = "lengths.json"
 # How long a network file system may hide a publication that exists.
 VISIBLE_S = 120.0
-# What was begun and not published for so long was left by a run that was killed.
+# A publication that was begun and not finished for this number of seconds is a killed run's.
 STALE_S = 86400.0
 # Without the right to write, a run can only read.
 READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -106,7 +106,7 @@ class Publications:
         return self._directory / f"{number:06d}"
 
     def _published(self, number: int) -> dict[str, int] | None:
-        """The lengths of a publication; None if there is none of this number."""
+        """The lengths of a publication; None if the number is free."""
         path = self._path(number) / LENGTHS
         try:
             found = json.loads(path.read_text(encoding="utf-8"))

@@ -95,7 +95,7 @@ GENERATIONS = pa.schema(
         ("completion_tokens", pa.int32()),
         ("reasoning_tokens", pa.int32()),
         ("error", pa.string()),
-        # All that the model wrote, where thoughts were separated from it.
+        # All that the model wrote, if reasoning was removed from `text`.
         ("raw_text", pa.string()),
     ]
 )

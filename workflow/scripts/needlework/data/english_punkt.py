@@ -36,7 +36,7 @@ _ELLIPSIS = re.compile(r"\.\.+")
 
 @dataclass(frozen=True)
 class Model:
-    """What is known of English words, all in small letters.
+    """The model of English words, all in small letters.
 
     `abbreviations` without their last stop; `starters` often begin a sentence; `collocations` are pairs
     of words that a stop does not part. `lower` are written with a small letter, `capital_inside` those

@@ -72,7 +72,7 @@ _GOES_ON = {
 
 @dataclass(frozen=True)
 class Rules:
-    """What is known of a language's sentences.
+    """The rules of a language's sentences.
 
     `inside` and `ending` are abbreviations (see `needlework.data.abbreviations`), `words` single letters
     that are words. `ordinals`: whether 3. means third. `goes_on` matches what continues a sentence
@@ -256,7 +256,7 @@ def _full_stop_ends(
 
 
 def _last_letter(before: str) -> str | None:
-    """The single letter of `before`, which ends with it, a stop and a space; None if it is no such."""
+    """The single letter at the end of `before`, if a stop and a space follow it; else None."""
     token = before[:-2].rpartition(" ")[2]
     return token if len(token) == 1 and token.isalpha() else None
 

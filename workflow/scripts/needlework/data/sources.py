@@ -25,7 +25,7 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 @dataclass(frozen=True)
 class Record:
-    """What was fetched; kept beside the file as `<destination>.json`.
+    """The record of a fetched file, beside it as `<destination>.json`.
 
     `via` is "origin" or "mirror". `read` is "whole", or "prefix" for the first bytes up to a line
     end. `sha256` is that of the bytes on the disk, `published_sha256` that of the whole file at its
@@ -131,7 +131,7 @@ def _below(base: str, path: str) -> str:
 
 
 def _as_listed(file: SourceFile, checksums: str | None) -> SourceFile:
-    """What the file is according to a mirror's SHA256SUMS, or as published if that does not tell."""
+    """The file with the checksum of a mirror's SHA256SUMS, or as published if it is not listed."""
     for line in (checksums or "").splitlines():
         listed, _, name = line.partition(" ")
         if name.lstrip(" *").removeprefix("./") == file.id:

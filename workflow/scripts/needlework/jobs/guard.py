@@ -91,7 +91,7 @@ def start_guard() -> subprocess.Popen[bytes]:
 
 
 def descendants(job: psutil.Process) -> list[psutil.Process]:
-    """What a process started, directly or not, without its guard.
+    """The processes that a process has started, directly or not, without its guard.
 
     Without Python's resource tracker too: it ends by itself, after it has cleaned up the shared memory.
     """

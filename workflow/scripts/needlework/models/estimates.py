@@ -84,7 +84,7 @@ class PromptSet:
     def repeated(self, counts: np.ndarray) -> int:
         """How many tokens a prefix cache saves if each prompt (by its place) is sent `counts` times.
 
-        Prompts are asked in the order of `needlework.prompts.ordering`, and the cache holds the one
+        Prompts are sent in the order of `needlework.prompts.ordering`, and the cache holds the one
         before. What two prompts share is known in characters; the same share of the prompt's tokens is
         assumed, in whole blocks.
         """
@@ -297,7 +297,7 @@ def _rounded(value: Any) -> Any:
 
 
 def as_text(rows: Sequence[Estimate]) -> str:
-    """What is left to do, as a table for the terminal, with its sum."""
+    """The requests left, as a table for the terminal, with a sum."""
     head = [
         *("model", "benchmark", "prompts", "left", "prompt tokens", "cached", "output at most"),
         *("GPU hours", "cost"),

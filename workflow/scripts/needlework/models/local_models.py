@@ -1,4 +1,4 @@
-"""What the backends that load a model's weights share: prompts as tokens, tokens as answers, messages."""
+"""Shared by the backends that load a model's weights: prompts as tokens, tokens as answers, messages."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def with_thoughts(
 ) -> Answer:
     """The answer in `tokens`, with what is needed to separate it from the reasoning later.
 
-    Marks around thoughts may be tokens that a text is shown without, so `whole` has them. Of a model
-    with `reasoning`, `text` is without the thoughts as they are marked now, and they are counted, with
-    the mark behind them.
+    Marks around reasoning may be special tokens, which `text` lacks, so `whole` has them. For a model with
+    `reasoning`, `text` is without the reasoning as it is marked now; its tokens are counted, with the mark
+    after it.
     """
     whole = without_stop(
         tokenizer.decode(tokens, skip_special_tokens=False), config.get("stop") or ()
@@ -142,7 +142,7 @@ def reasoning_identity(config: Mapping[str, Any]) -> dict[str, Any]:
 def former_identity(
     config: Mapping[str, Any], identity: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """The identity of older records, in which the thoughts' end had a part; None if it is the same."""
+    """The identity of older records, which held the mark at the end of reasoning; None if it is the same."""
     if not config["reasoning"] or config["reasoning"]["end"] == USUAL_END:
         return None
     return {**identity, "reasoning": config["reasoning"]}

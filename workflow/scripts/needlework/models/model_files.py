@@ -9,7 +9,7 @@ from typing import Any
 
 from needlework.records import file_digest
 
-# What a loader reads. A folder's README or licence says nothing about its model.
+# The files that a loader reads. A folder's README or licence does not change its model.
 _READ = {
     *(".json", ".txt", ".jinja", ".model", ".tiktoken", ".py"),
     *(".safetensors", ".bin", ".pt", ".gguf", ".xml"),

@@ -93,24 +93,24 @@ class _Batch:
     planned: float
     pending_keys: set[str]
     id: str | None = None
-    # What the endpoint, or the journal, says; that this run asks for its answers; that it has them,
-    # or has given them up.
+    # The status from the endpoint or the journal; whether this run needs its answers; whether it has
+    # them, or has given them up.
     ended: bool = False
     wanted: bool = False
     closed: bool = False
     done: int = 0
-    # The tokens that were under way when it was submitted, as far as this run knows.
+    # The tokens of unfinished batches when it was submitted, as far as this run knows.
     tokens_in_flight: float = math.inf
     # The endpoint's file of its requests, where this run knows it.
     file: str | None = None
-    # Since when its status is none that is known.
+    # Since when its status is unknown.
     unknown_since: float | None = None
 
 
 class Endpoint:
     """The batch API of one endpoint, through the official client, one call after the other.
 
-    `chat` is whether it is asked for chat completions; `clean` takes what is secret out of a text. Every
+    `chat` is whether it gives chat completions; `clean` removes secrets from a text. Every
     call raises Passing or Refused if it fails.
     """
 
@@ -152,7 +152,7 @@ class Endpoint:
         )
 
     def retrieve(self, batch: str) -> dict[str, Any]:
-        """What the endpoint says of a batch."""
+        """The endpoint's description of a batch."""
         return self._json(
             self._client.batches.with_raw_response.retrieve(batch, extra_headers=self._headers)
         )
@@ -196,7 +196,7 @@ class Endpoint:
         return found, ""
 
     def _read(self, file: Any) -> tuple[list[tuple[str, Answer]], int]:
-        """The answers in a file of results, and how many lines are none; no file has neither."""
+        """The answers in a file of results, and the number of unreadable lines; nothing without a file."""
         if not isinstance(file, str):
             return [], 0
 
@@ -210,7 +210,7 @@ class Endpoint:
         return [line for line in found if line is not None], found.count(None)
 
     def _answer(self, line: bytes) -> tuple[str, Answer] | None:
-        """A result's key and answer; None of a line that is no result."""
+        """A result's key and answer; None for a line that is not a result."""
         try:
             result = json.loads(self._clean(line.decode("utf-8", "replace")))
             key = result["custom_id"]
@@ -286,10 +286,10 @@ class Batches:
         self._owner: dict[str, _Batch] = {}
         self._source: Iterator[Line] = iter(())
         self._next: Line | None = None
-        # What was taken from the source and not answered yet; answers, also to what was not taken yet.
+        # Requests taken from the source and not answered yet; answers, also to requests not taken yet.
         self._taken: set[str] = set()
         self._answers: dict[str, Answer] = {}
-        # What the run ends with, once all is collected that can be.
+        # The error with which the run ends, once all available answers are collected.
         self._troubles: list[str] = []
         # Whether the last call failed as often as calls are made.
         self._failing = False
@@ -335,7 +335,7 @@ class Batches:
         if self._bar is not None:
             self._bar.close()
 
-    # What was submitted
+    # Submitted batches
 
     def _read_journal(self) -> None:
         """Take in the batches that are not known yet: at first all, then those of other jobs."""
@@ -451,7 +451,7 @@ class Batches:
             except UserError as error:
                 self._fail(error)
         self._held.clear()
-        # What an earlier run submitted is paid for, and collected wherever it stands.
+        # Batches of an earlier run are paid for, so they are collected at whatever endpoint they are.
         while (line := self._peek()) is not None:
             if self._owed(line.key):
                 self._taken.add(line.key)
@@ -496,7 +496,7 @@ class Batches:
 
     @property
     def _share(self) -> int | None:
-        """How many tokens a batch may hold, so that several share what may be under way."""
+        """How many tokens a batch may hold, so that several batches share the limit."""
         most = self._limits.tokens
         return None if most is None else most // 4
 
@@ -650,7 +650,7 @@ class Batches:
             self._end(batch, failed)
 
     def _results(self, batch: _Batch, reply: Mapping[str, Any]) -> tuple[dict[str, Answer], str]:
-        """The answers that a batch's files hold, and what is missing there, in words, or "".
+        """The answers in a batch's files, and in words what is missing there, or "".
 
         Files that lack some are read again for a while; what they hold then is taken. Raises UserError
         where they cannot be had, or nothing in them can be read.
@@ -799,7 +799,7 @@ def _reason(reply: Mapping[str, Any]) -> str:
 
 
 def _came_too_early(reply: Mapping[str, Any]) -> bool:
-    """Whether a batch was refused for what was under way beside it."""
+    """Whether a batch was refused because of other unfinished batches."""
     code = _first_error(reply).get("code")
     refused = reply["status"] == "failed" and code == "token_limit_exceeded"
     return refused and isinstance(reply.get("input_file_id"), str)

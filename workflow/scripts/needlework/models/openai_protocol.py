@@ -1,4 +1,4 @@
-"""What the bodies of OpenAI-compatible endpoints mean: a completion, a refusal, a prompt too long."""
+"""Reads the bodies of OpenAI-compatible endpoints: a completion, a refusal, a prompt too long."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 
-# How they say that the money has run out, whatever the status: no request will fare better.
+# How they say that the money has run out, with any status: further requests will fail too.
 NO_MONEY = re.compile("insufficient_quota|billing_hard_limit_reached")
 
-# How they refuse a prompt for what it is, so that it says nothing of others: OpenAI, Azure and
+# How they refuse a prompt for its content, so that other prompts may succeed: OpenAI, Azure and
 # OpenRouter; the first is of a prompt larger than a whole minute's limit.
 ITS_OWN_FAULT = re.compile(
     "Request too large|content_filter|content_policy|content management policy|invalid_prompt"
@@ -37,18 +37,18 @@ _REASONS: dict[str, Literal["stop", "length"]] = {
     "model_length": "length",
 }
 
-# What reading a body that is no completion raises.
+# The errors of reading a body that is not a completion.
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
 
 
 def read_completion(body: Any, chat: bool) -> Answer:
-    """The answer in a response. Raises one of MALFORMED where it is none."""
+    """The answer in a response. Raises one of MALFORMED if there is none."""
     choice = body["choices"][0]
     if chat:
         message = choice["message"]
         text = message.get("content")
         if text is None:
-            # What a model says that refuses; or nothing, when it thought until the limit.
+            # A refusal's text; or nothing, if the model reasoned until the limit.
             text = message.get("refusal") or ""
     else:
         text = choice["text"]
@@ -82,7 +82,7 @@ def connection_trouble(error: BaseException | None) -> str:
 
 
 def message_of(content: str) -> str:
-    """What an endpoint says in an error's body, which is JSON of one of several shapes, or is not."""
+    """The message in an error's body, which is JSON of one of several shapes, or other text."""
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):

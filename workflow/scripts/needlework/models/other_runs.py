@@ -39,7 +39,7 @@ class Others:
 
 
 def start_place(keys: Sequence[str], missing: Set[str], others: int) -> int:
-    """The place in `keys` at which to begin, where so many other runs are at work.
+    """The place in `keys` at which to begin, with this number of other runs at work.
 
     The first begins at the beginning, the second in the middle of what is missing, the next ones in
     the middle of what is left between: runs that started together then meet as late as can be.

@@ -15,7 +15,7 @@ def check_room(
     reserve: int,
     limit: int | None = None,
 ) -> None:
-    """Raise UserError where prompts fit into a model's context, but not with its template and thoughts.
+    """Raise UserError if prompts fit into a model's context, but not with its template and reasoning.
 
     `longest` is the most tokens of a prompt and its answer that fit without, in the model's tokenizer;
     `overhead` what template and thoughts take, `reserve` what the tokenizer has, `limit` the context
@@ -26,7 +26,7 @@ def check_room(
     if overhead and 0 < lacking <= overhead:
         raise UserError(
             f"models.{entry['model']}: its longest prompts take {longest} tokens, and its chat template and "
-            f"thoughts {overhead} more: {lacking} too many for the context of {context}. Set "
+            f"reasoning {overhead} more: {lacking} too many for the context of {context}. Set "
             f"`reserve: {reserve + lacking}` for tokenizers.{entry['tokenizer']} (which builds its prompts "
             "anew), or leave the length out of this model's `lengths`."
         )

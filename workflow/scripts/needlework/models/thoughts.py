@@ -20,14 +20,14 @@ class Mark(NamedTuple):
 
 
 class Parted(NamedTuple):
-    """An answer without thoughts. `mark` is what ended the last of them, None if nothing did."""
+    """An answer without reasoning. `mark` ended the last of it; None if nothing did."""
 
     text: str
     mark: str | None
 
 
-# Qwen, DeepSeek and most others; Mistral's; the harmony format of gpt-oss, whose final channel is the
-# answer and whose others are none.
+# Qwen, DeepSeek and most others; Mistral's; the harmony format of gpt-oss, in which only the final channel
+# is the answer.
 KNOWN = (
     Mark("<think>", "</think>"),
     Mark("<thinking>", "</thinking>"),
@@ -50,7 +50,7 @@ def marks(model: Mapping[str, Any]) -> tuple[Mark, ...]:
 
 
 def part(text: str, marks: Sequence[Mark], *, cut: bool, opened: bool = False) -> Parted | None:
-    """The answer in `text`; None if there are no thoughts in it.
+    """The answer in `text`; None if there is no reasoning in it.
 
     Text before an end mark without a begin mark is reasoning: the chat template has opened it. So is
     text after a begin mark without an end mark. `opened` says that the chat template always opens
@@ -89,7 +89,7 @@ def _pattern(marks: tuple[Mark, ...]) -> re.Pattern[str]:
 
 
 def answer_row(record: Mapping[str, Any], marks: Sequence[Mark], opened: bool) -> dict[str, Any]:
-    """A record of the journal as a row of the file of answers: `text` without thoughts.
+    """A record of the journal as a row of the file of answers: `text` without reasoning.
 
     If there was reasoning, `raw_text` is all that the model wrote. Reasoning without an end mark was cut.
     `reasoning_tokens` are kept if the record counted reasoning that the same mark ends.

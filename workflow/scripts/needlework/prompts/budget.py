@@ -166,7 +166,7 @@ class Candidates:
     def __init__(self, texts: Sequence[str], costs: LineCosts) -> None:
         self.texts = texts
         self.totals = np.concatenate([[0], np.cumsum(costs.texts(texts))])
-        # What is predicted for a frame and a budget, whatever the needle's place.
+        # The prediction for a frame and a budget, for any place of the needle.
         self.predicted: dict[tuple[object, ...], tuple[int, int, int, bool] | None] = {}
 
 

@@ -23,7 +23,7 @@ _RECORD = np.dtype([("key", f"V{_KEY}"), ("number", "<i8")])
 
 
 def read_kept(path: Path) -> bytes | None:
-    """What `write_kept` has written; None if there is no such file, or it is damaged."""
+    """The content that `write_kept` has written; None if the file is missing or damaged."""
     try:
         found = path.read_bytes()
     except OSError:

@@ -112,7 +112,7 @@ def _place(span: Span) -> tuple[str | None, int, int]:
 
 
 def _keys(spans: Iterable[Span], documents: Mapping[str, str]) -> list[Key]:
-    """What each span is compared by: spans of the same text have the same, if the text is short."""
+    """The key by which each span is compared: short spans of the same text have the same key."""
     shortest: dict[tuple[str, int], Span] = {}
     for span in spans:
         source, start, end = _place(span)

@@ -1,4 +1,4 @@
-"""What a tokenizer's regular expression can match, as an automaton of positions (Glushkov's).
+"""A tokenizer's regular expression as an automaton of positions (Glushkov's).
 
 A tokenizer that splits text by a pattern never merges across two matches. Where no path through the
 pattern reads the character b right after the character a, the text is split between every a and b, whatever

@@ -82,7 +82,7 @@ class Documents(Mapping[str, str]):
 
     @classmethod
     def of(cls, benchmark: str, corpora: Iterable[str], documents: Iterable[str]) -> Documents:
-        """What the prompts of a benchmark refer to: corpus tables, and what the construction made."""
+        """The documents of a benchmark's prompts: corpus tables, and texts that the construction made."""
         files = {f"{Path(path).parent.name}/{Path(path).stem}": path for path in corpora}
         return cls.read(files | {f"{benchmark}/{Path(path).stem}": path for path in documents})
 

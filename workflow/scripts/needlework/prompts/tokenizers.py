@@ -196,7 +196,7 @@ _KINDS: dict[str, Callable[[Mapping[str, str]], Loaded]] = {
     "openvino": _openvino,
 }
 
-# What each kind imports.
+# The packages that each kind imports.
 PACKAGES: dict[str, list[str]] = {
     "words": [],
     "characters": [],

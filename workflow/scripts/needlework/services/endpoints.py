@@ -51,7 +51,7 @@ def check_url(url: str, who: str) -> None:
     """Raise UserError unless `url` is a whole http(s) URL."""
     try:
         parts = urlsplit(url)
-        # A port that is no number raises ValueError when it is read.
+        # A port that is not a number raises ValueError when it is read.
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         sound = False
@@ -66,7 +66,7 @@ def shown_url(url: str) -> str:
 
 
 def secrets_in(url: str) -> list[str]:
-    """What of a URL must not be shown, as a server may write it: password, Basic credentials, queries."""
+    """The secrets in a URL, in the forms that a server may repeat: password, Basic credentials, queries."""
     rest = url.partition("://")[2]
     place, _, query = rest.partition("#")[0].partition("?")
     found = [value for _, value in parse_qsl(query)]

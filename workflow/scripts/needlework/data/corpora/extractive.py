@@ -15,8 +15,8 @@ from needlework.records import QUESTIONS
 def read_squad(data: bytes, name: str) -> pa.Table:
     """QUESTIONS rows, sorted by id, of a SQuAD v1.1 file.
 
-    `name` is what errors call the file. UserError if it is no such file, where an answer does not
-    stand at its offset in its context, or if an id occurs twice.
+    `name` is the file's name in errors. UserError if it is not such a file, an answer is not at its
+    offset in its context, or an id occurs twice.
     """
     try:
         return questions_table(_squad_rows(json.loads(data)), name)

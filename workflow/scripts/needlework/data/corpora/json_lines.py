@@ -51,8 +51,8 @@ class Line(NamedTuple):
 def read_lines(path: str | Path) -> Iterator[Line]:
     """The objects of a file, one a line; the name says whether it is gzipped.
 
-    UserError if the file is missing or ends within its compressed data, where a line is no JSON
-    object or absurdly long, or if there is none.
+    UserError if the file is missing or ends within its compressed data, if a line is not a JSON object
+    or too long, or if there is no line.
     """
     path = Path(path)
     number = 0

@@ -51,7 +51,7 @@ NIAH_KEYS: dict[str, tuple[str, ...]] = {
 _UNUSED_KEYS = frozenset(
     {"needle_words", "question_single_words", "question_multi_words", "if_no_words", "answer_words"}
 )
-# What a prompt repeats: the released Vietnamese cwe.txt has the list of words twice.
+# Placeholders that may occur twice: the released Vietnamese cwe.txt has the list of words twice.
 _MAY_REPEAT = frozenset({"cwe"})
 
 # The order in which the released code takes the parts of speech.
@@ -288,7 +288,7 @@ def prompts(lang: str, paths: Sequence[Path]) -> pa.Table:
     """PROMPTS: the texts of NIAH_KEYS as niah.txt has them, and as `cwe` that of cwe.txt.
 
     A text holds each of its placeholders once and no other brace; `cwe` may hold its own more than once.
-    UserError if a text is missing, is no text, or its placeholders are others.
+    UserError if a text is missing, is not text, or has other placeholders.
     """
     niah = _one(paths, lang, "prompts of the tasks with needles", ("niah.txt", "niah.json"))
     cwe = _one(paths, lang, "prompt of the tasks of common words", ("cwe.txt",))

@@ -52,7 +52,7 @@ class Answer:
 
     An error is a failure, unless `finish_reason` is `skipped`: then the prompt, as the model gets it,
     exceeds its context. Token counts are the model's own, None if the backend does not count. `cut_at` is
-    the limit in the configuration that cut the answer, where one did that is no part of the journal's
+    the limit in the configuration that cut the answer, if one did that is not part of the journal's
     key (`Backend.holds`).
 
     `text` may contain reasoning, which is removed later (`thoughts`). If the model wrote special tokens,

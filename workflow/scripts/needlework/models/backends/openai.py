@@ -284,7 +284,7 @@ class OpenAI(Backend):
         return {field: value for field, value in body.items() if value is not None}
 
     async def _attempt(self, body: Mapping[str, Any]) -> Answer:
-        """Send a request once. Raises Passing if another attempt may help."""
+        """Send a request once. Raises Passing if a retry may help."""
         import openai
 
         client, chat = self._client, self.config["chat"]
@@ -356,7 +356,7 @@ class OpenAI(Backend):
         await asyncio.wait([self._hopeless], timeout=seconds)
 
     def _refused(self, status: int, pause: float, content: str) -> Answer:
-        """What a status other than 200 means. Raises Passing if another attempt may help."""
+        """The answer after a status other than 200. Raises Passing if a retry may help."""
         said = f"status {status}: {excerpt(message_of(content), '')}"
         if status in _HOPELESS or NO_MONEY.search(content):
             return self._give_up(f"{self._address} answers with {said}")

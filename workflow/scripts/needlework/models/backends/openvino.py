@@ -138,12 +138,12 @@ class OpenVino(Backend):
         return form(self.config), self._tokenizer.decode(tokens, skip_special_tokens=False)
 
     def overhead(self) -> int:
-        """The tokens of the chat template, of the answer's beginning, and of thoughts."""
+        """The tokens of the chat template, of the answer's beginning, and of reasoning."""
         plain = self._tokenizer.encode("?", add_special_tokens=False).input_ids.shape[1]
         return self._tokens("?").shape[1] - plain + thoughts(self.config)
 
     def settings(self) -> dict[str, Any]:
-        """What the device makes of the settings: its numbers, its cache, its threads."""
+        """The device's effective settings: number formats, cache, threads."""
         openvino = runtime()
         opset13 = openvino.opset13
         nothing = opset13.parameter([1], name="x")

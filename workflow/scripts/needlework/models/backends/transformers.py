@@ -66,7 +66,7 @@ class Transformers(Backend):
         self._batch_size = 1 if config["repeatable"] else config["batch_size"] or BATCH_SIZE
 
     def identity(self) -> Mapping[str, Any]:
-        """The weights, the chat template, sampling, numbers, positions, changed settings and thoughts."""
+        """The weights, the chat template, sampling, number format, positions, `config` and reasoning."""
         own = ("chat", "sampling", "dtype", "rope_scaling")
         # Keys added later: older records lack them, as does an entry that sets none of them.
         later = ("config",)
@@ -104,7 +104,7 @@ class Transformers(Backend):
         text = self._settings.get_text_config(decoder=True)
         if self.config["rope_scaling"]:
             self._scale_positions(text)
-        # Its frequencies follow the longest prompt of a batch, so each prompt is asked alone.
+        # Its frequencies follow the longest prompt of a batch, so each prompt is a batch of its own.
         rope = getattr(text, "rope_parameters", None) or {}
         self._dynamic = "dynamic" in rope.get("rope_type", "")
         self._limit = _context(text)
@@ -265,7 +265,7 @@ class Transformers(Backend):
         return [*chosen, _gumbel(seeds)]
 
     def overhead(self) -> int:
-        """The tokens of the chat template, of the answer's beginning, and of thoughts."""
+        """The tokens of the chat template, of the answer's beginning, and of reasoning."""
         plain = self._tokenizer.encode("?", add_special_tokens=False)
         return len(self._encode("?")) - len(plain) + thoughts(self.config)
 

@@ -283,7 +283,7 @@ class Vllm(Backend):
         return str(chosen.get_name())
 
     def overhead(self) -> int:
-        """The tokens of the chat template, of the answer's beginning, and of thoughts."""
+        """The tokens of the chat template, of the answer's beginning, and of reasoning."""
         plain = self._tokenizer.encode("?", add_special_tokens=False)
         return len(self._tokens("?")) - len(plain) + thoughts(self.config)
 

@@ -1,4 +1,4 @@
-"""What the construction of M4LE's rows draws from: a source data set's documents, in one form."""
+"""The documents from which M4LE's rows are made: those of a source data set, in one form."""
 
 from __future__ import annotations
 
