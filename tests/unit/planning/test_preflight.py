@@ -132,7 +132,7 @@ def with_smollm2(reserve: int, **changes: Any) -> dict[str, Any]:
 
 
 def test_a_length_without_room_for_the_template_names_the_reserve() -> None:
-    lacking = r"8192 tokens, and its chat template and thoughts 30 more: 30 too many for the context of 8192"
+    lacking = r"8192 tokens, and its chat template and reasoning 30 more: 30 too many for the context of 8192"
     with pytest.raises(UserError, match=rf"models\.full.*{lacking}\. Set `reserve: 30` for tok"):
         check(with_smollm2(0), ["full"], [], translating=False)
     with pytest.raises(UserError, match=r"Set `reserve: 30` for tokenizers\.own"):
