@@ -13,6 +13,7 @@ import yaml
 import mlneedle_scores
 from needlework import codedigest
 from needlework.benchmarks.benchmark import load_benchmark, names
+from needlework.benchmarks.result import MODEL, Measure, Result, Stack, View
 from needlework.data.corpora import registry
 from needlework.hooks import hook_file, load_hook
 from needlework.planning.affects import affecting
@@ -66,6 +67,25 @@ def test_titles_captions_and_names_are_there_once(benchmark) -> None:
 def test_conditions_of_results_are_known(benchmark) -> None:
     wanted = {name for result in benchmark.results for name in result.conditions}
     assert wanted <= set(benchmark.conditions(validated(DEFAULT)))
+
+
+@EACH
+def test_a_description_of_results_is_short(benchmark) -> None:
+    file = SCRIPTS / f"needlework/benchmarks/{benchmark.name}/results.py"
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= 350
+
+
+def test_a_result_needs_what_its_views_need() -> None:
+    view = View(by=(MODEL,), when=("words", "lists"))
+    stack = Stack((view, view.but(when=("lists", "books"))))
+    result = Result("Title", stack, "Caption.", ("endpoint",))
+    assert result.conditions == ("words", "lists", "books", "endpoint")
+
+
+def test_a_hook_in_a_hooks_arguments_is_found() -> None:
+    hook = "needlework.results.measures:of_sums?column=n&function=needlework.hooks:load_hook"
+    view = View(by=(MODEL,), measure=Measure(("value",), hook))
+    assert hooks_of(view) == ["needlework.hooks:load_hook", "needlework.results.measures:of_sums"]
 
 
 BARE = """

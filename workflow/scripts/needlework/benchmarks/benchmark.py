@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, Search, SliceSettings
+from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, Search, SliceSettings
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.result import Hook, Result
 
@@ -25,11 +25,11 @@ def _nothing(slice_settings: SliceSettings) -> list[str]:
     return []
 
 
-def _no_values(config: Config) -> dict[str, Any]:
+def _no_values(config: Config) -> Run:
     return {}
 
 
-def _no_decisions(own: Own) -> dict[str, Any]:
+def _no_decisions(own: Own) -> Own:
     return {}
 
 
@@ -74,7 +74,7 @@ class Benchmark:
     factors: tuple[Factor, ...]
     results: tuple[Result, ...]
     slices: Callable[[Own], list[str]]
-    settings: Callable[[Own, str, list[int]], dict[str, Any]]
+    settings: Callable[[Own, str, list[int]], SliceSettings]
     reads: Callable[[SliceSettings], dict[str, list[CorpusTable]]]
     quotes: Callable[[Own], list[CorpusTable]]
     build: Hook
@@ -83,14 +83,14 @@ class Benchmark:
     called: Mapping[str, Factor] = field(default_factory=dict)
     setup: Mapping[str, str] = field(default_factory=dict)
     check: Hook = ""
-    run: Callable[[Config], dict[str, Any]] = _no_values
-    decided: Callable[[Own], dict[str, Any]] = _no_decisions
+    run: Callable[[Config], Run] = _no_values
+    decided: Callable[[Own], Own] = _no_decisions
     spare: Callable[[Own], int | None] = _unbounded
     conditions: Callable[[Config], dict[str, bool]] = _no_conditions
     scoring_files: Mapping[str, str] = field(default_factory=dict)
     scores_read: str = ""
     scored_by: tuple[str, ...] = ()
-    corpus_settings: Callable[[Own], dict[str, Any]] | None = None
+    corpus_settings: Callable[[Own], Own] | None = None
     corpus_files: Callable[[Own, str, str], list[str] | None] | None = None
     beside: tuple[str, ...] = ()
     searches: Callable[[SliceSettings], list[str]] = _nothing

@@ -214,11 +214,11 @@ class View:
 class Stack:
     """The rows of several frames, one below the other, sorted together as the first view is.
 
-    led: there are no rows where the first frame has none of ours.
+    only_with_first: there are no rows where the first frame has none of ours.
     """
 
     parts: tuple[Numbers, ...]
-    led: bool = False
+    only_with_first: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.benchmarks.benchmark import Benchmark, load_benchmark
-from needlework.benchmarks.contract import Config, Search
+from needlework.benchmarks.contract import Config, Own, Run, Search, SliceSettings
 from needlework.benchmarks.result import Needs, Result
 from needlework.data.corpora.languages import folder_languages
 from needlework.data.corpora.registry import (
@@ -50,7 +50,7 @@ class Layout:
         """What a benchmark is."""
         return load_benchmark(name)
 
-    def settings(self, benchmark: str) -> dict[str, Any]:
+    def settings(self, benchmark: str) -> Own:
         """A benchmark's block of the configuration."""
         return self.config["benchmarks"][benchmark]
 
@@ -114,7 +114,7 @@ class Layout:
         """The folder of a user's own languages of a source."""
         return self.config["sources"].get(source, {}).get("folder")
 
-    def corpus_settings(self, corpus: str, lang: str) -> dict[str, Any]:
+    def corpus_settings(self, corpus: str, lang: str) -> Own:
         """What a corpus table depends on besides its files; how much was fetched is not part of it."""
         if self.is_own_corpus(corpus):
             return self._own(corpus, lang)
@@ -183,7 +183,7 @@ class Layout:
         baselines = self.benchmark(benchmark).baselines
         return baselines(self.settings(benchmark)) if baselines else []
 
-    def slice_settings(self, benchmark: str, tokenizer: str, name: str) -> dict[str, Any]:
+    def slice_settings(self, benchmark: str, tokenizer: str, name: str) -> SliceSettings:
         """All that the instances of a slice depend on, other than files and the tokenizer."""
         models = self.config["models"]
         lengths = {
@@ -292,7 +292,7 @@ class Layout:
 
     # Results
 
-    def run_settings(self, benchmark: str, needs: Needs) -> dict[str, Any]:
+    def run_settings(self, benchmark: str, needs: Needs) -> Run:
         """What results of such rows need to know of the run; of ceilings, nothing.
 
         How models decode matters to their scores alone.

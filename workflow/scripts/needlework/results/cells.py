@@ -51,7 +51,7 @@ def mcnemar(both: pd.DataFrame) -> dict[str, float | int]:
     return dict(zip(MCNEMAR, (test.first_only, test.second_only, p), strict=True))
 
 
-def apart(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
+def difference_bounds(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
     """How small and how large the second less the first can be."""
     return {
         "lowest": second["lowest"] - first["highest"],
@@ -72,7 +72,7 @@ def contrast(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, A
         made["value_all"] = second["value_all"] - first["value_all"]
     return {
         **made,
-        **apart(first, second),
+        **difference_bounds(first, second),
         "se": float(np.hypot(first["se"], second["se"])),
         **counts,
         "n_questions": max(first["n_questions"], second["n_questions"]),

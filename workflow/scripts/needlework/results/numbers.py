@@ -36,7 +36,7 @@ def frame(numbers: Numbers, rows: pd.DataFrame, context: Context) -> pd.DataFram
     if isinstance(numbers, Pairs):
         return _pairs(numbers, rows, context)
     parts = [frame(each, rows, context) for each in numbers.parts]
-    if numbers.led and not (parts[0]["source"] == "ours").any():
+    if numbers.only_with_first and not (parts[0]["source"] == "ours").any():
         parts = [part.iloc[:0] for part in parts]
     made = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
     shown = views(numbers)

@@ -156,5 +156,5 @@ def difference(
     missing = {name: n + two.lost()[name] for name, n in one.lost().items()}
     ends = {"lowest": found.value, "highest": found.value}
     if missing["n_skipped"] + missing["n_error"]:
-        ends = cells.apart(one.bounds(strata), two.bounds(strata))
+        ends = cells.difference_bounds(one.bounds(strata), two.bounds(strata))
     return {**vars(found), **missing, **ends, **cells.mcnemar(both)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, Search, SliceSettings
+from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, Search, SliceSettings
 from needlework.data.corpora.registry import OWN_PASSAGES
 from needlework.errors import UserError
 
@@ -91,7 +91,7 @@ def _key_languages(own: Own, keys: str) -> list[str]:
     return own["key_languages"] if keys == "words" else [_ENGLISH]
 
 
-def settings(own: Own, name: str, lengths: list[int]) -> dict[str, Any]:
+def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
     """All that the instances of a slice depend on, other than files and the tokenizer.
 
     `lengths` say nothing here: the number of documents or pairs decides how long a prompt is.
@@ -267,7 +267,7 @@ def _sizes(own: Own) -> list[int]:
     return [entry["n"] for entry in own["n_documents"]]
 
 
-def run_settings(config: Config) -> dict[str, Any]:
+def run_settings(config: Config) -> Run:
     """What the results need to know of a run beside what all need.
 
     instruction_tuning: pairs [base, instruction-tuned]. encoder_decoder: models of that architecture.

@@ -214,14 +214,14 @@ RESULTS = results(
                 WITH_PAPER.of(f"{HOOKS}usual_size", finish=f"{HOOKS}the_example"),
                 CLOSED_AND_ORACLE.but(finish=f"{HOOKS}the_example"),
             ),
-            led=True,
+            only_with_first=True,
         ),
         "The paper shows GPT-3.5-Turbo. Accuracy by the gold document's position among 20 "
         "documents, or the number nearest to 20, with closed book and the gold document alone as levels.",
     ),
     figure5=Result(
         "Accuracy by the gold document's position",
-        Stack((WITH_PAPER, CLOSED_AND_ORACLE), led=True),
+        Stack((WITH_PAPER, CLOSED_AND_ORACLE), only_with_first=True),
         "A panel for each number of documents. Left and right of the positions: closed book and the "
         "gold document alone. Models of the paper that were not run are grey.",
     ),
@@ -290,7 +290,7 @@ RESULTS = results(
                 ),
                 Computed(f"{HOOKS}gains", {"compared": _paper(GAIN, requires=())}),
             ),
-            led=True,
+            only_with_first=True,
         ),
         "The retriever's recall and the readers' accuracy by the number of retrieved documents, "
         "none or several of which hold an answer. The paper prints no number of this figure. It "

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from needlework.benchmarks.contract import Own
 from needlework.scoring.metrics import best_subspan_em, key_value
 from needlework.scoring.scores import Rating, score_rows
 
@@ -17,7 +18,7 @@ def score(
     translations: pa.Table | None,
     *,
     model: str,
-    settings: Mapping[str, Any],
+    settings: Own,
 ) -> pa.Table:
     """The scores of `generations`, as `needlework.scoring.scores.score_rows` gives them.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, SliceSettings
+from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, SliceSettings
 from needlework.benchmarks.m4le.factors import RANGES
 from needlework.data.corpora.m4le_data.origins import origin, source_files
 from needlework.data.corpora.m4le_data.sampled import SAMPLED
@@ -64,7 +64,7 @@ def corpus(own: Own) -> str:
     return f"m4le_{own['release'] if own['source'] == 'released' else own['source']}"
 
 
-def corpus_settings(own: Own) -> dict[str, Any]:
+def corpus_settings(own: Own) -> Own:
     """What a table of rows depends on besides its files."""
     found: dict[str, Any] = {"lengths": sorted(own["lengths"])}
     if own["source"] != "released":
@@ -99,7 +99,7 @@ def corpus_files(own: Own, name: str, slug: str) -> list[str] | None:
     )
 
 
-def settings(own: Own, name: str, lengths: list[int]) -> dict[str, Any]:
+def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
     """All that the instances of a slice depend on, other than files and the tokenizer.
 
     `lengths` are the buckets wanted by the models that use the tokenizer.
@@ -142,7 +142,7 @@ def conditions(config: Config) -> dict[str, bool]:
     }
 
 
-def run_settings(config: Config) -> dict[str, Any]:
+def run_settings(config: Config) -> Run:
     """What the results need to know of a run beside what all need.
 
     reference_name: the model that scores are normalised by. lengths: the buckets, in order. places: how

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from needlework.benchmarks.contract import Own
 from needlework.data.corpora.m4le_data.tasks import CONSTRUCTED, Task
 from needlework.scoring.metrics import m4le_bleu as bleu
 from needlework.scoring.metrics import m4le_match as match
@@ -30,7 +31,7 @@ def score(
     translations: None = None,
     *,
     model: str,
-    settings: Mapping[str, Any],
+    settings: Own,
 ) -> pa.Table:
     """Rows of scores for each row of `generations`: "paper" and "released", and of texts OVERLAP too.
 

@@ -72,7 +72,7 @@ def longest_length(cell: Cell, place: Place) -> str | bool | None:
     )
 
 
-def claimed_length(labels: Labels, context: Context) -> dict[str, Any]:
+def claimed_length(labels: Labels, context: Context) -> dict[str, int | str]:
     """The length of which a row of the paper's Table 2 is."""
     found = context.find("table1", labels["model"], "claimed_length")
     return {"length": "" if found is None else int(found.value)}

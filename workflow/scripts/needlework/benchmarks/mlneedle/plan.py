@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, Search, SliceSettings
+from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, Search, SliceSettings
 from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
 
 NAME = "mlneedle"
@@ -58,7 +58,7 @@ def slice_languages(name: str) -> tuple[str, str]:
     return needle, haystack
 
 
-def settings(config: Own, name: str, lengths: list[int]) -> dict[str, Any]:
+def settings(config: Own, name: str, lengths: list[int]) -> SliceSettings:
     """All that the instances of a slice depend on, other than files and the tokenizer.
 
     `lengths` are the token budgets wanted by the models that use the tokenizer.
@@ -146,7 +146,7 @@ def quotes(own: Own) -> list[CorpusTable]:
     ]
 
 
-def run_settings(config: Config) -> dict[str, Any]:
+def run_settings(config: Config) -> Run:
     """What the results need to know of a run beside what all need.
 
     claimed_length: model to the context length that its makers claim, in tokens. instruction_tuning:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from needlework.benchmarks.contract import Own
 from needlework.scoring.metrics import bounded, containment, existence, released_mlneedle
 from needlework.scoring.metrics.released_semantic import Semantic
 from needlework.scoring.scores import Rating, score_rows
@@ -25,14 +26,14 @@ RELEASED = ("released", "released_semantic")
 BESIDE = "bounded"
 
 
-def metric(settings: Mapping[str, Any]) -> Metric:
+def metric(settings: Own) -> Metric:
     """The metric that `settings` choose."""
     if settings["metric"] == "released_semantic":
         return Semantic(settings["semantic_model"]).score
     return METRICS[settings["metric"]]
 
 
-def beside(settings: Mapping[str, Any]) -> list[str]:
+def beside(settings: Own) -> list[str]:
     """The metrics of further rows of scores, of which tables and figures are not made."""
     return [] if settings["metric"] == BESIDE else [BESIDE]
 
@@ -43,7 +44,7 @@ def score(
     translations: pa.Table | None,
     *,
     model: str,
-    settings: Mapping[str, Any],
+    settings: Own,
 ) -> pa.Table:
     """The scores of `generations`, as `needlework.scoring.scores.score_rows` gives them.
 

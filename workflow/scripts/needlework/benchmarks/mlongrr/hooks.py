@@ -100,17 +100,17 @@ def measure(part: Part, context: Context, labels: Labels) -> dict[str, float | i
     return {**part.measure(), "n_exhausted": int(exhausted.sum())}
 
 
-def mean_number(part: Part, context: Context, labels: Labels) -> dict[str, Any]:
+def mean_number(part: Part, context: Context, labels: Labels) -> dict[str, float]:
     """The mean of `number`."""
     return {"value": float(part.frame["number"].astype("float64").mean())}
 
 
-def mean_fertility(part: Part, context: Context, labels: Labels) -> dict[str, Any]:
+def mean_fertility(part: Part, context: Context, labels: Labels) -> dict[str, float]:
     """The mean of the languages' tokens a word."""
     return {"value": float(part.frame.groupby("lang")["fertility"].mean().mean())}
 
 
-def spread(part: Part, context: Context, labels: Labels) -> dict[str, Any]:
+def spread(part: Part, context: Context, labels: Labels) -> dict[str, float | int]:
     """The mean, the least and the most of the real depths."""
     real = part.frame["real_depth"].astype("float64")
     found = {"value": real.mean(), "n": len(real), "least": real.min(), "most": real.max()}
@@ -119,7 +119,7 @@ def spread(part: Part, context: Context, labels: Labels) -> dict[str, Any]:
     }
 
 
-def share(part: Part, context: Context, labels: Labels) -> dict[str, Any]:
+def share(part: Part, context: Context, labels: Labels) -> dict[str, float | int]:
     """How many answers have a verdict, and which share of all prompts that is."""
     count = int((part.frame["verdict"] == labels["verdict"]).sum())
     return {"n_answers": count, "value": count / len(part), "n": len(part)}

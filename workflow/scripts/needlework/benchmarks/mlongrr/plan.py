@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, SliceSettings
+from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, SliceSettings
 from needlework.benchmarks.mlongrr.factors import ABSENT, QUESTIONS, REASONING, RETRIEVAL
 from needlework.data.corpora.registry import CORPORA, languages_of
 
@@ -39,7 +39,7 @@ class Cell(NamedTuple):
     template: str
 
 
-def decided(own: Own) -> dict[str, Any]:
+def decided(own: Own) -> Own:
     """What `source: released` decides: what the released files are made of."""
     if own["source"] != "released":
         return {}
@@ -72,7 +72,7 @@ def _short(haystack: str) -> str:
     return haystack.replace("_", "-")
 
 
-def settings(own: Own, name: str, lengths: list[int]) -> dict[str, Any]:
+def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
     """All that the instances of a slice depend on, other than files and the tokenizer.
 
     `lengths` are the token budgets wanted by the models that use the tokenizer.
@@ -175,7 +175,7 @@ def english_twin(own: Own) -> str:
     return "paper" if own["data"] == "sample" else "released_gpt4"
 
 
-def run_settings(config: Config) -> dict[str, Any]:
+def run_settings(config: Config) -> Run:
     """What the results need to know of a run beside what all need.
 
     metric: that of figures. haystack, template: the text and the prompt that come first. twin: the English

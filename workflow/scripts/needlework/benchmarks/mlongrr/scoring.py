@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from needlework.benchmarks.contract import Own
 from needlework.benchmarks.mlongrr.factors import ABSENT, METRIC, RETRIEVAL
 from needlework.scoring.metrics import mlongrr_strict as strict
 from needlework.scoring.metrics import released_mlongrr as released
@@ -25,7 +26,7 @@ def score(
     translations: None = None,
     *,
     model: str,
-    settings: Mapping[str, Any],
+    settings: Own,
 ) -> pa.Table:
     """Three rows of scores (METRICS) for each row of `generations`.
 

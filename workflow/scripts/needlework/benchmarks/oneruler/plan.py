@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, SliceSettings
+from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, SliceSettings
 from needlework.benchmarks.factor import Factor
 from needlework.benchmarks.oneruler.factors import LONG
 
@@ -108,7 +108,7 @@ def slice_languages(name: str) -> tuple[str, str]:
     return instruction, context
 
 
-def settings(own: Own, name: str, lengths: list[int]) -> dict[str, Any]:
+def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
     """All that the instances of a slice depend on, other than files and the tokenizer.
 
     `lengths` are the token budgets wanted by the models that use the tokenizer.
@@ -236,7 +236,7 @@ def quotes(own: Own) -> list[CorpusTable]:
     return [(haystack(own), lang) for lang in sorted(contexts)]
 
 
-def run_settings(config: Config) -> dict[str, Any]:
+def run_settings(config: Config) -> Run:
     """What the results need to know of a run beside what all need.
 
     metric: "strict" or "released", whose values the figures draw. equal_text: pairs of models, one

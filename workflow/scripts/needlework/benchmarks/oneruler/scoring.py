@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from needlework.benchmarks.contract import Own
 from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, PHRASES, check
 from needlework.benchmarks.oneruler.none_words import phrases as read_phrases
 from needlework.records import read_table
@@ -25,7 +26,7 @@ def score(
     translations: None = None,
     *,
     model: str,
-    settings: Mapping[str, Any],
+    settings: Own,
     phrases: Sequence[str | Path] = (PHRASES,),
     books: Sequence[str | Path] = (),
 ) -> pa.Table:

@@ -165,10 +165,11 @@ def heat_map(picture: Picture) -> list[Figure]:
                     label.set_visible(any((part[spec.down] == name).any() for part in row.data))
                     bold = "bold" if name == spec.margin else "normal"
                     label.set(color=ORANGE if name in tinted else INK, fontweight=bold)
-        shape: dict[str, Any]
-        shape = {"aspect": 60, "shrink": 0.5} if len(panels) > 2 else {"aspect": 35, "shrink": 0.9}
-        below: dict[str, Any] = {"location": "bottom", "fraction": 0.02, "pad": 0.01}
-        bar = figure.colorbar(shade, ax=[ax for ax, *_ in panels], **below, **shape)
+        aspect, shrink = (60, 0.5) if len(panels) > 2 else (35, 0.9)
+        axes = [ax for ax, *_ in panels]
+        bar = figure.colorbar(
+            shade, ax=axes, location="bottom", fraction=0.02, pad=0.01, aspect=aspect, shrink=shrink
+        )
         bar.set_ticks([0, 0.5, 0.75, 0.9, 1], labels=["0", "50", "75", "90", "100%"])
         bar.outline.set_linewidth(0.4)
 
@@ -183,8 +184,9 @@ def _cell(
 
     number, paper = cell[value], cell["paper_value"]
     colour = shade.to_rgba(number) if number == number else (1, 1, 1, 1)
-    box: dict[str, Any] = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.8}
-    ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, **box))
+    ax.add_patch(
+        Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=0.8)
+    )
     # Of the colour's luminance, as the eye weighs red, green and blue.
     dark = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.58
     look: dict[str, Any] = {"ha": "center", "va": "center", "color": "white" if dark else INK}
@@ -192,7 +194,6 @@ def _cell(
     words += "*" if cell["incomplete"] and number == number else ""
     ax.text(x, y - (0.16 if with_paper else 0.0), words, fontsize=6.5, **look)
     if paper == paper:
-        small: dict[str, Any] = {"fontsize": 4.6, "alpha": 0.8, "style": "italic"}
-        ax.text(x, y + 0.27, f"{100 * paper:.0f}", **small, **look)
+        ax.text(x, y + 0.27, f"{100 * paper:.0f}", fontsize=4.6, alpha=0.8, style="italic", **look)
     if cell.get("n_exhausted"):
         ax.plot(x + 0.38, y - 0.36, ".", color=look["color"], markersize=2.5)

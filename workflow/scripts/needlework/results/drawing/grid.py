@@ -163,17 +163,17 @@ def add_legend_and_notes(figure: Figure, picture: Picture, panels: Panels) -> No
         for ax, row in {id(row): (ax, row) for ax, row, _ in panels}.values():
             found = legend_of(entry for entry in entries if entry[0] is row)
             corner = (1.3 if ax.name == "polar" else 1.0, 1.03)
-            look: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": corner, "fontsize": 6}
             names = [wrapped(name, 1.5) for name in found]
-            ax.legend([*found.values()], names, title=row.title, title_fontsize=6.5, **look)
+            ax.legend([*found.values()], names, title=row.title, title_fontsize=6.5, fontsize=6,
+                      loc="upper left", bbox_to_anchor=corner)  # fmt: skip
         width += LEGEND + (1.4 if ax.name == "polar" else 0.0)
     elif found := legend_of(entries):
         # Inches: the line and the gaps, then the text.
         each = 0.5 + CHARACTER * max(map(len, found))
         ncols = max(1, min(len(found), int(width / each)))
         lines = -(-len(found) // ncols)
-        look = {"loc": "outside upper center", "ncols": ncols, "columnspacing": 1.0}
-        figure.legend([*found.values()], [*found], **look)
+        figure.legend([*found.values()], [*found], loc="outside upper center", ncols=ncols,
+                      columnspacing=1.0)  # fmt: skip
     text = small_print_lines(_of_page(picture, panels), width)
     figure.supxlabel(text, x=0.01, ha="left", fontsize=6, color="#555555")
     figure.set_size_inches(width, height + 0.35 + LINE * (lines + text.count("\n") + 1))

@@ -218,24 +218,18 @@ def _level(ax: Axes, spec: Lines, line: Line, row: dict[str, Any]) -> None:
         low, high = row["ci_low_clustered"], row["ci_high_clustered"]
         ax.axhspan(low, high, color=colour, alpha=0.08, linewidth=0)
     if row["paper_value"] == row["paper_value"]:
-        look: dict[str, Any] = {"linestyle": DASHES, "linewidth": 0.8, "zorder": 1.5}
-        ax.axhline(row["paper_value"], color=colour, label=line.paper_label, **look)
+        ax.axhline(row["paper_value"], color=colour, label=line.paper_label, linestyle=DASHES,
+                   linewidth=0.8, zorder=1.5)  # fmt: skip
 
 
 def _written(ax: Axes, line: Line, axis: Across, across: str, value: str) -> None:
     """Differences in points below the lines, the paper's beneath."""
-    from matplotlib.transforms import blended_transform_factory as blended
-
-    place = blended(ax.transData, ax.transAxes)
     for row in line.rows.to_dict("records"):
         words = f"{line.label} {points(row[value])}"
-        words += (
-            f"\npaper {points(row['paper_value'])}"
-            if row["paper_value"] == row["paper_value"]
-            else ""
-        )
-        look: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 5.5, "color": "#333333"}
-        ax.text(axis.at[row[across]], 0.015, words, transform=place, **look)
+        if row["paper_value"] == row["paper_value"]:
+            words += f"\npaper {points(row['paper_value'])}"
+        ax.text(axis.at[row[across]], 0.015, words, transform=ax.get_xaxis_transform(), ha="center",
+                va="bottom", fontsize=5.5, color="#333333")  # fmt: skip
 
 
 def points(value: float) -> str:
