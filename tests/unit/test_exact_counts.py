@@ -191,7 +191,8 @@ def of_m4le(config: dict, rows: Mapping[str, pa.Table]) -> Build:
 
 
 def mirror_of_m4le(mirror: Path) -> Build:
-    config = configured("m4le", source="released", lengths=[1000, 2000, 4000, 6000, 8000], positions={"places": 0})
+    lengths = [1000, 2000, 4000, 6000, 8000]
+    config = configured("m4le", source="released", lengths=lengths, positions={"places": 0})
     rows = {
         task.slug: m4le_corpora.table(
             m4le_plan.corpus(config),

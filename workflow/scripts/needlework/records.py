@@ -27,8 +27,8 @@ class _NoPandas:
             raise ImportError(name)
 
 
-# Arrow imports pandas to see whether a list is one of its Series: half of a small job. It looks but once. Where a
-# table becomes a frame, Arrow imports pandas all the same.
+# Arrow imports pandas to see whether a list is one of its Series: half of a small job. It looks but
+# once. Where a table becomes a frame, it imports pandas all the same.
 if "pandas" not in sys.modules:
     sys.meta_path.insert(0, _NoPandas)
     pa.array([])
