@@ -455,3 +455,17 @@ def test_leftovers_of_a_killed_job_are_removed(tmp_path: Path) -> None:
             other.write_text("of another writer")
         assert part.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*kept, "a.parquet"])
+
+
+def test_a_table_needs_no_pandas_and_a_frame_gets_it() -> None:
+    code = """
+import sys, pyarrow as pa
+from needlework import records
+table = pa.table({"passage_id": ["1"], "text": [None]}, schema=records.PASSAGES)
+assert "pandas" not in sys.modules
+assert table.to_pandas().isna().to_numpy().tolist() == [[False, True]]
+"""
+    scripts = str(Path(records.__file__).parents[1])
+    subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": scripts}, check=True
+    )

@@ -15,6 +15,7 @@ import pytest
 from matplotlib.artist import Artist
 from matplotlib.colors import to_hex
 from matplotlib.image import imread
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 import lost_in_the_middle_scores
 import mlneedle_scores
@@ -498,6 +499,20 @@ def test_rows_without_a_panel_stand_in_all():
 
 
 # Files
+
+
+def test_a_page_is_laid_out_once(tmp_path, monkeypatch):
+    executed = []
+    execute = ConstrainedLayoutEngine.execute
+
+    def counted(engine, figure):
+        executed.append(figure)
+        return execute(engine, figure)
+
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", counted)
+    page = only(draw(PLAIN, frame_of(), FACTORS, {}))
+    save_figure([page], tmp_path / "figure")
+    assert executed == [page]
 
 
 class Unprintable(Artist):
