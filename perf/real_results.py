@@ -161,6 +161,7 @@ def provenance(folder: Path, configuration: Mapping[str, Any]) -> dict[str, Any]
     sources = [
         json.loads(path.read_text(encoding="utf-8"))
         for path in sorted((folder / "results/sources").glob("*/**/*.json"))
+        if path.with_suffix("").is_file()
     ]
     embedder = find(configuration["embedders"]["minilm"]["name"] + "/model.safetensors")
     assert embedder is not None
@@ -180,9 +181,20 @@ def provenance(folder: Path, configuration: Mapping[str, Any]) -> dict[str, Any]
         "embedder": {"model.safetensors": hashlib.sha256(embedder.read_bytes()).hexdigest()},
         "sources": {source["id"]: source["sha256"] for source in sources},
         "engine": records[-1]["engine"],
+        "last_sessions": {
+            path.stem: timing(path)
+            for path in sorted((folder / f"benchmarks/generate_answers/{MODEL}").glob("*.tsv"))
+        },
         "python": installed["python"],
         "packages": {name: installed["packages"][name] for name in PACKAGES},
     }
+
+
+def timing(path: Path) -> dict[str, int]:
+    """How long the last session of a job took: by the clock, and of processors, in seconds."""
+    with path.open(encoding="utf-8", newline="") as file:
+        row = next(csv.DictReader(file, delimiter="\t"))
+    return {"seconds": round(float(row["s"])), "processor_seconds": round(float(row["cpu_time"]))}
 
 
 def markdown(rows: Sequence[Row]) -> str:
