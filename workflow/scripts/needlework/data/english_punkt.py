@@ -121,7 +121,7 @@ def _candidates(text: str) -> Iterator[tuple[re.Match[str], str]]:
 def _realigned(text: str, cut: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """The sentences, each with the closing marks that a cut left to the next one."""
     moved = 0
-    for (start, end), following in pairwise([*cut, None]):  # type: ignore[misc]
+    for (start, end), following in pairwise([*cut, None]):  # type: ignore[misc]  # the last alone is None
         start += moved
         if following is None:
             if text[start:end]:

@@ -10,7 +10,7 @@ from typing import Any
 def runtime(module: str = "openvino") -> Any:
     """The module `openvino`, or a part of it. Raises ImportError if it is not installed."""
     # Its tools do without this package where it cannot be imported, and then send nothing.
-    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # documented
     return importlib.import_module(module)
 
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ALPHA = 0.05
-POWER = 0.8
-# The 80% point of the normal distribution.
+# The 80% point of the normal distribution: the power of a least detectable difference.
 _Z_POWER = 0.8416212335729143
 # Of so many clusters or fewer, all signs are tried.
 _EXACT = 12

@@ -81,7 +81,7 @@ def embed_shard(
             "fortran_order": False,
             "shape": (len(rows), embedder.dimensions),
         }
-        np.lib.format.write_array_header_1_0(file, header)  # type: ignore[no-untyped-call]
+        np.lib.format.write_array_header_1_0(file, header)  # type: ignore[no-untyped-call]  # NumPy's
         for _ in blocks:
             file.write(embedder.encode(list(islice(texts, BLOCK))).astype("<f4").tobytes())
 

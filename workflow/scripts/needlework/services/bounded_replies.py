@@ -49,7 +49,7 @@ def bounded_async(
         stream, source = response.stream, _inner(library, response)
         most = limit(response)
 
-        class Bounded(library.AsyncByteStream):  # type: ignore[name-defined]
+        class Bounded(library.AsyncByteStream):  # type: ignore[name-defined]  # of either library
             async def __aiter__(self) -> AsyncIterator[bytes]:
                 size = 0
                 async for chunk in source.aiter_bytes():

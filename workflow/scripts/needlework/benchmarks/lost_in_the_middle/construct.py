@@ -367,8 +367,8 @@ class _Builder:
         self.sums = Sums(tokenizer, _line, stub, self.template[-2])
         self.counts: dict[str, int] = {}
         # They are asked for millions of times.
-        self._label = cache(self._label)  # type: ignore[method-assign]
-        self._document = cache(self._document)  # type: ignore[method-assign]
+        self._label = cache(self._label)  # type: ignore[method-assign]  # cached
+        self._document = cache(self._document)  # type: ignore[method-assign]  # cached
 
     def add(self, items: Sequence[Item]) -> None:
         """Add the prompts of all questions."""

@@ -13,7 +13,6 @@ from needlework.data.words import word_starts
 from needlework.prompts.spans import Span, literal
 from needlework.prompts.tokenizers import Tokenizer
 
-DEPTH_RULES = ("gpt4o", "gpt4")
 # Of a text whose words were not counted when it was read, so many characters tell its tokens a word.
 MEASURED = 300_000
 

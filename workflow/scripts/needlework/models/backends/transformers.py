@@ -345,7 +345,7 @@ class Transformers(Backend):
         if tokens["pad_token_id"] is None:
             # Any token will do: it is masked.
             tokens["pad_token_id"] = self._tokenizer.pad_token_id or 0
-        model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+        model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]  # theirs
             **tokens, do_sample=False, num_beams=1
         )
         return model
