@@ -19,8 +19,8 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
-from needlework import cells, stats  # noqa: E402
 from needlework.records import read_table  # noqa: E402
+from needlework.results import cells, parts, stats  # noqa: E402
 
 MODEL = "smollm2-135m"
 SAME = ("example_id", "sample", "n_documents")
@@ -100,7 +100,7 @@ def difference(
     """The second value of a column less the first, with its interval and McNemar's test."""
     one, two = rows[rows[column] == first], rows[rows[column] == second]
     both = cells.paired(one, two, [*SAME, *same])
-    found = cells.difference(one, two, both)
+    found = parts.difference(parts.Table(one).all(), parts.Table(two).all(), both)
     ends = f"[{found['ci_low_clustered']:+.3f}, {found['ci_high_clustered']:+.3f}]"
     counts = [str(found[name]) for name in ("n_first_only", "n_second_only")]
     return [f"{found['value']:+.3f} {ends}", *counts, f"{found['p_mcnemar']:.4f}"]

@@ -28,11 +28,11 @@ import pyarrow as pa  # noqa: E402
 import yaml  # noqa: E402
 
 import machine  # noqa: E402
-from needlework import published  # noqa: E402
 from needlework.benchmarks.benchmark import load_benchmark  # noqa: E402
 from needlework.planning.config import validated  # noqa: E402
 from needlework.planning.layout import Layout  # noqa: E402
 from needlework.records import scores_schema, write_table  # noqa: E402
+from needlework.results import published  # noqa: E402
 from needlework.results.numbers import Context, frame  # noqa: E402
 from needlework.results.rows import result_rows  # noqa: E402
 
