@@ -31,6 +31,8 @@ from needlework.data.packaged import find  # noqa: E402
 from needlework.planning.config import validated  # noqa: E402
 from needlework.records import read_table  # noqa: E402
 from needlework.results import cells, stats  # noqa: E402
+from needlework.results.parts import Table  # noqa: E402
+from needlework.results.parts import difference as paired_difference  # noqa: E402
 
 MODEL, TOKENIZER = "smollm2-135m", "smollm2"
 KEPT = ROOT / "docs/results"
@@ -107,7 +109,7 @@ def mean(scores: pd.DataFrame) -> Row:
     """The share of right answers with its interval, and what was lost or cut."""
     given = scores[cells.judged(scores)]
     found = stats.estimate(given["value"], given["example_id"])
-    lost = cells.lost(scores)
+    lost = Table(scores).all().lost()
     return {
         "right": str(int(given["value"].sum())),
         "n": str(found.n),
@@ -122,14 +124,14 @@ def mean(scores: pd.DataFrame) -> Row:
 def difference(first: pd.DataFrame, second: pd.DataFrame) -> Row:
     """The second less the first, on the questions of both."""
     both = cells.paired(first, second, PAIRED_BY)
-    found = cells.difference(first, second, both)
+    found = paired_difference(Table(first).all(), Table(second).all(), both)
     return _difference(found, len(both), found["p_mcnemar"])
 
 
 def over_all(first: pd.DataFrame, second: pd.DataFrame) -> Row:
     """The second less the first over all indices; p is of questions, whose indices are not independent."""
     both = cells.paired(first, second, [*PAIRED_BY, "gold_index"])
-    found = cells.difference(first, second, both)
+    found = paired_difference(Table(first).all(), Table(second).all(), both)
     sums = both.groupby("example_id")[["value_first", "value_second"]].sum()
     test = stats.mcnemar(sums["value_first"].to_numpy(), sums["value_second"].to_numpy())
     counts = {"n_first_only": test.first_only, "n_second_only": test.second_only}
