@@ -70,7 +70,10 @@ CONFIG = {
     "multilingual_top": 500,
     "seed": 0,
 }
-SAMPLE = sorted(str(path) for path in (ROOT / "resources/sample").glob("*.json"))
+# The former code has no English questions beside those in all languages.
+SAMPLE = sorted(
+    str(path) for path in (ROOT / "resources/sample").glob("*.json") if path.name != "english.json"
+)
 TEMPLATES = sorted(str(path) for path in (ROOT / "resources/prompts/mlneedle").glob("*.txt"))
 
 

@@ -57,6 +57,7 @@ CONFIG: dict[str, Any] = {
     "multiquery_needles": 2,
     "max_new_tokens": {"preset": "measured", "niah": None, "cwe": None, "languages": {}},
     "full_stops": {},
+    "haystack": None,
     "seed": 0,
 }
 
