@@ -250,7 +250,8 @@ def _kind(task_type: str) -> str:
 def with_needle(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     """Rows of tasks that ask for one of several texts, with the fifth of these that it stands in."""
     rows = by_metric(rows, context)
-    single = rows["ability"].isin(["explicit_single", "semantic_single"])
+    # News Commentary asks for one too, though the paper calls it "global".
+    single = ~rows["ability"].isin(["explicit_multiple", "semantic_multiple"])
     rows = rows[(rows["length"] > 0) & rows["position"].notna() & single]
     return rows.assign(place=(rows["position"] * 5).clip(upper=4.999).astype(int) / 4)
 
