@@ -191,6 +191,7 @@ def test_abilities_are_the_papers_five() -> None:
         ({"source": "constructed", "folder": "/nowhere"}, "is not a folder"),
         ({"max_new_tokens": {"types": {"XX": 3}}}, "types has 'XX'"),
         ({"reference": "gpt"}, "neither `published` nor one of"),
+        ({"reference": "lexical", "lengths": [2000]}, "lengths lacks 1000, where scores of"),
     ],
 )
 def test_a_wrong_configuration_is_one_sentence(own: dict[str, Any], message: str) -> None:

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from needlework.benchmarks.contract import Labels
-from needlework.benchmarks.m4le.factors import PRINTED, RANGES, TABLES
+from needlework.benchmarks.m4le.factors import PRINTED, RANGES, SHORTEST, TABLES
 from needlework.benchmarks.m4le.normalised import (
     Score,
     Weighed,
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from needlework.benchmarks.result import Place
 
 REFERENCE = "GPT-3.5-Turbo-16K"
-# The bucket of the reference.
-SHORTEST = 1000
 # What a rerun cannot have: how many rows the released scorer dropped.
 DROPPED = "the released scorer dropped rows that failed, which the paper does not count"
 
