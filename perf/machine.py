@@ -56,8 +56,8 @@ def measured() -> Iterator[dict[str, Any]]:
     """What a block takes, its ended child processes included: filled in at its end.
 
     `seconds` on the clock, `cpu_seconds` of all processes (the fairer number where the machine does other
-    things too), `megabytes_read` and `megabytes_written` by calls of the system, from memory or disk, and
-    `peak_mib` of this process.
+    things too), `megabytes_read` and `megabytes_written` by calls of the system, from memory or disk, where
+    it has /proc, and `peak_mib` of this process.
     """
     took: dict[str, Any] = {}
     clock, cpu, moved = time.perf_counter(), os.times(), _moved()
@@ -72,6 +72,8 @@ def measured() -> Iterator[dict[str, Any]]:
 
 
 def _moved() -> dict[str, int]:
+    if not Path("/proc/self/io").exists():
+        return {}
     counted = {"megabytes_read": "rchar", "megabytes_written": "wchar"}
     return {name: int(_proc_field("/proc/self/io", key)) for name, key in counted.items()}
 

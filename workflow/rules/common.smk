@@ -12,6 +12,7 @@ from needlework.codedigest import code_digest, remember
 from needlework.planning.config import (
     decided,
     lengths_of,
+    notices,
     replaced_choices,
     unknown_target,
     validated,
@@ -40,7 +41,7 @@ if workflow.is_main_process:
         logger.warning(sentence)
     for sentence in replaced_choices(workflow.config_settings.configfiles):
         logger.warning(sentence)
-    for sentence in decided(GIVEN, config):
+    for sentence in [*decided(GIVEN, config), *notices(config)]:
         logger.warning(sentence)
 
 if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:

@@ -130,8 +130,20 @@ def test_the_first_release_is_read_from_its_archive(tmp_path: Path) -> None:
         archive.writestr("data/qa/other-c3.jsonl", "{}")
     table = m4le.table("m4le_2023", "c3", [FRAMES_FILE, path], {"lengths": [1000]})
     assert table["text"].to_pylist() == ["x\ny"]
-    with pytest.raises(UserError, match=r"has 0 members named newsqa\.jsonl"):
+    with pytest.raises(UserError, match=r"data\.zip has 0 members named newsqa\.jsonl"):
         m4le.table("m4le_2023", "newsqa", [FRAMES_FILE, path], {"lengths": [1000]})
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [("{", "is not a JSON object"), ("{}", "lacks the field 'length_bucket'")],
+)
+def test_a_wrong_row_of_the_archive_is_named(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "data.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data/qa/c3.jsonl", f"{json.dumps(ROW)}\n{line}\n")
+    with pytest.raises(UserError, match=rf"data\.zip/data/qa/c3\.jsonl, line 2 {message}"):
+        m4le.table("m4le_2023", "c3", [FRAMES_FILE, path], {"lengths": [1000]})
 
 
 def test_no_row_in_the_lengths_is_an_error(tmp_path: Path) -> None:

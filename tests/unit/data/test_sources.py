@@ -13,7 +13,7 @@ import sys
 import time
 import tracemalloc
 import zipfile
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
@@ -799,6 +799,19 @@ def peak_of(work: Callable[[], object]) -> int:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+def test_lines_of_a_member_are_read_one_by_one(tmp_path):
+    text = b"x" * 20_000 + b"\n" + (b"y" * 1000 + b"\r\n") * 30_000 + b"z"
+    path = zipped(tmp_path / "a.zip", {"a": text})
+
+    def read() -> None:
+        with Archive(path, max_ratio=2000) as archive:
+            lines = archive.lines("a", 15_000)
+            assert [len(next(lines)) for _ in range(3)] == [15_000, 5_001, 1002]
+            assert deque(lines, maxlen=1) == deque([b"z"])
+
+    assert peak_of(read) < 5_000_000
 
 
 def test_a_member_longer_than_declared_is_refused(tmp_path):

@@ -21,7 +21,7 @@ from needlework.data.corpora.m4le_data.tasks import (
     TASKS,
 )
 from needlework.errors import UserError
-from needlework.planning.config import validated
+from needlework.planning.config import notices, validated
 from needlework.planning.layout import Layout
 from needlework.results import published
 
@@ -191,6 +191,7 @@ def test_abilities_are_the_papers_five() -> None:
         ({"source": "constructed", "folder": "/nowhere"}, "is not a folder"),
         ({"max_new_tokens": {"types": {"XX": 3}}}, "types has 'XX'"),
         ({"reference": "gpt"}, "neither `published` nor one of"),
+        ({"reference": "lexical", "lengths": [2000]}, "lengths lacks 1000, where scores of"),
     ],
 )
 def test_a_wrong_configuration_is_one_sentence(own: dict[str, Any], message: str) -> None:
@@ -216,6 +217,22 @@ def test_a_missing_source_is_named_with_its_licence_and_place(tmp_path: Path) ->
     assert plan.slices(there["benchmarks"]["m4le"]) == ["c3"]
     files = Layout(there).corpus_sources("m4le_constructed", "c3")
     assert files[1:] == [str(tmp_path / "qa/c3/c3-m-test.json")]
+
+
+def test_skipped_tasks_are_named_whether_listed_or_not(tmp_path: Path) -> None:
+    (tmp_path / "qa/c3").mkdir(parents=True)
+    (tmp_path / "qa/c3/c3-m-test.json").write_text("[]", encoding="utf-8")
+    own = {"source": "constructed", "folder": str(tmp_path), "skip_missing": True}
+    every = validated(configured(**own))
+    assert "38 of 39 tasks are left out" in notices(every)[0]
+    listed = validated(configured(**own, tasks=["c3", "wow"]))
+    assert plan.slices(listed["benchmarks"]["m4le"]) == ["c3"]
+    assert notices(listed) == [
+        f"benchmarks.m4le: 1 of 2 tasks are left out, since {tmp_path} lacks their sources: wow."
+    ]
+    assert notices(validated(configured(**own, tasks=["c3"]))) == []
+    with pytest.raises(UserError, match="has no files of any task"):
+        validated(configured(**own, tasks=["wow"]))
 
 
 def test_frames_are_an_input_of_every_table() -> None:

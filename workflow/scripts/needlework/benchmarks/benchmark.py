@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from needlework.benchmarks.layouts import PromptTable
 
 
-def _nothing(slice_settings: SliceSettings) -> list[str]:
+def _nothing(settings: Mapping[str, Any]) -> list[str]:
     return []
 
 
@@ -47,14 +47,14 @@ class Benchmark:
 
     factors: columns of instances and scores; `length` (int32) is one: the token budget, 0 where there is
     none. called: how figures order and name the values of factors and other labels. Of its configuration
-    (`own`): decided, the keys whose values follow from others, with these values; slices, the names of
-    the files into which prompts are divided; settings, all that a slice's prompts depend on, as JSON
-    values, but files and tokenizer, given the lengths that models want; quotes, the tables that any prompt
-    can refer to; spare, of each length in tokens, what a chat template may take beside the tokenizer's
-    `reserve` (None: lengths do not bound prompts in tokens). conditions: by the names that
-    `Result.conditions` has, whether `config` has prompts and models that fill such results. Of a slice's
-    settings: reads, the tables that it is built from, by input name, and searches, the languages whose
-    distractors.
+    (`own`): decided, the keys whose values follow from others, with these values; notices, sentences
+    about what it leaves out; slices, the names of the files into which prompts are divided; settings, all
+    that a slice's prompts depend on, as JSON values, but files and tokenizer, given the lengths that
+    models want; quotes, the tables that any prompt can refer to; spare, of each length in tokens, what a
+    chat template may take beside the tokenizer's `reserve` (None: lengths do not bound prompts in
+    tokens). conditions: by the names that `Result.conditions` has, whether `config` has prompts and
+    models that fill such results. Of a slice's settings: reads, the tables that it is built from, by
+    input name, and searches, the languages whose distractors.
 
     build: `(slice_settings, tables, templates, tokenizer) -> Built`. score: `(instances, generations,
     translations, *, model, settings) -> scores`; scoring_files: data that it alone reads, by the name of
@@ -85,6 +85,7 @@ class Benchmark:
     check: Hook = ""
     run: Callable[[Config], Run] = _no_values
     decided: Callable[[Own], Own] = _no_decisions
+    notices: Callable[[Own], list[str]] = _nothing
     spare: Callable[[Own], int | None] = _unbounded
     conditions: Callable[[Config], dict[str, bool]] = _no_conditions
     scoring_files: Mapping[str, str] = field(default_factory=dict)

@@ -1,11 +1,14 @@
-"""Reads members of untrusted zip archives, in memory and within limits."""
+"""Reads members of untrusted zip archives within limits, whole or line by line."""
 
 from __future__ import annotations
 
+import io
 import stat
 import zipfile
 import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO, cast
 
 from needlework.errors import UserError
 
@@ -52,14 +55,20 @@ class Archive:
 
     def read(self, name: str) -> bytes:
         """The bytes of one member, which must be among `names`. UserError if they are corrupt."""
-        content = bytearray()
+        # The limits have seen the size that the directory declares. Read at once, a member would be
+        # decompressed to its end, however long it is.
+        return b"".join(self._pieces(name, lambda member: member.read(BLOCK_BYTES)))
+
+    def lines(self, name: str, longest: int) -> Iterator[bytes]:
+        """The lines of one member with their ends, none read beyond `longest` bytes. Errors as `read`."""
+        return self._pieces(name, lambda member: member.readline(longest))
+
+    def _pieces(self, name: str, read: Callable[[BinaryIO], bytes]) -> Iterator[bytes]:
         try:
-            # The limits have seen the size that the directory declares. Read at once, a member would
-            # be decompressed to its end, however long it is.
-            with self._zip.open(name) as member:
-                while piece := member.read(BLOCK_BYTES):
-                    content += piece
-            return bytes(content)
+            # A member's own `readline` may give more than it is asked for.
+            opened = cast(io.RawIOBase, self._zip.open(name))
+            with io.BufferedReader(opened, BLOCK_BYTES) as member:
+                yield from iter(lambda: read(member), b"")
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
             raise self._broken(error) from None
 

@@ -202,6 +202,11 @@ def decided(given: Config, config: Config) -> list[str]:
     return said
 
 
+def notices(config: Config) -> list[str]:
+    """What the benchmarks of a run leave out (`Benchmark.notices`), in sentences."""
+    return [note for name, own in _benchmarks(config) for note in load_benchmark(name).notices(own)]
+
+
 def _shown(value: Any) -> str:
     return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
 

@@ -15,6 +15,7 @@ BENCHMARK = Benchmark(
     factors=FACTORS,
     results=RESULTS,
     called=CALLED,
+    notices=plan.notices,
     slices=plan.slices,
     settings=plan.settings,
     reads=plan.reads,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from needlework.benchmarks.contract import Config, Own
+from needlework.benchmarks.m4le.factors import SHORTEST
 from needlework.benchmarks.m4le.plan import LIMITS, NAME, corpus, corpus_files, tasks
 from needlework.data.corpora.m4le_data.sampled import SAMPLED
 from needlework.data.corpora.m4le_data.tasks import BUCKETS, BUCKETS_2023, CONSTRUCTED, TASKS
@@ -45,6 +46,11 @@ def check(config: Config) -> None:
         raise UserError(
             f"{where}.reference is {own['reference']!r}, which is neither `published` nor one of "
             f"run.models ({', '.join(config['run']['models'])})."
+        )
+    if own["reference"] != "published" and SHORTEST not in own["lengths"]:
+        raise UserError(
+            f"{where}.lengths lacks {SHORTEST}, where scores of the reference {own['reference']} normalise "
+            "all others: add it, or set `reference: published`."
         )
 
 

@@ -35,21 +35,36 @@ LIMITS: dict[str, int | None] = {
 
 def tasks(own: Own) -> list[str]:
     """The names of the tasks that are asked, in the paper's order; those in further languages behind them."""
-    asked = own["tasks"] if own["tasks"] != "all" else _available(own)
-    return [name for name in CONSTRUCTED if name in asked]
+    missing = _missing(own)
+    return [name for name in _asked(own) if name not in missing]
 
 
-def _available(own: Own) -> list[str]:
-    """The tasks that the source has: of a folder without all data sets, those whose files are there."""
-    if own["source"] == "sample":
-        return list(SAMPLED)
-    if own["source"] == "constructed" and own["skip_missing"]:
-        return [
-            name
-            for name, task in TASKS.items()
-            if name in own["records"] or source_files(own["folder"], task)
-        ]
-    return list(TASKS)
+def _asked(own: Own) -> list[str]:
+    """The tasks that the configuration names, or all that the source has."""
+    every = SAMPLED if own["source"] == "sample" else TASKS
+    named = every if own["tasks"] == "all" else own["tasks"]
+    return [name for name in CONSTRUCTED if name in named]
+
+
+def _missing(own: Own) -> list[str]:
+    """The tasks that are left out, since the folder lacks their source."""
+    if own["source"] != "constructed" or not own["skip_missing"]:
+        return []
+    return [
+        name
+        for name in _asked(own)
+        if name not in own["records"] and not source_files(own["folder"], CONSTRUCTED[name])
+    ]
+
+
+def notices(own: Own) -> list[str]:
+    """How many tasks are left out and which, if any is."""
+    if not (missing := _missing(own)):
+        return []
+    return [
+        f"benchmarks.{NAME}: {len(missing)} of {len(_asked(own))} tasks are left out, since "
+        f"{own['folder']} lacks their sources: {', '.join(missing)}."
+    ]
 
 
 def slices(own: Own) -> list[str]:

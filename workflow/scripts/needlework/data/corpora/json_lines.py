@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,9 +54,16 @@ def read_lines(path: str | Path) -> Iterator[Line]:
     UserError if the file is missing or ends within its compressed data, if a line is not a JSON object
     or too long, or if there is no line.
     """
-    path = Path(path)
+    return objects(Path(path), _raw(Path(path)))
+
+
+def objects(path: Path, lines: Iterable[bytes]) -> Iterator[Line]:
+    """The objects of `lines`, which `path` names in errors; no line is longer than MAX_LINE_BYTES.
+
+    UserError as `read_lines` of the lines' content.
+    """
     number = 0
-    for number, data in enumerate(progress(_raw(path), desc=path.name, unit="line"), start=1):
+    for number, data in enumerate(progress(lines, desc=path.name, unit="line"), start=1):
         try:
             value = json.loads(data) if len(data) < MAX_LINE_BYTES else None
         except (ValueError, RecursionError):

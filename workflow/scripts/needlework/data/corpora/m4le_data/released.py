@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections import Counter
@@ -11,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from needlework.data.archives import Archive
-from needlework.data.corpora.json_lines import Line, read_lines
+from needlework.data.corpora.json_lines import MAX_LINE_BYTES, Line, objects, read_lines
 from needlework.data.corpora.m4le_data.frames import Cut, Frame, Piece, cut, pieces
 from needlework.data.corpora.m4le_data.rows import Row
 from needlework.data.corpora.m4le_data.tasks import BUCKETS, BUCKETS_2023, Task
+from needlework.errors import UserError
 
 logger = logging.getLogger(__name__)
 
@@ -75,16 +75,10 @@ def _zipped(path: Path, task: Task) -> Iterator[Line]:
         wanted = f"/{task.name}.jsonl"
         names = [name for name in sorted(archive.names) if f"/{name}".endswith(wanted)]
         if len(names) != 1:
-            raise Line(path, 0, {}).wrong(f"has {len(names)} members named {wanted[1:]}")
-        for number, data in enumerate(archive.read(names[0]).splitlines(), start=1):
-            line = Line(path, number, {})
-            try:
-                value = json.loads(data)
-            except (ValueError, RecursionError):
-                value = None
-            if not isinstance(value, dict):
-                raise line.wrong(f"of {names[0]} is not a JSON object")
-            yield line._replace(value=value)
+            raise UserError(
+                f"{path} has {len(names)} members named {wanted[1:]}: delete the file and run again."
+            )
+        yield from objects(path / names[0], archive.lines(names[0], MAX_LINE_BYTES))
 
 
 def _gold(task: Task, row: Mapping[str, Any], found: Cut) -> tuple[list[int], bool]:
