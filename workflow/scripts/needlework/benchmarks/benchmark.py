@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from needlework.benchmarks.layouts import PromptTable
 
 
-def _nothing(settings: Mapping[str, Any]) -> list[str]:
+def _nothing(settings: Mapping[str, object]) -> list[str]:
     return []
 
 
