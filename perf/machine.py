@@ -79,7 +79,10 @@ def _moved() -> dict[str, int]:
 
 
 def describe(packages: Sequence[str] = ()) -> dict[str, object]:
-    """Processor, usable cores, memory, system, Python, and the versions of `packages`."""
+    """Processor, usable cores, memory, system, Python, and the versions of `packages`.
+
+    `load` is how many processes wanted a processor in the last five minutes, this measurement's among them.
+    """
     return {
         "cpu": _proc_field("/proc/cpuinfo", "model name") or platform.processor(),
         # Only Linux tells which of the machine's cores a process may use.
@@ -87,6 +90,7 @@ def describe(packages: Sequence[str] = ()) -> dict[str, object]:
         if hasattr(os, "sched_getaffinity")
         else os.cpu_count(),
         "memory_gib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1),
+        "load": round(os.getloadavg()[1], 1),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "packages": {package: version(package) for package in packages},

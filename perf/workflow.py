@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -103,10 +102,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--no-demo", action="store_true")
     args = parser.parse_args()
-    result: dict[str, Any] = {
-        "machine": machine.describe(["snakemake"]),
-        "load_average_before": round(os.getloadavg()[0], 1),
-    }
+    result: dict[str, Any] = {"machine": machine.describe(["snakemake"])}
     with tempfile.TemporaryDirectory() as temporary:
         folder, former = Path(temporary), Path(temporary) / "former"
         machine.former_tree(former)
