@@ -1,8 +1,9 @@
 """The tables of docs/results.md, from a run of presets/smollm2.yaml.
 
-python perf/real_results.py <folder of the run> <configuration files> [--write]
+python perf/real_results.py <folder of the run> <configuration files> [--write [--suffix _of_a_run]]
 
-prints them in Markdown. --write also keeps them in docs/results/, as CSV and with the provenance of the run.
+prints them in Markdown. --write also keeps them in docs/results/, as CSV and with the provenance of the run;
+the suffix distinguishes the files of several runs.
 
 A mean is over the answers given; what was skipped or failed is counted as lost. Intervals are at 95% over
 questions. p is McNemar's exact test on questions that were asked on both sides; over all indices, of the
@@ -53,9 +54,10 @@ def natural_questions(scores: pd.DataFrame) -> dict[str, list[Row]]:
     ]
     among = scores[scores["task"] == "multi_document_qa"]
     indices = sorted(map(int, among["gold_index"].unique()))
+    kinds = sorted(among["distractors"].unique())
     parts = {
         (kind, index): among[(among["distractors"] == kind) & (among["gold_index"] == index)]
-        for kind in ("random", "retrieved")
+        for kind in kinds
         for index in indices
     }
     rows += [
@@ -67,15 +69,17 @@ def natural_questions(scores: pd.DataFrame) -> dict[str, list[Row]]:
         }
         for (kind, index), own in parts.items()
     ]
-    tests = [
-        {"index": str(index), "second": "retrieved", "first": "random"}
-        | difference(parts["random", index], parts["retrieved", index])
-        for index in indices
-    ]
-    both = [among[among["distractors"] == kind] for kind in ("random", "retrieved")]
-    tests.append({"index": "all", "second": "retrieved", "first": "random"} | over_all(*both))
+    tests = []
+    if kinds == ["random", "retrieved"]:
+        tests += [
+            {"index": str(index), "second": "retrieved", "first": "random"}
+            | difference(parts["random", index], parts["retrieved", index])
+            for index in indices
+        ]
+        both = [among[among["distractors"] == kind] for kind in kinds]
+        tests.append({"index": "all", "second": "retrieved", "first": "random"} | over_all(*both))
     middle = indices[len(indices) // 2]
-    for kind in ("random", "retrieved"):
+    for kind in kinds:
         for end in (indices[0], indices[-1]):
             tests.append(
                 {"index": "", "second": f"{kind}, {middle}", "first": f"{kind}, {end}"}
@@ -228,6 +232,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("configuration", type=Path, nargs="+")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--suffix", default="")
     given = parser.parse_args()
     from snakemake.utils import update_config
 
@@ -245,9 +250,9 @@ def main() -> None:
     if given.write:
         KEPT.mkdir(exist_ok=True)
         for name, rows in tables.items():
-            (KEPT / f"{name}.csv").write_text(_written(rows), encoding="utf-8")
+            (KEPT / f"{name}{given.suffix}.csv").write_text(_written(rows), encoding="utf-8")
         made = json.dumps(provenance(given.folder, config), indent=1, sort_keys=True)
-        (KEPT / "provenance.json").write_text(made + "\n", encoding="utf-8")
+        (KEPT / f"provenance{given.suffix}.json").write_text(made + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
