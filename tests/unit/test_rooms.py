@@ -33,6 +33,7 @@ ORDER = (
 ON_TOP = {
     "atomic",
     "codedigest",
+    "entry",
     "errors",
     "hooks",
     "journal",

@@ -5,18 +5,18 @@ import pyarrow as pa
 from needlework.jobs.job import running
 from needlework.jobs.progress import progress
 from needlework.prompts.spans import Documents, render
-from needlework.prompts.tokenizers import load_tokenizer
+from needlework.prompts.tokenizers import Counting, load_tokenizer
 from needlework.records import read_table, write_table
 
 with running(snakemake):
     cell, asked = ["task", *snakemake.params.factors], snakemake.input
-    whole = {"from_pieces": False}
+    whole = Counting(from_pieces=False)
     tokenizer = load_tokenizer(snakemake.wildcards.tokenizer, snakemake.params.tokenizer, whole)
     documents = Documents.of(snakemake.wildcards.benchmark, asked.corpora, asked.documents)
     counted = []
     for path in progress(asked.instances, desc="files", unit="file"):
         table = read_table(path, [*cell, "example_id", "prompt"])
-        first: dict[tuple, int] = {}
+        first: dict[tuple[object, ...], int] = {}
         for i, values in enumerate(zip(*(table[name].to_pylist() for name in cell), strict=True)):
             first.setdefault(values, i)
         chosen = table.take(list(first.values()))

@@ -18,7 +18,7 @@ with running(snakemake) as logger:
     config, params = snakemake.config, snakemake.params
 
     @cache
-    def prompts(benchmark, tokenizer):
+    def prompts(benchmark: str, tokenizer: str) -> PromptSet:
         files = params.files[benchmark][tokenizer]
         documents = Documents.of(benchmark, files["corpora"], files["documents"])
         return PromptSet(files["instances"], documents, params.factors[benchmark])

@@ -1,6 +1,7 @@
 """Send a sample of a benchmark's prompts to a model several times, and count the answers that change."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ from needlework.atomic import atomic_write
 from needlework.hooks import load_hook
 from needlework.jobs.job import running
 from needlework.journal import Journal
-from needlework.models.backends.base import load_backend
+from needlework.models.backends.base import Backend, load_backend
 from needlework.models.generation import InstanceRequests
 from needlework.models.repeatability import ask, conditions, draw
 from needlework.prompts.spans import Documents
@@ -38,14 +39,14 @@ if __name__ == "__main__":
         asked = pa.array([request.instance_id for request in requests], pa.string())
         instances = instances.filter(pc.is_in(instances["instance_id"], value_set=asked))
 
-        def load(changes):
+        def load(changes: Mapping[str, object]) -> Backend:
             return load_backend(entry["backend"], {**entry, **changes})
 
-        def values(table):
+        def values(table: pa.Table) -> list[list[float]]:
             """The scores of each answer under all metrics, as text."""
             more = {key: inputs.get(key) for key in params.more}
             scores = score(instances, table, None, model=name, settings=params.settings, **more)
-            found = {}
+            found: dict[str, list[float]] = {}
             for row in scores.to_pylist():
                 found.setdefault(row["instance_id"], []).append(row["value"])
             return [found[request.instance_id] for request in requests]

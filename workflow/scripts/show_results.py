@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.drawings import Drawing
 from needlework.jobs.job import running
 from needlework.results.drawing import NothingToDraw, draw, notice
 from needlework.results.figures.save import save_figure
@@ -20,7 +21,7 @@ with running(snakemake) as logger:
             benchmark.by_name[name],
             pd.read_csv(csv, keep_default_na=False, na_values=[""]),
         )
-        if result.kind == "tables":
+        if not isinstance(result.shown, Drawing):
             label, asked = f"{params.benchmark}-{name}", params.run.get("asked", "")
             text = lay_out(numbers, result.shown, label, result.title, asked)
             shown[name].write_text(text, encoding="utf-8")

@@ -153,7 +153,7 @@ class Journal:
                 stacklevel=3,
             )
 
-    def append(self, records: Iterable[Mapping[str, Any]]) -> None:
+    def append(self, records: Iterable[Mapping[str, object]]) -> None:
         """Write the records and return when they are on the disk: one write and one sync in all.
 
         Raises UserError if the disk is full or the directory cannot be written.
@@ -232,7 +232,7 @@ class Journal:
         self.close()
 
 
-def _line(record: Mapping[str, Any]) -> bytes:
+def _line(record: Mapping[str, object]) -> bytes:
     """A record as it stands in a file, with the checksum of what stands before that."""
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     # json.loads reads bytes with surrogatepass too, so any str comes back as it was.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from needlework.entry import Entry
 
 GREEDY = "greedy"
 _NAMES = {"temperature": "temperature", "top_k": "top-k", "top_p": "top-p"}
 
 
-def decoding(entry: Mapping[str, Any]) -> str:
+def decoding(entry: Entry) -> str:
     """GREEDY, or the values with which a model of the configuration is sampled.
 
     Fields of `request` override `sampling`, as they do at the endpoint. With a null temperature the

@@ -36,7 +36,7 @@ ELSEWHERE = {
 }
 
 
-def answer_arguments(engine: Mapping[str, Any]) -> dict[str, Any]:
+def answer_arguments(engine: Mapping[str, object]) -> dict[str, object]:
     """The engine arguments on which a model's answers depend."""
     return {name: value for name, value in engine.items() if name not in _SPEED}
 

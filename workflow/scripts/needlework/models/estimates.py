@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from needlework.entry import Entry
 from needlework.models.backends.base import Backend, Request
 from needlework.models.generation import request_key
 from needlework.models.selection import Selection, mask
@@ -129,9 +130,7 @@ class Throughput(NamedTuple):
     basis: str
 
 
-def throughput(
-    entry: Mapping[str, Any], gpus: int, guess: Mapping[str, float]
-) -> Throughput | None:
+def throughput(entry: Entry, gpus: int, guess: Mapping[str, float]) -> Throughput | None:
     """A model's throughput: the configured one, or a guess from the size in its name.
 
     `guess` has the tokens a second that one GPU reads (`prefill`) and writes (`decode`) with a model of
@@ -189,7 +188,7 @@ class Work:
 
     def __init__(
         self,
-        entry: Mapping[str, Any],
+        entry: Entry,
         prompts: PromptSet,
         lengths: Collection[int],
         backend: Backend,
@@ -256,14 +255,14 @@ class Work:
         )
 
 
-def _caches(entry: Mapping[str, Any]) -> bool:
+def _caches(entry: Entry) -> bool:
     """Whether a prefix that was just computed is cached, and not paid in full again."""
     if entry["backend"] in ("vllm", "openvino"):
         return entry["engine"].get("enable_prefix_caching", True)
     return entry["backend"] == "openai" and (entry["price"] or {}).get("cached_input") is not None
 
 
-def _most_new(entry: Mapping[str, Any], asked: np.ndarray) -> np.ndarray:
+def _most_new(entry: Entry, asked: np.ndarray) -> np.ndarray:
     """The limit of each answer. A field of `request` can override the benchmark's limit."""
     own = [entry["request"].get(field) for field in ("max_completion_tokens", "max_tokens")]
     limits = [limit for limit in own if isinstance(limit, int)]
@@ -292,7 +291,7 @@ def write_csv(rows: Sequence[Estimate], path: str | Path) -> None:
             writer.writerow({k: _rounded(v) for k, v in asdict(row).items()})
 
 
-def _rounded(value: Any) -> Any:
+def _rounded(value: object) -> object:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 

@@ -17,7 +17,6 @@ from functools import cached_property
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -124,7 +123,11 @@ class InstanceRequests(Iterable[Request]):
 
 
 def request_key(
-    identity: Mapping[str, Any], prompt: str, sample: int, max_new_tokens: int, extra: Any = None
+    identity: Mapping[str, object],
+    prompt: str,
+    sample: int,
+    max_new_tokens: int,
+    extra: object = None,
 ) -> str:
     """The sha256 of all that an answer depends on: the key of the journal.
 

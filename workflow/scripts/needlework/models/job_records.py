@@ -18,7 +18,6 @@ import shutil
 import subprocess
 import tomllib
 from pathlib import Path
-from typing import Any
 
 from needlework.journal import Journal
 from needlework.models.backends.base import Backend, Request
@@ -54,7 +53,7 @@ def remember(
             journal.append([{"key": key, **record}])
 
 
-def _shown(request: Request, form: str, text: str) -> dict[str, Any]:
+def _shown(request: Request, form: str, text: str) -> dict[str, object]:
     """A prompt as the model got it; of a long one its ends, and the digest of the whole."""
     left_out = len(text) - 2 * SHOWN
     short = text if left_out <= 0 else f"{text[:SHOWN]}[... {left_out} ...]{text[-SHOWN:]}"
@@ -68,7 +67,7 @@ def _shown(request: Request, form: str, text: str) -> dict[str, Any]:
     }
 
 
-def software() -> dict[str, Any]:
+def software() -> dict[str, str | dict[str, str]]:
     """The versions of Python and of the packages that needlework asks for, if they are installed."""
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]
     pins = {pin for group in groups.values() for pin in group if isinstance(pin, str)}

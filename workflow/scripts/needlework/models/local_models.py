@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from needlework.entry import Entry
 from needlework.errors import UserError, reason
 from needlework.models.backends.base import Answer, Request
 from needlework.models.thoughts import marks, part
@@ -28,7 +29,7 @@ def read_chat_template(path: str | None, where: str) -> str | None:
         ) from None
 
 
-def messages(config: Mapping[str, Any], prompt: str) -> list[dict[str, str]]:
+def messages(config: Entry, prompt: str) -> list[dict[str, str]]:
     """A prompt as a chat: the system prompt of the model's entry, if there is one, and the user's."""
     # A translator's entry has no system prompt.
     system = config.get("system")
@@ -36,7 +37,7 @@ def messages(config: Mapping[str, Any], prompt: str) -> list[dict[str, str]]:
     return [*before, {"role": "user", "content": prompt}]
 
 
-def regime(config: Mapping[str, Any]) -> dict[str, Any]:
+def regime(config: Entry) -> dict[str, object]:
     """The keys of a model's entry around prompts, at the end of answers and for repeatability.
 
     Part of the identity. Older records lack these keys, as does an entry that sets none of them.
@@ -45,9 +46,7 @@ def regime(config: Mapping[str, Any]) -> dict[str, Any]:
     return {key: config[key] for key in own if config.get(key)}
 
 
-def encode(
-    tokenizer: Any, prompt: str, config: Mapping[str, Any], template: str | None
-) -> list[int]:
+def encode(tokenizer: Any, prompt: str, config: Entry, template: str | None) -> list[int]:
     """The prompt as the model of an entry gets it. A chat template brings its own first token."""
     prefix = config["answer_prefix"] or ""
     if not config["chat"]:
@@ -64,7 +63,7 @@ def encode(
     return list(filled)
 
 
-def form(config: Mapping[str, Any]) -> str:
+def form(config: Entry) -> str:
     """In words, the form in which the model of an entry gets a prompt."""
     begun = ", with the answer begun" if config["answer_prefix"] else ""
     if not config["chat"]:
@@ -73,12 +72,12 @@ def form(config: Mapping[str, Any]) -> str:
     return f"in the chat template of {config['chat_template'] or 'the tokenizer'}{system}{begun}"
 
 
-def thoughts(config: Mapping[str, Any]) -> int:
+def thoughts(config: Entry) -> int:
     """The limit of a model's reasoning tokens."""
     return config["reasoning"]["max_tokens"] if config["reasoning"] else 0
 
 
-def new_tokens(config: Mapping[str, Any], request: Request) -> int:
+def new_tokens(config: Entry, request: Request) -> int:
     """How many tokens a model may generate: for its answer and its reasoning."""
     return request.max_new_tokens + thoughts(config)
 
@@ -88,9 +87,7 @@ def without_stop(text: str, stops: Sequence[str]) -> str:
     return text[: min((text.find(stop) for stop in stops if stop in text), default=len(text))]
 
 
-def with_thoughts(
-    tokenizer: Any, tokens: Sequence[int], answer: Answer, config: Mapping[str, Any]
-) -> Answer:
+def with_thoughts(tokenizer: Any, tokens: Sequence[int], answer: Answer, config: Entry) -> Answer:
     """The answer in `tokens`, with what is needed to separate it from the reasoning later.
 
     Marks around reasoning may be special tokens, which `text` lacks, so `whole` has them. For a model with
@@ -131,7 +128,7 @@ def _special(tokenizer: Any, tokens: Sequence[int]) -> set[str]:
     return {text for text in shown.values() if text}
 
 
-def reasoning_identity(config: Mapping[str, Any]) -> dict[str, Any]:
+def reasoning_identity(config: Entry) -> dict[str, object]:
     """The part of `reasoning` on which answers depend: the limit, not the mark at its end."""
     if not config["reasoning"]:
         return {}
@@ -139,9 +136,7 @@ def reasoning_identity(config: Mapping[str, Any]) -> dict[str, Any]:
     return {"reasoning": {**config["reasoning"], "end": USUAL_END}}
 
 
-def former_identity(
-    config: Mapping[str, Any], identity: Mapping[str, Any]
-) -> dict[str, Any] | None:
+def former_identity(config: Entry, identity: Mapping[str, object]) -> dict[str, object] | None:
     """The identity of older records, which held the mark at the end of reasoning; None if it is the same."""
     if not config["reasoning"] or config["reasoning"]["end"] == USUAL_END:
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from needlework.records import file_digest
 
@@ -16,7 +15,7 @@ _READ = {
 }
 
 
-def weights_identity(name: str, revision: str | None) -> dict[str, Any]:
+def weights_identity(name: str, revision: str | None) -> dict[str, object]:
     """JSON values that change with the weights, the tokenizer and the configuration of a model.
 
     For a local file or folder: the digest of each file that a loader reads, without paths, so a copy

@@ -13,11 +13,19 @@ import math
 import secrets
 import shlex
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
@@ -34,6 +42,9 @@ from needlework.models.openai_protocol import (
 from needlework.services.bounded_replies import REPLY_BYTES
 from needlework.services.endpoints import LONGEST_PAUSE_S as LONGEST_ASKED_S
 from needlework.services.endpoints import Passing, excerpt, may_pass, retry_after
+
+if TYPE_CHECKING:
+    import openai
 
 logger = logging.getLogger("needlework")
 
@@ -67,7 +78,7 @@ class Line(NamedTuple):
     """A request in a batch: its key in the journal of answers, its body, its prompt's tokens."""
 
     key: str
-    body: Mapping[str, Any]
+    body: Mapping[str, object]
     n_tokens: int
 
 
@@ -116,15 +127,16 @@ class Endpoint:
 
     def __init__(
         self,
-        client: Any,
+        client: openai.AsyncOpenAI,
         run: Callable[[Coroutine[Any, Any, Any]], Any],
         *,
         chat: bool,
-        headers: Mapping[str, Any],
+        headers: Mapping[str, str | openai.Omit],
         timeout: float,
         clean: Callable[[str], str],
     ) -> None:
         self._client, self._run, self._chat = client, run, chat
+        self.path: Literal["/v1/chat/completions", "/v1/completions"]
         self.path = "/v1/chat/completions" if chat else "/v1/completions"
         self._headers, self._timeout, self._clean = headers, timeout, clean
 
@@ -175,7 +187,7 @@ class Endpoint:
 
         return self._call(look())
 
-    def results(self, reply: Mapping[str, Any]) -> tuple[dict[str, Answer], str]:
+    def results(self, reply: Mapping[str, object]) -> tuple[dict[str, Answer], str]:
         """The answers in the files of a batch by their keys; `reply` is how the endpoint describes it.
 
         And what seems to be missing there, in words, or "". Of several lines with one key the first
@@ -195,7 +207,7 @@ class Endpoint:
             return found, f"{torn + also_torn} line(s) of {reply.get('id')} cannot be read"
         return found, ""
 
-    def _read(self, file: Any) -> tuple[list[tuple[str, Answer]], int]:
+    def _read(self, file: object) -> tuple[list[tuple[str, Answer]], int]:
         """The answers in a file of results, and the number of unreadable lines; nothing without a file."""
         if not isinstance(file, str):
             return [], 0
@@ -218,13 +230,13 @@ class Endpoint:
             return None
         return (key, read_result(result, self._chat)) if isinstance(key, str) else None
 
-    def _id(self, call: Coroutine[Any, Any, Any], timeout: float | None = None) -> str:
+    def _id(self, call: Awaitable[Any], timeout: float | None = None) -> str:
         found = self._json(call, timeout).get("id")
         if not isinstance(found, str):
             raise Passing("the response has no id")
         return found
 
-    def _json(self, call: Coroutine[Any, Any, Any], timeout: float | None = None) -> dict[str, Any]:
+    def _json(self, call: Awaitable[Any], timeout: float | None = None) -> dict[str, Any]:
         content = self._clean(self._call(call, timeout).http_response.text)
         try:
             body = json.loads(content)
@@ -234,7 +246,7 @@ class Endpoint:
             raise Passing(f"the response is not a JSON object: {excerpt(content, '')}")
         return body
 
-    def _call(self, call: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
+    def _call(self, call: Awaitable[T], timeout: float | None = None) -> T:
         import httpx2
         import openai
 
@@ -600,7 +612,7 @@ class Batches:
             batch.ended = True
         return batch.ended
 
-    def _check_status(self, batch: _Batch, status: Any) -> None:
+    def _check_status(self, batch: _Batch, status: object) -> None:
         """Raise UserError if a batch has had a status for long of which nothing is known."""
         if status in _UNDER_WAY:
             batch.unknown_since = None
@@ -756,12 +768,12 @@ def _is_event(record: Mapping[str, Any]) -> bool:
     return sound
 
 
-def _done(reply: Mapping[str, Any]) -> int:
+def _done(reply: Mapping[str, object]) -> int:
     """How many requests of a batch are done, as far as the endpoint says."""
     return _count(reply, "completed") + _count(reply, "failed")
 
 
-def _count(reply: Mapping[str, Any], which: str) -> int:
+def _count(reply: Mapping[str, object], which: str) -> int:
     counts = reply.get("request_counts")
     count = counts.get(which) if isinstance(counts, dict) else None
     return count if type(count) is int else 0
@@ -782,7 +794,7 @@ def read_result(line: Mapping[str, Any], chat: bool) -> Answer:
     return Answer("", "skipped" if TOO_LONG.search(content) else "error", error=reply)
 
 
-def _refusal(error: Any) -> str:
+def _refusal(error: object) -> str:
     """Why a request has no response, in the words of the line's field `error`."""
     content = json.dumps(error)
     return excerpt(f"not answered: {message_of(content)}", "")

@@ -68,7 +68,7 @@ def read_completion(body: Any, chat: bool) -> Answer:
     )
 
 
-def _count(counts: Any, name: str) -> int | None:
+def _count(counts: object, name: str) -> int | None:
     """One of the counts, if the endpoint gives it as one."""
     found = counts.get(name) if isinstance(counts, dict) else None
     return found if type(found) is int and 0 <= found < 2**31 else None

@@ -7,14 +7,15 @@ the first, answer by answer. Answers are cached in a journal of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from needlework import seeding
+from needlework.entry import Entry
 from needlework.jobs.progress import progress
 from needlework.journal import Journal, Record
-from needlework.models.backends.base import Backend, Request
+from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.generation import request_key
 from needlework.records import GENERATIONS
 
@@ -26,12 +27,12 @@ _ENGINES = ("vllm", "openvino")
 class Condition(NamedTuple):
     """How a sample is sent: changes to the model's entry, whether in reverse order, and how often."""
 
-    changes: Mapping[str, Any]
+    changes: Mapping[str, object]
     reverse: bool = False
     passes: int = 1
 
 
-def conditions(entry: Mapping[str, Any]) -> dict[str, Condition]:
+def conditions(entry: Entry) -> dict[str, Condition]:
     """The conditions of a model by name, the reference first. `entry` is its block."""
     found = {
         REFERENCE: Condition({}),
@@ -65,7 +66,7 @@ def ask(
     requests: Sequence[Request],
     name: str,
     condition: Condition,
-    load: Callable[[Mapping[str, Any]], Backend],
+    load: Callable[[Mapping[str, object]], Backend],
     journal: Journal,
 ) -> pa.Table:
     """The answers to `requests` under a condition (GENERATIONS), in their order.
@@ -103,14 +104,14 @@ def ask(
     )
 
 
-def _record(key: str, answer: Any) -> Record:
+def _record(key: str, answer: Answer) -> Record:
     failed = "skipped" if answer.finish_reason == "skipped" else "error"
     reason = answer.finish_reason if answer.error is None else failed
     text = answer.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return {"key": key, "text": text, "finish_reason": reason, "error": answer.error}
 
 
-def _row(request: Request, record: Mapping[str, Any]) -> dict[str, Any]:
+def _row(request: Request, record: Record) -> dict[str, object]:
     own = {name: record[name] for name in ("text", "finish_reason", "error")}
     named = {"instance_id": request.instance_id, "sample": request.sample}
     return {"request_key": record["key"], **named, **own}

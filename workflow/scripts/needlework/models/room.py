@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from needlework.entry import Entry
 from needlework.errors import UserError
 
 
 def check_room(
-    entry: Mapping[str, Any],
+    entry: Entry,
     longest: int,
     overhead: int | None,
     reserve: int,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # The allowed values of each factor that is restricted.
-Selection = Mapping[str, Sequence[Any]]
+Selection = Mapping[str, Sequence[object]]
 
 # More values of a factor are counted, not named, where people read.
 MOST_VALUES = 8
@@ -15,13 +18,13 @@ MOST_VALUES = 8
 COLUMNS = ("task", "example_id")
 
 
-def only_of(config: Mapping[str, Any], model: str, benchmark: str) -> dict[str, list[Any]]:
+def only_of(config: Mapping[str, Any], model: str, benchmark: str) -> dict[str, list[object]]:
     """A model's `only` for a benchmark: the part for all benchmarks, and that under its name."""
     only = config["models"][model]["only"]
     return shared(only) | dict(only.get(benchmark, {}))
 
 
-def shared(only: Mapping[str, Any]) -> dict[str, list[Any]]:
+def shared(only: Mapping[str, Any]) -> dict[str, list[object]]:
     """The part of an `only` for all benchmarks: the keys that are not names of benchmarks."""
     return {key: value for key, value in only.items() if not isinstance(value, Mapping)}
 
@@ -38,7 +41,7 @@ def in_words(only: Mapping[str, Selection]) -> str:
     return " ".join(said)
 
 
-def _listed(values: Sequence[Any]) -> str:
+def _listed(values: Sequence[object]) -> str:
     many = len(values) > MOST_VALUES
     return f"({len(values)} values)" if many else ", ".join(map(str, values)) or "(none)"
 
@@ -48,7 +51,7 @@ def columns(only: Selection, names: Sequence[str]) -> list[str]:
     return [name for name in only if name in names]
 
 
-def mask(table: Any, only: Selection) -> Any:
+def mask(table: pa.Table, only: Selection) -> pa.BooleanArray:
     """Which rows of an Arrow table of prompts are selected.
 
     A row without a value of a factor is selected, and so is every row of a table that has no such factor:

@@ -7,9 +7,12 @@ place for every backend and benchmark, so a change of the marks does not invalid
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from needlework.entry import Entry
+from needlework.journal import Record
 
 
 class Mark(NamedTuple):
@@ -39,7 +42,7 @@ KNOWN = (
 _BARE_HARMONY = re.compile(r"\s*analysis.*?(assistantfinal)", re.DOTALL)
 
 
-def marks(model: Mapping[str, Any]) -> tuple[Mark, ...]:
+def marks(model: Entry) -> tuple[Mark, ...]:
     """The marks of a model's entry: its `thoughts`, or else all known ones."""
     if model.get("thoughts") is not None:
         return tuple(Mark(own.get("begin"), own["end"]) for own in model["thoughts"])
@@ -88,7 +91,7 @@ def _pattern(marks: tuple[Mark, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, longest_first)) or "(?!)", re.IGNORECASE)
 
 
-def answer_row(record: Mapping[str, Any], marks: Sequence[Mark], opened: bool) -> dict[str, Any]:
+def answer_row(record: Record, marks: Sequence[Mark], opened: bool) -> dict[str, object]:
     """A record of the journal as a row of the file of answers: `text` without reasoning.
 
     If there was reasoning, `raw_text` is all that the model wrote. Reasoning without an end mark was cut.

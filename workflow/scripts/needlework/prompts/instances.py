@@ -64,18 +64,24 @@ class Instances:
         numbers: Iterable[int],
         text: str,
         *,
-        named: Mapping[str, Any],
+        named: Mapping[str, object],
+        task: str,
         n_tokens: int,
-        **row: Any,
+        **row: object,
     ) -> None:
-        """Add a prompt: the numbers of its spans, its text, its length in tokens, and all other columns.
+        """Add a prompt: the numbers of its spans, its text, length in tokens, and all other columns.
 
         The instance is named by benchmark, task, `named` (factors and whatever else tells prompts of one
         wording apart) and text.
         """
-        name = instance_id(self._benchmark, row["task"], named, text)
+        name = instance_id(self._benchmark, task, named, text)
         self._check(name, text, n_tokens)
-        row |= {"instance_id": name, "benchmark": self._benchmark, "n_tokens": n_tokens}
+        row |= {
+            "instance_id": name,
+            "benchmark": self._benchmark,
+            "task": task,
+            "n_tokens": n_tokens,
+        }
         for column, values in self._columns.items():
             values.append(row[column])
         before = len(self._numbers)

@@ -14,12 +14,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from needlework.prompts.patterns import Automaton, Unproven, plain
+
+if TYPE_CHECKING:
+    import tiktoken
+    from sentencepiece import SentencePieceProcessor
 
 Sure = Callable[[str, str], bool]
 Array = npt.NDArray[np.int64]
@@ -61,7 +65,7 @@ def of_characters() -> Proof:
     return Proof(lambda a, b: True, len, lambda text, places: places, _digest("characters"))
 
 
-def of_tiktoken(encoding: Any, ids: Callable[[str], list[int]]) -> Proof:
+def of_tiktoken(encoding: tiktoken.Encoding, ids: Callable[[str], list[int]]) -> Proof:
     """Of a tiktoken.Encoding, by its pattern. `ids(text)` are its tokens, as it gives them."""
     pattern = encoding._pat_str
     ranks: Mapping[bytes, int] = encoding._mergeable_ranks
@@ -81,7 +85,7 @@ def of_tiktoken(encoding: Any, ids: Callable[[str], list[int]]) -> Proof:
     )
 
 
-def of_sentencepiece(processor: Any) -> Proof:
+def of_sentencepiece(processor: SentencePieceProcessor) -> Proof:
     """Of a SentencePieceProcessor that merges (BPE), by its vocabulary.
 
     Raises Unproven if it normalises text, or has no bytes for characters that it does not know.

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from needlework.data.packaged import local_name
 from needlework.data.words import WORD, word_starts
@@ -56,8 +56,16 @@ class Tokenizer:
             )
 
 
+class Counting(TypedDict, total=False):
+    """The configuration's `counting`."""
+
+    from_pieces: bool
+    verify: str
+    sums: str | None
+
+
 def load_tokenizer(
-    name: str, config: Mapping[str, str], counting: Mapping[str, Any] | None = None
+    name: str, config: Mapping[str, str], counting: Counting | None = None
 ) -> Tokenizer:
     """The tokenizer that the configuration calls `name`.
 
@@ -66,10 +74,10 @@ def load_tokenizer(
     file or an OpenVINO folder). `counting` is the configuration's; without it nothing is kept on disk.
     Raises UserError if it cannot be loaded.
     """
-    counting = {"from_pieces": True, "verify": "sample", "sums": None, **(counting or {})}
+    given: Counting = {"from_pieces": True, "verify": "sample", "sums": None, **(counting or {})}
     try:
         count, prove = _KINDS[config["kind"]](config)
-        proof = _proved(name, prove) if counting["from_pieces"] else None
+        proof = _proved(name, prove) if given["from_pieces"] else None
     except ImportError as error:
         raise not_installed(f"tokenizers.{name}", error) from None
     except Exception as error:  # each library has its own; none of them is the user's to know
@@ -77,8 +85,8 @@ def load_tokenizer(
             f"tokenizers.{name} ({_describe(config)}) cannot be loaded: {reason(error)}. "
             f"{_REMEDIES[config['kind']]}"
         ) from None
-    sums, reserve = counting["sums"], int(config.get("reserve", 0))
-    return Tokenizer(name, count, proof, Path(sums) if sums else None, counting["verify"], reserve)
+    sums, reserve = given["sums"], int(config.get("reserve", 0))
+    return Tokenizer(name, count, proof, Path(sums) if sums else None, given["verify"], reserve)
 
 
 def _proved(name: str, prove: Callable[[], Proof]) -> Proof | None:

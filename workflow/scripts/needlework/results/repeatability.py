@@ -12,7 +12,7 @@ from needlework.results.stats import wilson
 
 
 def compare(
-    answers: Mapping[str, pa.Table], values: Mapping[str, Sequence[float]]
+    answers: Mapping[str, pa.Table], values: Mapping[str, Sequence[Sequence[float]]]
 ) -> list[dict[str, Any]]:
     """For each condition but the reference: how many answers and scores differ from it, with intervals.
 

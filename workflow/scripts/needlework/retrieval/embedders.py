@@ -7,7 +7,7 @@ of a search depend neither on the order of summation nor on the machine.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from needlework.data.packaged import is_packaged, local_name
+from needlework.entry import Entry
 from needlework.errors import UserError, not_installed, reason
 
 # Components are multiples of this. So products and partial sums are multiples of 2**-52, and sums stay
@@ -39,7 +40,7 @@ class Embedder(Protocol):
         ...
 
 
-def load_embedder(name: str, config: Mapping[str, Any], threads: int = 1) -> Embedder:
+def load_embedder(name: str, config: Entry, threads: int = 1) -> Embedder:
     """The embedder that the configuration calls `name`.
 
     `config["kind"]` is ngram (`dimensions`, `n`: shortest and longest) or sentence-transformers

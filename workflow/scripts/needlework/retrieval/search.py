@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
 from itertools import chain
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,7 @@ RANKED = np.dtype([("score", "<f4"), ("row", "<i8")])
 NOTHING = np.array((-np.inf, -1), dtype=RANKED)
 
 # allowed(question, rows): which of these rows (of the passages searched) the question may have.
+N = TypeVar("N")
 Allowed = Callable[[int, np.ndarray], np.ndarray]
 
 # Questions and passages that a thread multiplies at once (the fastest of those tried), and the most
@@ -37,7 +38,7 @@ _GPU_MOST_CANDIDATES = 2048
 _gpu_lock = Lock()
 
 
-class AnswerFree:
+class AnswerFree(Generic[N]):
     """Allows the passages that contain none of a question's accepted answers.
 
     `texts[row]` is a passage, `answers[question]` the accepted answers in all languages;
@@ -49,8 +50,8 @@ class AnswerFree:
         self,
         texts: Sequence[str],
         answers: Sequence[Iterable[str]],
-        normalise: Callable[[str], Any],
-        contains: Callable[[Any, Any], bool],
+        normalise: Callable[[str], N],
+        contains: Callable[[N, N], bool],
     ) -> None:
         self._answers = [list(filter(None, dict.fromkeys(map(normalise, a)))) for a in answers]
         self._normalised = lru_cache(maxsize=None)(lambda row: normalise(texts[row]))

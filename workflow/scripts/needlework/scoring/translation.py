@@ -107,7 +107,7 @@ def _well_formed(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _key(identity: Mapping[str, Any], language: str, text: str) -> str:
+def _key(identity: Mapping[str, object], language: str, text: str) -> str:
     content = json.dumps([identity, language, text], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()
 

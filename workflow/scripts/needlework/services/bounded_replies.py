@@ -25,7 +25,7 @@ def bounded(
         stream, source = response.stream, _inner(library, response)
         most = limit(response)
 
-        class Bounded(library.SyncByteStream):  # type: ignore[name-defined]  # of either library
+        class Bounded(library.SyncByteStream):  # of either library
             def __iter__(self) -> Iterator[bytes]:
                 size = 0
                 for chunk in source.iter_bytes():
@@ -49,7 +49,7 @@ def bounded_async(
         stream, source = response.stream, _inner(library, response)
         most = limit(response)
 
-        class Bounded(library.AsyncByteStream):  # type: ignore[name-defined]  # of either library
+        class Bounded(library.AsyncByteStream):  # of either library
             async def __aiter__(self) -> AsyncIterator[bytes]:
                 size = 0
                 async for chunk in source.aiter_bytes():

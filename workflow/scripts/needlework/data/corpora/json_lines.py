@@ -7,10 +7,12 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
+
+T = TypeVar("T")
 
 # A question with a hundred passages is a tenth of this; without a limit, a file without line ends
 # would fill the memory.
@@ -22,16 +24,17 @@ class Line(NamedTuple):
 
     path: Path
     number: int
-    value: Mapping[str, Any]
+    value: Mapping[str, object]
 
-    def get(self, key: str, kind: type, inside: Mapping[str, Any] | None = None) -> Any:
+    def get(self, key: str, kind: type[T], inside: Mapping[str, object] | None = None) -> T:
         """The field `key` of the object, or of one `inside` it. UserError if it is not a `kind`."""
         where = self.value if inside is None else inside
         if not isinstance(where, Mapping) or key not in where:
             raise self.wrong(f"lacks the field {key!r}")
-        if not isinstance(where[key], kind):
+        found = where[key]
+        if not isinstance(found, kind):
             raise self.wrong(f"has the field {key!r}, which is not of type {kind.__name__}")
-        return where[key]
+        return found
 
     def texts(self, key: str) -> list[str]:
         """The field `key`, a list of texts."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -35,7 +34,7 @@ def pair(key: str, value: str) -> str:
     return f'"{key}": "{value}"'
 
 
-def row(name: str, others: Sequence[tuple[str, str]], key: str, value: str) -> dict[str, Any]:
+def row(name: str, others: Sequence[tuple[str, str]], key: str, value: str) -> dict[str, object]:
     """A row of PAIRS."""
     pairs = [pair(*other) for other in others]
     starts = accumulate((len(text) + len(SEPARATOR) for text in pairs[:-1]), initial=0)
@@ -48,7 +47,7 @@ def row(name: str, others: Sequence[tuple[str, str]], key: str, value: str) -> d
     }
 
 
-def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, Any]) -> pa.Table:
+def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, object]) -> pa.Table:
     """The corpus `key_value_<n>` from its one file, as the rule `read_corpus` asks for it."""
     return read(files[0], int(corpus.rpartition("_")[2]))
 
@@ -63,7 +62,7 @@ def read(path: str | Path, n: int) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=PAIRS)
 
 
-def _row(line: Line, number: int, n: int) -> dict[str, Any]:
+def _row(line: Line, number: int, n: int) -> dict[str, object]:
     pairs = line.get("ordered_kv_records", list)
     key, value = line.get("key", str), line.get("value", str)
     if not all(

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -61,7 +61,7 @@ FIFTY_ARTICLES = {"sw": 181_470, "so": 171_088}
 _MEASURED = 300_000
 
 
-def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, Any]) -> pa.Table:
+def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, object]) -> pa.Table:
     """The corpus in `lang`, as the rule `read_corpus` asks for it.
 
     `mlongrr_articles` and `paul_graham_essays` (ARTICLES), `mlongrr_released_one` and

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -65,7 +65,7 @@ def titled(title: str, text: str) -> str:
     return f"(Title: {title}) {text}"
 
 
-def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, Any]) -> pa.Table:
+def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, object]) -> pa.Table:
     """The corpus from its one file, as the rule `read_corpus` asks for it."""
     kind = corpus.removesuffix(_SUFFIX)
     return (read_passages if corpus.endswith(_SUFFIX) else read_questions)(kind, files[0])
@@ -171,7 +171,7 @@ def _annotated_gold(line: Line) -> tuple[Passage, list[Passage]]:
     return gold, [_passage(line, context) for context in line.get("ctxs", list)]
 
 
-def _passage(line: Line, context: Mapping[str, Any]) -> Passage:
+def _passage(line: Line, context: Mapping[str, object]) -> Passage:
     return Passage(
         line.get("title", str, context),
         line.get("text", str, context),

@@ -86,7 +86,7 @@ LEAST_WORDS = 11
 ENGLISH_LISTS = {"noun": "nounlist.txt", "adjective": "adjectivelist.txt", "verb": "verblist.txt"}
 
 
-def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, Any]) -> pa.Table:
+def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, object]) -> pa.Table:
     """The corpus (`..._books`, `..._nouns`, `..._words` or `..._prompts`) in `lang`, for `read_corpus`.
 
     Words in English need no file: they are those of the package wonderwords.

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from needlework.data.corpora.m4le_data.tasks import SLUGS, TASKS
 from needlework.data.registry import Source, load_registry
+from needlework.entry import Entry
 
 ROOT = Path(__file__).resolve().parents[5]
 
@@ -152,7 +153,7 @@ OWN_FORMATS = {".parquet": "parquet", ".jsonl": "json", ".csv": "csv"}
 # The contexts of a user's questions, as passages of their own: what the name ends with.
 OWN_PASSAGES = "_passages"
 
-Own = Mapping[str, Mapping[str, Any]]
+Own = Mapping[str, Entry]
 
 
 def corpus_table(corpus: str, lang: str) -> str:
@@ -169,7 +170,7 @@ def local_files(patterns: Sequence[str]) -> list[str]:
     ]
 
 
-def own_corpus(name: str, own: Own) -> Mapping[str, Any] | None:
+def own_corpus(name: str, own: Own) -> Entry | None:
     """A user's corpus among `own` (`corpora` in the configuration), or that whose contexts these are."""
     return own.get(name) or own.get(name.removesuffix(OWN_PASSAGES))
 

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from needlework.data.corpora.extractive import questions_table
 from needlework.data.corpora.oneruler import book_table
 from needlework.data.corpora.registry import OWN_FORMATS, OWN_PASSAGES
 from needlework.data.corpora.titled import passages
+from needlework.entry import Entry
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.records import PASSAGES, RECORDS
@@ -30,7 +31,7 @@ class Row(NamedTuple):
     """A row of a data set: its place, from 0, its columns, and what errors call the data set."""
 
     place: int
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
     columns: Mapping[str, str]
     where: str
 
@@ -49,7 +50,7 @@ class Row(NamedTuple):
             raise self.wrong(f"has several texts in the column {self.columns[key]!r}")
         return found[0] if found else ""
 
-    def _inside(self, value: Any, path: Sequence[str], name: str) -> Iterator[Any]:
+    def _inside(self, value: object, path: Sequence[str], name: str) -> Iterator[object]:
         """What is at the end of a path, in each element of a list on the way."""
         if isinstance(value, list | tuple):
             for each in value:
@@ -67,7 +68,7 @@ class Row(NamedTuple):
                 "configuration."
             )
 
-    def _text(self, value: Any, name: str) -> str:
+    def _text(self, value: object, name: str) -> str:
         if value is None or isinstance(value, str):
             return value or ""
         if isinstance(value, int) and not isinstance(value, bool):
@@ -86,7 +87,7 @@ class Row(NamedTuple):
         return self.text("id") or f"{self.place:08d}"
 
 
-def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, Any]) -> pa.Table:
+def table(corpus: str, lang: str, files: Sequence[str], settings: Entry) -> pa.Table:
     """The corpus in `lang`, as the rule `read_corpus` asks for it; `settings` are the layout's.
 
     `questions` (QUESTIONS), `<corpus>_passages` with their contexts (TITLED, or PASSAGES without
@@ -184,7 +185,7 @@ def _refuse_none(found: object, where: str, what: str) -> None:
         raise UserError(f"{where} has no {what}: correct `columns`, or raise `rows`.")
 
 
-def _rows(files: Sequence[str], settings: Mapping[str, Any], where: str) -> Iterator[Row]:
+def _rows(files: Sequence[str], settings: Entry, where: str) -> Iterator[Row]:
     """The rows of a data set, as many as the settings ask for."""
     columns = settings["columns"]
     shown = progress(_streamed(files, settings, where), desc=where, unit="row")
@@ -192,9 +193,7 @@ def _rows(files: Sequence[str], settings: Mapping[str, Any], where: str) -> Iter
         yield Row(place, values, columns, where)
 
 
-def _streamed(
-    files: Sequence[str], settings: Mapping[str, Any], where: str
-) -> Iterator[Mapping[str, Any]]:
+def _streamed(files: Sequence[str], settings: Entry, where: str) -> Iterator[Mapping[str, object]]:
     try:
         import datasets
     except ImportError:

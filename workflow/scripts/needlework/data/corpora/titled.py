@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
 
 import pyarrow as pa
 
@@ -16,7 +15,7 @@ from needlework.records import PASSAGES
 _TITLED, _PLAIN = "_passages", "_paragraphs"
 
 
-def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, Any]) -> pa.Table:
+def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, object]) -> pa.Table:
     """`<questions>_passages` or `<questions>_paragraphs` in `lang`, as the rule `read_corpus` asks for it.
 
     The reader of `<questions>` reads the same files.

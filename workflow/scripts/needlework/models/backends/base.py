@@ -14,12 +14,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from needlework import seeding
 from needlework.codedigest import module_digest
 from needlework.data.packaged import is_packaged, local_name
+from needlework.entry import Entry
 from needlework.errors import UserError
+from needlework.journal import Record
 from needlework.prompts.spans import Span, span_text
 
 
@@ -79,25 +81,25 @@ class Backend(ABC):
     # How many requests `answers` hands to `generate` at once, if it is not overridden.
     batch_size = 256
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Entry) -> None:
         self.config = config
 
     @abstractmethod
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         """All that every answer of this model depends on: JSON values, no secret, no path."""
 
-    def former_identity(self) -> Mapping[str, Any] | None:
+    def former_identity(self) -> Mapping[str, object] | None:
         """The `identity` in older records, if it differed; they stay valid."""
         return None
 
-    def depends_on(self, request: Request) -> Any:
+    def depends_on(self, request: Request) -> object:
         """All that the answer depends on beyond the prompt's text, sample number and token limit.
 
         JSON values; None for a model that sees only the prompt's text.
         """
         return None
 
-    def holds(self, record: Mapping[str, Any]) -> bool:
+    def holds(self, record: Record) -> bool:
         """Whether an answer that the journal has under a request's key is still valid.
 
         False if it depends on a setting that is not in the key, and that has changed since: then the
@@ -128,7 +130,7 @@ class Backend(ABC):
         """
         return None
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The engine's effective settings, as text and numbers, for provenance. Called after `load`."""
         return {}
 
@@ -165,12 +167,12 @@ class Reader(Backend):
     # The module that answers.
     module: str
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> dict[str, str]:
         """The module's name and code."""
         name = self.module.rpartition(".")[2]
         return {"backend": name, "code": module_digest(str(sys.modules[self.module].__file__))}
 
-    def former_identity(self) -> Mapping[str, Any] | None:
+    def former_identity(self) -> dict[str, str] | None:
         """Older records have the digest of the module with all that it imports."""
         identity = self.identity()
         former = _FORMER_CODE.get(identity["code"])
@@ -207,7 +209,7 @@ def backend_names() -> list[str]:
     return sorted(modules - {"__init__", "base"})
 
 
-def load_backend(name: str, config: Mapping[str, Any]) -> Backend:
+def load_backend(name: str, config: Entry) -> Backend:
     """The backend `name` for a model's block of the configuration; the model is not loaded yet.
 
     Raises UserError if there is no such backend, or if it refuses the configuration.

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from needlework.entry import Entry
 from needlework.errors import UserError, not_installed
 from needlework.models.backends.base import Answer, Backend, Request, in_order, sample_seed
 from needlework.models.generation import request_key
@@ -77,7 +78,7 @@ class OpenAI(Backend):
     recorded in `<journal>/batches/<model>`.
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Entry) -> None:
         super().__init__(config)
         self._where = f"models.{config['model']}"
         self._address = shown_url(config["base_url"])
@@ -92,7 +93,7 @@ class OpenAI(Backend):
         self._failures = 0
         self._batches: Batches | None = None
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         """The model and its settings, wherever it is served."""
         own = ("name", "revision", "chat", "sampling", "request")
         return {
@@ -264,7 +265,7 @@ class OpenAI(Backend):
                     pause *= 2
                 attempt += 1
 
-    def _body(self, request: Request) -> dict[str, Any]:
+    def _body(self, request: Request) -> dict[str, object]:
         """The request's fields; the configuration's own come last, and null takes one out."""
         config, sampling = self.config, self.config["sampling"]
         # Half a character, which JSON cannot hold, becomes a question mark.
@@ -283,7 +284,7 @@ class OpenAI(Backend):
         }
         return {field: value for field, value in body.items() if value is not None}
 
-    async def _attempt(self, body: Mapping[str, Any]) -> Answer:
+    async def _attempt(self, body: Mapping[str, object]) -> Answer:
         """Send a request once. Raises Passing if a retry may help."""
         import openai
 

@@ -13,7 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from needlework.entry import Entry
 from needlework.errors import UserError, not_installed, reason
+from needlework.journal import Record
 from needlework.models.backends.base import Answer, Backend, Request, in_order, sample_seed
 from needlework.models.engine_arguments import answer_arguments
 from needlework.models.local_models import (
@@ -56,14 +58,14 @@ class OpenVino(Backend):
     case).
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Entry) -> None:
         super().__init__(config)
         self._where = f"models.{config['model']}"
         self._tokenizer: Any = None
         self._engine: Any = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         """The weights, the chat template, sampling, and the engine settings that change answers."""
         return {
             "backend": "openvino",
@@ -76,7 +78,7 @@ class OpenVino(Backend):
             **regime(self.config),
         }
 
-    def holds(self, record: Mapping[str, Any]) -> bool:
+    def holds(self, record: Record) -> bool:
         """Whether the model's `context` leaves the answer as it is."""
         limit = self.config["context"]
         if record.get("cut_at") is not None:
@@ -142,7 +144,7 @@ class OpenVino(Backend):
         plain = self._tokenizer.encode("?", add_special_tokens=False).input_ids.shape[1]
         return self._tokens("?").shape[1] - plain + thoughts(self.config)
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The device's effective settings: number formats, cache, threads."""
         openvino = runtime()
         opset13 = openvino.opset13

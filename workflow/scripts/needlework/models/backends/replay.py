@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
+from needlework.entry import Entry
 from needlework.errors import UserError
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.records import file_digest
@@ -25,7 +26,7 @@ class Replay(Backend):
     several benchmarks; a job sees one of them.
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Entry) -> None:
         super().__init__(config)
         if not config.get("answers"):
             raise UserError("a model with `backend: replay` needs the key `answers`: give a file.")
@@ -42,7 +43,7 @@ class Replay(Backend):
             )
         self._answers: dict[tuple[str, int], Answer] = {}
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         """The content of the file."""
         return {"backend": "replay", "answers": file_digest(self.path)}
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
+from needlework.entry import Entry
 from needlework.errors import UserError, not_installed, reason
 from needlework.models.backends.base import Answer, Backend, Request, in_order, sample_seed
 from needlework.models.local_models import (
@@ -60,12 +61,12 @@ class Transformers(Backend):
     are answered at once; fewer if memory runs out.
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Entry) -> None:
         super().__init__(config)
         self._where = f"models.{config['model']}"
         self._batch_size = 1 if config["repeatable"] else config["batch_size"] or BATCH_SIZE
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         """The weights, the chat template, sampling, number format, positions, `config` and reasoning."""
         own = ("chat", "sampling", "dtype", "rope_scaling")
         # Keys added later: older records lack them, as does an entry that sets none of them.
@@ -80,7 +81,7 @@ class Transformers(Backend):
             **reasoning_identity(self.config),
         }
 
-    def former_identity(self) -> Mapping[str, Any] | None:
+    def former_identity(self) -> Mapping[str, object] | None:
         """The identity of older records, which held the mark at the end of reasoning."""
         return former_identity(self.config, self.identity())
 

@@ -16,8 +16,10 @@ from itertools import chain
 from threading import Thread
 from typing import Any
 
+from needlework.entry import Entry
 from needlework.errors import UserError, reason
 from needlework.jobs.guard import descendants, end, start_guard
+from needlework.journal import Record
 from needlework.models.backends.base import Answer, Backend, Request, in_order, sample_seed
 from needlework.models.engine_arguments import answer_arguments
 from needlework.models.local_models import (
@@ -55,7 +57,7 @@ class Vllm(Backend):
     `chat_template`; without it the prompt is sent as it is. `engine` is handed to vLLM.
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Entry) -> None:
         super().__init__(config)
         self.where = f"models.{config['model']}"
         self._arguments: dict[str, Any] = {}
@@ -67,7 +69,7 @@ class Vllm(Backend):
         self._guard: subprocess.Popen[bytes] | None = None
         self._restarted = False
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         """The weights, the chat template, sampling, and the engine arguments that change answers."""
         config = self.config
         engine = answer_arguments(config["engine"])
@@ -85,11 +87,11 @@ class Vllm(Backend):
             **regime(config),
         }
 
-    def former_identity(self) -> Mapping[str, Any] | None:
+    def former_identity(self) -> Mapping[str, object] | None:
         """The identity of older records, which held the mark at the end of reasoning."""
         return former_identity(self.config, self.identity())
 
-    def holds(self, record: Mapping[str, Any]) -> bool:
+    def holds(self, record: Record) -> bool:
         """Whether the engine's `max_model_len` leaves the answer as it is.
 
         The answer tells, in the model's own tokens. A limit in the key would have to be judged by the
@@ -246,7 +248,7 @@ class Vllm(Backend):
         tokens = list(completion.token_ids)[: -1 if ended == "stop" else None]
         return with_thoughts(self._tokenizer, tokens, answer, self.config)
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The effective engine arguments, and whether answers depend on their batch."""
         import vllm.envs
 

@@ -6,9 +6,10 @@ all-mpnet-base-v2). The paper does not mention it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
+from needlework.entry import Entry
 from needlework.retrieval.embedders import load_embedder
 from needlework.scoring.metrics import released_mlneedle
 
@@ -24,7 +25,7 @@ class Semantic:
     A text is encoded once. `prepare` encodes many at once, which is faster than one by one.
     """
 
-    def __init__(self, model: Mapping[str, Any]) -> None:
+    def __init__(self, model: Entry) -> None:
         self._model = model
         self._vectors: dict[str, np.ndarray] = {}
 

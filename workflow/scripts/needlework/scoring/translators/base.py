@@ -11,8 +11,8 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from needlework.entry import Entry
 from needlework.errors import UserError
 
 
@@ -24,11 +24,11 @@ class Translator(ABC):
     # Whether `translate` asks which language a text is in; telling it costs seconds.
     needs_languages = True
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Entry) -> None:
         self.config = config
 
     @abstractmethod
-    def identity(self) -> Mapping[str, Any] | None:
+    def identity(self) -> Mapping[str, object] | None:
         """What every translation depends on: JSON values, no secret.
 
         None where a translation costs nothing, so that there is no point in keeping it.
@@ -56,7 +56,7 @@ def translator_kinds() -> list[str]:
     return sorted(modules - {"__init__", "base", "http"})
 
 
-def load_translator(config: Mapping[str, Any]) -> Translator:
+def load_translator(config: Entry) -> Translator:
     """The translator of one block under `translators`; nothing is loaded yet.
 
     Raises UserError where there is no such kind.
@@ -71,6 +71,6 @@ def load_translator(config: Mapping[str, Any]) -> Translator:
     return importlib.import_module(f"needlework.scoring.translators.{kind}").TRANSLATOR(config)
 
 
-def check_translator(config: Mapping[str, Any]) -> None:
+def check_translator(config: Entry) -> None:
     """Raise UserError, before any work, where this block's translator is known not to work here."""
     load_translator(config).check()

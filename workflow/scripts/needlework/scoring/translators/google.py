@@ -24,7 +24,7 @@ class Google(Translator):
 
     batch_size = MAX_TEXTS
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         """The service; its model has no version that could be pinned."""
         return {"kind": "google"}
 

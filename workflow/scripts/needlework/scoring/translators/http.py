@@ -47,7 +47,7 @@ class Endpoint:
         hooks = {"response": [bounded(httpx)]}
         self._client = httpx.Client(timeout=TIMEOUT_S, headers=headers, event_hooks=hooks)
 
-    def post(self, payload: Mapping[str, Any], read: Callable[[Any], T]) -> T:
+    def post(self, payload: Mapping[str, object], read: Callable[[Any], T]) -> T:
         """What `read` makes of the response to `payload`.
 
         `read` raises LookupError, TypeError or ValueError on a body that is not what it expects.
@@ -68,7 +68,7 @@ class Endpoint:
                 time.sleep(pause)
         raise AssertionError("unreachable")
 
-    def _attempt(self, payload: Mapping[str, Any], read: Callable[[Any], T]) -> T:
+    def _attempt(self, payload: Mapping[str, object], read: Callable[[Any], T]) -> T:
         import httpx
 
         try:

@@ -28,7 +28,7 @@ class Llm(Translator):
 
     batch_size = 8 * AT_ONCE
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         """The model and its instruction, wherever the model is served."""
         return {"kind": "llm", "name": self.config["name"], "instruction": INSTRUCTION}
 
@@ -43,7 +43,7 @@ class Llm(Translator):
         with ThreadPoolExecutor(AT_ONCE) as pool:
             return list(pool.map(lambda text: endpoint.post(self._payload(text), _read), texts))
 
-    def _payload(self, text: str) -> dict[str, Any]:
+    def _payload(self, text: str) -> dict[str, object]:
         return {
             "model": self.config["name"],
             "temperature": 0,

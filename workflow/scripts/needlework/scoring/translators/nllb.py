@@ -60,7 +60,7 @@ class Nllb(Translator):
         """The key `batch_size`."""
         return self.config["batch_size"]
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         """The model and its search."""
         own = {key: self.config[key] for key in ("kind", "name", "revision", "beams")}
         return own | {"max_tokens": [MAX_SOURCE_TOKENS, MAX_NEW_TOKENS]}

@@ -209,18 +209,18 @@ def wikitext(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 def wiki2019zh(task: Task, files: Sequence[Path]) -> Iterator[Record]:
     """Chinese Wikipedia: 20 articles a file, in paragraphs of 140 characters and more."""
     for path in files:
-        lines = [line.value for line in read_lines(path)]
+        lines = list(read_lines(path))
         place = "/".join(path.parts[-2:])
         ranked = sorted(range(len(lines)), key=lambda i: seeding.rank_key("wiki_zh", place, i))
         for number in sorted(ranked[:_PER_FILE]):
             paragraphs, gathered = [], ""
-            for line in lines[number]["text"].replace("\n\n", "\n").split("\n"):
+            for line in lines[number].get("text", str).replace("\n\n", "\n").split("\n"):
                 gathered = f"{gathered}\n{line}" if gathered else line
                 if len(gathered) >= _NLI_LENGTH:
                     paragraphs.append(Document(gathered))
                     gathered = ""
             if len(paragraphs) > 1:
-                yield Record(lines[number]["title"], parts=tuple(paragraphs))
+                yield Record(lines[number].get("title", str), parts=tuple(paragraphs))
 
 
 def duorc(task: Task, files: Sequence[Path]) -> Iterator[Record]:
@@ -350,8 +350,8 @@ def booksum(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 def cnewsum(task: Task, files: Sequence[Path]) -> Iterator[Record]:
     """CNewSum's articles of 60 characters and more, without spaces."""
     for line in read_lines(files[0]):
-        summary = line.value["summary"]
-        lines = [summary] if isinstance(summary, str) else summary
+        summary = line.value.get("summary")
+        lines = [summary] if isinstance(summary, str) else line.texts("summary")
         article, short = ("".join("".join(ls).split()) for ls in (line.texts("article"), lines))
         if len(article) >= 60:
             yield Record(article, answers=(short,))

@@ -1,0 +1,9 @@
+"""The type of an entry of the configuration. Apart, so that a room that takes one depends on no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+# An entry under `models`, `translators`, `embedders` or `corpora`; its keys depend on its kind.
+Entry: TypeAlias = Mapping[str, Any]
