@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs/results.md").read_text(encoding="utf-8")
 SECTION = PAGE[PAGE.index("## SmolLM2-135M-Instruct on Natural Questions and XQuAD") :]
 TABLES = sorted(KEPT.glob("*.csv"))
+RUNS = sorted(KEPT.glob("provenance*.json"))
 
 
 def answer(task: str, question: int, value: float, **own: Any) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def test_the_page_shows_the_committed_tables(path: Path) -> None:
 
 def test_numbers_of_the_page_are_those_of_the_tables() -> None:
     assert TABLES
-    kept = "\n".join(path.read_text("utf-8") for path in [*TABLES, KEPT / "provenance.json"])
+    kept = "\n".join(path.read_text("utf-8") for path in [*TABLES, *RUNS])
     prose = "\n".join(line for line in SECTION.splitlines() if not line.startswith("|"))
     for number in re.findall(r"\d\.\d+", prose):
         assert number in kept, number
@@ -107,13 +108,14 @@ def test_numbers_of_the_page_are_those_of_the_tables() -> None:
         assert digest in kept, digest
 
 
-def test_the_committed_tables_know_what_they_were_made_of() -> None:
-    made = json.loads((KEPT / "provenance.json").read_text("utf-8"))
+@pytest.mark.parametrize("run", RUNS, ids=lambda path: path.stem)
+def test_the_committed_tables_know_what_they_were_made_of(run: Path) -> None:
+    made = json.loads(run.read_text("utf-8"))
     own = made["configuration"]
     assert own["run"]["models"] == ["smollm2-135m"]
     assert own["models"]["smollm2-135m"]["sampling"]["temperature"] == 0
     (digest,) = made["model"]["weights"]["files"].values()
     assert re.fullmatch("[0-9a-f]{64}", digest) and digest in SECTION
     questions = own["benchmarks"]["lost_in_the_middle"]["questions"]
-    rows = read(KEPT / "natural_questions.csv")
+    rows = read(KEPT / f"natural_questions{run.stem.removeprefix('provenance')}.csv")
     assert {int(row["n"]) + int(row["lost"]) for row in rows} == {questions}
