@@ -467,7 +467,7 @@ def test_the_context_is_the_models_or_the_engines(
     [
         ("no folder", ["/absent cannot be loaded", "HF_TOKEN", "local folder"]),
         ("no model", ["nobody/nothing cannot be loaded", "accept its licence", "HF_HOME"]),
-        ("no argument", ["engine.max_model_length is no argument", "'max_model_len'"]),
+        ("no argument", ["engine.max_model_length is not an argument", "'max_model_len'"]),
         ("too long", ["max_model_len (100000) is greater", "`engine`"]),
         ("not quantized", ["config file for awq"]),
         ("no heads", ["divisible by tensor parallel size (3)"]),
