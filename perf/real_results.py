@@ -190,6 +190,7 @@ def provenance(folder: Path, configuration: Mapping[str, Any]) -> dict[str, Any]
         "last_sessions": {
             path.stem: timing(path)
             for path in sorted((folder / f"benchmarks/generate_answers/{MODEL}").glob("*.tsv"))
+            if path.stem in configuration["run"]["benchmarks"]
         },
         "python": installed["python"],
         "packages": {name: installed["packages"][name] for name in PACKAGES},
@@ -243,7 +244,7 @@ def main() -> None:
     tables: dict[str, list[Row]] = {}
     for name, table in (("lost_in_the_middle", natural_questions), ("mlneedle", xquad)):
         path = given.folder / f"results/scores/{MODEL}/{name}.parquet"
-        if path.is_file():
+        if name in config["run"]["benchmarks"] and path.is_file():
             tables |= table(read_table(path).to_pandas())
     for name, rows in tables.items():
         print(f"{name}\n\n{markdown(rows)}")
