@@ -1,4 +1,4 @@
-"""The type of an entry of the configuration. Apart, so that a room that takes one depends on no more."""
+"""The type of an entry of the configuration. It is a module of its own so that any room can import it."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ def check_room(
     """Raise UserError if prompts fit into a model's context, but not with its template and reasoning.
 
     `longest` is the most tokens of a prompt and its answer that fit without, in the model's tokenizer;
-    `overhead` what template and thoughts take, `reserve` what the tokenizer has, `limit` the context
-    where it is not the entry's.
+    `overhead` is the tokens of template and reasoning, `reserve` the tokenizer's key, `limit` the context
+    if it is not the entry's.
     """
     context = entry["context"] if limit is None else limit
     lacking = longest + (overhead or 0) - context

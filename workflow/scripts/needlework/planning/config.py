@@ -163,10 +163,10 @@ def lengths_of(config: Config, model: str, benchmark: str) -> list[int]:
 
 
 def check_lengths(config: Config, name: str, overhead: int) -> None:
-    """Raise UserError where a model's lengths and `overhead` more tokens exceed its context.
+    """Raise UserError if a model's longest length and `overhead` more tokens exceed its context.
 
-    `overhead` is what is known of the tokens that its chat template and its thoughts take. Only of
-    benchmarks whose lengths bound prompts in tokens.
+    `overhead` is the tokens of its chat template and reasoning, as far as they are known. Benchmarks whose
+    lengths are not in tokens are left out (`Benchmark.spare` is None).
     """
     model = config["models"][name]
     reserve = config["tokenizers"][model["tokenizer"]]["reserve"]

@@ -7,16 +7,16 @@ from typing import Any
 
 from needlework.models.engine_arguments import gpus
 
-# What runs a neural network here: on a GPU where there is one, unless its `device` is the CPU.
+# Backends and kinds that run a neural network: on a GPU if there is one, unless `device` is the CPU.
 _NEURAL = {"vllm", "transformers", "sentence-transformers", "nllb"}
-# What runs one on processors, whatever its `device`: Snakemake's GPUs are NVIDIA's.
+# Backends that run one without an NVIDIA GPU, which is what Snakemake's resource `gpu` counts.
 _ON_PROCESSORS = {"openvino"}
-# CPU cores of a network without a GPU; more help a CPU little. Snakemake lowers it to `--cores`.
+# CPU cores for a network without a GPU; more make it little faster. Snakemake lowers it to `--cores`.
 CPU_THREADS = 16
 
 
 def job_gpus(entry: Mapping[str, Any]) -> int:
-    """How many GPUs the job of a model, an embedder or a translator asks for; `entry` is its block."""
+    """How many GPUs the job of a model, an embedder or a translator asks for."""
     kind = entry.get("backend") or entry["kind"]
     if kind == "vllm":
         return gpus(entry["engine"])
@@ -24,9 +24,9 @@ def job_gpus(entry: Mapping[str, Any]) -> int:
 
 
 def job_threads(entry: Mapping[str, Any]) -> int:
-    """How many CPU cores it asks for: one where nothing is computed but requests and words.
+    """How many CPU cores such a job asks for: one if it runs no neural network.
 
-    Beside GPUs, cores load the weights, cut texts into tokens, and feed each GPU.
+    With GPUs, cores load the weights, tokenize texts, and feed each GPU.
     """
     kind = entry.get("backend") or entry["kind"]
     if kind not in _NEURAL | _ON_PROCESSORS:

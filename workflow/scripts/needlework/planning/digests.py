@@ -1,4 +1,4 @@
-"""What results depend on besides their rows, as digests: a change in one makes them anew."""
+"""Digests of what results depend on besides their rows: if one changes, the results are made again."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from needlework.results.describe import description, hooks_of
 
 
 def numbers_digest(results: Iterable[Result]) -> dict[str, str]:
-    """What the numbers of these results depend on: descriptions, and the code of their hooks."""
+    """Of what the numbers of these results depend on: descriptions, and the code of their hooks."""
     return _digests({result.name: result.numbers for result in results}, "make_numbers.py")
 
 
 def shown_digest(benchmark: Benchmark, results: Iterable[Result]) -> dict[str, str]:
-    """What tables and figures of these numbers depend on: titles, layouts, drawings, names."""
+    """Of what tables and figures of these numbers depend on: titles, layouts, drawings, names."""
     shown = {result.name: (result.title, result.shown) for result in results}
     names = {"called": benchmark.called, "languages": LANGUAGE_NAMES}
     return _digests({**shown, **names}, "show_results.py", presentation=True)

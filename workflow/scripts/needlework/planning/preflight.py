@@ -19,9 +19,9 @@ from needlework.scoring.translators.base import check_translator
 from needlework.services.endpoints import api_key, shown_url
 
 CONNECT_S = 5.0
-# A chat template with a system prompt takes fewer. Where that many are left, none is counted.
+# More than any chat template with a system prompt takes. If so many tokens are left, none is counted.
 _TEMPLATE_TOKENS = 512
-# What reads a model's tokenizer takes, by backend; Snakemake's own environment may lack it.
+# The packages that read a model's tokenizer, by backend; Snakemake's own environment may lack them.
 _READ_WITH = {
     "openvino": ("openvino_genai", "pyarrow"),
     "transformers": ("transformers", "torch", "pyarrow"),
@@ -101,15 +101,15 @@ def without_records(folder: str | Path = ".") -> str:
 
 
 def _check_template(config: Config, name: str) -> None:
-    """Raise UserError where a model's lengths leave no room for its chat template, as its tokenizer has it.
+    """Raise UserError if a model's lengths leave no room for its chat template.
 
-    What cannot be read here, the model's job counts.
+    If this machine cannot read the model's tokenizer, nothing is checked: the model's job checks it.
     """
     entry = {**config["models"][name], "model": name}
     thoughts = entry["reasoning"]["max_tokens"] if entry["reasoning"] else 0
     reader = "transformers" if entry["backend"] == "vllm" else entry["backend"]
     readable = reader in _READ_WITH and all(map(find_spec, _READ_WITH[reader]))
-    # Code that a repository brings is for the job to run.
+    # Code of a model's repository runs in the job alone.
     if not readable or entry["trust_remote_code"]:
         return
     try:

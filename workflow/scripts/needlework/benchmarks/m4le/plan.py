@@ -34,7 +34,7 @@ LIMITS: dict[str, int | None] = {
 
 
 def tasks(own: Own) -> list[str]:
-    """The names of the tasks that are asked, in the paper's order; those in further languages behind them."""
+    """The names of the tasks that are asked: the paper's in its order, then those in further languages."""
     missing = _missing(own)
     return [name for name in _asked(own) if name not in missing]
 

@@ -134,7 +134,7 @@ def _alignments(
 ) -> Iterator[tuple[tuple[str, str], list[Link]]]:
     """The pairs of documents, by the last parts of their paths, with the sentences of each link.
 
-    English first: a file has the language first that comes first in the alphabet.
+    English comes first here. In the file, the two languages are in alphabetical order.
     """
     order = ("fromDoc", "toDoc") if lang > "en" else ("toDoc", "fromDoc")
     for group in _xml(path):

@@ -1,6 +1,6 @@
 """M4LE's 39 task files (paper, Table 2; the cuts are those of the released scorer), as data.
 
-And those tasks in further languages that their source data sets have, beyond the paper.
+Beyond the paper: some of these tasks in further languages that their source data sets have.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Task(NamedTuple):
 
     @property
     def second(self) -> str:
-        """The language beside English, "" where there is none."""
+        """The language beside English; "" if the task has one language."""
         return self.lang.partition(",")[2]
 
     @property
