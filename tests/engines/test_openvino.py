@@ -190,14 +190,18 @@ def test_the_weights_are_those_of_the_file(folder: Path) -> None:
         assert np.abs(ours - exact).mean() < 0.001 * np.abs(exact).mean()
 
 
+def of_transformers(kind: Any, **options: Any) -> Any:
+    """A model or tokenizer that transformers reads from the GGUF file."""
+    file = smollm2()
+    return kind.from_pretrained(str(file.parent), gguf_file=file.name, **options)
+
+
 def test_answers_are_those_of_transformers_on_the_same_weights(greedy: list[Answer]) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    file = smollm2()
-    source = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
-    tokenizer = AutoTokenizer.from_pretrained(**source)
-    model = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32).eval()
+    tokenizer = of_transformers(AutoTokenizer)
+    model = of_transformers(AutoModelForCausalLM, dtype=torch.float32).eval()
     for prompt, answer in zip(PROMPTS, greedy, strict=True):
         tokens = tokenizer.apply_chat_template(
             [{"role": "user", "content": prompt}],
@@ -210,6 +214,53 @@ def test_answers_are_those_of_transformers_on_the_same_weights(greedy: list[Answ
             output = model.generate(tokens, max_new_tokens=24, do_sample=False, pad_token_id=2)
         theirs = tokenizer.decode(output[0][tokens.shape[1] :], skip_special_tokens=True)
         assert theirs == answer.text
+
+
+# NPUs
+
+
+@pytest.fixture(scope="module")
+def npu(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Configuration of SmolLM2 for OpenVINO's plugin of NPUs, which computes on the CPU here."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    from engines.openvino_folder import write
+
+    made = tmp_path_factory.mktemp("npu")
+    options = {"dtype": torch.float32, "attn_implementation": "eager"}
+    write(of_transformers(AutoModelForCausalLM, **options).eval(), made)
+    for file in folder.glob("openvino_*tokenizer.*"):
+        shutil.copy(file, made)
+    engine = {"NPU_USE_NPUW": "YES", "NPUW_DEVICES": "CPU"}
+    return {"name": str(made), "device": "npu", "engine": engine, "context": 256}
+
+
+def test_an_npu_answers_as_the_processor(greedy: list[Answer], npu: dict[str, Any]) -> None:
+    assert ask(PROMPTS, sampling=GREEDY, **npu) == greedy
+
+
+def test_an_npu_samples_by_seed_in_any_order(npu: dict[str, Any]) -> None:
+    own = {**npu, "sampling": {"temperature": 1.5, "top_k": None, "seed": 5}}
+    first, again = (ask(prompts, new=8, **own) for prompts in (PROMPTS, PROMPTS[::-1]))
+    assert texts(first) == texts(again)[::-1]
+
+
+def test_a_prompt_too_long_for_an_npu_names_the_setting(npu: dict[str, Any]) -> None:
+    engine = npu["engine"] | {"MAX_PROMPT_LEN": 64}
+    (answer,) = ask(PROMPTS[:1], **npu | {"engine": engine})
+    assert "89 tokens" in answer.error and "MAX_PROMPT_LEN" in answer.error
+
+
+def test_an_npu_that_is_missing_is_named(npu: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="OpenVINO finds CPU here"):
+        ask(PROMPTS[:1], **npu | {"engine": {}})
+
+
+def test_a_gguf_file_is_refused_for_an_npu() -> None:
+    smollm2()
+    with pytest.raises(UserError, match="convert it with optimum-intel"):
+        load_backend("openvino", entry(device="npu")).identity()
 
 
 # Regimes

@@ -492,11 +492,8 @@ def _check_models(config: Config) -> None:
                 f"{where}.name is missing: the backend {model['backend']} needs "
                 f"{_NAMED[model['backend']]}."
             )
-        if model["backend"] == "openvino" and "NPU" in model["device"].upper():
-            raise UserError(
-                f"{where}.device is {model['device']!r}, but OpenVINO answers many prompts with one engine "
-                "(continuous batching) on CPUs and GPUs only: set `cpu` or `gpu`."
-            )
+        if model["backend"] == "openvino":
+            _check_npu(where, model)
         if model["backend"] == "vllm":
             _check_engine(where, model)
         if model["backend"] == "openai":
@@ -551,6 +548,22 @@ def _check_engine(where: str, model: Mapping[str, Any]) -> None:
     for argument, instead in ELSEWHERE.items():
         if argument in model["engine"]:
             raise UserError(f"{where}.engine.{argument} cannot be set: use {instead}.")
+
+
+def _check_npu(where: str, model: Mapping[str, Any]) -> None:
+    """Raise UserError where an NPU is asked for what OpenVINO has on other devices only."""
+    device = model["device"].upper()
+    if "NPU" in device and device != "NPU":
+        raise UserError(
+            f"{where}.device is {model['device']!r}, but an NPU answers alone: set `cpu`, `gpu` or `npu`."
+        )
+    scheduler = sorted(name for name in model["engine"] if not name.isupper())
+    own = [name for name in scheduler if not name.endswith("_parallel_size")]
+    if device == "NPU" and own:
+        raise UserError(
+            f"{where}.engine.{own[0]} is a setting of OpenVINO's scheduler, which an NPU lacks: leave it "
+            "out. Settings of the device are in upper case, such as MAX_PROMPT_LEN."
+        )
 
 
 def _check_endpoint(where: str, model: Mapping[str, Any]) -> None:

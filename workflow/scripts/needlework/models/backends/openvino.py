@@ -31,6 +31,7 @@ from needlework.models.local_models import (
     without_stop,
 )
 from needlework.models.model_files import weights_identity
+from needlework.models.openvino_engines import Alone, Ended, Engine, Together
 from needlework.prompts.openvino_runtime import genai, runtime
 
 logger = logging.getLogger("needlework")
@@ -50,19 +51,19 @@ _RECORDED = (
 
 
 class OpenVino(Backend):
-    """A GGUF file or an OpenVINO folder (key `name`), run by OpenVINO GenAI in this job.
+    """A GGUF file or an OpenVINO folder (key `name`), run by OpenVINO GenAI in this job on a CPU, GPU or NPU.
 
     `chat` puts each prompt into the model's chat template, or into the one in the file `chat_template`.
-    `batch_size` prompts are answered at once, but only one if tokens are sampled: the engine has one
-    source of random numbers. `engine` has settings of its scheduler (lower case) and of the device (upper
-    case).
+    `batch_size` prompts are answered at once, but only one if tokens are sampled, as the engine has one
+    source of random numbers, and on an NPU. `engine` has settings of the scheduler (lower case), which an
+    NPU lacks, and of the device (upper case).
     """
 
     def __init__(self, config: Entry) -> None:
         super().__init__(config)
         self._where = f"models.{config['model']}"
         self._tokenizer: Any = None
-        self._engine: Any = None
+        self._engine: Engine | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def identity(self) -> Mapping[str, object]:
@@ -108,7 +109,7 @@ class OpenVino(Backend):
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         """The answers with their places, as they finish."""
         unsent = enumerate(requests)
-        running: dict[int, tuple[Request, int, Any]] = {}
+        running: dict[int, tuple[Request, int]] = {}
         while True:
             room = len(running) < self._at_once
             if room and (following := next(unsent, None)):
@@ -117,13 +118,11 @@ class OpenVino(Backend):
                 if tokens.shape[1] >= self.config["context"]:
                     yield place, self._too_long(tokens.shape[1])
                 else:
-                    running[place] = (request, tokens.shape[1], self._send(place, request, tokens))
+                    running[place] = (request, tokens.shape[1])
+                    self._send(place, request, tokens)
             elif running:
-                self._engine.step()
-                for place, (request, length, handle) in list(running.items()):
-                    if not _is_running(handle):
-                        del running[place]
-                        yield place, self._answer(request, length, handle)
+                for place, ended in self._started.ended():
+                    yield place, self._answer(*running.pop(place), ended)
             else:
                 return
 
@@ -145,12 +144,15 @@ class OpenVino(Backend):
         return self._tokens("?").shape[1] - plain + thoughts(self.config)
 
     def settings(self) -> dict[str, object]:
-        """The device's effective settings: number formats, cache, threads."""
+        """The device's effective settings: number formats, cache, threads; of an NPU, those it was given."""
+        given = self._split_engine()[1]
+        if self._on_npu:
+            return {"device": self._device, "prompts_at_once": self._at_once, **given}
         openvino = runtime()
         opset13 = openvino.opset13
         nothing = opset13.parameter([1], name="x")
         model = openvino.Model([opset13.result(nothing)], [nothing], "settings")
-        compiled = openvino.Core().compile_model(model, self._device, self._split_engine()[1])
+        compiled = openvino.Core().compile_model(model, self._device, given)
         known = set(compiled.get_property("SUPPORTED_PROPERTIES"))
         effective = {name: compiled.get_property(name) for name in _RECORDED if name in known}
         return {
@@ -178,20 +180,20 @@ class OpenVino(Backend):
         own = not self.config["chat"]
         return self._tokenizer.encode(self._text(prompt), add_special_tokens=own).input_ids
 
-    def _send(self, place: int, request: Request, tokens: Any) -> Any:
-        """Hand a prompt to the engine, starting that if need be; its handle."""
+    def _send(self, place: int, request: Request, tokens: Any) -> None:
+        """Hand a prompt to the engine, starting that if need be."""
         if self._engine is None:
             sent = self._tokenizer.decode(tokens.data[0].tolist(), skip_special_tokens=False)
             logger.info("The first prompt, %s:\n%s", form(self.config), sent)
             self._start()
-        return self._engine.add_request(place, tokens, self._generation(request, tokens.shape[1]))
+        self._started.send(place, tokens, self._generation(request, tokens.shape[1]))
 
     def _generation(self, request: Request, length: int) -> Any:
         sampling = self.config["sampling"]
         new = min(new_tokens(self.config, request), self.config["context"] - length)
         chosen = genai().GenerationConfig(max_new_tokens=new, apply_chat_template=False)
         # Of the checkpoint's generation settings, only the end tokens are the model's.
-        own = self._engine.get_config()
+        own = self._started.config()
         chosen.eos_token_id, chosen.stop_token_ids = own.eos_token_id, own.stop_token_ids
         chosen.stop_strings = set(self.config["stop"])
         if sampling["temperature"] > 0:
@@ -202,18 +204,11 @@ class OpenVino(Backend):
             chosen.rng_seed = sample_seed(sampling["seed"], request.prompt, request.sample)
         return chosen
 
-    def _answer(self, request: Request, length: int, handle: Any) -> Answer:
-        """The answer of a request that the engine has finished."""
-        status = handle.get_status()
-        if status != genai().GenerationStatus.FINISHED:
-            return Answer(
-                "",
-                error=f"the engine ended the request with {status.name}: its cache may be too small; raise "
-                f"`engine: {{cache_size: ...}}` (GB, now {self._scheduler().cache_size})",
-            )
-        (output,) = handle.read_all()
-        tokens = list(output.generated_ids)
-        stopped = output.finish_reason == genai().GenerationFinishReason.STOP
+    def _answer(self, request: Request, length: int, ended: Ended) -> Answer:
+        """The answer of a request that the engine has ended."""
+        tokens, stopped, error = ended
+        if error is not None:
+            return Answer("", error=error)
         cut = not stopped and len(tokens) < new_tokens(self.config, request)
         answer = Answer(
             without_stop(
@@ -225,8 +220,9 @@ class OpenVino(Backend):
             cut_at=self.config["context"] if cut else None,
         )
         # The token that ends an answer is not part of its text.
-        ended = stopped and tokens and tokens[-1] in self._engine.get_config().stop_token_ids
-        return with_thoughts(self._tokenizer, tokens[:-1] if ended else tokens, answer, self.config)
+        if stopped and tokens and tokens[-1] in self._started.config().stop_token_ids:
+            tokens = tokens[:-1]
+        return with_thoughts(self._tokenizer, tokens, answer, self.config)
 
     def _too_long(self, length: int) -> Answer:
         return Answer(
@@ -241,12 +237,23 @@ class OpenVino(Backend):
     @property
     def _at_once(self) -> int:
         """How many prompts are with the engine."""
-        alone = self.config["repeatable"] or self.config["sampling"]["temperature"] > 0
+        sampled = self.config["sampling"]["temperature"] > 0
+        alone = self.config["repeatable"] or sampled or self._on_npu
         return 1 if alone else self.config["batch_size"] or 1
+
+    @property
+    def _started(self) -> Engine:
+        """The engine, once it has started."""
+        assert self._engine is not None
+        return self._engine
 
     @property
     def _device(self) -> str:
         return "CPU" if self.config["device"] == "auto" else self.config["device"].upper()
+
+    @property
+    def _on_npu(self) -> bool:
+        return self._device == "NPU"
 
     @cached_property
     def _name(self) -> str:
@@ -255,6 +262,11 @@ class OpenVino(Backend):
         if not Path(name).exists():
             raise UserError(
                 f"{self._where}.name: {name} does not exist: name a GGUF file or an OpenVINO folder."
+            )
+        if self._on_npu and Path(name).is_file():
+            raise UserError(
+                f"{self._where}.name: {name} is a file, but an NPU needs an OpenVINO folder: convert it with "
+                "optimum-intel, or set `device: cpu`."
             )
         return name
 
@@ -292,7 +304,8 @@ class OpenVino(Backend):
 
     def _start(self) -> None:
         """Load the weights."""
-        name, scheduler, properties = self._name, self._scheduler(), self._split_engine()[1]
+        name, properties = self._name, self._split_engine()[1]
+        scheduler = None if self._on_npu else self._scheduler()
         try:
             if Path(name).is_file():
                 from needlework.models.gguf_models import exact_folder
@@ -300,9 +313,10 @@ class OpenVino(Backend):
                 self._folder = tempfile.TemporaryDirectory(prefix="needlework-")
                 exact_folder(Path(name), Path(self._folder.name))
                 name = self._folder.name
-            self._engine = genai().ContinuousBatchingPipeline(
-                name, scheduler, self._device, properties
-            )
+            if scheduler is None:
+                self._engine = Alone(name, self.config["context"], self._device, properties)
+            else:
+                self._engine = Together(name, scheduler, self._device, properties)
         except ImportError as error:
             raise not_installed(self._where, error) from None
         except UserError as error:
@@ -311,11 +325,18 @@ class OpenVino(Backend):
             raise self._unloadable(error) from error
 
     def _unloadable(self, error: Exception) -> UserError:
+        devices = ", ".join(runtime().Core().available_devices)
         return UserError(
-            f"{self._where}: {self.config['name']} cannot be loaded: {reason(error)}. Check `name` (a GGUF "
-            "file of an architecture that OpenVINO GenAI reads, or an OpenVINO folder), `device` and "
-            "`engine`; out of memory, lower `engine: {cache_size: ...}`."
+            f"{self._where}: {self.config['name']} cannot be loaded: {_reason(error)}. Check `name` (a GGUF "
+            "file of an architecture that OpenVINO GenAI reads, or an OpenVINO folder), `device` (OpenVINO "
+            f"finds {devices} here) and `engine`; out of memory, lower `engine: {{cache_size: ...}}`."
         )
+
+
+def _reason(error: Exception) -> str:
+    """The last line of OpenVINO's error; those before it say where in its source."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return reason(type(error)(lines[-1])) if lines else reason(error)
 
 
 def _word(value: Any) -> Any:
@@ -323,10 +344,6 @@ def _word(value: Any) -> Any:
     if isinstance(value, int | float | str):
         return value
     return getattr(value, "name", None) or value.get_type_name()
-
-
-def _is_running(handle: Any) -> bool:
-    return handle.get_status() == genai().GenerationStatus.RUNNING
 
 
 BACKEND = OpenVino

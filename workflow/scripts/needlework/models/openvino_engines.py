@@ -1,0 +1,104 @@
+"""OpenVINO GenAI's two engines: many prompts at once on CPUs and GPUs, one after the other on NPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from needlework.prompts.openvino_runtime import genai
+
+
+class Ended(NamedTuple):
+    """An answer's tokens, and whether the model ended it; `error` says why there is none."""
+
+    tokens: list[int]
+    stopped: bool
+    error: str | None = None
+
+
+class Engine(Protocol):
+    """Answers prompts that are tensors (1, n) of tokens."""
+
+    def config(self) -> Any:
+        """The checkpoint's generation settings."""
+
+    def send(self, place: int, tokens: Any, generation: Any) -> None:
+        """Hand over a prompt; its answer comes back with `place`."""
+
+    def ended(self) -> Iterator[tuple[int, Ended]]:
+        """Work on the prompts sent for a moment: the answers that have ended since."""
+
+
+class Together:
+    """Continuous batching: prompts share the steps of the engine and the cache of prefixes."""
+
+    def __init__(
+        self, folder: Path | str, scheduler: Any, device: str, settings: Mapping[str, Any]
+    ) -> None:
+        self._engine = genai().ContinuousBatchingPipeline(
+            str(folder), scheduler, device, dict(settings)
+        )
+        self._cache_size = scheduler.cache_size
+        self._running: dict[int, Any] = {}
+
+    def config(self) -> Any:
+        """The checkpoint's generation settings."""
+        return self._engine.get_config()
+
+    def send(self, place: int, tokens: Any, generation: Any) -> None:
+        """Add a prompt to the batch."""
+        self._running[place] = self._engine.add_request(place, tokens, generation)
+
+    def ended(self) -> Iterator[tuple[int, Ended]]:
+        """The answers that a step of the engine has ended."""
+        self._engine.step()
+        for place, handle in list(self._running.items()):
+            if handle.get_status() != genai().GenerationStatus.RUNNING:
+                del self._running[place]
+                yield place, self._answer(handle)
+
+    def _answer(self, handle: Any) -> Ended:
+        status = handle.get_status()
+        if status != genai().GenerationStatus.FINISHED:
+            why = f"the engine ended the request with {status.name}: its cache may be too small; raise "
+            return Ended(
+                [], False, f"{why}`engine: {{cache_size: ...}}` (GB, now {self._cache_size})"
+            )
+        (output,) = handle.read_all()
+        stopped = output.finish_reason == genai().GenerationFinishReason.STOP
+        return Ended(list(output.generated_ids), stopped)
+
+
+class Alone:
+    """One prompt after the other, as NPUs need it: their shapes are fixed when the model is compiled.
+
+    A prompt may have as many tokens as the model's `context`, unless `MAX_PROMPT_LEN` sets fewer.
+    """
+
+    def __init__(
+        self, folder: Path | str, context: int, device: str, settings: Mapping[str, Any]
+    ) -> None:
+        settings = {"MAX_PROMPT_LEN": context, **settings}
+        self._longest = int(settings["MAX_PROMPT_LEN"])
+        self._engine = genai().LLMPipeline(str(folder), device, **settings)
+        self._sent: list[tuple[int, Any, Any]] = []
+
+    def config(self) -> Any:
+        """The checkpoint's generation settings."""
+        return self._engine.get_generation_config()
+
+    def send(self, place: int, tokens: Any, generation: Any) -> None:
+        """Put a prompt behind those that were sent."""
+        self._sent.append((place, tokens, generation))
+
+    def ended(self) -> Iterator[tuple[int, Ended]]:
+        """The answer to the next prompt."""
+        place, tokens, generation = self._sent.pop(0)
+        if tokens.shape[1] > self._longest:
+            long = f"the prompt has {tokens.shape[1]} tokens"
+            yield place, Ended([], False, f"{long}: raise `engine: {{MAX_PROMPT_LEN: ...}}`")
+            return
+        results = self._engine.generate(tokens, generation)
+        stopped = results.finish_reasons[0] == genai().GenerationFinishReason.STOP
+        yield place, Ended(list(results.tokens[0]), stopped)
