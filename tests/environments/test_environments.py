@@ -277,18 +277,29 @@ def test_the_search_runs_in_the_environment_for_gpus(bare: Bare) -> None:
 
 
 @pytest.mark.heavy
-def test_the_environment_of_vllm_has_what_its_code_imports(bare: Bare) -> None:
-    """The answers of a model in it are tests/engines', with the same release for processors."""
-    if not has_gpu():
-        pytest.skip("no NVIDIA GPU: the package vllm is for one, and takes some 10 GB")
+def test_the_answers_run_in_the_environment_of_vllm(
+    bare: Bare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a GPU, as far as it gets: the job says in one sentence that vLLM finds none."""
+    # Its other packages are for PyTorch's build for GPUs, which is that of the package index.
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    tiny = bare.folder / "tiny"
+    subprocess.run([sys.executable, ROOT / "tests/engines/tiny_model.py", tiny], check=True)
     model = {
-        "backend": "vllm", "name": "no/such-model", "tokenizer": "words", "context": 512
+        "backend": "vllm", "name": str(tiny / "model"), "tokenizer": "words", "context": 2048,
+        "lengths": [512],
     }  # fmt: skip
-    configuration = {"run": {"models": ["large"]}, "models": {"large": model}}
-    target = "results/generations/large/mlneedle.parquet"
-    bare.run("vllm", configuration, target, options=["--conda-create-envs-only"])
+    run = {"models": ["tiny"], "benchmarks": ["mlneedle"]}
+    configuration = {"run": run, "models": {"tiny": model}}
+    target = "results/generations/tiny/mlneedle.parquet"
+    if has_gpu():
+        bare.run("vllm", configuration, target)
+    else:
+        with pytest.raises(AssertionError, match=r"models\.tiny: vLLM finds no GPU here"):
+            bare.run("vllm", configuration, target, options=["--resources", "gpus=1"])
     check_list(bare, "vllm")
     check_imports(bare, "vllm")
+    check_jobs(bare, "vllm")
 
 
 def has_gpu() -> bool:

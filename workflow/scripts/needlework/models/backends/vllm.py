@@ -315,6 +315,11 @@ class Vllm(Backend):
                 f"{self.where}: the package {error.name!r} is not installed; run with --use-conda, or "
                 "in an environment that holds vLLM (envs/vllm.yaml)."
             ) from None
+        if current_platform.is_unspecified():
+            raise UserError(
+                f"{self.where}: vLLM finds no GPU here: run the job where one is (`nvidia-smi` lists it), or "
+                "choose the backend `openvino`, which needs none."
+            )
         if current_platform.is_cpu():
             # On a CPU, vLLM 0.32 dies if it prefills a prompt with a seed in chunks.
             self._arguments.setdefault("enable_chunked_prefill", False)
