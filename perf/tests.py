@@ -22,7 +22,7 @@ import machine
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = Path(__file__).with_suffix(".json")
 LEFT_OUT = ("tests/environments", "tests/engines", "tests/workflow/test_slurm.py")
-COMMAND = [sys.executable, "-m", "pytest", "-n", "2", *(f"--ignore={path}" for path in LEFT_OUT)]
+COMMAND = [sys.executable, "-m", "pytest", "-n", "auto", *(f"--ignore={path}" for path in LEFT_OUT)]
 SLOW = 0.3
 """Seconds; what took longer is slow."""
 

@@ -51,6 +51,12 @@ def named_tokenizer(
         yield load
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than cores: many tests wait, for a process that ends or a server that is slow."""
+    return (os.cpu_count() or 1) + 1
+
+
 @functools.cache
 def measured() -> dict[str, dict[str, float]]:
     """The seconds of groups and of slow tests, as perf/tests.py wrote them."""

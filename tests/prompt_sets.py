@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,20 +42,30 @@ def words(text: str, known: dict[str, int]) -> list[int]:
     return [known.setdefault(piece, len(known)) for piece in pieces if piece]
 
 
+class Sources(NamedTuple):
+    """The questions and passages of MLNeedle by language, and seeded rankings of the passages."""
+
+    questions: Mapping[str, pa.Table]
+    passages: Mapping[str, pa.Table]
+    ranked: Mapping[str, pa.Table]
+
+
 def sample_set(
     lengths: Sequence[int], questions: int, tokenizer: Tokenizer | None = None
 ) -> PromptSet:
     """MLNeedle of the embedded sample."""
+    return _mlneedle(_sample(), lengths, questions, tokenizer)
+
+
+@cache
+def _sample() -> Sources:
     files = sorted(str(path) for path in (ROOT / "resources/sample").glob("*.json"))
     languages = ["de", "en", "zh"]
-    return _mlneedle(
+    return _ranked(
         *(
             {lang: sample.table(corpus, lang, files, {}) for lang in languages}
             for corpus in ("sample_questions", "sample_passages")
-        ),
-        lengths,
-        questions,
-        tokenizer,
+        )
     )
 
 
@@ -62,27 +73,31 @@ def mirror_set(
     mirror: Path, lengths: Sequence[int], questions: int, tokenizer: Tokenizer | None = None
 ) -> PromptSet:
     """MLNeedle of XQuAD's questions, several of which share a context, among mMARCO's passages."""
+    return _mlneedle(_mirror(mirror), lengths, questions, tokenizer)
+
+
+@cache
+def _mirror(mirror: Path) -> Sources:
     languages = {"de": "german", "en": "english", "zh": "chinese"}
-    return _mlneedle(
+    return _ranked(
         {lang: xquad.read(mirror / f"xquad/xquad.{lang}.json") for lang in languages},
         {
             lang: mmarco.read(mirror / f"mmarco/collections/{name}_collection.tsv", range(240))
             for lang, name in languages.items()
         },
-        lengths,
-        questions,
-        tokenizer,
     )
 
 
+def _ranked(questions: Mapping[str, pa.Table], passages: Mapping[str, pa.Table]) -> Sources:
+    ranked = {lang: ranking(lang, questions[lang], passages[lang]) for lang in questions}
+    return Sources(questions, passages, ranked)
+
+
 def _mlneedle(
-    questions: Mapping[str, pa.Table],
-    passages: Mapping[str, pa.Table],
-    lengths: Sequence[int],
-    n: int,
-    tokenizer: Tokenizer | None,
+    sources: Sources, lengths: Sequence[int], n: int, tokenizer: Tokenizer | None
 ) -> PromptSet:
-    """Needles in every language among passages of every language and of all; seeded rankings."""
+    """Needles in every language among passages of every language and of all."""
+    questions, passages, ranked = sources
     languages, tasks = sorted(questions), ["exact", "existence", "closed_book"]
     config: dict[str, Any] = {
         "needles": "asked",
@@ -108,7 +123,6 @@ def _mlneedle(
     for lang in languages:
         documents.add(f"asked/{lang}", questions[lang])
         documents.add(f"hay/{lang}", passages[lang])
-    ranked = {lang: ranking(lang, questions[lang], passages[lang]) for lang in languages}
     tokenizer = tokenizer or load_tokenizer("words", {"kind": "words"})
     made = []
     for name in plan.slices(config):

@@ -1,4 +1,4 @@
-"""A model's requests in several jobs: the answers, and all that is made of them, stay as they are."""
+"""A model's requests in several jobs: the answers and their scores, of which all else is made, stay."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 
 
 def contents(workflow: Workflow) -> dict[str, bytes]:
-    """What is made of the answers, and they themselves, by name."""
+    """The answers and the scores, by name."""
     folder = workflow.result("")
     return {
         str(file.relative_to(folder)): file.read_bytes()
-        for kind in ("generations", "scores", "tables", "figures")
+        for kind in ("generations", "scores")
         for file in (folder / kind).rglob("*.*")
         if file.is_file()
     }
@@ -32,7 +32,10 @@ def test_shards_of_a_models_answers_change_nothing(demo: Workflow, tmp_path: Pat
     config = tmp_path / "config.yaml"
     config.write_text(yaml.safe_dump({"models": {"lexical": {"shards": 3}}}))
     before = contents(shards)
-    shards.run("--configfile", str(config))
+    files = sorted(demo.result("scores/lexical").glob("*.parquet"))
+    scores = [str(file.relative_to(demo.directory)) for file in files]
+    arguments = ["--configfile", str(config), "--", *scores]
+    shards.run(*arguments)
     after = contents(shards)
     parts = {
         f"generations/lexical/{file.stem}.{i}-of-3.parquet"
@@ -43,4 +46,4 @@ def test_shards_of_a_models_answers_change_nothing(demo: Workflow, tmp_path: Pat
     assert [name for name in before if after[name] != before[name]] == []
     journal = shards.directory / "journal/generations/lexical"
     assert len(list(journal.glob("*.jsonl"))) == len(parts), "a shard that asked nothing"
-    assert shards.would_run("--configfile", str(config)) == {}
+    assert shards.would_run(*arguments) == {}

@@ -40,7 +40,7 @@ def configuration(mirror: Path) -> dict:
                 "source": "released",
                 "languages": ["en"],
                 "tasks": ["closed_book", "oracle", "multi_document_qa", "key_value", "open_domain"],
-                "questions": 40,
+                "questions": 20,
                 "query_aware": [10],
                 "random_order": [10],
                 "random_distractors": [10],
@@ -48,7 +48,7 @@ def configuration(mirror: Path) -> dict:
                 "keys": ["uuid"],
                 "n_pairs": [{"n": 75, "indices": [0, 24, 49, 74]}],
                 "query_aware_pairs": [75],
-                "examples": 20,
+                "examples": 10,
             },
             "oneruler": {
                 "data": "oneruler",
@@ -123,7 +123,7 @@ def test_the_pairs_keep_the_invariants(real, files) -> None:
     made = prompt_files(real, files, "lost_in_the_middle", "mistral-v1")
     tokenizer = load_tokenizer("mistral-v1", MISTRAL)
     documents = documents_of(real, files, "lost_in_the_middle", "mistral-v1")
-    assert check_pairs(made, documents, tokenizer) == 20 * 4 * 2
+    assert check_pairs(made, documents, tokenizer) == 10 * 4 * 2
 
 
 def test_a_second_run_has_nothing_to_do(real) -> None:

@@ -39,7 +39,7 @@ def answer(terminal: Terminal, told: bool = True) -> str:
             bar.update()
         bar.set_postfix_str("1 failed", refresh=False)
         until = time.monotonic() + 10
-        while told and "3 " not in terminal.getvalue() and time.monotonic() < until:
+        while told and not re.search("3[ /]", terminal.getvalue()) and time.monotonic() < until:
             time.sleep(0.01)
             bar.refresh()
     return terminal.getvalue()

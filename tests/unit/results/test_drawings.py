@@ -66,6 +66,7 @@ class Shipped:
         self.run = {**OF_RUN, **module.SETTINGS}
         self.scores = module.make(**arguments)
         self.frames = {}
+        self.figures = {}
 
     def frame(self, name, scores=None, numbers=None):
         """The numbers of the figure."""
@@ -84,7 +85,11 @@ class Shipped:
         return frame(self.benchmark.by_name[name].numbers, scores, Context(numbers, settings))
 
     def draw(self, name, frame=None):
-        frame = self.frame(name) if frame is None else frame
+        """The figure of these numbers, or that of `frame(name)`, which is drawn once."""
+        if frame is None:
+            if name not in self.figures:
+                self.figures[name] = self.draw(name, self.frame(name))
+            return self.figures[name]
         return only(
             draw(self.benchmark.by_name[name].shown, frame, self.benchmark.called, self.run)
         )

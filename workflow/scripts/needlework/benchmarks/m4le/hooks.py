@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -63,6 +64,24 @@ class Own:
     lowest: float
     highest: float
 
+    @cached_property
+    def first(self) -> pd.Series:
+        """The first row, which names the reference of all."""
+        return self.part.frame.iloc[0]
+
+    @cached_property
+    def covariance(self) -> float:
+        """That with its reference: of the same prompts, if they are of one run; 0 of BLEU."""
+        if CONSTRUCTED[self.task].metric == "bleu":
+            return 0.0
+        given = self.part.given
+        value = given.array("value", lambda frame: frame["value"].astype(float))
+        reference = given.array("reference", lambda frame: frame["reference"].astype(float))
+        both = ~np.isnan(value) & ~np.isnan(reference)
+        if both.sum() < 2:
+            return 0.0
+        return float(np.cov(value[both], reference[both], ddof=0)[0, 1] / both.sum())
+
 
 # The scores of a table's cells, by model, task and length: most are in several results' cells.
 _SCORES: WeakKeyDictionary[Table, dict[tuple[str, str, int], Own]] = WeakKeyDictionary()
@@ -88,16 +107,6 @@ def _scores(part: Part, context: Context) -> list[Own]:
     return [own for own in found if not math.isnan(own.value)]
 
 
-def _covariance(own: Own) -> float:
-    """That of a score and its reference: of the same prompts, if they are of one run; 0 of BLEU."""
-    if CONSTRUCTED[own.task].metric == "bleu":
-        return 0.0
-    both = own.part.given.frame[["value", "reference"]].dropna()
-    if len(both) < 2:
-        return 0.0
-    return float(np.cov(both["value"], both["reference"], ddof=0)[0, 1]) / len(both)
-
-
 def normalised_mean(
     part: Part, context: Context, labels: Labels, weigh: str = "cells"
 ) -> dict[str, float | int]:
@@ -107,11 +116,7 @@ def normalised_mean(
     "slope" the least-squares slope of these over the places of the run's lengths. A score without a
     reference, or 0 like it, is left out.
     """
-    there = [
-        (own, own.part.frame.iloc[0])
-        for own in _scores(part, context)
-        if own.value + own.part.frame["g"].iloc[0] > 0
-    ]
+    there = [(own, own.first) for own in _scores(part, context) if own.value + own.first["g"] > 0]
     weights = _weights([own.length for own, _ in there], weigh, context)
     made: dict[str, Any] = {}
     for kind in ("", "_clustered"):
@@ -120,7 +125,7 @@ def normalised_mean(
             mine = Score(own.value, own.se_clustered if kind else own.se)
             reference = Score(row["g"], row[f"g_se{kind}"])
             itself = row["model"] == context.run["reference"] and own.length == SHORTEST
-            covariance = mine.se**2 if itself else _covariance(own)
+            covariance = mine.se**2 if itself else own.covariance
             weighed.append(Weighed(own.task, mine, reference, covariance, weight))
         found = combined(weighed)
         if len(weighed) == 1 and weigh != "slope":
