@@ -32,8 +32,14 @@ class Table:
 
         if column not in self._codes:
             series = self.frame[column]
-            # Plain Python values: a category or an extension type would sort and print otherwise.
-            if series.dtype.kind not in "biuf" or not isinstance(series.dtype, np.dtype):
+            kind = series.dtype
+            in_order = (
+                kind.categories.is_monotonic_increasing
+                if isinstance(kind, pd.CategoricalDtype)
+                else isinstance(kind, np.dtype) and kind.kind in "biuf"
+            )
+            # As plain Python values, unless these are sorted and printed alike.
+            if not in_order:
                 series = series.astype(object)
             codes, found = pd.factorize(series, sort=True)
             values = found.tolist()
@@ -79,7 +85,8 @@ class Part:
     def values(self, column: str) -> list[Any]:
         """The values of a column, each once, sorted; rows without a value have none."""
         _, values = self.table.codes(column)
-        return [values[code - 1] for code in np.flatnonzero(np.bincount(self.codes(column) + 1)) if code]
+        present = np.flatnonzero(np.bincount(self.codes(column) + 1))
+        return [values[code - 1] for code in present if code > 0]
 
     def array(self, name: str, make: Callable[[pd.DataFrame], npt.ArrayLike]) -> npt.NDArray[Any]:
         """`Table.array` of these rows."""

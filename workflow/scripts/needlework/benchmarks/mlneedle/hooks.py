@@ -43,7 +43,7 @@ def nearest_variant(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 def by_resources(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     """With the resources of the needle's language (Figure 4)."""
     groups = {lang: name for name, langs in RESOURCES.items() for lang in langs}
-    return rows.assign(resources=rows["needle_lang"].map(groups).fillna("other"))
+    return rows.assign(resources=rows["needle_lang"].map(groups).astype(object).fillna("other"))
 
 
 def depth(part: Part, labels: Labels, context: Context) -> float:
@@ -183,9 +183,9 @@ def growing_samples(rows: pd.DataFrame, context: Context, compared: Paper) -> pd
     """
     exact = nearest_variant(cells.kept(rows, rows["task"] == "exact"), context)
     table = Table(cells.kept(exact, exact["length"] > 0))
-    by_model = table.all().split("model")
+    by_model = {str(model): part for model, part in table.all().split("model").items()}
     made = []
-    for model in model_order(list(by_model), context.run):
+    for model in model_order(by_model.keys(), context.run):
         for length, part in by_model[model].split("length").items():
             samples = part.column("sample").to_numpy()
             group = part.places[np.lexsort((samples, part.codes("instance_id")))]

@@ -134,7 +134,8 @@ def _verdict_classes(rows: pd.DataFrame) -> pd.Series:
     """What stands in each verdict before its first colon."""
     verdicts = rows["verdict"]
     # There are a few of them, for a million rows.
-    return verdicts.map({verdict: verdict.split(":")[0] for verdict in set(verdicts)})
+    classes = {verdict: verdict.split(":")[0] for verdict in set(verdicts)}
+    return verdicts.map(classes).astype(object)
 
 
 def with_errors(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
