@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework.errors import UserError
-from needlework.records import scores_schema
+from needlework.records import read_table, scores_schema
 
 # An answer with one of these finish reasons is none.
 FAILED = ("skipped", "error")
@@ -33,6 +34,23 @@ Places = npt.NDArray[np.int64]
 # One (value in [0, 1], verdict, metric) for each metric under which an answer is scored.
 Rating = list[tuple[float, str, str]]
 Rate = Callable[[Mapping[str, Any], str, str | None], Rating]
+
+
+def read_answers(path: str | Path, columns: Sequence[str], instances: pa.Table) -> pa.Table:
+    """These columns of answers or translations, with ids that are references to those of `instances`.
+
+    The ids of a million answers would be half of what is held. UserError as `records.read_table`.
+    """
+    table = read_table(path, columns)
+    ids = _one_array(instances["instance_id"])
+    rows = _rows_of(table["instance_id"], ids)
+    if rows.null_count:
+        # `score_rows` says what is wrong.
+        return table
+    shared = pa.DictionaryArray.from_arrays(_one_array(rows), ids)
+    table = table.set_column(table.column_names.index("instance_id"), "instance_id", shared)
+    pa.default_memory_pool().release_unused()
+    return table
 
 
 def score_rows(
@@ -91,7 +109,7 @@ def score_rows(
     pa.default_memory_pool().release_unused()
     factors = {f.name: str(f.type) for f in instances.schema if f.name not in _NOT_FACTORS}
     schema = scores_schema(factors)
-    of_instances = {"example_id", "task", *factors}
+    of_instances = {"instance_id", "example_id", "task", *factors}
     answer = np.repeat(np.arange(len(counts)), np.frombuffer(counts, np.intc))
     of_answer, of_instance = pa.array(answer), pa.array(places[answer])
     columns: dict[str, Any] = {
@@ -216,10 +234,19 @@ def _translated(
 
 def _rows_of(names: pa.ChunkedArray, ids: pa.ChunkedArray) -> pa.ChunkedArray:
     """The first row of `ids` that has each name; null without any."""
+    if pa.types.is_dictionary(names.type):
+        shared = _one_array(names.unify_dictionaries())
+        rows = _rows_of(shared.dictionary, ids).take(shared.indices)
+        return pa.chunked_array([rows])
     rows = pc.index_in(names, ids)
     # The search holds all ids once more.
     pa.default_memory_pool().release_unused()
     return rows
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    """A column as one array; without a copy, if it is one."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _keys(places: Places, table: pa.Table) -> Places:

@@ -27,7 +27,7 @@ _BETWEEN_DIGITS = re.compile(r"-(?<=[0-9].)(?=[0-9])")
 _OTHER_JOINERS = re.compile(rf"[{_JOINERS}]")
 
 
-class _Characters(dict[int, str | None]):
+class _Characters(dict[int, str]):
     """The table of `str.translate`, filled as characters are met (there are 1.1 million)."""
 
     def __missing__(self, code: int) -> str:
