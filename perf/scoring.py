@@ -38,7 +38,11 @@ from needlework.records import (  # noqa: E402
     read_table,
     write_table,
 )
-from needlework.scoring.scores import ANSWER_COLUMNS, TRANSLATION_COLUMNS  # noqa: E402
+from needlework.scoring.scores import (  # noqa: E402
+    ANSWER_COLUMNS,
+    TRANSLATION_COLUMNS,
+    read_answers,
+)
 
 BENCHMARKS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "mlneedle": (["exact", "existence"], {"metric": "containment"}),
@@ -144,10 +148,13 @@ def score(benchmark: str, folder: Path) -> dict[str, Any]:
     wanted = ["instance_id", "task", "example_id", "references", *columns(benchmark)]
     translations = folder / "translations.parquet"
     with machine.measured() as took:
+        instances = read_table(folder / "instances.parquet", wanted).combine_chunks()
         scores = scoring.score(
-            read_table(folder / "instances.parquet", wanted),
-            read_table(folder / "generations.parquet", ANSWER_COLUMNS),
-            read_table(translations, TRANSLATION_COLUMNS) if translations.exists() else None,
+            instances,
+            read_answers(folder / "generations.parquet", ANSWER_COLUMNS, instances),
+            read_answers(translations, TRANSLATION_COLUMNS, instances)
+            if translations.exists()
+            else None,
             model="model",
             settings=BENCHMARKS[benchmark][1],
         )

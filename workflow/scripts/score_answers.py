@@ -7,7 +7,7 @@ from needlework.hooks import load_hook
 from needlework.jobs.job import running
 from needlework.models.selection import mask
 from needlework.records import read_table, write_table
-from needlework.scoring.scores import ANSWER_COLUMNS, TRANSLATION_COLUMNS
+from needlework.scoring.scores import ANSWER_COLUMNS, TRANSLATION_COLUMNS, read_answers
 
 with running(snakemake) as logger:
     score = load_hook(snakemake.params.score)
@@ -21,12 +21,14 @@ with running(snakemake) as logger:
         measured = read_table(beside[0])
         rows = pc.index_in(instances["instance_id"], measured["instance_id"])
         instances = instances.append_column("similarity", measured["similarity"].take(rows))
+    # Their ids are shared.
+    instances = instances.combine_chunks()
     translations = snakemake.input.translations
     more = {name: snakemake.input.get(name) for name in snakemake.params.more}
     scores = score(
         instances,
-        read_table(snakemake.input.generations, ANSWER_COLUMNS),
-        read_table(translations[0], TRANSLATION_COLUMNS) if translations else None,
+        read_answers(snakemake.input.generations, ANSWER_COLUMNS, instances),
+        read_answers(translations[0], TRANSLATION_COLUMNS, instances) if translations else None,
         model=snakemake.wildcards.model,
         settings=snakemake.params.settings,
         **more,

@@ -77,3 +77,12 @@ def test_an_answer_is_found_where_the_normal_forms_hold_it(seed: int) -> None:
         assert Answer(answer).held_by(Text(text)) == held, (answer, text)
         found += held
     assert 300 < found < 2900
+
+
+def test_ascii_texts_are_normalised_as_all_others() -> None:
+    draw = random.Random(5)
+    characters = [*map(chr, range(128)), *" .,'-" * 8, *("the ", " a", "an ")]
+    for _ in range(3000):
+        text = "".join(draw.choices(characters, k=draw.randrange(12)))
+        other = tuple(f"{form} é".strip() for form in normalise(text))
+        assert normalise(f"{text} é") == other, repr(text)

@@ -217,6 +217,38 @@ def test_sums_of_concurrent_jobs_are_known_to_a_third(tmp_path) -> None:
     assert counted == []
 
 
+def test_a_job_reads_what_another_counted_after_it_began(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("needlework.prompts.sums._SHARE", 2)
+    texts = [f"{i} " + "word " * 80 for i in range(12)]
+    first, second = counting_words(tmp_path)[0], counting_words(tmp_path)[0]
+    within, counted = second.proof.within, []
+    second.proof = replace(second.proof, within=lambda text: counted.append(text) or within(text))
+    second.cut_ahead(texts[:1], "second")
+    first.cut_ahead(texts, "first")
+    second.cut_ahead(texts, "second")
+    # Its own first text and, at most, those before its next look.
+    assert len(counted) <= 3
+    assert [second.part(text) for text in texts] == [first.part(text) for text in texts]
+
+
+def test_long_texts_are_summed_ahead_once_for_two_jobs(tmp_path) -> None:
+    books = [f"{i} {BOOK}" for i in range(5)]
+    (first, seen), (second, seen_again) = counting_words(tmp_path), counting_words(tmp_path)
+    first.sum_ahead([*books, *books, "a short text"], "first")
+    second.sum_ahead(books, "second")
+    assert sorted(seen) == books and seen_again == []
+
+
+def test_jobs_count_in_orders_of_their_own(tmp_path) -> None:
+    books = [f"{i} {BOOK}" for i in range(9)]
+    orders = []
+    for job in ("first", "second"):
+        counting, seen = counting_words(tmp_path / job)
+        counting.sum_ahead(books, job)
+        orders.append(seen)
+    assert orders[0] != orders[1] and sorted(orders[0]) == sorted(orders[1])
+
+
 def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path) -> None:
     (tmp_path / "file").write_text("in the way")
     kept, _ = counting_words(tmp_path / "file")

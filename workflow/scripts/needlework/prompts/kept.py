@@ -42,20 +42,26 @@ def write_kept(path: Path, content: bytes) -> None:
 
 
 class KeptNumbers:
-    """A number for each of many texts, in a folder: a job with new numbers adds a file at its end."""
+    """A number for each of many texts, in a folder: a job with new numbers adds a file when it saves."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._known: dict[bytes, int] = {}
         self._new: dict[bytes, int] = {}
-        if folder.is_dir():
-            for path in sorted(folder.iterdir()):
-                content = read_kept(path)
-                if content is not None and len(content) % _RECORD.itemsize == 0:
-                    found = np.frombuffer(content, _RECORD)
-                    self._known.update(
-                        zip(found["key"].tolist(), found["number"].tolist(), strict=True)
-                    )
+        self._read: set[Path] = set()
+        self.look()
+
+    def look(self) -> None:
+        """Read the files that were added to the folder since the last look."""
+        added = set(self._folder.iterdir()) - self._read if self._folder.is_dir() else set()
+        for path in sorted(added):
+            content = read_kept(path)
+            if content is not None and len(content) % _RECORD.itemsize == 0:
+                found = np.frombuffer(content, _RECORD)
+                self._known.update(
+                    zip(found["key"].tolist(), found["number"].tolist(), strict=True)
+                )
+        self._read |= added
 
     def get(self, text: str) -> int | None:
         """The number of a text, if it is known."""
@@ -72,7 +78,9 @@ class KeptNumbers:
             return
         records = np.array(list(self._new.items()), _RECORD)
         content = records.tobytes()
-        write_kept(self._folder / hashlib.sha256(content).hexdigest()[:_KEY], content)
+        path = self._folder / hashlib.sha256(content).hexdigest()[:_KEY]
+        write_kept(path, content)
+        self._read.add(path)
         self._new = {}
 
 

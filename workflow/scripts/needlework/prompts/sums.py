@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,7 @@ import numpy as np
 from needlework.prompts.kept import KeptNumbers, digest_of, read_kept, write_kept
 from needlework.prompts.proofs import Array, Proof, Sure, code_points
 from needlework.prompts.tokenizers import Tokenizer
+from needlework.seeding import rng
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +29,8 @@ _GAP = 16
 # Documents with fewer characters get no file, and shorter texts no number in one.
 _KEPT = 4096
 _TEXT = 256
+# Of texts that are counted ahead, so many are counted between two looks at what other jobs have counted.
+_SHARE = 2048
 # The number of characters of a document that are tokenized at once.
 _STRETCH = 1 << 17
 # The number of windows that are remembered, and the longest of them.
@@ -159,6 +162,26 @@ class Counter:
         if self._texts is not None:
             self._texts.save()
 
+    def cut_ahead(self, texts: Iterable[str], *seed: object) -> None:
+        """`part` of texts of which prompts will be made, in an order drawn from `seed`, saved now and then.
+
+        Jobs that run at once and have seeds of their own so share the work: each counts what no other has
+        counted yet. If nothing is kept on disk, there is nothing to share.
+        """
+        if self._texts is None:
+            return
+        for i, text in enumerate(_shuffled(texts, seed), start=1):
+            self.part(text)
+            if i % _SHARE == 0:
+                self.save()
+                self._texts.look()
+
+    def sum_ahead(self, texts: Iterable[str], *seed: object) -> None:
+        """As `cut_ahead`, the sums of texts that are long enough to be kept as documents."""
+        if self._folder is not None:
+            for text in _shuffled((text for text in texts if len(text) >= _KEPT), seed):
+                self.document(text)
+
     def last(self, text: str) -> str:
         """A text from its last split; all of it where it has none."""
         splits = self.proof.splits
@@ -189,6 +212,12 @@ class Counter:
                 self._windows.clear()
             found = self._windows[text] = self.proof.within(text)
         return found
+
+
+def _shuffled(texts: Iterable[str], seed: tuple[object, ...]) -> Iterator[str]:
+    """The texts, each once, in an order drawn from `seed`."""
+    found = list(dict.fromkeys(texts))
+    return (found[i] for i in rng("counting", *seed).permutation(len(found)))
 
 
 def counter(tokenizer: Tokenizer) -> Counter | None:

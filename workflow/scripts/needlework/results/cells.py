@@ -30,6 +30,12 @@ def judged(scores: pd.DataFrame) -> npt.NDArray[np.bool_]:
     return (reasons != "skipped") & (reasons != "error") & ~np.isnan(value)
 
 
+def kept(rows: pd.DataFrame, mask: npt.ArrayLike) -> pd.DataFrame:
+    """The rows at which `mask` holds: where it holds everywhere, `rows` itself, since copies are slow."""
+    held = np.asarray(mask, dtype=bool)
+    return rows if held.all() else rows[held]
+
+
 def paired(one: pd.DataFrame, two: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The prompts of which both sides have an answer, with `value_first` and `value_second`.
 

@@ -48,12 +48,13 @@ def _view(view: View, rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     import pandas as pd
 
     asked = load_hook(view.prepare)(rows, context) if view.prepare else rows
-    asked = asked.query(view.where, engine="python") if view.where else asked
+    if view.where:
+        asked = cells.kept(asked, asked.eval(view.where, engine="python"))
     chosen = asked
     for hook in view.select:
         chosen = load_hook(hook)(chosen, context)
     if all(by.factor.name != MODEL.name for by in view.levels):
-        chosen = chosen[counted_models(chosen, context)]
+        chosen = cells.kept(chosen, counted_models(chosen, context))
     others: dict[tuple[Any, ...], Part] | None = None
     if view.beside:
         table = Table(load_hook(view.beside)(rows, context))
@@ -185,7 +186,7 @@ def _level(
     margin = by.margin and not (by.several and len(parts) < 2)
     whole = [(by.margin, rows)] if margin else []
     if whole and name == MODEL.name:
-        whole = [(by.margin, rows.where(counted_models(rows.frame, context)))]
+        whole = [(by.margin, rows.where(counted_models(rows.column("model").to_frame(), context)))]
     cut = [] if by.only_margin else [(_label(by, value), part) for value, part in parts.items()]
     for value, part in [*cut, *whole] if by.last else [*whole, *cut]:
         yield from _level(rest, {**labels, name: value}, {**above, name: part}, part, context)

@@ -32,8 +32,14 @@ class Table:
 
         if column not in self._codes:
             series = self.frame[column]
-            # Plain Python values: a category or an extension type would sort and print otherwise.
-            if series.dtype.kind not in "biuf" or not isinstance(series.dtype, np.dtype):
+            kind = series.dtype
+            in_order = (
+                kind.categories.is_monotonic_increasing
+                if isinstance(kind, pd.CategoricalDtype)
+                else isinstance(kind, np.dtype) and kind.kind in "biuf"
+            )
+            # As plain Python values, unless these are sorted and printed alike.
+            if not in_order:
                 series = series.astype(object)
             codes, found = pd.factorize(series, sort=True)
             values = found.tolist()
@@ -65,13 +71,22 @@ class Part:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """These rows as a frame."""
+        """These rows as a frame. One column of them is `column`, which is faster."""
         return self.table.frame.iloc[self.places]
+
+    def column(self, name: str) -> pd.Series:
+        """A column of these rows."""
+        return self.table.frame[name].iloc[self.places]
+
+    def codes(self, column: str) -> Places:
+        """`Table.codes` of these rows."""
+        return self.table.codes(column)[0][self.places]
 
     def values(self, column: str) -> list[Any]:
         """The values of a column, each once, sorted; rows without a value have none."""
-        codes, values = self.table.codes(column)
-        return [values[code] for code in np.unique(codes[self.places]) if code >= 0]
+        _, values = self.table.codes(column)
+        present = np.flatnonzero(np.bincount(self.codes(column) + 1))
+        return [values[code - 1] for code in present if code > 0]
 
     def array(self, name: str, make: Callable[[pd.DataFrame], npt.ArrayLike]) -> npt.NDArray[Any]:
         """`Table.array` of these rows."""
@@ -83,8 +98,7 @@ class Part:
 
     def split(self, column: str) -> dict[Hashable, Part]:
         """A part for each value of a column; rows without a value are at None."""
-        codes, values = self.table.codes(column)
-        own = codes[self.places]
+        values, own = self.table.codes(column)[1], self.codes(column)
         order = np.argsort(own, kind="stable")
         found = own[order]
         starts = [0, *(np.flatnonzero(np.diff(found)) + 1).tolist(), len(found)]
@@ -109,8 +123,8 @@ class Part:
         counted = self.given if counted is None else counted
         estimate = stats.estimate(
             counted.array("value", lambda frame: frame["value"].astype(float)),
-            self.table.codes("example_id")[0][counted.places],
-            self.table.codes(strata)[0][counted.places] if strata else None,
+            counted.codes("example_id"),
+            counted.codes(strata) if strata else None,
             seed=("estimate",),
         )
         ends = {"lowest": estimate.value, "highest": estimate.value}
@@ -125,7 +139,7 @@ class Part:
         low, high = stats.bounds(
             both.array("value", lambda frame: frame["value"].astype(float)),
             ~both.array("given", cells.judged),
-            self.table.codes(strata)[0][both.places] if strata else None,
+            both.codes(strata) if strata else None,
         )
         return {"lowest": low, "highest": high}
 
@@ -135,8 +149,9 @@ class Part:
 
     def lost(self) -> dict[str, int]:
         """How many requests were skipped or failed, and how many answers cut at the token limit."""
-        codes, reasons = self.table.codes("finish_reason")
-        counts = dict(zip(reasons, np.bincount(codes[self.places] + 1)[1:].tolist(), strict=False))
+        _, reasons = self.table.codes("finish_reason")
+        found = np.bincount(self.codes("finish_reason") + 1)[1:].tolist()
+        counts = dict(zip(reasons, found, strict=False))
         return {f"n_{kind}": counts.get(why, 0) for kind, why in cells.LOST.items()}
 
 

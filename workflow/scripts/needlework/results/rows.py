@@ -21,32 +21,37 @@ def result_rows(needs: str, files: Sequence[str], factors: Mapping[str, str]) ->
     Of instances, the columns task, example_id, n_tokens and the benchmark's `factors`, without the
     prompts; they and token counts get the column `tokenizer`.
     """
-    import pandas as pd
-
-    frames = []
+    tables = []
     for file in files:
         if needs == "instances":
             columns = ["task", "example_id", "n_tokens", *factors]
-            frames.append(read_table(file, columns).to_pandas())
-            frames[-1]["tokenizer"] = Path(file).parent.name
+            table = read_table(file, columns)
+            tokenizer = pa.repeat(pa.scalar(Path(file).parent.name), table.num_rows)
+            table = table.append_column("tokenizer", tokenizer)
         else:
             table = read_table(file)
             # Scores may hold metrics beside the one that results are made of.
             if beside := read_notes(file).get("beside"):
                 table = table.filter(pc.invert(pc.is_in(table["metric"], pa.array(beside))))
-            frames.append(_frame(table))
-    return pd.concat(frames, ignore_index=True)
+        tables.append(table)
+    return _frame(pa.concat_tables(tables, promote_options="default"))
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:
-    """A table as a frame whose texts are Python's, each once: cells ask for them again and again."""
+    """A table as a frame whose texts are categories, which pandas selects and counts as whole numbers.
+
+    All columns have the same categories, sorted: otherwise pandas compares no two of them.
+    """
     import pandas as pd
 
-    return pd.DataFrame(
-        {
-            name: pd.Series(column.to_numpy(), dtype=object)
-            if pa.types.is_string(column.type)
-            else column.to_pandas()
-            for name, column in zip(table.column_names, table.columns, strict=True)
-        }
-    )
+    texts = [column.unique() for column in table.columns if pa.types.is_string(column.type)]
+    known = pa.concat_arrays([pa.array([], pa.string()), *texts]).unique().drop_null().sort()
+    category = pd.CategoricalDtype(known.to_numpy(zero_copy_only=False))
+
+    def series(column: pa.ChunkedArray) -> pd.Series:
+        if not pa.types.is_string(column.type):
+            return column.to_pandas()
+        codes = pc.index_in(column, known).fill_null(-1).to_numpy()
+        return pd.Series(pd.Categorical.from_codes(codes, dtype=category))
+
+    return pd.DataFrame({name: series(table[name]) for name in table.column_names})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework.errors import UserError
-from needlework.records import scores_schema
+from needlework.records import read_table, scores_schema
 
 # An answer with one of these finish reasons is none.
 FAILED = ("skipped", "error")
@@ -34,6 +34,23 @@ Places = npt.NDArray[np.int64]
 # One (value in [0, 1], verdict, metric) for each metric under which an answer is scored.
 Rating = list[tuple[float, str, str]]
 Rate = Callable[[Mapping[str, Any], str, str | None], Rating]
+
+
+def read_answers(path: str | Path, columns: Sequence[str], instances: pa.Table) -> pa.Table:
+    """These columns of answers or translations, with ids that are references to those of `instances`.
+
+    The ids of a million answers would be half of what is held. UserError as `records.read_table`.
+    """
+    table = read_table(path, columns)
+    ids = _one_array(instances["instance_id"])
+    rows = _rows_of(table["instance_id"], ids)
+    if rows.null_count:
+        # `score_rows` says what is wrong.
+        return table
+    shared = pa.DictionaryArray.from_arrays(_one_array(rows), ids)
+    table = table.set_column(table.column_names.index("instance_id"), "instance_id", shared)
+    pa.default_memory_pool().release_unused()
+    return table
 
 
 def score_rows(
@@ -60,13 +77,11 @@ def score_rows(
     english = None
     if translations is not None:
         english = _translated(instances, generations, places, translations)
-    pa.default_memory_pool().release_unused()
 
     names = [*_OF_ANSWERS, *(n for n in instances.column_names if n not in _OF_ANSWERS)]
-    counts: list[int] = []
-    values = array("d")
-    verdicts: list[str] = []
-    metrics: list[str] = []
+    counts, values = array("i"), array("d")
+    # A few verdicts and metrics, millions of times: as numbers.
+    verdicts, metrics = _Words(), _Words()
     for start in range(0, generations.num_rows, _BATCH):
         own = generations.slice(start, _BATCH)
         joined = instances.take(pa.array(places[start : start + _BATCH]))
@@ -89,19 +104,19 @@ def score_rows(
             counts.append(len(rated))
             for value, verdict, metric in rated:
                 values.append(value)
-                # A few verdicts and metrics, millions of times.
-                verdicts.append(sys.intern(verdict))
-                metrics.append(sys.intern(metric))
+                verdicts.append(verdict)
+                metrics.append(metric)
+    pa.default_memory_pool().release_unused()
     factors = {f.name: str(f.type) for f in instances.schema if f.name not in _NOT_FACTORS}
     schema = scores_schema(factors)
-    of_instances = {"example_id", "task", *factors}
-    answer = np.repeat(np.arange(len(counts)), counts)
+    of_instances = {"instance_id", "example_id", "task", *factors}
+    answer = np.repeat(np.arange(len(counts)), np.frombuffer(counts, np.intc))
     of_answer, of_instance = pa.array(answer), pa.array(places[answer])
     columns: dict[str, Any] = {
-        "model": pa.repeat(pa.scalar(model, pa.string()), len(verdicts)),
+        "model": pa.repeat(pa.scalar(model, pa.string()), len(values)),
         "value": pa.array(np.frombuffer(values, np.float64)),
-        "verdict": pa.array(verdicts, pa.string()),
-        "metric": pa.array(metrics, pa.string()),
+        "verdict": verdicts.column(),
+        "metric": metrics.column(),
     }
     for name in schema.names:
         if name not in columns:
@@ -110,6 +125,23 @@ def score_rows(
             )
             columns[name] = table[name].take(rows_of)
     return pa.table({name: columns[name] for name in schema.names}, schema=schema)
+
+
+class _Words:
+    """Texts of which there are few, each a number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._column = array("i")
+
+    def append(self, word: str) -> None:
+        """Add a text."""
+        self._column.append(self._numbers.setdefault(word, len(self._numbers)))
+
+    def column(self) -> pa.Array:
+        """The texts, in order."""
+        words = pa.array(list(self._numbers), pa.string())
+        return words.take(pa.array(np.frombuffer(self._column, np.intc)))
 
 
 class _Rows:
@@ -152,8 +184,8 @@ class _Row(Mapping[str, Any]):
 def _places(instances: pa.Table, generations: pa.Table) -> Places:
     """The row of each answer's instance. UserError where they do not fit each other."""
     ids = instances["instance_id"]
-    _refuse_doubled("instances", pc.index_in(ids, ids.unique()).to_numpy(), ids, None)
-    found = pc.index_in(generations["instance_id"], ids)
+    _refuse_doubled("instances", _rows_of(ids, ids).to_numpy(), ids, None)
+    found = _rows_of(generations["instance_id"], ids)
     if found.null_count:
         orphan = found.is_null().index(True).as_py()
         shown = _shown(
@@ -177,12 +209,13 @@ def _translated(
     instances: pa.Table, generations: pa.Table, places: Places, translations: pa.Table
 ) -> Places:
     """The row of each answer's translation; 0 where it needs none and has none."""
-    found = pc.index_in(translations["instance_id"], instances["instance_id"])
+    found = _rows_of(translations["instance_id"], instances["instance_id"])
     known = found.is_valid()
     rows = np.flatnonzero(known.to_numpy())
-    keys = _keys(found.filter(known).to_numpy().astype(np.int64), translations.filter(known))
+    known_places = found.drop_null().to_numpy().astype(np.int64)
+    keys = _keys(known_places, translations.select(["sample"]).filter(known))
     ids, samples = translations["instance_id"], translations["sample"]
-    _refuse_doubled("translations", keys, ids.filter(known), samples.filter(known))
+    _refuse_doubled("translations", keys, ids, samples, rows)
     order = np.argsort(keys)
     wanted = _keys(places, generations)
     at = np.searchsorted(keys[order], wanted)
@@ -199,19 +232,41 @@ def _translated(
     return np.where(has, rows[order][at] if len(keys) else 0, 0)
 
 
+def _rows_of(names: pa.ChunkedArray, ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The first row of `ids` that has each name; null without any."""
+    if pa.types.is_dictionary(names.type):
+        shared = _one_array(names.unify_dictionaries())
+        rows = _rows_of(shared.dictionary, ids).take(shared.indices)
+        return pa.chunked_array([rows])
+    rows = pc.index_in(names, ids)
+    # The search holds all ids once more.
+    pa.default_memory_pool().release_unused()
+    return rows
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    """A column as one array; without a copy, if it is one."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 def _keys(places: Places, table: pa.Table) -> Places:
     """A number for each instance and sample."""
     return places << 32 | table["sample"].to_numpy().astype(np.int64)
 
 
 def _refuse_doubled(
-    what: str, keys: Places, ids: pa.ChunkedArray, samples: pa.ChunkedArray | None
+    what: str,
+    keys: Places,
+    ids: pa.ChunkedArray,
+    samples: pa.ChunkedArray | None,
+    rows: Places | None = None,
 ) -> None:
+    """UserError where a key comes twice; keys are of all rows, or of these `rows`."""
     seen, first = np.unique(keys, return_index=True)
     if len(seen) < len(keys):
         # The first to come a second time.
         later = np.setdiff1d(np.arange(len(keys)), first)
-        i = int(later[0])
+        i = int(later[0] if rows is None else rows[later[0]])
         shown = _shown(ids[i].as_py(), None if samples is None else samples[i].as_py())
         raise _inconsistent(f"the {what} hold {shown} twice")
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,6 +32,7 @@ from needlework.data.comparison import subspan_normalisation
 from needlework.data.comparison.subspan_screen import Answer, Text
 from needlework.data.corpora.nq_open import titled
 from needlework.errors import UserError
+from needlework.jobs.collection import no_collection
 from needlework.jobs.progress import progress
 from needlework.prompts.spans import read_template
 from needlework.prompts.tokenizers import Tokenizer
@@ -74,6 +76,7 @@ class Passages:
     rows: dict[str, int]
 
 
+@no_collection()
 def build(
     slice_settings: SliceSettings,
     tables: Tables,
@@ -379,10 +382,20 @@ class _Builder:
                 self._add(item, Prompt(numbers, text, 0), self.tokenizer.count(text), {})
             return
         self._check_numbers(items)
+        if self.rows.pieces.exact is not None:
+            documents = self._documents(items)
+            self.rows.pieces.exact.cut_ahead(documents, self.slice_settings["slice"])
         count = counter(self.tokenizer, self.rows.pieces, items, self._prompts)
         for item in progress(items, desc="prompts", unit="question"):
             for factors, prompt in self._prompts(item):
                 self._add(item, prompt, count(prompt), factors)
+
+    def _documents(self, items: Iterable[Item]) -> Iterator[str]:
+        """The texts of the documents of all prompts."""
+        for item in items:
+            yield item.context
+            if self.passages is not None:
+                yield from map(self.passages.texts.__getitem__, item.others)
 
     def _check_numbers(self, items: Sequence[Item]) -> None:
         """Count the questions that have too few documents. UserError where none has enough."""
@@ -416,13 +429,15 @@ class _Builder:
         summed = pieces.exact is None
         frame = self.sums.frame(pieces.text(head), pieces.text(tail)) if summed else 0
         for factors, lines in self._arrangements(item):
-            numbers = [*head, *(number for line, _ in lines for number in line), *tail]
+            numbers = [*head, *chain.from_iterable(line for line, _ in lines), *tail]
             predicted = frame + self.sums.lines([text for _, text in lines]) if summed else 0
             yield factors, Prompt(numbers, pieces.text(numbers), predicted)
 
     def _arrangements(self, item: Item) -> Iterator[tuple[dict[str, Any], list[Line]]]:
         """The documents of each prompt of a question: the numbers of their spans, and their lines' texts."""
         task = self.slice_settings["task"]
+        # Most lines are those of the prompt before.
+        other = cache(partial(self._other, item))
         if task == "oracle":
             yield {"n_documents": 1, "gold_index": 0}, [self._gold(item, 0)]
         elif task == "open_domain":
@@ -430,7 +445,7 @@ class _Builder:
             for n in self.slice_settings["n_passages"]:
                 if n <= len(item.others):
                     present = any(item.has_answer[:n])
-                    lines = [self._other(item, i, i) for i in range(n)]
+                    lines = [other(i, i) for i in range(n)]
                     yield {**ranked, "n_documents": n, "answer_present": present}, lines
         else:
             for n, indices in self.slice_settings["places"]:
@@ -441,7 +456,7 @@ class _Builder:
                     lines = [
                         self._gold(item, gold)
                         if index == gold
-                        else self._other(item, places[index - (index > gold)], index)
+                        else other(places[index - (index > gold)], index)
                         for index in range(n)
                     ]
                     keys = ("distractors", "order", "query_aware")

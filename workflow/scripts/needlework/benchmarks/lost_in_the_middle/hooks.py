@@ -283,7 +283,7 @@ def words_and_uuids(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     """Pairs of words by language, and UUIDs in the same sizes as if they were one ("uuid")."""
     words = set(rows.loc[rows["keys"] == "words", "n_documents"])
     found = rows[(rows["keys"] == "words") | rows["n_documents"].isin(words)]
-    return found.assign(lang=found["lang"].mask(found["keys"] == "uuid", "uuid"))
+    return found.assign(lang=found["lang"].astype(object).mask(found["keys"] == "uuid", "uuid"))
 
 
 def tokens(

@@ -184,6 +184,9 @@ class _Builder:
     def add(self, objects: Objects) -> None:
         """Add the prompts of all objects."""
         asked = [(n, found) for n, rows in objects.items() for found in rows]
+        if (exact := self.rows.pieces.exact) is not None:
+            texts = (found["text"] for _, found in asked)
+            exact.sum_ahead(texts, self.slice_settings["slice"])
         count = counter(self.tokenizer, self.rows.pieces, asked, self._prompts)
         for n, found in progress(asked, desc="prompts", unit="example"):
             for index, prompt in self._prompts((n, found)):

@@ -64,7 +64,7 @@ class Pieces(Spans):
         assert self.exact is not None
         for number in numbers:
             if number not in self._parts:
-                self._parts[number] = self.exact.cut(self.texts[number])
+                self._parts[number] = self.exact.part(self.texts[number])
         return self.exact.tokens(list(map(self._parts.__getitem__, numbers)))
 
 

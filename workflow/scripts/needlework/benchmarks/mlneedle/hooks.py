@@ -35,20 +35,20 @@ def nearest_variant(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     langs = QUESTION.sorted((long if len(long) else rows)["question_lang"].dropna())
     if not langs:
         return rows
-    rows = rows[rows["question_lang"] == langs[0]]
+    rows = cells.kept(rows, rows["question_lang"] == langs[0])
     kinds = RETRIEVAL.sorted(set(rows["retrieval"]) - {RETRIEVAL.shared})
-    return rows[rows["retrieval"].isin([*kinds[:1], RETRIEVAL.shared])]
+    return cells.kept(rows, rows["retrieval"].isin([*kinds[:1], RETRIEVAL.shared]))
 
 
 def by_resources(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     """With the resources of the needle's language (Figure 4)."""
     groups = {lang: name for name, langs in RESOURCES.items() for lang in langs}
-    return rows.assign(resources=rows["needle_lang"].map(groups).fillna("other"))
+    return rows.assign(resources=rows["needle_lang"].map(groups).astype(object).fillna("other"))
 
 
 def depth(part: Part, labels: Labels, context: Context) -> float:
     """The depth of the needle, which all rows of a position share."""
-    return float(part.frame["depth"].iloc[0])
+    return float(part.column("depth").iloc[0])
 
 
 def asked_closed_book(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
@@ -181,21 +181,23 @@ def growing_samples(rows: pd.DataFrame, context: Context, compared: Paper) -> pd
     `se` is the paper's equation (1). A larger sample holds every smaller one. The full sample is compared
     with Table 1.
     """
-    exact = nearest_variant(rows[rows["task"] == "exact"], context)
-    groups = dict(list(exact[exact["length"] > 0].groupby(["model", "length"])))
-    models = model_order({model for model, _ in groups}, context.run)
+    exact = nearest_variant(cells.kept(rows, rows["task"] == "exact"), context)
+    table = Table(cells.kept(exact, exact["length"] > 0))
+    by_model = {str(model): part for model, part in table.all().split("model").items()}
     made = []
-    for model, length in sorted(groups, key=lambda key: (models.index(key[0]), key[1])):
-        group = groups[model, length].sort_values(["instance_id", "sample"])
-        order = seeding.rng("mlneedle", "figure5", model, length).permutation(len(group))
-        table = Table(group.iloc[order])
-        for size in [*range(FIRST_SIZE, len(group), STEP), len(group)]:
-            values = Part(table, np.arange(size)).measure()
-            labels = {"model": model, "length": int(length), "column": str(length), "size": size}
-            row = {**labels, "source": "ours", **values}
-            if size == len(group):
-                row |= paper.compared(compared, Cell(labels, table.all(), {}, context, values))
-            made.append(row)
+    for model in model_order(by_model.keys(), context.run):
+        for length, part in by_model[model].split("length").items():
+            samples = part.column("sample").to_numpy()
+            group = part.places[np.lexsort((samples, part.codes("instance_id")))]
+            draw = seeding.rng("mlneedle", "figure5", model, length)
+            order = group[draw.permutation(len(group))]
+            for size in [*range(FIRST_SIZE, len(group), STEP), len(group)]:
+                values = Part(table, order[:size]).measure()
+                labels = {"model": model, "length": length, "column": str(length), "size": size}
+                row = {**labels, "source": "ours", **values}
+                if size == len(group):
+                    row |= paper.compared(compared, Cell(labels, part, {}, context, values))
+                made.append(row)
     columns = ["model", "source", "length", "size", *MEASURES, *COMPARISON]
     return cells.frame(made, columns)
 

@@ -72,7 +72,7 @@ def of_no_paper(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
 
 def with_verdicts(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     """With the strict verdict, or "lost" where there is no answer."""
-    return rows.assign(verdict=rows["verdict"].mask(~cells.judged(rows), "lost"))
+    return rows.assign(verdict=rows["verdict"].astype(object).mask(~cells.judged(rows), "lost"))
 
 
 def with_what(rows: pd.DataFrame, context: Context) -> pd.DataFrame:

@@ -56,12 +56,12 @@ def metrics(present: Collection[str], context: Context) -> list[str]:
 
 def drawn_metric(rows: pd.DataFrame, context: Context, metric: str = "") -> pd.DataFrame:
     """The rows of one metric: that which the figures draw."""
-    return rows[rows["metric"] == (metric or context.run.get("metric", "strict"))]
+    return cells.kept(rows, rows["metric"] == (metric or context.run.get("metric", "strict")))
 
 
 def equal_tokens(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     """The rows of models whose prompts are measured in their own tokenizers."""
-    return rows[~_equal_text(rows, context)]
+    return cells.kept(rows, ~_equal_text(rows, context))
 
 
 def equal_text(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
@@ -77,13 +77,14 @@ def none_allowed(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     """Without needle prompts that lack the sentence that allows "none", unless there are no others."""
     needles = rows["task"].isin(list(NIAH))
     offered = rows["none_option"].astype(bool)
-    return rows[~needles | (offered == bool((needles & offered).any()))]
+    return cells.kept(rows, ~needles | (offered == bool((needles & offered).any())))
 
 
 def long_contexts(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     """The paper's long contexts; where these rows have neither, their two longest."""
     lengths = sorted(set(rows["length"]))
-    return rows[rows["length"].isin([n for n in lengths if n in LONG] or lengths[-2:])]
+    longest = [n for n in lengths if n in LONG] or lengths[-2:]
+    return cells.kept(rows, rows["length"].isin(longest))
 
 
 def grouped(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
@@ -99,7 +100,7 @@ def ends(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     size = min(ENDS, len(langs) // 2)
     found = {"top": langs[:size], "bottom": langs[len(langs) - size :]} if size else {}
     groups = {lang: end for end, names in found.items() for lang in names}
-    rows = rows[rows["context_lang"].isin(known)]
+    rows = cells.kept(rows, rows["context_lang"].isin(known))
     group = rows["context_lang"].map(groups)
     names = {end: " ".join(names) for end, names in found.items()}
     return rows.assign(group=group, languages=group.map(names))
@@ -133,7 +134,8 @@ def _verdict_classes(rows: pd.DataFrame) -> pd.Series:
     """What stands in each verdict before its first colon."""
     verdicts = rows["verdict"]
     # There are a few of them, for a million rows.
-    return verdicts.map({verdict: verdict.split(":")[0] for verdict in set(verdicts)})
+    classes = {verdict: verdict.split(":")[0] for verdict in set(verdicts)}
+    return verdicts.map(classes).astype(object)
 
 
 def with_errors(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
@@ -218,7 +220,7 @@ def name_of(part: Part, labels: Labels, context: Context) -> str:
 
 def ends_of(part: Part, labels: Labels, context: Context) -> str:
     """The languages at one end."""
-    return "" if labels["group"] == "gap" else part.frame["languages"].iloc[0]
+    return "" if labels["group"] == "gap" else part.column("languages").iloc[0]
 
 
 def best_first(
@@ -251,7 +253,11 @@ def ranked(table: pd.DataFrame, view: View, context: Context, scores: pd.DataFra
 
 def dropped(rows: pd.DataFrame) -> pd.Series:
     """Which answers the paper leaves out: those to needle tasks that were cut before any text."""
-    return (rows["verdict"] == UNFINISHED) & rows["task"].isin(list(NIAH))
+    return (rows["verdict"] == UNFINISHED) & _of_needles(rows)
+
+
+def _of_needles(rows: pd.DataFrame) -> pd.Series:
+    return rows["task"].isin(list(NIAH))
 
 
 def measure(part: Part, context: Context, labels: Labels) -> dict[str, float | int]:
@@ -304,7 +310,7 @@ def mean_of(part: Part, context: Context, labels: Labels, column: str) -> dict[s
 def other_setup(cell: Cell) -> str:
     """Where the run's settings and the cell's metric are not the paper's."""
     setup = {**cell.context.run.get("setup", {}), "metric": cell.part.values("metric")[0]}
-    words = cell.part.where(np.isin(cell.part.array("task", lambda f: f["task"]), list(CWE)))
+    words = cell.part.where(cell.part.array("words", lambda rows: rows["task"].isin(list(CWE))))
     # In other lists, and where there are none, both frequencies are the same.
     if SHORT not in words.values("length"):
         setup.pop("cwe_frequencies", None)
@@ -313,7 +319,7 @@ def other_setup(cell: Cell) -> str:
 
 def none_forbidden(cell: Cell) -> str | None:
     """The paper's questions allow the answer none."""
-    needles = cell.part.where(np.isin(cell.part.array("task", lambda f: f["task"]), list(NIAH)))
+    needles = cell.part.where(cell.part.array("needles", _of_needles))
     allowed = needles.values("none_option")
     return "without the sentence that allows the answer none" if False in allowed else None
 

@@ -27,7 +27,7 @@ _BETWEEN_DIGITS = re.compile(r"-(?<=[0-9].)(?=[0-9])")
 _OTHER_JOINERS = re.compile(rf"[{_JOINERS}]")
 
 
-class _Characters(dict[int, str | None]):
+class _Characters(dict[int, str]):
     """The table of `str.translate`, filled as characters are met (there are 1.1 million)."""
 
     def __missing__(self, code: int) -> str:
@@ -50,6 +50,8 @@ class _Characters(dict[int, str | None]):
 
 
 _CHARACTERS = _Characters()
+# The same of ASCII, which is translated as bytes, ten times as fast.
+_ASCII = "".join(map(_CHARACTERS.__getitem__, range(128))).encode().ljust(256)
 
 
 def normalise(text: str) -> str:
@@ -69,7 +71,10 @@ def normalise(text: str) -> str:
     at word boundaries is still a piece of it afterwards. The function is idempotent.
     """
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    text = text.translate(_CHARACTERS)
+    if text.isascii():
+        text = text.encode().translate(_ASCII).decode()
+    else:
+        text = text.translate(_CHARACTERS)
     text = _WITHIN_NUMBER.sub("", text)
     text = _BETWEEN_DIGITS.sub(" ", text)
     text = _WITHIN_WORD.sub("", text)

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from needlework.data.comparison.subspan_screen import Answer, Text
 from needlework.data.corpora.json_lines import Line, read_lines
+from needlework.jobs.collection import no_collection
 from needlework.records import PASSAGES, QUESTIONS
 
 # A passage as it stands in a prompt: its title, in the form that follows "Document [1]", then its text.
@@ -65,6 +66,7 @@ def titled(title: str, text: str) -> str:
     return f"(Title: {title}) {text}"
 
 
+@no_collection()
 def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, object]) -> pa.Table:
     """The corpus from its one file, as the rule `read_corpus` asks for it."""
     kind = corpus.removesuffix(_SUFFIX)
