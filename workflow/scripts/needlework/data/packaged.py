@@ -6,7 +6,6 @@ installed distribution. None of its code is run.
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from needlework.errors import UserError
@@ -21,6 +20,9 @@ def is_packaged(name: str | None) -> bool:
 
 def find(name: str) -> Path | None:
     """The file or folder that `package:<distribution>/<path>` means; None if it is not installed."""
+    # Most jobs have no package to find, and importing this would be a tenth of a short one.
+    from importlib.metadata import PackageNotFoundError, distribution
+
     package, _, path = name.removeprefix(PREFIX).partition("/")
     try:
         root = Path(str(distribution(package).locate_file("")))

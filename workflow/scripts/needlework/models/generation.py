@@ -179,22 +179,13 @@ def generate(
     renamed: dict[str, str] = {}
     outcomes: dict[str, Record] = {}
     for request in progress(requests, desc="keys", unit="prompt"):
-        key = request_key(
-            identity,
-            request.prompt,
-            request.sample,
-            request.max_new_tokens,
-            backend.depends_on(request),
-        )
+        # Rendered once: `request.prompt` renders it each time.
+        prompt, extra = request.prompt, backend.depends_on(request)
+        limits = (request.sample, request.max_new_tokens)
+        key = request_key(identity, prompt, *limits, extra)
         rows.append((request.instance_id, request.sample, key))
         if former is not None:
-            renamed[key] = request_key(
-                former,
-                request.prompt,
-                request.sample,
-                request.max_new_tokens,
-                backend.depends_on(request),
-            )
+            renamed[key] = request_key(former, prompt, *limits, extra)
         if context is not None and request.n_tokens > context:
             outcomes[key] = _skipped(request.n_tokens, context)
     if known is None:

@@ -114,6 +114,9 @@ class Documents(Mapping[str, str]):
             self._rows[f"{prefix}/{identifier}"] = (prefix, row)
 
     def __getitem__(self, source: str) -> str:
+        # Asked for each span of each prompt.
+        if (text := self._texts.get(source)) is not None:
+            return text
         piece = self.piece(source)
         return piece if isinstance(piece, str) else numbered(piece)
 

@@ -173,7 +173,9 @@ def _asked(scores: pd.DataFrame) -> set[tuple[Any, ...]]:
     """What was asked: models with other tokenizers have other prompts of the same questions."""
     fixed = {"example_id", "task", "length"}
     names = [name for name in scores.columns if name in fixed or "lang" in name]
-    return set(scores[names].astype(str).itertuples(index=False, name=None))
+    # As objects: Arrow's strings would be taken one by one.
+    columns = (scores[name].astype(str).to_numpy(dtype=object) for name in names)
+    return set(zip(*columns, strict=True))
 
 
 def _unsteady(benchmark: str, repeated: str | Path | None) -> list[Warning]:

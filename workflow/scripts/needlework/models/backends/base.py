@@ -181,7 +181,7 @@ class Reader(Backend):
 
 # By the present code of the readers, that of their oldest records: the same answers.
 _FORMER_CODE = {
-    "0e137594dc679136": "1ae4a0fe60aa58b0",
+    "1270a80fa82eebf0": "1ae4a0fe60aa58b0",
     "03a4331b8e11b225": "4fe9f17cd94c24d6",
     "f0d9fad5f54c8b90": "4967a54bfaa014d7",
 }

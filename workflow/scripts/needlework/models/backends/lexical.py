@@ -12,6 +12,7 @@ import unicodedata
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,8 +57,9 @@ class Lexical(Reader):
         return (Answer(_answer(request)) for request in batch)
 
     def close(self) -> None:
-        """Forget the passages read."""
+        """Forget the passages and words read."""
         read_sentences.cache_clear()
+        _word_features.cache_clear()
 
 
 def _seen_as(role: str) -> str:
@@ -82,7 +84,7 @@ def best_sentence(question: str, passages: Sequence[str]) -> tuple[str, float]:
     share of the question's weight that the sentence covers: ("", 0.0) if there are no passages
     or nothing overlaps.
     """
-    wanted = np.unique(np.array(features(question), dtype=np.uint32))
+    wanted = np.array(sorted(set(features(question))), dtype=np.uint32)
     read = [read_sentences(passage) for passage in passages]
     texts = [text for sentences in read for text in sentences.texts]
     if not texts or not wanted.size:
@@ -108,30 +110,36 @@ def read_sentences(text: str) -> Sentences:
     texts = tuple(
         stripped for piece in _SENTENCE_END.split(text) if (stripped := (piece or "").strip())
     )
-    each = [np.unique(np.array(features(sentence), dtype=np.uint32)) for sentence in texts]
+    each = [sorted(set(features(sentence))) for sentence in texts]
     return Sentences(
         texts,
-        np.concatenate(each) if each else np.empty(0, np.uint32),
-        tuple(found.size for found in each),
+        np.fromiter(chain.from_iterable(each), np.uint32),
+        tuple(map(len, each)),
     )
 
 
 def features(text: str) -> list[int]:
-    """The features of a text, as hashes: its words and their character trigrams.
+    """The features of a text, as hashes: its words and their character trigrams."""
+    words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    return list(chain.from_iterable(map(_word_features, words)))
+
+
+@lru_cache(maxsize=100_000)
+def _word_features(word: str) -> list[int]:
+    """The features of a word. Kept, since most words come again.
 
     Scripts that do not part words give character bigrams and trigrams instead. A number is one
     word and no trigrams, since 1912 and 1913 have nothing to do with each other.
     """
     names: list[str] = []
-    for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
-        if _UNPARTED.search(word):
-            for run in _UNPARTED.findall(word):
-                names += [run[i : i + n] for n in (2, 3) for i in range(len(run) - n + 1)]
-            names += _UNPARTED.sub(" ", word).split()
-        else:
-            names.append(word)
-            if not word.isdigit():
-                names += [word[i : i + 3] + "*" for i in range(len(word) - 2)]
+    if _UNPARTED.search(word):
+        for run in _UNPARTED.findall(word):
+            names += [run[i : i + n] for n in (2, 3) for i in range(len(run) - n + 1)]
+        names += _UNPARTED.sub(" ", word).split()
+    else:
+        names.append(word)
+        if not word.isdigit():
+            names += [word[i : i + 3] + "*" for i in range(len(word) - 2)]
     return [zlib.crc32(name.encode()) for name in names]
 
 

@@ -127,8 +127,10 @@ def _panel(
         level = x.isna()
         inner = line.rows[row.x].notna() & ~level
         for some, joined in ((inner, True), (~inner & ~level, False)):
+            if not some.any():
+                continue
             _points(ax, spec, line, x[some], line.rows[some], row.x, joined=joined)
-        for one in line.rows[level].to_dict("records"):
+        for one in line.rows[level].to_dict("records") if level.any() else ():
             _level(ax, spec, line, one)
         if row.x in spec.levels:
             for value in line.rows.loc[inner, "paper_value"].dropna().unique():
