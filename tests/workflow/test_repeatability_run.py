@@ -20,7 +20,6 @@ def test_greedy_answers_alone_repeat(tmp_path: Path) -> None:
     config = {
         "run": {"models": ["smollm2"], "benchmarks": ["m4le", "oneruler"]},
         "models": {"smollm2": {"only": only}},
-        "benchmarks": {"m4le": {"lengths": [500]}},
         "repeatability": {"prompts": 1},
     }
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
