@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,8 @@ rule one:
     script: "nothing.py"
 """
 JOBS = 100
+# Jobs keep the library compiled, as a user's do; some images forbid it.
+ENVIRONMENT = {key: os.environ[key] for key in os.environ.keys() - {"PYTHONDONTWRITEBYTECODE"}}
 
 
 def snakemake(tree: Path, *arguments: str) -> dict[str, Any]:
@@ -51,6 +54,7 @@ def snakemake(tree: Path, *arguments: str) -> dict[str, Any]:
         said = subprocess.run(
             [sys.executable, "-m", "snakemake", "--cores", "2", *arguments],
             cwd=tree,
+            env=ENVIRONMENT,
             capture_output=True,
             text=True,
         )
