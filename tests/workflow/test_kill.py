@@ -83,7 +83,7 @@ def test_repeated_kills_change_no_file(tmp_path: Path) -> None:
     for trial in range(KILLS):
         # The dry start of Snakemake alone takes some seconds: kills spread over the rest.
         seconds = 2 + whole / KILLS * rng("kill", trial).uniform(0.3, 1.2)
-        # The last kill leaves a lock, which a user removes; a lock a kill would take longer.
+        # Only the last kill leaves a lock behind: to unlock takes a start of Snakemake.
         free = [] if trial == KILLS - 1 else ["--nolock"]
         ended += run_until(killed, [*free, *arguments], seconds)
     killed.run("--unlock", *arguments)

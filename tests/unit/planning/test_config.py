@@ -392,7 +392,7 @@ def test_answers_are_accepted_in_the_languages_that_are_used(key, value) -> None
 @pytest.mark.parametrize(
     ("own", "said"),
     [
-        ({"device": "AUTO:GPU,NPU"}, "device is 'AUTO:GPU,NPU', but an NPU answers alone"),
+        ({"device": "AUTO:GPU,NPU"}, "device is 'AUTO:GPU,NPU', but an NPU cannot be combined"),
         (
             {"device": "npu", "engine": {"cache_size": 4}},
             "engine.cache_size is a setting of OpenVINO's",

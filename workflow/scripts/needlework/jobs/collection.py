@@ -1,4 +1,4 @@
-"""Python's collector of cyclic garbage, where there is none."""
+"""Code that runs without Python's garbage collector."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Without the collector, for code that holds ever more objects and leaves no cycles.
+    """Turn the collector off for code that keeps what it makes and leaves no reference cycles.
 
-    The collector walks over all that is held again and again: a tenth of the time.
+    Otherwise the collector visits all these objects again and again, in about a tenth of the time.
     """
     enabled = gc.isenabled()
     gc.disable()

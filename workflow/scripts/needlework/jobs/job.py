@@ -20,7 +20,7 @@ from needlework.jobs.progress import show_on
 # Errors that only a disk, or its permissions, can cause.
 DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 
-# Python's own 700 make its collections a tenth of a job that draws.
+# New objects before a collection. With Python's 700, collections take a tenth of a job that draws.
 NEW_OBJECTS = 50_000
 
 logger = logging.getLogger("needlework")
@@ -35,7 +35,7 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
     If Snakemake is killed, the job ends too.
     """
     end_with_parent()
-    # What was imported stays: no collection need look at it.
+    # Imported modules stay to the end, so the collector need not visit them.
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)
     path = Path(snakemake.log[0])
@@ -80,7 +80,7 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
             sys.exit(1)
         except Exception as error:
             _report(snakemake, error, path, terminal)
-        # Python ends with a collection of all that there is, in a short job a tenth of its time.
+        # At its end, Python would collect everything: a tenth of a short job's time.
         gc.freeze()
 
 

@@ -555,7 +555,8 @@ def _check_npu(where: str, model: Mapping[str, Any]) -> None:
     device = model["device"].upper()
     if "NPU" in device and device != "NPU":
         raise UserError(
-            f"{where}.device is {model['device']!r}, but an NPU answers alone: set `cpu`, `gpu` or `npu`."
+            f"{where}.device is {model['device']!r}, but an NPU cannot be combined with other devices: "
+            "set `cpu`, `gpu` or `npu`."
         )
     scheduler = sorted(name for name in model["engine"] if not name.isupper())
     own = [name for name in scheduler if not name.endswith("_parallel_size")]

@@ -336,7 +336,7 @@ class OpenVino(Backend):
 def _reason(error: Exception) -> str:
     """The last line of OpenVINO's error; those before it say where in its source."""
     lines = [line for line in str(error).splitlines() if line.strip()]
-    return reason(type(error)(lines[-1])) if lines else reason(error)
+    return reason(Exception(lines[-1])) if lines else reason(error)
 
 
 def _word(value: Any) -> Any:
