@@ -7,9 +7,11 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import warm_snakemake
 from needlework.planning.layout import Layout
 from needlework.prompts.spans import Documents
 
@@ -26,19 +28,21 @@ class Workflow:
     root: Path
     directory: Path
 
-    def run(self, *arguments: str, check: bool = True, **options) -> subprocess.CompletedProcess:
+    def run(
+        self, *arguments: str, check: bool = True, env: Mapping[str, str] = os.environ
+    ) -> subprocess.CompletedProcess[str]:
         """Run Snakemake to its end; with `check`, fail with its output where it fails."""
-        done = subprocess.run(
-            self.command(*arguments), cwd=self.root, capture_output=True, text=True, **options
-        )
+        done = warm_snakemake.run(self._arguments(*arguments), self.root, env)
         if check and done.returncode:
             raise AssertionError(f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}")
         return done
 
     def command(self, *arguments: str) -> list[str]:
         """A Snakemake command line."""
-        snakemake = [sys.executable, "-m", "snakemake", "--cores", str(os.cpu_count())]
-        return [*snakemake, "--directory", str(self.directory), *arguments]
+        return [sys.executable, "-m", "snakemake", *self._arguments(*arguments)]
+
+    def _arguments(self, *arguments: str) -> list[str]:
+        return ["--cores", str(os.cpu_count()), "--directory", str(self.directory), *arguments]
 
     def would_run(self, *arguments: str) -> dict[str, int]:
         """The rules that a run would execute, and how many jobs of each.

@@ -16,12 +16,9 @@ from runs import ROOT, Workflow, copy_workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("artifact")]
 
-# A little of every benchmark.
+# Two benchmarks: with distractors, and with documents of their own.
 CONFIG = {
-    "run": {
-        "models": ["lexical"],
-        "benchmarks": ["mlneedle", "lost_in_the_middle", "oneruler", "mlongrr", "m4le"],
-    },
+    "run": {"models": ["lexical"], "benchmarks": ["mlneedle", "oneruler"]},
     "benchmarks": {
         "mlneedle": {
             "needle_languages": ["en"],
@@ -29,21 +26,12 @@ CONFIG = {
             "lengths": [512],
             "comparisons": {},
         },
-        "lost_in_the_middle": {
-            "languages": ["en"],
-            "n_documents": [{"n": 10, "gold_indices": [0, 9]}],
-            "keys": ["uuid"],
-            "n_pairs": [{"n": 10, "indices": [0, 9]}],
-            "examples": 3,
-        },
         "oneruler": {
             "languages": ["en"],
             "cross_lingual": [],
             "lengths": [1000],
             "examples": 1,
         },
-        "mlongrr": {"languages": ["en"], "lengths": [500], "examples": 1},
-        "m4le": {"lengths": [500], "examples": 1, "positions": {"places": 0}},
     },
 }
 

@@ -51,18 +51,23 @@ def files_of(workflow: Workflow) -> dict[str, bytes]:
     }
 
 
-def run_until(workflow: Workflow, arguments: list[str], seconds: float) -> bool:
-    """Run Snakemake and kill it and all its jobs after so many seconds; whether it had ended."""
-    process = subprocess.Popen(
+def started(workflow: Workflow, arguments: list[str]) -> psutil.Popen:
+    """Snakemake, which leads a process group of its own."""
+    return psutil.Popen(
         workflow.command(*arguments),
         cwd=workflow.root,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+
+
+def run_until(workflow: Workflow, arguments: list[str], seconds: float) -> bool:
+    """Run Snakemake and kill it and all its jobs after so many seconds; whether it had ended."""
+    process = started(workflow, arguments)
     try:
         process.wait(seconds)
-    except subprocess.TimeoutExpired:
+    except psutil.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         return False
@@ -176,13 +181,7 @@ def kill_while_it_asks(
 ) -> None:
     """Run until the model is asked, and so many seconds more; then SIGKILL the victim."""
     before = len(server.received)
-    snakemake = psutil.Popen(
-        workflow.command(*arguments),
-        cwd=workflow.root,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    snakemake = started(workflow, arguments)
     try:
         end = time.monotonic() + 120
         while len(server.received) == before:
@@ -278,13 +277,7 @@ def test_a_job_whose_snakemake_dies_while_it_starts_asks_nothing(
     loads = []
     with Endpoint() as server:
         workflow, arguments = beginning(prompts, tmp_path / "killed", server)
-        snakemake = psutil.Popen(
-            workflow.command(*arguments),
-            cwd=workflow.root,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        snakemake = started(workflow, arguments)
         job = job_of(snakemake)
         try:
             # Load, so that the job's imports take longer than usual.

@@ -184,7 +184,8 @@ def _cell(
 
     number, paper = cell[value], cell["paper_value"]
     colour = shade.to_rgba(number) if number == number else (1, 1, 1, 1)
-    ax.add_patch(
+    # `add_patch` would widen the limits, which are set: a third of all drawing.
+    ax.add_artist(
         Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=0.8)
     )
     # Of the colour's luminance, as the eye weighs red, green and blue.
