@@ -18,7 +18,7 @@ from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Request, load_backend
 from needlework.models.generation import generate
-from needlework.models.gguf_models import _constant, _weights, exact_folder
+from needlework.models.gguf_models import _constant, _tensors, _weights, exact_folder
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.prompts.openvino_runtime import genai, runtime
@@ -70,6 +70,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     exact_folder(smollm2(), made)
     FOLDER.append(str(made))
     return made
+
+
+def test_tensors_are_those_of_the_package_that_reads_all() -> None:
+    from gguf import GGUFReader
+
+    found, expected = _tensors(smollm2()), GGUFReader(smollm2()).tensors
+    for own, theirs in zip(found, expected, strict=True):
+        assert (own.name, own.tensor_type) == (theirs.name, theirs.tensor_type)
+        assert (own.data == theirs.data).all()
 
 
 def ask(prompts: list[str], new: int = 24, **changes: Any) -> list[Answer]:

@@ -8,7 +8,8 @@ answers other than with the file's own weights. So the weights are set again fro
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,9 +60,9 @@ def exact_folder(file: Path, folder: Path) -> None:
 
 def _set_weights(model: Any, file: Path) -> int:
     """Set the scales and zero points of `model` to what the file says; how many tensors changed."""
-    from gguf import GGUFReader, dequantize
+    from gguf import dequantize
 
-    tensors = {tensor.name: tensor for tensor in GGUFReader(file).tensors}
+    tensors = {tensor.name: tensor for tensor in _tensors(file)}
     stored = [name for name in _names(tensors) if tensors[name].tensor_type.name not in _WHOLE]
     found = list(_weights(model))
     if len(found) != len(stored):
@@ -86,6 +87,29 @@ def _set_weights(model: Any, file: Path) -> int:
             _replace(weights, grouped[best], f"{file.name}: {name}")
             changed += 1
     return changed
+
+
+def _tensors(file: Path) -> Iterable[Any]:
+    """The tensors of a GGUF file, read past its lists: the package makes an array or two of each token."""
+    from gguf import GGUFReader, GGUFValueType
+
+    class Reader(GGUFReader):
+        def _get_field_parts(self, orig_offs: int, raw_type: int) -> Any:
+            if raw_type != GGUFValueType.ARRAY or self.byte_order != "I":
+                return super()._get_field_parts(orig_offs, raw_type)
+            kind = GGUFValueType(self._get(orig_offs, np.uint32)[0])
+            n, end = int(self._get(orig_offs + 4, np.uint64)[0]), orig_offs + 12
+            if kind in self.gguf_scalar_to_np:
+                end += n * np.dtype(self.gguf_scalar_to_np[kind]).itemsize
+            elif kind == GGUFValueType.STRING:
+                data, length = memoryview(self.data.data), struct.Struct("=Q")
+                for _ in range(n):
+                    end += length.size + length.unpack_from(data, end)[0]
+            else:
+                return super()._get_field_parts(orig_offs, raw_type)
+            return end - orig_offs, [], [], [GGUFValueType.ARRAY, kind]
+
+    return Reader(file).tensors
 
 
 def _names(tensors: dict[str, Any]) -> Iterator[str]:

@@ -42,12 +42,23 @@ def paired(one: pd.DataFrame, two: pd.DataFrame, by: Sequence[str]) -> pd.DataFr
     Two answers are of one prompt, or of two that differ in nothing but what is compared, where they
     agree in the columns `by`.
     """
-    return one[judged(one)].merge(
-        two.loc[judged(two), [*by, "value"]],
-        on=list(by),
-        suffixes=("_first", "_second"),
-        validate="one_to_one",
-    )
+    one, two = kept(one, judged(one)), kept(two, judged(two))
+    mine, theirs = _keys(one, by), dict(zip(_keys(two, by), two["value"].tolist(), strict=True))
+    if len(theirs) < len(two) or len(set(mine)) < len(mine):
+        raise ValueError(f"two answers are of one prompt, by {' '.join(by)}")
+    # For a few rows, `merge` takes twenty times as long.
+    both = one[np.array([key in theirs for key in mine], dtype=bool)].reset_index(drop=True)
+    second = np.array([theirs[key] for key in mine if key in theirs], dtype=np.float64)
+    return both.rename(columns={"value": "value_first"}).assign(value_second=second)
+
+
+def _keys(rows: pd.DataFrame, by: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The values of these columns, a tuple a row; None where there is none."""
+    found = []
+    for column in (rows[name] for name in by):
+        none = column.isna()
+        found.append((column.astype(object).where(~none, None) if none.any() else column).tolist())
+    return list(zip(*found, strict=True))
 
 
 def mcnemar(both: pd.DataFrame) -> dict[str, float | int]:

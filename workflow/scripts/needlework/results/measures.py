@@ -42,7 +42,7 @@ def of_sums(
     ends = ("ci_low", "ci_high", "ci_low_clustered", "ci_high_clustered")
     if not len(given):
         return {"value": np.nan, "se": np.nan, **dict.fromkeys(ends, np.nan), **measured}
-    rows = np.array(given.frame[column].tolist(), dtype=np.float64)
+    rows = np.array(given.column(column).tolist(), dtype=np.float64)
     codes = given.table.codes("example_id")[0][given.places]
     questions = np.zeros((codes.max() + 1, rows.shape[1]))
     np.add.at(questions, codes, rows)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -193,14 +194,20 @@ def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> McNemar:
     p is the two-sided binomial probability of a split as uneven as that of the pairs of which only
     one is right. It takes the pairs for independent draws.
     """
-    from scipy.stats import binomtest
-
     a = np.asarray(first, dtype=np.float64)
     b = np.asarray(second, dtype=np.float64)
     first_only, second_only = int(np.sum(a > b)), int(np.sum(b > a))
     differing = first_only + second_only
-    p = float(binomtest(first_only, differing).pvalue) if differing else 1.0
+    p = _even_split(first_only, differing) if differing else 1.0
     return McNemar(len(a), first_only, second_only, p)
+
+
+@lru_cache(maxsize=1 << 16)
+def _even_split(first: int, n: int) -> float:
+    """The two-sided binomial test of `first` of `n`. Of many pairs of models, few splits are new."""
+    from scipy.stats import binomtest
+
+    return float(binomtest(first, n).pvalue)
 
 
 def effective_length(

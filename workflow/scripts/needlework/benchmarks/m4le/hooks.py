@@ -67,7 +67,7 @@ class Own:
     @cached_property
     def first(self) -> pd.Series:
         """The first row, which names the reference of all."""
-        return self.part.frame.iloc[0]
+        return self.part.table.frame.iloc[self.part.places[0]]
 
     @cached_property
     def covariance(self) -> float:
@@ -292,7 +292,7 @@ def mean_length(
     kind = task.task_type.replace("+", " + ")
     ability = task.ability.replace("_", " ").title()
     published = context.find("table2", f"{ability}/{task.source}/{kind}", "ave_len")
-    lengths = part.frame["units"].astype(float)
+    lengths = part.column("units").astype(float)
     return {
         "value": float(lengths.mean()),
         "n": len(lengths),

@@ -102,7 +102,7 @@ def measure(part: Part, context: Context, labels: Labels) -> dict[str, float | i
 
 def mean_number(part: Part, context: Context, labels: Labels) -> dict[str, float]:
     """The mean of `number`."""
-    return {"value": float(part.frame["number"].astype("float64").mean())}
+    return {"value": float(part.column("number").astype("float64").mean())}
 
 
 def mean_fertility(part: Part, context: Context, labels: Labels) -> dict[str, float]:
@@ -112,7 +112,7 @@ def mean_fertility(part: Part, context: Context, labels: Labels) -> dict[str, fl
 
 def spread(part: Part, context: Context, labels: Labels) -> dict[str, float | int]:
     """The mean, the least and the most of the real depths."""
-    real = part.frame["real_depth"].astype("float64")
+    real = part.column("real_depth").astype("float64")
     found = {"value": real.mean(), "n": len(real), "least": real.min(), "most": real.max()}
     return {
         name: number.item() if hasattr(number, "item") else number for name, number in found.items()
@@ -121,7 +121,7 @@ def spread(part: Part, context: Context, labels: Labels) -> dict[str, float | in
 
 def share(part: Part, context: Context, labels: Labels) -> dict[str, float | int]:
     """How many answers have a verdict, and which share of all prompts that is."""
-    count = int((part.frame["verdict"] == labels["verdict"]).sum())
+    count = int((part.column("verdict") == labels["verdict"]).sum())
     return {"n_answers": count, "value": count / len(part), "n": len(part)}
 
 
@@ -133,7 +133,7 @@ def chance(part: Part, labels: Labels, context: Context) -> float | None:
 
 def fertility(part: Part, labels: Labels, context: Context) -> float:
     """The tokens a word in the model's tokenizer."""
-    return float(part.frame["fertility"].mean())
+    return float(part.column("fertility").mean())
 
 
 # The paper's numbers

@@ -1,0 +1,43 @@
+"""Answers of two sides to the same prompts."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from needlework.results.cells import paired
+
+BY = ("example_id", "sample")
+
+
+def answers(values: dict[tuple[str, int | None], float], **columns: object) -> pd.DataFrame:
+    rows = [{"example_id": e, "sample": s, "value": v} for (e, s), v in values.items()]
+    return (
+        pd.DataFrame(rows)
+        .astype({"example_id": pd.CategoricalDtype(list("abcd"))})
+        .assign(**{"finish_reason": "stop", **columns})
+    )
+
+
+def test_pairs_are_those_that_pandas_would_merge() -> None:
+    one = answers({("b", 0): 1.0, ("a", 0): 0.0, ("a", 1): 0.5, ("c", 0): 1.0}, model="m")
+    two = answers({("a", 1): 0.25, ("d", 0): 1.0, ("b", 0): 0.0}, model="n")
+    merged = one.merge(two[[*BY, "value"]], on=list(BY), suffixes=("_first", "_second"))
+    pd.testing.assert_frame_equal(paired(one, two, BY), merged)
+
+
+def test_prompts_without_a_value_pair_up() -> None:
+    one, two = answers({("a", None): 1.0}), answers({("a", None): 0.0, ("a", 0): 1.0})
+    assert paired(one, two, BY)["value_second"].tolist() == [0.0]
+
+
+def test_answers_that_failed_are_in_no_pair() -> None:
+    one, two = answers({("a", 0): 1.0}), answers({("a", 0): 0.0}, finish_reason="error")
+    assert paired(one, two, BY).empty
+
+
+def test_two_answers_of_one_prompt_are_refused() -> None:
+    twice = pd.concat([answers({("a", 0): 1.0})] * 2)
+    for sides in ((twice, answers({("a", 0): 1.0})), (answers({("a", 0): 1.0}), twice)):
+        with pytest.raises(ValueError, match="by example_id sample"):
+            paired(*sides, BY)
