@@ -46,7 +46,7 @@ def paired(one: pd.DataFrame, two: pd.DataFrame, by: Sequence[str]) -> pd.DataFr
     mine, theirs = _keys(one, by), dict(zip(_keys(two, by), two["value"].tolist(), strict=True))
     if len(theirs) < len(two) or len(set(mine)) < len(mine):
         raise ValueError(f"two answers are of one prompt, by {' '.join(by)}")
-    # For a few rows, `merge` takes twenty times as long.
+    # Of the few rows of a cell, `merge` takes twice as long.
     both = one[np.array([key in theirs for key in mine], dtype=bool)].reset_index(drop=True)
     second = np.array([theirs[key] for key in mine if key in theirs], dtype=np.float64)
     return both.rename(columns={"value": "value_first"}).assign(value_second=second)

@@ -184,7 +184,7 @@ def _cell(
 
     number, paper = cell[value], cell["paper_value"]
     colour = shade.to_rgba(number) if number == number else (1, 1, 1, 1)
-    # `add_patch` would widen the limits, which are set: a third of all drawing.
+    # `add_patch` also computes new limits, which are set here: a quarter of a heat map's time.
     ax.add_artist(
         Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=0.8)
     )
