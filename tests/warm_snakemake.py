@@ -40,6 +40,7 @@ def _snakemake(
     # Without the tests' own folders: a copy of the workflow must find its own library.
     installed = (sys.prefix, sys.base_prefix)
     sys.path[:] = [str(cwd), *(path for path in sys.path if path.startswith(installed))]
+    sys.argv[:] = ["snakemake", *arguments]
     from snakemake.cli import main
 
-    main(list(arguments))
+    main()
