@@ -209,10 +209,11 @@ def test_a_hundred_thousand_answers_take_seconds():
     given = instances(*((str(i), "exact", [f"river {i % 997}"] * 7) for i in range(count)))
     text = "The passages say that the town lies on the river {}, which flows to the sea. " * 4
     answers = generations(*((str(i), 0, text.format(i, *"abc"), "stop") for i in range(count)))
-    started = time.perf_counter()
+    # Of the processor: other tests run beside this one.
+    started = time.process_time()
     scores = score(given, answers, same(answers), model="m", settings=EXACT)
     assert scores.num_rows == count
-    assert time.perf_counter() - started < 30
+    assert time.process_time() - started < 30
 
 
 @pytest.mark.parametrize("metric", ["containment", "released"])
