@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from multiprocessing import get_context
 from pathlib import Path
 
-# Processes are forked from one that has imported this and nothing of ours.
+# Each run is forked from a process that has imported these modules, and none of the library.
 _PROCESSES = get_context("forkserver")
 _PROCESSES.set_forkserver_preload(["snakemake.cli", "snakemake.report.html_reporter", "smart_open"])
 

@@ -90,7 +90,10 @@ def _set_weights(model: Any, file: Path) -> int:
 
 
 def _tensors(file: Path) -> Iterable[Any]:
-    """The tensors of a GGUF file, read past its lists: the package makes an array or two of each token."""
+    """The tensors of a GGUF file, without its lists.
+
+    The package reads the vocabulary token by token, which takes seconds.
+    """
     from gguf import GGUFReader, GGUFValueType
 
     class Reader(GGUFReader):
