@@ -21,6 +21,8 @@ from needlework import seeding
 
 Labels: TypeAlias = Sequence[Hashable] | npt.ArrayLike
 
+# How many clusters a bootstrap draws at a time: more take more memory and no less time.
+_DRAWN_AT_ONCE = 1 << 17
 # The 97.5% point of the normal distribution: all intervals are at 95%.
 Z = 1.959963984540054
 
@@ -144,13 +146,19 @@ def bootstrap_interval(
     table = _Sums(np.asarray(values, dtype=np.float64), clusters, strata)
     sums, counts, n_clusters = table.sums, table.counts, table.questions
     rng = seeding.rng("bootstrap", *seed)
-    means = np.empty(draws)
-    for draw in range(draws):
-        times = np.bincount(rng.integers(n_clusters, size=n_clusters), minlength=n_clusters)
+    means = []
+    at_once = max(1, _DRAWN_AT_ONCE // n_clusters)
+    for first in range(0, draws, at_once):
+        rows = min(at_once, draws - first)
+        drawn = rng.integers(n_clusters, size=(rows, n_clusters))
+        drawn += n_clusters * np.arange(rows)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
         total = times @ counts
         # A stratum none of whose clusters was drawn is left out of that draw's mean.
-        means[draw] = np.mean((times @ sums)[total > 0] / total[total > 0])
-    low, high = np.quantile(means, (0.025, 0.975))
+        there = total > 0
+        share = np.divide(times @ sums, total, out=np.zeros(total.shape), where=there)
+        means.append(share.sum(axis=1) / there.sum(axis=1))
+    low, high = np.quantile(np.concatenate(means), (0.025, 0.975))
     return float(low), float(high)
 
 
