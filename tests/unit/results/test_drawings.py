@@ -50,8 +50,11 @@ OF_RUN = {
     "needle_languages": ["en", "de", "hi"],
     "long_contexts": "contexts of 64K and 128K",
 }
+# A benchmark's numbers and figures are made once a worker.
 ALL = [
-    (b, n) for b in SCORES for n in import_module(f"needlework.benchmarks.{b}.drawings").DRAWINGS
+    pytest.param(b, n, marks=pytest.mark.xdist_group(f"drawings-{b}"))
+    for b in SCORES
+    for n in import_module(f"needlework.benchmarks.{b}.drawings").DRAWINGS
 ]
 
 
