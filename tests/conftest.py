@@ -67,9 +67,13 @@ def measured() -> dict[str, dict[str, float]]:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """A test that was measured to be slow needs no marker of its own."""
+    """Mark tests that were measured to be slow, and group by their file those of no other group.
+
+    Otherwise each worker would make the fixtures of each module.
+    """
     if item.nodeid in measured()["slow"]:
         item.add_marker("slow")
+    item.add_marker(pytest.mark.xdist_group(group_of(item)))
 
 
 @pytest.hookimpl(trylast=True)
