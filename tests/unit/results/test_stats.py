@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from needlework import seeding
 from needlework.results import stats
 
 
@@ -130,6 +131,23 @@ def test_bootstrap_keeps_strata_apart():
     )
     # Either both strata are drawn (0.5), or the first alone (0.2), or, once in 10^10, the second.
     assert (low, high) == pytest.approx((0.2, 0.5))
+
+
+@pytest.mark.parametrize("questions", [1, 7, 300])
+def test_bootstrap_draws_as_one_sample_after_the_other(questions):
+    """300 questions are drawn in several parts; with 7, some samples lack a stratum."""
+    rng = np.random.default_rng(6)
+    clusters = np.concatenate([np.arange(questions), rng.integers(questions, size=questions)])
+    strata = np.where(np.arange(2 * questions) == 0, "8K", "4K")
+    values = rng.random(2 * questions)
+    rows = [np.flatnonzero(clusters == question) for question in range(questions)]
+    draw, means = seeding.rng("bootstrap", "x"), []
+    for _ in range(2000):
+        drawn = np.concatenate([rows[q] for q in draw.integers(questions, size=questions)])
+        parts = [values[drawn][strata[drawn] == name] for name in np.unique(strata[drawn])]
+        means.append(np.mean([part.mean() for part in parts]))
+    found = stats.bootstrap_interval(values, clusters, strata, seed=("x",))
+    assert found == pytest.approx(np.quantile(means, (0.025, 0.975)), rel=1e-12)
 
 
 def test_mcnemar_by_hand():

@@ -38,7 +38,8 @@ def save_figure(pages: Sequence[Figure], stem: str | Path) -> None:
     # has no layout of its own gets the settings' one.
     with style(), rc_context({"figure.constrained_layout.use": False}):
         for page in pages:
-            if (engine := page.get_layout_engine()) is not None:
+            # A page of words alone has nothing to lay out.
+            if page.axes and (engine := page.get_layout_engine()) is not None:
                 engine.execute(page)
             page.set_layout_engine(None)
         for kind, metadata in METADATA.items():
