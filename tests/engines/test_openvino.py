@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Request, load_backend
 from needlework.models.generation import generate
-from needlework.models.gguf_models import _constant, _tensors, _weights, exact_folder
+from needlework.models.gguf_models import _constant, _tensors, _weights, kept_folder
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.prompts.openvino_runtime import genai, runtime
@@ -34,7 +35,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("openvino")]
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-FOLDER: list[str] = []
+JOURNAL: list[str] = []
 GREEDY = {"temperature": 0}
 FACTS = (
     "The Halcyra is a three-masted barque. She was launched in 1873 as a grain carrier. Her masts are of "
@@ -56,7 +57,7 @@ def entry(**changes: Any) -> dict[str, Any]:
         "lost_in_the_middle": DEFAULT["benchmarks"]["lost_in_the_middle"],
     }
     config["run"] = config["run"] | {"benchmarks": ["lost_in_the_middle"]}
-    return {**validated(config)["models"]["m"], "model": "m", "journal": "journal"}
+    return {**validated(config)["models"]["m"], "model": "m", "journal": JOURNAL[0]}
 
 
 def request(prompt: str, sample: int = 0, new: int = 24) -> Request:
@@ -65,11 +66,35 @@ def request(prompt: str, sample: int = 0, new: int = 24) -> Request:
 
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """SmolLM2 as an OpenVINO folder, which loads faster than the GGUF file."""
-    made = tmp_path_factory.mktemp("smollm2")
-    exact_folder(smollm2(), made)
-    FOLDER.append(str(made))
-    return made
+    """SmolLM2 as an OpenVINO folder, kept for the engines of all tests."""
+    journal = tmp_path_factory.mktemp("journal")
+    JOURNAL.append(str(journal))
+    return kept_folder(smollm2(), journal / "openvino")
+
+
+def test_a_converted_file_is_kept_for_later_jobs(folder: Path) -> None:
+    weights = folder / "openvino_model.bin"
+    written = weights.stat().st_mtime_ns
+    assert kept_folder(smollm2(), folder.parent) == folder
+    assert weights.stat().st_mtime_ns == written
+    assert list(folder.parent.iterdir()) == [folder]
+
+
+def test_two_jobs_may_convert_a_file_at_once(tmp_path: Path, folder: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from needlework.models.gguf_models import kept_folder; "
+        "print(kept_folder(Path(sys.argv[1]), Path(sys.argv[2])))"
+    )
+    command = [sys.executable, "-c", code, str(smollm2()), str(tmp_path)]
+    library = {**os.environ, "PYTHONPATH": str(ROOT / "workflow/scripts")}
+    jobs = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=library) for _ in range(2)
+    ]
+    made = [job.communicate()[0].strip() for job in jobs]
+    assert [job.returncode for job in jobs] == [0, 0]
+    assert made == [str(tmp_path / folder.name)] * 2 and list(tmp_path.iterdir()) == [Path(made[0])]
+    for file in folder.iterdir():
+        assert (tmp_path / folder.name / file.name).read_bytes() == file.read_bytes()
 
 
 def test_tensors_are_those_of_the_package_that_reads_all() -> None:
@@ -82,8 +107,7 @@ def test_tensors_are_those_of_the_package_that_reads_all() -> None:
 
 
 def ask(prompts: list[str], new: int = 24, **changes: Any) -> list[Answer]:
-    """The answers of a new engine, of the folder where there is one."""
-    changes = {"name": (FOLDER or [NAME])[0], **changes}
+    """The answers of a new engine."""
     backend = load_backend("openvino", entry(**changes))
     backend.load()
     try:
@@ -350,7 +374,7 @@ def test_what_was_answered_before_the_end_is_kept(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), Journal(tmp_path) as journal:
         generate(Twice(), backend, journal)
     assert len(Journal(tmp_path).load()) >= 1
-    assert backend._folder is None and backend._engine is None
+    assert backend._engine is None
 
 
 def test_the_effective_settings_are_known_once_it_is_loaded() -> None:
@@ -391,17 +415,31 @@ def test_no_connection_is_made(tmp_path: Path) -> None:
     """From the first import of OpenVINO to the last answer of the GGUF file, as the kernel sees it."""
     script = (
         "import sys; sys.path[:0] = [{scripts!r}, {tests!r}]\n"
-        "from engines.test_openvino import ask, GREEDY\n"
+        "from engines.test_openvino import JOURNAL, ask, GREEDY\n"
+        "JOURNAL.append({journal!r})\n"
         "answer = ask(['Say hello.'], new=3, sampling=GREEDY)[0]\n"
         "assert answer.error is None and answer.completion_tokens == 3\n"
     ).format(
         scripts=str(ROOT / "workflow/scripts"),
         tests=str(ROOT / "tests"),
+        journal=str(tmp_path),
     )
     log = tmp_path / "calls"
     calls = "trace=connect,sendto,sendmsg"
     subprocess.run(
-        ["strace", "-f", "-qq", "-e", calls, "-o", str(log), sys.executable, "-c", script],
+        [
+            "strace",
+            "-f",
+            "--seccomp-bpf",
+            "-qq",
+            "-e",
+            calls,
+            "-o",
+            str(log),
+            sys.executable,
+            "-c",
+            script,
+        ],
         check=True,
     )
     assert [line for line in log.read_text().splitlines() if "AF_INET" in line] == []

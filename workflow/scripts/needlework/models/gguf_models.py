@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import struct
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ import numpy as np
 
 from needlework.errors import UserError
 from needlework.prompts.openvino_runtime import genai, runtime
+from needlework.records import file_digest
 
 logger = logging.getLogger("needlework")
 
@@ -34,6 +36,28 @@ class _Weights(NamedTuple):
     quantized: np.ndarray  # float32 (rows, groups, group)
     subtract: Any
     multiply: Any
+
+
+def kept_folder(file: Path, cache: Path) -> Path:
+    """The folder of `exact_folder` in `cache`, written if this file, OpenVINO and code have none yet.
+
+    Jobs may share `cache`. Raises UserError as `exact_folder` does.
+    """
+    made_by = f"{genai().__version__.partition('-')[0]}-{file_digest(__file__)[:8]}"
+    folder = cache / f"{file_digest(file)[:16]}-{made_by}"
+    if not folder.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache, prefix="unfinished-") as unfinished:
+            whole = Path(unfinished) / folder.name
+            whole.mkdir()
+            exact_folder(file, whole)
+            try:
+                whole.rename(folder)
+            except OSError:
+                # Another job was faster.
+                if not folder.is_dir():
+                    raise
+    return folder
 
 
 def exact_folder(file: Path, folder: Path) -> None:
@@ -72,7 +96,8 @@ def _set_weights(model: Any, file: Path) -> int:
     changed = 0
     for name, weights in zip(stored, found, strict=True):
         tensor = tensors[name]
-        exact = dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
+        # A view of the mapped file: `dequantize` takes it apart row by row, which a memmap makes slow.
+        exact = dequantize(np.asarray(tensor.data), tensor.tensor_type).astype(np.float32)
         zero, scale = (_constant(node.input(1)) for node in (weights.subtract, weights.multiply))
         own = (weights.quantized - zero) * scale
         if own.size != exact.size:

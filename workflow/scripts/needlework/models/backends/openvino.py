@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import logging
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -64,7 +63,6 @@ class OpenVino(Backend):
         self._where = f"models.{config['model']}"
         self._tokenizer: Any = None
         self._engine: Engine | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def identity(self) -> Mapping[str, object]:
         """The weights, the chat template, sampling, and the engine settings that change answers."""
@@ -127,11 +125,8 @@ class OpenVino(Backend):
                 return
 
     def close(self) -> None:
-        """Free the memory, and remove the folder written from a GGUF file."""
+        """Free the memory."""
         self._engine = self._tokenizer = None
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
         """The prompt in the chat template, with the special tokens that the model sees."""
@@ -308,11 +303,9 @@ class OpenVino(Backend):
         scheduler = None if self._on_npu else self._scheduler()
         try:
             if Path(name).is_file():
-                from needlework.models.gguf_models import exact_folder
+                from needlework.models.gguf_models import kept_folder
 
-                self._folder = tempfile.TemporaryDirectory(prefix="needlework-")
-                exact_folder(Path(name), Path(self._folder.name))
-                name = self._folder.name
+                name = str(kept_folder(Path(name), Path(self.config["journal"]) / "openvino"))
             if scheduler is None:
                 self._engine = Alone(name, self.config["context"], self._device, properties)
             else:
