@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import json
 import math
 import os
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from needlework.jobs.job import NEW_OBJECTS
 
 ROOT = Path(__file__).resolve().parents[1]
 MIRROR = ROOT.parent / "shared" / "mirror"
@@ -58,6 +61,11 @@ def named_tokenizer(
 def pytest_xdist_auto_num_workers() -> int:
     """One worker more than cores: many tests wait, for a process that ends or a server that is slow."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_configure() -> None:
+    """Python looks for unreachable objects as rarely as in jobs: figures and frames are many objects."""
+    gc.set_threshold(NEW_OBJECTS)
 
 
 @functools.cache
