@@ -111,7 +111,7 @@ class Job:
         for process in self.alive():
             process.kill()
 
-    def finish(self, seconds: float = 240) -> str:
+    def finish(self, seconds: float = 600) -> str:
         """Wait for the job's end; what it said on the terminal."""
         end = time.monotonic() + seconds
         while self.process.poll() is None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -157,6 +158,23 @@ def test_an_answer_ends_at_its_limit(greedy: list[Answer]) -> None:
 def test_company_changes_no_greedy_answer(greedy: list[Answer]) -> None:
     together = ask(PROMPTS[::-1], sampling=GREEDY, batch_size=3)
     assert texts(together)[::-1] == texts(greedy)
+
+
+def test_prompts_at_once_share_their_prefix() -> None:
+    """Those sent in one step once shared none of it."""
+    facts = FACTS * 8
+    prompts = [f"{facts}\n\n{question}" for question in QUESTIONS]
+    used = []
+    for cached in (True, False):
+        own = {"sampling": GREEDY, "batch_size": 3, "engine": {"enable_prefix_caching": cached}}
+        backend = load_backend("openvino", entry(**own))
+        backend.load()
+        list(backend.generate([request("?", new=1)]))
+        before = time.process_time()
+        list(backend.generate([request(prompt, new=1) for prompt in prompts]))
+        used.append(time.process_time() - before)
+        backend.close()
+    assert used[0] < used[1] * 0.6
 
 
 def test_a_seed_gives_the_same_samples_in_any_order() -> None:

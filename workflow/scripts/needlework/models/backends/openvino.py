@@ -115,14 +115,14 @@ class OpenVino(Backend):
                 tokens = self._tokens(request.prompt)
                 if tokens.shape[1] >= self.config["context"]:
                     yield place, self._too_long(tokens.shape[1])
-                else:
-                    running[place] = (request, tokens.shape[1])
-                    self._send(place, request, tokens)
-            elif running:
-                for place, ended in self._started.ended():
-                    yield place, self._answer(*running.pop(place), ended)
-            else:
+                    continue
+                running[place] = (request, tokens.shape[1])
+                self._send(place, request, tokens)
+            elif not running:
                 return
+            # A prompt's prefix is in the cache a step later: prompts sent at once would share none of it.
+            for place, ended in self._started.ended():
+                yield place, self._answer(*running.pop(place), ended)
 
     def close(self) -> None:
         """Free the memory."""
