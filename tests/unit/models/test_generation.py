@@ -195,6 +195,16 @@ def test_only_chooses_values_of_factors(requests: InstanceRequests) -> None:
     assert list(requests) == []
 
 
+def test_a_value_that_no_prompt_has_is_named(requests: InstanceRequests, caplog: Any) -> None:
+    only = {"example_id": ["3", "city-99"], "task": ["exact"]}
+    found = list(InstanceRequests(requests.files, requests.documents, only=only))
+    assert [
+        r["example_id"] for r in instances().to_pylist() if r["instance_id"] == found[0].instance_id
+    ] == ["3"]
+    (said,) = caplog.messages
+    assert said.startswith("No prompt has example_id city-99")
+
+
 def test_prompts_are_sent_so_that_neighbours_share_most(requests: InstanceRequests) -> None:
     requests.samples = 2
     sent = list(requests)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import (
     Callable,
     Collection,
@@ -31,6 +32,8 @@ from needlework.models.selection import Selection
 from needlework.models.thoughts import KNOWN, Mark, answer_row
 from needlework.prompts.ordering import Prompts, cut
 from needlework.records import GENERATIONS, read_names, read_table
+
+logger = logging.getLogger("needlework")
 
 COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
 # Fields of an answer beside its text. Only the journal stores all of them.
@@ -110,15 +113,26 @@ class InstanceRequests(Iterable[Request]):
     def _read(self) -> tuple[pa.Table, Prompts]:
         columns = [*self.COLUMNS, "prompt"] + ["length"] * (self.lengths is not None)
         prompts, rows = Prompts(), []
+        seen: dict[str, set[object]] = {}
         for file in progress(self.files, desc="instances", unit="file"):
             own = selection.columns(self.only, read_names(file)) if self.only else []
             table = read_table(file, list(dict.fromkeys([*columns, *own])))
+            for factor in own:
+                seen.setdefault(factor, set()).update(table[factor].unique().to_pylist())
             if self.lengths is not None:
                 table = table.filter(pc.is_in(table["length"], value_set=self.lengths))
             if own:
                 table = table.filter(selection.mask(table, self.only))
             prompts.add(table["prompt"])
             rows.append(table.select(self.COLUMNS))
+        for factor, values in seen.items():
+            absent = [value for value in self.only[factor] if value not in values]
+            if absent:
+                logger.warning(
+                    "No prompt has %s %s, which the model's `only` names: it gets the others alone.",
+                    factor,
+                    selection.listed(absent),
+                )
         return pa.concat_tables(rows).combine_chunks(), prompts
 
 

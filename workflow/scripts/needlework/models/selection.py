@@ -36,12 +36,13 @@ def in_words(only: Mapping[str, Selection]) -> str:
         if own.get("task", True) == []:
             said.append(f"{model} was asked nothing.")
         elif own:
-            words = "; ".join(f"{name} {_listed(values)}" for name, values in own.items())
+            words = "; ".join(f"{name} {listed(values)}" for name, values in own.items())
             said.append(f"{model} was asked only {words}.")
     return " ".join(said)
 
 
-def _listed(values: Sequence[object]) -> str:
+def listed(values: Sequence[object]) -> str:
+    """The values, or their number where they are many."""
     many = len(values) > MOST_VALUES
     return f"({len(values)} values)" if many else ", ".join(map(str, values)) or "(none)"
 
