@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import random
+import sys
+import unicodedata
 
 import pytest
 
-from needlework.data.comparison.subspan_screen import Answer, Text, contains, normalise
+from needlework.data.comparison.subspan_screen import (
+    Answer,
+    Text,
+    _letters,
+    _silent,
+    contains,
+    normalise,
+)
 
 PIECES = [
     *(
@@ -86,3 +95,27 @@ def test_ascii_texts_are_normalised_as_all_others() -> None:
         text = "".join(draw.choices(characters, k=draw.randrange(12)))
         other = tuple(f"{form} é".strip() for form in normalise(text))
         assert normalise(f"{text} é") == other, repr(text)
+
+
+def test_characters_called_silent_make_no_letters() -> None:
+    silent = 0
+    for character in map(chr, range(128, sys.maxunicode + 1)):
+        if unicodedata.category(character) in {"Cn", "Co", "Cs"} or not _silent(character):
+            continue
+        silent += 1
+        text = f"e{character}i 3{character} {character}e"
+        letters = _letters(text)
+        for form in normalise(text):
+            words = [_letters(word) for word in form.split()]
+            assert b"".join(words) == letters.replace(b" ", b""), repr(text)
+            assert all(word in letters for word in words), repr(text)
+    assert silent > 100_000
+    for character in "\u0301٣１²ßﬁKİ½":
+        assert not _silent(character), character
+
+
+def test_a_letter_before_a_mark_is_no_answer_seen_at_once() -> None:
+    assert Text("a cafe in Paris").shows("cafe")
+    assert not Text("a cafe\u0301 in Paris").shows("cafe")
+    assert not Text("a caf\u00e9 in Paris").shows("cafe")
+    assert not Answer("cafe").held_by(Text("caf\u00e9s"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 from needlework.data.comparison import normalisation, subspan_normalisation
 
@@ -33,9 +34,7 @@ class Text:
     def __init__(self, text: str) -> None:
         self._text = text
         self._normalised: tuple[str, str] | None = None
-        # The metric's lower case, and the ASCII letters and digits of each form, articles with them.
-        self.lower: str | None = None
-        self.letters: tuple[bytes, bytes] = b"", b""
+        self._letters: tuple[bytes, bytes] | None = None
 
     @property
     def normalised(self) -> tuple[str, str]:
@@ -44,16 +43,27 @@ class Text:
             self._normalised = normalise(self._text)
         return self._normalised
 
-    def reduce(self) -> str:
-        """Compute `letters`, and `lower`, which it returns."""
-        self.lower = lower = self._text.lower()
-        first = second = _letters(lower)
-        if not self._text.isascii():
-            folded = unicodedata.normalize("NFKC", self._text).casefold()
-            folded = unicodedata.normalize("NFKC", folded)
-            second = _letters(_DECIMAL.sub(_ascii_digit, folded))
-        self.letters = first, second
-        return lower
+    @property
+    def letters(self) -> tuple[bytes, bytes]:
+        """The ASCII letters, digits and spaces of each form, articles with them."""
+        if self._letters is None:
+            text = self._text
+            if text.isascii() or all(map(_silent, _foreign(text))):
+                first = second = _letters(text)
+            else:
+                folded = unicodedata.normalize("NFKC", text).casefold()
+                folded = unicodedata.normalize("NFKC", folded)
+                first = _letters(text.lower())
+                second = _letters(_DECIMAL.sub(_ascii_digit, folded))
+            self._letters = first, second
+        return self._letters
+
+    def shows(self, words: str) -> bool:
+        """Whether letters, digits and single spaces stand in it as they will when it is normalised."""
+        lower = self._text.lower()
+        end = lower.find(words) + len(words)
+        # A mark behind the last letter may be composed with it.
+        return end >= len(words) and lower[end : end + 1].isascii()
 
 
 class Answer:
@@ -61,29 +71,28 @@ class Answer:
 
     def __init__(self, answer: str) -> None:
         self._normalised = first, second = normalise(answer)
-        # What stands side by side in a form does so among its letters. The metric's form may lack
-        # articles between two words; and composition takes letters from what is not ASCII.
-        self._words = [_letters(word) for word in first.split()] if first else [b"-"]
-        self._letters = _letters(second) if second.isascii() else b""
-        self._plain = bool(second) and not _OTHER.search(second)
+        # A word of a form stands among the form's letters. Composition takes letters from what is not
+        # ASCII, so the second form tells nothing then.
+        self._first = [_letters(word) for word in first.split()] or [b"-"]
+        self._second = [_letters(word) for word in second.split()] if second.isascii() else []
         if not second:
-            self._letters = b"-"
+            self._second = [b"-"]
+        self._plain = bool(second) and not _OTHER.search(second)
 
     def held_by(self, text: Text) -> bool:
         """As `contains` of the normalised forms."""
-        lower = text.lower
-        if lower is None:
-            lower = text.reduce()
         first, second = text.letters
-        if self._letters not in second and not all(word in first for word in self._words):
+        if not _all_in(self._first, first) and not _all_in(self._second, second):
             return False
-        # Letters, digits and single spaces of an ASCII text stay as they are.
-        if self._plain and lower.isascii() and self._normalised[1] in lower:
+        if self._plain and text.shows(self._normalised[1]):
             return True
         return contains(self._normalised, text.normalised)
 
 
-_OTHERS = bytes(code for code in range(128) if not chr(code).isalnum())
+_SPACES = " \n"
+_OTHERS = bytes(code for code in range(128) if not chr(code).isalnum() and chr(code) not in _SPACES)
+_LOWER = bytes(range(256)).lower()
+_ASCII = bytes(range(128))
 _OTHER = re.compile(r"[^a-z0-9 ]")
 _DECIMAL = re.compile(r"[^\D0-9]")
 
@@ -93,4 +102,27 @@ def _ascii_digit(found: re.Match[str]) -> str:
 
 
 def _letters(text: str) -> bytes:
-    return text.encode("ascii", "ignore").translate(None, _OTHERS)
+    return text.encode("ascii", "ignore").translate(_LOWER, _OTHERS)
+
+
+def _foreign(text: str) -> str:
+    """The characters that are not ASCII."""
+    found = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+    return found.decode("utf-8", "surrogatepass")
+
+
+@cache
+def _silent(character: str) -> bool:
+    """Whether neither form makes an ASCII letter or digit of it, or composes one with it."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", character).casefold())
+    return not any(
+        c.isdecimal() or unicodedata.combining(c) or (c.isascii() and c.isalnum())
+        for c in character.lower() + folded
+    )
+
+
+def _all_in(words: list[bytes], letters: bytes) -> bool:
+    for word in words:  # noqa: SIM110  # twice as fast as all() of so few
+        if word not in letters:
+            return False
+    return True

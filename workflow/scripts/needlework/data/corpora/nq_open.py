@@ -15,7 +15,6 @@ A question's example_id is its line's place in the file, which is the same in al
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,7 +79,6 @@ def read_questions(kind: str, path: str | Path) -> pa.Table:
     file is damaged, or a line lacks a field or has a wrong one.
     """
     numbers = _Numbers()
-    text = lru_cache(maxsize=1 << 16)(Text)
     rows = []
     for number, entry in enumerate(_entries(kind, path)):
         answers = list(map(Answer, entry.answers))
@@ -94,13 +92,16 @@ def read_questions(kind: str, path: str | Path) -> pa.Table:
                 "answer_starts": [entry.gold.text.find(answer) for answer in entry.answers],
                 "passages": [numbers.of(passage) for passage in entry.others],
                 "has_answer": [passage.has_answer for passage in entry.others],
-                "holds_answer": [
-                    any(a.held_by(text(f"{p.title}\n{p.text}")) for a in answers)
-                    for p in entry.others
-                ],
+                "holds_answer": [_holds(passage, answers) for passage in entry.others],
             }
         )
     return pa.Table.from_pylist(rows, schema=RANKED_QUESTIONS)
+
+
+def _holds(passage: Passage, answers: Sequence[Answer]) -> bool:
+    """Whether title or text holds one of the answers."""
+    text = Text(f"{passage.title}\n{passage.text}")
+    return any(answer.held_by(text) for answer in answers)
 
 
 def read_passages(kind: str, path: str | Path) -> pa.Table:
