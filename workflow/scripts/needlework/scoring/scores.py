@@ -80,19 +80,22 @@ def score_rows(
 
     names = [*_OF_ANSWERS, *(n for n in instances.column_names if n not in _OF_ANSWERS)]
     counts, values = array("i"), array("d")
-    # A few verdicts and metrics, millions of times: as numbers.
-    verdicts, metrics = _Words(), _Words()
+    verdicts: list[pa.Array] = []
+    metrics: list[pa.Array] = []
     for start in range(0, generations.num_rows, _BATCH):
         own = generations.slice(start, _BATCH)
         joined = instances.take(pa.array(places[start : start + _BATCH]))
-        rows = _Rows({name: (own if name in _OF_ANSWERS else joined)[name] for name in names})
-        texts, reasons = own["text"].to_pylist(), rows.column("finish_reason")
-        rows.add("raw_text", pc.coalesce(own["raw_text"], own["text"]))
+        columns = {name: (own if name in _OF_ANSWERS else joined)[name] for name in names}
+        columns["raw_text"] = pc.coalesce(own["raw_text"], own["text"])
+        rows = _Columns(columns)
+        texts, reasons = own["text"].to_pylist(), rows["finish_reason"]
         others = None
         if english is not None and translations is not None:
             others = (
                 translations["text"].take(pa.array(english[start : start + _BATCH])).to_pylist()
             )
+        own_verdicts: list[str] = []
+        own_metrics: list[str] = []
         for i, (text, reason) in enumerate(zip(texts, reasons, strict=True)):
             row = _Row(rows, i)
             if reason in FAILED:
@@ -104,81 +107,59 @@ def score_rows(
             counts.append(len(rated))
             for value, verdict, metric in rated:
                 values.append(value)
-                verdicts.append(verdict)
-                metrics.append(metric)
+                own_verdicts.append(verdict)
+                own_metrics.append(metric)
+        verdicts.append(pa.array(own_verdicts, pa.string()))
+        metrics.append(pa.array(own_metrics, pa.string()))
     pa.default_memory_pool().release_unused()
     factors = {f.name: str(f.type) for f in instances.schema if f.name not in _NOT_FACTORS}
     schema = scores_schema(factors)
     of_instances = {"instance_id", "example_id", "task", *factors}
     answer = np.repeat(np.arange(len(counts)), np.frombuffer(counts, np.intc))
     of_answer, of_instance = pa.array(answer), pa.array(places[answer])
-    columns: dict[str, Any] = {
+    made: dict[str, Any] = {
         "model": pa.repeat(pa.scalar(model, pa.string()), len(values)),
         "value": pa.array(np.frombuffer(values, np.float64)),
-        "verdict": verdicts.column(),
-        "metric": metrics.column(),
+        "verdict": pa.chunked_array(verdicts, pa.string()).combine_chunks(),
+        "metric": pa.chunked_array(metrics, pa.string()).combine_chunks(),
     }
     for name in schema.names:
-        if name not in columns:
+        if name not in made:
             table, rows_of = (
                 (instances, of_instance) if name in of_instances else (generations, of_answer)
             )
-            columns[name] = table[name].take(rows_of)
-    return pa.table({name: columns[name] for name in schema.names}, schema=schema)
+            made[name] = table[name].take(rows_of)
+    return pa.table({name: made[name] for name in schema.names}, schema=schema)
 
 
-class _Words:
-    """Texts of which there are few, each a number."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._column = array("i")
-
-    def append(self, word: str) -> None:
-        """Add a text."""
-        self._column.append(self._numbers.setdefault(word, len(self._numbers)))
-
-    def column(self) -> pa.Array:
-        """The texts, in order."""
-        words = pa.array(list(self._numbers), pa.string())
-        return words.take(pa.array(np.frombuffer(self._column, np.intc)))
-
-
-class _Rows:
+class _Columns(dict[str, list[Any]]):
     """Columns of some rows, each turned into Python's values when it is first asked for."""
 
-    def __init__(self, columns: dict[str, pa.ChunkedArray]) -> None:
+    def __init__(self, columns: Mapping[str, pa.ChunkedArray]) -> None:
+        super().__init__()
         self.columns = columns
-        self._values: dict[str, list[Any]] = {}
 
-    def add(self, name: str, column: pa.ChunkedArray) -> None:
-        """Add a column."""
-        self.columns = {**self.columns, name: column}
-
-    def column(self, name: str) -> list[Any]:
-        """The values of a column."""
-        found = self._values.get(name)
-        if found is None:
-            found = self._values[name] = self.columns[name].to_pylist()
+    def __missing__(self, name: str) -> list[Any]:
+        found = self[name] = self.columns[name].to_pylist()
         return found
 
 
 class _Row(Mapping[str, Any]):
     """One of the rows: most metrics read two or three of its fields."""
 
-    __slots__ = ("_index", "_rows")
+    __slots__ = ("_columns", "_index")
 
-    def __init__(self, rows: _Rows, index: int) -> None:
-        self._rows, self._index = rows, index
+    def __init__(self, columns: _Columns, index: int) -> None:
+        self._columns, self._index = columns, index
 
     def __getitem__(self, name: str) -> Any:
-        return self._rows.column(name)[self._index]
+        return self._columns[name][self._index]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._rows.columns)
+        return iter(self._columns.columns)
 
     def __len__(self) -> int:
-        return len(self._rows.columns)
+        return len(self._columns.columns)
 
 
 def _places(instances: pa.Table, generations: pa.Table) -> Places:

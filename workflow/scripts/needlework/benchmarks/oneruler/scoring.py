@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,32 +47,33 @@ def score(
     wordings, shelf = read_phrases(phrases[0]), Books(books)
     tags = (*ANSWER_TAGS, *settings.get("answer_tags", ()))
 
+    @cache
+    def denials(lang: str) -> tuple[tuple[str | Wording, ...], tuple[str, ...]]:
+        """Our words for "none" in a language, and the released ones."""
+        own = tuple(more.get(lang, ()))
+        return (*wordings.get(lang, ()), *own), released.NONE_WORDS.get(lang, own)
+
     def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
         nothing = 0.0, "length" if row["finish_reason"] == "length" else "no_answer"
         read, raw = strict.answer(text or "", tags), row["raw_text"] or ""
         text, whole = released.answer(raw, model), text or ""
         lang, expected = row["instruction_lang"], row["references"]
-        own = more.get(lang, ())
-        words: tuple[str | Wording, ...] = (*wordings.get(lang, ()), *own)
+        words, theirs = denials(lang)
 
         def quotes(said: str) -> bool:
             return shelf.hold(row["context_lang"], said)
 
-        theirs = released.NONE_WORDS.get(lang, tuple(own))
-        pair: tuple[tuple[float, str], ...]
-        if row["task"].startswith("cwe"):
-            pair = strict.score_words(read, expected), released.score_words(text, expected)
-        elif row["task"] == "niah_none":
-            none = strict.score_none(read, (*words, *expected), quotes)
-            pair = none, released.score_none(text, theirs)
+        task = row["task"]
+        if task.startswith("cwe"):
+            ours, others = strict.score_words(read, expected), released.score_words(text, expected)
+        elif task == "niah_none":
+            ours = strict.score_none(read, (*words, *expected), quotes)
+            others = released.score_none(text, theirs)
         else:
-            number = strict.score_numbers(read, expected, words, quotes)
-            pair = number, released.score_numbers(text, expected, theirs)
-        pair = tuple(
-            rated if said.strip() else nothing
-            for rated, said in zip(pair, (whole, raw), strict=True)
-        )
-        return [(*rated, metric) for rated, metric in zip(pair, METRICS, strict=True)]
+            ours = strict.score_numbers(read, expected, words, quotes)
+            others = released.score_numbers(text, expected, theirs)
+        rated = (ours if whole.strip() else nothing), (others if raw.strip() else nothing)
+        return [(*one, metric) for one, metric in zip(rated, METRICS, strict=True)]
 
     return score_rows(instances, generations, rate, model=model)
 

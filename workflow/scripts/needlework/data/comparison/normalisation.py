@@ -25,6 +25,8 @@ _WITHIN_NUMBER = re.compile(r"['.,](?<=[0-9].)(?=[0-9])")
 _WITHIN_WORD = re.compile(rf"['.-](?<=[^\s{_JOINERS}].)(?=[^\s{_JOINERS}])")
 _BETWEEN_DIGITS = re.compile(r"-(?<=[0-9].)(?=[0-9])")
 _OTHER_JOINERS = re.compile(rf"[{_JOINERS}]")
+# What the patterns within numbers and words ask for.
+_JOINED = re.compile(rf"[{_JOINERS}](?<=[^\s{_JOINERS}].)(?=[^\s{_JOINERS}])")
 
 
 class _Characters(dict[int, str]):
@@ -52,6 +54,7 @@ class _Characters(dict[int, str]):
 _CHARACTERS = _Characters()
 # The same of ASCII, which is translated as bytes, ten times as fast.
 _ASCII = "".join(map(_CHARACTERS.__getitem__, range(128))).encode().ljust(256)
+_APART = bytes.maketrans(_JOINERS.encode(), b" " * len(_JOINERS))
 
 
 def normalise(text: str) -> str:
@@ -72,7 +75,10 @@ def normalise(text: str) -> str:
     """
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     if text.isascii():
-        text = text.encode().translate(_ASCII).decode()
+        coded = text.encode().translate(_ASCII)
+        text = coded.decode()
+        if not _JOINED.search(text):
+            return " ".join(coded.translate(_APART).decode().split())
     else:
         text = text.translate(_CHARACTERS)
     text = _WITHIN_NUMBER.sub("", text)

@@ -36,6 +36,10 @@ _ARTICLES = frozenset(
 # Between the parts of a date.
 _OF = frozenset({"of", "de", "del", "di", "du", "den"})
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['’][^\W\d_]+)*")
+# What any of the patterns of numbers asks for.
+_WRITTEN_OTHERWISE = re.compile(r"[0-9](?:[,.' \u2019][0-9]|(?:st|nd|rd|th)\b)")
+_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)")
+_ASCII_LETTERS = bytes(code if chr(code).isalpha() else ord(" ") for code in range(128)).ljust(256)
 # Korean particles and the copula.
 _ENDINGS = re.compile(
     "(?:은|는|이|가|을|를|와|과|도|의|에|에서|로|으로|입니다|이다|이며|예요|이에요|요)*"
@@ -60,25 +64,45 @@ def score(prediction: str, translated: str | None, references: Iterable[str]) ->
 
 def words(text: str) -> tuple[str, ...]:
     """The words and numbers of a text in the form in which they are compared, without articles."""
-    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    text = text.translate(_CHARACTERS)
-    if not _DIGIT.search(text):
-        return _without_articles(_tokens(text))
+    if text.isascii():
+        text = text.lower()
+    else:
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+        text = text.translate(_CHARACTERS)
+    if _DIGIT.search(text):
+        text = _numbers_alike(text)
+    found = _tokens(text)
+    kept = [word for word in found if word not in _ARTICLES]
+    if not text.isascii():
+        kept = [word[2:] if word.startswith("ال") and len(word) > 4 else word for word in kept]
+    # Articles stay where there is nothing else.
+    return tuple(kept or found)
+
+
+def _numbers_alike(text: str) -> str:
+    """A text with its numbers and dates in one form."""
     if "-" in text:
         text = _ISO_DATE.sub(lambda d: f"{d[1]} {_month(d[2])} {int(d[3])}", text)
+    if not _WRITTEN_OTHERWISE.search(text):
+        return text
     for pattern in (_INDIAN, _GROUPED) if "," in text else (_GROUPED,):
         text = pattern.sub(lambda match: re.sub(r"\D", "", match.group()), text)
     if "," in text:
         text = _DECIMAL_COMMA.sub(".", text)
-    return _without_articles(_tokens(_ORDINAL.sub("", text)))
+    return _ORDINAL.sub("", text)
 
 
 _words_of_reference = lru_cache(maxsize=65536)(words)
 
 
 def _tokens(text: str) -> list[str]:
-    found = _TOKEN.findall(text)
-    return found if text.isascii() and "'" not in text else list(_parts(found))
+    if not text.isascii() or "'" in text:
+        return list(_parts(_TOKEN.findall(text)))
+    # The same as `_TOKEN` finds, several times faster: letters are split as bytes, between the numbers.
+    found: list[str] = []
+    for i, part in enumerate(_NUMBER.split(text)):
+        found += [part] if i % 2 else part.encode().translate(_ASCII_LETTERS).decode().split()
+    return found
 
 
 def _parts(tokens: Iterable[str]) -> Iterator[str]:
@@ -92,19 +116,20 @@ def _parts(tokens: Iterable[str]) -> Iterator[str]:
             yield from _split(token)
 
 
-def holds(text: Sequence[str], reference: Sequence[str]) -> bool:
+def holds(text: Sequence[str], reference: tuple[str, ...]) -> bool:
     """Whether the words of a reference stand in those of a text."""
     if not reference:
         return False
     return _stands(text, reference) or (_is_date(reference) and _stands_as_date(text, reference))
 
 
-def _stands(text: Sequence[str], wanted: Sequence[str]) -> bool:
+def _stands(text: Sequence[str], wanted: tuple[str, ...]) -> bool:
     """Whether words stand side by side, however they are hyphenated or spaced."""
-    letters = _plain("".join(wanted))
-    if letters not in _plain("".join(text)):
+    letters, whole = _wanted(wanted)
+    said = "".join(text)
+    if letters not in (said if said.isascii() else _plain(said)):
         return False
-    whole, most = _spaced(wanted), len(letters) + 4
+    most = len(letters) + 4
     first = _base(whole[0])
     for start, begun in enumerate(text):
         if _base(begun[0]) != first:
@@ -120,6 +145,12 @@ def _stands(text: Sequence[str], wanted: Sequence[str]) -> bool:
             if _same(joined, whole):
                 return True
     return False
+
+
+@lru_cache(maxsize=65536)
+def _wanted(words: tuple[str, ...]) -> tuple[str, str]:
+    """The letters of a reference, and its words as `_stands` joins them."""
+    return _plain("".join(words)), _spaced(words)
 
 
 def _spaced(wanted: Sequence[str]) -> str:
@@ -140,7 +171,8 @@ def _same(said: str, wanted: str) -> bool:
     return bool(_HANGUL.match(wanted[-1]) and ending != said and _ENDINGS.fullmatch(ending))
 
 
-def _is_date(wanted: Sequence[str]) -> bool:
+@lru_cache(maxsize=65536)
+def _is_date(wanted: tuple[str, ...]) -> bool:
     """Whether a reference has a day, a word for the month, and perhaps a year."""
     numbers = [word for word in wanted if word.isdigit()]
     names = [word for word in wanted if not word[0].isdigit()]
@@ -164,21 +196,6 @@ def _stands_as_date(text: Sequence[str], wanted: Sequence[str]) -> bool:
 
 def _date_part(word: str) -> str:
     return word.lstrip("0") if word.isdigit() else word
-
-
-def _without_articles(found: Iterable[str]) -> tuple[str, ...]:
-    """Words without articles; all of them where there is nothing else."""
-    found = tuple(found)
-    return (
-        tuple(
-            [
-                word if word.isascii() or not word.startswith("ال") or len(word) < 5 else word[2:]
-                for word in found
-                if word not in _ARTICLES
-            ]
-        )
-        or found
-    )
 
 
 def _split(token: str) -> Iterator[str]:

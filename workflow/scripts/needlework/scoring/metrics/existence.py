@@ -38,11 +38,15 @@ def said(text: str) -> str | None:
     passages hold the answer, or do not, says it.
     """
     text = unicodedata.normalize("NFKC", text)
-    text = _NO_VERDICT.sub(" ", _CHOICE.sub(" ", text))
-    found = _YES_OR_NO.search(text)
-    if found:
-        return found.group().lower()
-    if _DENIED.search(text):
+    lower = text.lower()
+    no = "no" in lower
+    if no or "yes" in lower:
+        text = _NO_VERDICT.sub(" ", _CHOICE.sub(" ", text))
+        found = _YES_OR_NO.search(text)
+        if found:
+            return found.group().lower()
+    # Each denial has one of these in it.
+    if (no or "n't" in lower or "n’t" in lower) and _DENIED.search(text):
         return "no"
     return "yes" if _AFFIRMED.search(text) else None
 

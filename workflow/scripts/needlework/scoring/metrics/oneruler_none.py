@@ -80,14 +80,20 @@ def _holds(spoken: Sequence[str], phrase: Sequence[str]) -> bool:
 def _pieces(text: str) -> list[str]:
     """What stands by itself in `text`: between marks other than commas, or on a line."""
     text = _LOOSE.sub("\n", unicodedata.normalize("NFKC", text))
-    parts = "".join("\n" if _ends(character) else character for character in text).split("\n")
-    return [" ".join(words_of(part)) for part in parts]
+    return [" ".join(words_of(part)) for part in text.translate(_ENDS).split("\n")]
 
 
-def _ends(character: str) -> bool:
-    if character in _WITHIN:
-        return False
-    return character in "\r\n" or unicodedata.category(character)[0] in "PS"
+class _Ends(dict[int, str]):
+    """The table of `str.translate` that puts a line's end for each mark that ends what stands by itself."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        ends = character == "\r" or unicodedata.category(character)[0] in "PS"
+        self[code] = new = "\n" if ends and character not in _WITHIN else character
+        return new
+
+
+_ENDS = _Ends()
 
 
 def _sentences(text: str) -> list[str]:

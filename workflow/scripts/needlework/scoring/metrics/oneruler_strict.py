@@ -19,7 +19,9 @@ from needlework.scoring.metrics.oneruler_words import UNSPACED_RUN, number_of, w
 # What stands between groups of digits: 1,234,567 1.234.567 1 234 567 1'234'567, in India 12,34,567.
 # They look back only behind a first character: the search for one is many times faster so.
 _GROUPED = re.compile(r"\d(?<!\d\d)\d{0,2}([,.' ])\d{3}(?:\1\d{3})*(?!\d)")
+_APART = re.compile("[0-9][,.' ][0-9]")
 _GROUPED_INDIAN = re.compile(r"\d(?<!\d\d)\d?(?:,\d{2})+,\d{3}(?!\d)")
+_NUMBER = re.compile("[0-9][0-9]+")
 # As LaTeX sets them apart: 1{,}234 1\,234 1\ 234.
 _LATEX_GROUP = re.compile(r"[{\\](?<=\d.)(?:(?<=\{)[,.]\}|(?<=\\)[,;: !])(?=\d{3})")
 # A number with spaces between its groups that goes on in the next line.
@@ -62,7 +64,14 @@ def answer(text: str, tags: Iterable[str]) -> str:
     again until the output limit cuts it is read once.
     """
     text = unicodedata.normalize("NFKC", text)
-    found = list(_tagged(frozenset(tags)).finditer(text))
+    brackets = text.count("<")
+    if not brackets:
+        return text
+    once, pattern = _tagged(frozenset(tags))
+    # Most answers have one tag, which is closed.
+    if brackets == 2 and (closed := once.search(text)):
+        return closed["inside"]
+    found = list(pattern.finditer(text))
     if not found:
         return text
     # Nothing closes the last, or each is closed.
@@ -88,14 +97,16 @@ def _has_digit(tag: re.Match[str]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _tagged(names: frozenset[str]) -> re.Pattern[str]:
+def _tagged(names: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A closed tag around a text without another, and any tag."""
     given = {unicodedata.normalize("NFKC", name) for name in names}
     given |= {_without_accents(name) for name in given}
     either = "|".join(map(re.escape, sorted(given, key=lambda name: (-len(name), name))))
     opening = rf"<\s*(?:{either})\s*>"
-    inside = rf"(?:(?!{opening}).)*?"
-    return re.compile(
-        rf"{opening}(?P<inside>{inside})(?:(?P<end><\s*/\s*(?:{either})\s*>)|\Z)", re.DOTALL | re.I
+    inside, closing = rf"(?:(?!{opening}).)*?", rf"<\s*/\s*(?:{either})\s*>"
+    return (
+        re.compile(rf"{opening}(?P<inside>[^<]*){closing}", re.I),
+        re.compile(rf"{opening}(?P<inside>{inside})(?:(?P<end>{closing})|\Z)", re.DOTALL | re.I),
     )
 
 
@@ -112,14 +123,16 @@ def numbers(text: str) -> set[int]:
     characters or more; shorter ones are parts of words.
     """
     text = _LATEX_GROUP.sub(",", unicodedata.normalize("NFKC", text))
-    text = text.translate(_DIGIT_TABLE).translate(_SEPARATORS)
+    if not text.isascii():
+        text = text.translate(_DIGIT_TABLE).translate(_SEPARATORS)
     text = _WRAPPED.sub(lambda match: match.group().replace("\n", " "), text)
     if not text.isascii():
         text = _NUMERALS.sub(lambda match: str(_chinese(match.group())), text)
         text = _MYRIADS.sub(_in_digits, text)
-    for pattern in (_GROUPED_INDIAN, _GROUPED):
-        text = pattern.sub(lambda match: re.sub(r"\D", "", match.group()), text)
-    return {number_of(digits) for digits in re.findall("[0-9]+", text) if len(digits) > 1}
+    if _APART.search(text):
+        for pattern in (_GROUPED_INDIAN, _GROUPED):
+            text = pattern.sub(lambda match: re.sub(r"\D", "", match.group()), text)
+    return {number_of(digits) for digits in _NUMBER.findall(text)}
 
 
 def _in_digits(match: re.Match[str]) -> str:
@@ -214,12 +227,18 @@ def score_words(text: str, expected: Sequence[str]) -> tuple[float, str]:
     """
     sought = [_sought(word) for word in expected]
     parts = {part for phrase in sought for part in phrase}
-    said = [_without_ending(word, parts) for word in words_of(text)]
+    said = words_of(text)
+    if not text.isascii():
+        said = [_without_ending(word, parts) for word in said]
     left, found = _cut(said, parts), set()
-    for phrase in sorted(set(sought), key=lambda phrase: (-len(phrase), phrase)):
-        here, left = _take(list(phrase), left)
-        if here:
-            found.add(phrase)
+    if max(map(len, sought), default=0) <= 1:
+        # No word of a phrase can be taken for another.
+        found = {phrase for phrase in sought if phrase and phrase[0] in left}
+    else:
+        for phrase in sorted(set(sought), key=lambda phrase: (-len(phrase), phrase)):
+            here, left = _take(list(phrase), left)
+            if here:
+                found.add(phrase)
     right = sum(phrase in found for phrase in sought)
     if right == len(sought):
         return 1.0, "correct"
@@ -243,8 +262,6 @@ def _take(phrase: Sequence[str], words: list[str]) -> tuple[bool, list[str]]:
     """Whether `phrase` stands in `words`, and what is left where it is taken out."""
     if not phrase or phrase[0] not in words:
         return False, words
-    if len(phrase) == 1:
-        return True, ["" if word == phrase[0] else word for word in words]
     left: list[str] = []
     found, i = False, 0
     while i < len(words):
