@@ -345,6 +345,46 @@ def test_more_bytes_than_published_are_deleted_and_reported(server, source, dest
     assert left_behind(destination) == set()
 
 
+@pytest.fixture
+def arrived(monkeypatch) -> list[int]:
+    """How many bytes were on the disk when they were verified."""
+    sizes = []
+
+    def digest(path: Path, algorithm: str) -> str:
+        sizes.append(path.stat().st_size)
+        return "0" * 64
+
+    monkeypatch.setattr("needlework.data.sources._digest", digest)
+    return sizes
+
+
+def test_one_byte_more_than_published_ends_the_download(server, source, destination, arrived):
+    server.files[ID] = bytes(20_000_000)
+    server.always[ID] = Fault(announce_length=False)
+    assert "does not have the published size" in failure(source, destination)
+    assert arrived == [len(DATA) + 1]
+    assert left_behind(destination) == set()
+
+
+def test_a_part_longer_than_published_does_not_grow(server, source, destination, arrived):
+    part = destination.with_name(destination.name + ".part")
+    part.parent.mkdir(parents=True)
+    part.write_bytes(DATA[:2000])
+    etag = f'"{hashlib.sha256(DATA).hexdigest()[:16]}"'
+    note = {"url": source.url, "validator": etag, "size": None}
+    part.with_name(part.name + ".json").write_text(json.dumps(note))
+    server.always[ID] = Fault(headers={"Content-Range": f"bytes 2000-{len(DATA) - 1}/*"})
+    small = dataclasses.replace(source, size=1500)
+    assert "does not have the published size" in failure(small, destination)
+    assert arrived == [2000]
+
+
+@pytest.mark.parametrize("stated", ["bytes 0-1/" + "9" * 5000, "bytes " + "9" * 5000 + "-1/2"])
+def test_a_range_with_endless_numbers_is_reported(server, source, destination, stated):
+    server.always[ID] = Fault(status=206, headers={"Content-Range": stated})
+    assert "sends another range" in failure(source, destination)
+
+
 @pytest.mark.parametrize("status", [401, 403, 404, 410])
 def test_what_is_not_there_is_not_asked_for_again(server, source, destination, status):
     server.always[ID] = Fault(status=status)
@@ -789,6 +829,41 @@ def test_damaged_archives_are_reported(tmp_path):
         Archive(damaged)
     with pytest.raises(UserError, match="does not exist"):
         Archive(tmp_path / "none.zip")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_damaged_members_are_reported_whatever_their_compression(tmp_path, method):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("a.txt", os.urandom(500) + b"y" * 5000)
+    data = bytearray(path.read_bytes())
+    data[45:95] = b"\xff" * 50
+    path.write_bytes(data)
+    with Archive(path) as archive, pytest.raises(UserError, match="cannot be read as a zip"):
+        archive.read("a.txt")
+
+
+def test_an_unreadable_directory_of_members_is_reported(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"a\xe9.txt": b"1"})
+    data = path.read_bytes()
+    path.write_bytes(data.replace("\xe9".encode(), b"\xff\xfe"))
+    with pytest.raises(UserError, match="cannot be read as a zip"):
+        Archive(path)
+    newer = bytearray(data)
+    newer[newer.index(b"PK\x01\x02") + 6] = 99
+    path.write_bytes(newer)
+    with pytest.raises(UserError, match=r"cannot be read as a zip .*9\.9"):
+        Archive(path)
+
+
+def test_an_error_of_the_disk_is_no_damaged_archive(tmp_path, monkeypatch):
+    def fail(*_: object) -> bytes:
+        raise OSError(5, "Input/output error")
+
+    with Archive(zipped(tmp_path / "a.zip", {"a": b"1"})) as archive:
+        monkeypatch.setattr(zipfile.ZipExtFile, "_read1", fail)
+        with pytest.raises(OSError, match="Input/output error"):
+            archive.read("a")
 
 
 def peak_of(work: Callable[[], object]) -> int:

@@ -9,6 +9,7 @@ import gzip
 import json
 import logging
 import os
+import sys
 import threading
 import time
 import traceback
@@ -234,6 +235,102 @@ def test_an_answer_that_was_ended_otherwise_is_a_failure(server, reason) -> None
     assert f"{reason!r}: half" in str(answer(server).error)
 
 
+PARTS = {
+    "text": ([{"type": "text", "text": "Pa"}, {"type": "text", "text": "ris"}], "Paris"),
+    "reasoning": (
+        [
+            {"type": "thinking", "thinking": [{"type": "text", "text": "Rome?"}]},
+            {"type": "reasoning", "text": "Or not?"},
+            {"type": "text", "text": "Paris"},
+            {"type": "reference", "reference_ids": [1]},
+        ],
+        "Paris",
+    ),
+    "reasoning until the limit": ([{"type": "thinking", "thinking": []}], ""),
+    "a refusal": ([{"type": "refusal", "refusal": "I cannot say."}], "I cannot say."),
+    "nothing": ([], ""),
+}
+
+
+@pytest.mark.parametrize("parts", PARTS)
+def test_an_answer_in_parts_is_their_text(server, parts) -> None:
+    content, text = PARTS[parts]
+    server.reply = lambda number, body: completion(body, content)
+    found = answer(server)
+    assert (found.text, found.finish_reason, found.error) == (text, "stop", None)
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize("usage", ["n/a", [{"prompt_tokens": 1}], 5])
+def test_usage_that_is_no_object_is_missing(server, usage) -> None:
+    server.reply = lambda number, body: completion(body, "x", usage=usage)
+    assert answer(server) == Answer("x", "stop")
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("STOP", "stop"),
+        ("end_turn", "stop"),
+        ("eos_token", "stop"),
+        ("stop_sequence", "stop"),
+        ("max_tokens", "length"),
+        ("MAX_TOKENS", "length"),
+        ("Length", "length"),
+    ],
+)
+def test_other_endpoints_words_for_an_end_are_known(server, said, reason) -> None:
+    server.reply = lambda number, body: completion(body, "x", finish_reason=said)
+    found = answer(server)
+    assert (found.text, found.finish_reason, found.error) == ("x", reason, None)
+    assert len(server.received) == 1
+
+
+UNKNOWN = {
+    "no message": {"choices": [{"finish_reason": "stop"}]},
+    "no object": {"choices": ["x"]},
+    "a number for the text": {
+        "choices": [{"finish_reason": "stop", "message": {"content": 5}, "text": 5}]
+    },
+    "unknown parts": {
+        "choices": [
+            {
+                "finish_reason": "stop",
+                "message": {"content": [{"type": "poem", "text": "x"}]},
+                "text": [5],
+            }
+        ]
+    },
+    "a list for the reason": {
+        "choices": [{"finish_reason": [], "message": {"content": "x"}, "text": "x"}]
+    },
+    "no reason": {"choices": [{"message": {"content": "x"}, "text": "x"}]},
+    "another protocol": {"output": "x", "usage": {"completion_tokens": 5}},
+}
+
+
+@pytest.mark.parametrize("chat", [True, False])
+@pytest.mark.parametrize("shape", UNKNOWN)
+def test_a_paid_answer_of_unknown_shape_is_not_retried(server, shape, chat) -> None:
+    def reply(number: int, body: Any) -> Reply:
+        return Reply(UNKNOWN[shape]) if prompt_of(body) == "b" else completion(body)
+
+    server.reply = reply
+    found = answers(backend(server, chat=chat), requests("a", "b", "c"))
+    assert [a.text for a in found] == ["<a>", "", "<c>"]
+    assert [a.error is None for a in found] == [True, False, True]
+    assert "the answer" in found[1].error and len(found[1].error) <= 200
+    assert len(server.received) == 3
+
+
+def test_an_endpoint_of_unknown_shapes_is_not_asked_everything(server) -> None:
+    server.reply = lambda number, body: Reply(UNKNOWN["no message"])
+    with pytest.raises(UserError, match=r"20 requests in a row failed .*an unknown shape"):
+        answers(backend(server, concurrency=4), requests(*map(str, range(200))))
+    assert len(server.received) < 30
+
+
 TOO_LONG = {
     "openai": (
         "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000.",
@@ -302,13 +399,6 @@ FAULTS = {
     "null": Reply(None),
     "no choices": Reply({"choices": []}),
     "a number for choices": Reply({"choices": 5}),
-    "no message": Reply({"choices": [{"finish_reason": "stop"}]}),
-    "a number for the text": Reply(
-        {"choices": [{"finish_reason": "stop", "message": {"content": 5}, "text": 5}]}
-    ),
-    "a list for the reason": Reply(
-        {"choices": [{"finish_reason": [], "message": {"content": "x"}, "text": "x"}]}
-    ),
     "an error that is called a success": Reply({"error": {"message": "no upstream", "code": 502}}),
     "deep": Reply(b"[" * 200_000),
 }
@@ -735,6 +825,52 @@ def test_a_key_that_json_escapes_shows_nowhere(server, tmp_path, caplog, monkeyp
     assert KEY[:7] not in shown and "u0041" not in shown
 
 
+DUMMIES = {
+    "none": "<answer>none</answer>",
+    "EMPTY": "The list is EMPTY.",
+    "1234": "The number is 7812345.",
+    "stop": "stop",
+    "choices": "Two choices.",
+    "not-needed": "It is not-needed.",
+    "12345678": "12345678",
+}
+
+
+@pytest.mark.parametrize("key", DUMMIES)
+def test_a_dummy_key_corrupts_no_answer(server, tmp_path, monkeypatch, key) -> None:
+    monkeypatch.setenv("A_KEY", key)
+
+    def reply(number: int, body: Any) -> Reply:
+        if prompt_of(body) == "b":
+            return refusal(400, f"content_filter: not with {key}")
+        return completion(body, DUMMIES[key])
+
+    server.reply = reply
+    with Journal(tmp_path) as journal:
+        model = backend(server, concurrency=1)
+        first, second = generate(requests("a", "b"), model, journal, max_failed=1).to_pylist()
+        assert [record["text"] for record in journal.records()] == [DUMMIES[key]]
+    assert (first["text"], first["finish_reason"]) == (DUMMIES[key], "stop")
+    assert second["error"] == "status 400: content_filter: not with ***"
+    assert len(server.received) == 2
+
+
+@pytest.mark.parametrize("key", ["none", "status", "choices"])
+def test_a_dummy_key_shows_in_no_error(server, monkeypatch, key) -> None:
+    monkeypatch.setenv("A_KEY", key)
+    said = f"context_length_exceeded with {key}"
+    replies = {
+        "a": refusal(400, said),
+        "b": completion({"model": "m", "messages": []}, key, finish_reason="abort"),
+        "c": Reply({"choices": [key]}),
+    }
+    server.reply = lambda number, body: replies[prompt_of(body)]
+    found = answers(backend(server), requests("a", "b", "c"))
+    assert found[0].finish_reason == "skipped"
+    for one in found:
+        assert "***" in one.error and key not in one.error.removeprefix("status 400")
+
+
 @pytest.mark.slow
 def test_the_key_reaches_no_process_list_and_no_file(server, tmp_path) -> None:
     """Of Snakemake and its jobs, while one waits for an endpoint that says the key back."""
@@ -801,6 +937,29 @@ def test_the_key_reaches_no_process_list_and_no_file(server, tmp_path) -> None:
     assert {".log", ".jsonl", ".parquet"} <= {path.suffix for path in files}
     for file in files:
         assert SECRET.encode() not in file.read_bytes(), file
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("HTTPS_PROXY", "http://user:pa/ssword1234@proxy:8080"),
+        ("http_proxy", "http://user:password1234@proxy:port"),
+        ("HTTP_PROXY", "socks5://user:password1234@proxy:1"),
+        ("ALL_PROXY", "socks4://user:password1234@proxy:1"),
+    ],
+)
+def test_an_unusable_proxy_is_named_without_its_password(monkeypatch, variable, value) -> None:
+    # As where the package that speaks SOCKS is not installed.
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    monkeypatch.setenv("A_KEY", SECRET)
+    monkeypatch.setenv(variable, value)
+    model = backend()
+    with pytest.raises(UserError, match="HTTP_PROXY, HTTPS_PROXY and ALL_PROXY") as error:
+        model.load()
+    model.close()
+    shown = "".join(traceback.format_exception(error.value))
+    assert "correct or unset" in shown
+    assert "ssword1234" not in shown and "'pa'" not in shown
 
 
 @pytest.mark.parametrize("value", [None, "", "  "])

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -30,6 +30,7 @@ from needlework.models.openai_batches import Limits
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.prompts.spans import literal
+from needlework.services.endpoints import Passing
 from openai_server import Reply, completion, prompt_of, refusal
 
 TESTS = Path(__file__).resolve().parents[2]
@@ -447,6 +448,64 @@ def test_a_damaged_record_of_a_batch_is_left_out(server, tmp_path) -> None:
     assert [row["text"] for row in rows(server, tmp_path, requests("a"))] == ["<a>"]
 
 
+@pytest.mark.parametrize("empty", ["error_file_id", "output_file_id"])
+def test_an_empty_name_of_a_file_is_none(server, tmp_path, empty) -> None:
+    server.finish = lambda batch: batch.setdefault(empty, "")
+    if empty == "output_file_id":
+        server.answer = lambda body: refusal(400, "flagged")
+    table = rows(server, tmp_path, requests("a", "b"), max_failed=2)
+    expected = {"error_file_id": ["<a>", "<b>"], "output_file_id": ["", ""]}[empty]
+    assert [row["text"] for row in table] == expected
+    assert sizes(server) == [2]
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_a_file_named_late_is_collected_in_the_same_run(server, tmp_path, counts) -> None:
+    retrieve = server.retrieve
+
+    def late(name: str) -> dict[str, Any]:
+        batch = dict(retrieve(name))
+        if server.count("GET", f"/batches/{name}") < 3:
+            batch["output_file_id"] = None
+        if not counts:
+            del batch["request_counts"]
+        return batch
+
+    server.retrieve = late
+    table = rows(server, tmp_path, requests("a", "b"))
+    assert [row["text"] for row in table] == ["<a>", "<b>"]
+    assert sizes(server) == [2]
+
+
+def test_a_completed_batch_that_shows_nothing_is_not_resubmitted(server, tmp_path) -> None:
+    retrieve = server.retrieve
+
+    def bare(name: str) -> dict[str, Any]:
+        kept = ("id", "object", "status", "created_at")
+        return {field: retrieve(name)[field] for field in kept}
+
+    server.retrieve = bare
+    asked = requests("a", "b")
+    with pytest.raises(
+        UserError, match=r"keeps failing \(batch_0 is completed, without any result"
+    ):
+        rows(server, tmp_path, asked)
+    server.retrieve = retrieve
+    assert [row["text"] for row in rows(server, tmp_path, asked)] == ["<a>", "<b>"]
+    assert sizes(server) == [2]
+
+
+def test_an_answer_in_parts_is_taken_from_a_batch(server, tmp_path) -> None:
+    def answer(body: Any) -> Reply:
+        reply = completion(body)
+        reply.body["choices"][0]["message"]["content"] = [{"type": "text", "text": "Paris"}]
+        return reply
+
+    server.answer = answer
+    assert [row["text"] for row in rows(server, tmp_path, requests("a"))] == ["Paris"]
+    assert sizes(server) == [1]
+
+
 def test_a_batch_without_results_is_not_paid_for_twice(server, tmp_path) -> None:
     server.finish = lambda batch: batch.pop("output_file_id")
     asked = requests("a")
@@ -500,6 +559,7 @@ FAULTS = {
     "no JSON": Reply(b"hello"),
     "no object": Reply([]),
     "no id": Reply({}),
+    "an empty id": Reply({"id": ""}),
 }
 
 
@@ -511,7 +571,7 @@ def test_a_passing_fault_is_passed_over(server, tmp_path, fault, after) -> None:
 
     def failing(number: int, method: str, path: str) -> Reply | None:
         content = path.endswith("content")
-        if (method, path) in seen or (fault == "no id" and method == "GET" and not content):
+        if (method, path) in seen or ("id" in fault and method == "GET" and not content):
             return None
         seen.add((method, path))
         return FAULTS[fault]
@@ -817,7 +877,164 @@ def test_a_batch_that_never_was_is_submitted_after_a_while(server, tmp_path) -> 
     assert sizes(server) == [1]
 
 
+class Killed(BaseException):
+    """What ends a job here at a moment when a kill could."""
+
+
+def hide(server: BatchServer, seconds: float) -> None:
+    """Have the endpoint's list show a batch so long after its creation."""
+    made: dict[str, float] = {}
+    create, listed = server.create, server.list
+
+    def create_at(body: dict[str, Any]) -> dict[str, Any]:
+        batch = create(body)
+        made[batch["id"]] = time.monotonic()
+        return batch
+
+    def list_late(after: str | None) -> dict[str, Any]:
+        page = listed(after)
+        shown = [b for b in page["data"] if time.monotonic() - made[b["id"]] >= seconds]
+        return page | {"data": shown}
+
+    server.create, server.list = create_at, list_late
+
+
+def test_a_kill_after_a_late_attempt_submits_nothing_twice(server, tmp_path, monkeypatch) -> None:
+    """However long ago the first attempt was."""
+    monkeypatch.setattr(openai_batches, "SETTLE_S", 0.6)
+    hide(server, 0.3)
+    asked = requests("a", "b")
+    killed = backend(server.url, tmp_path)
+    killed.load()
+    endpoint = killed._batches._endpoint
+    create, attempts = endpoint.create, []
+
+    def create_and_die(name: str, file: str) -> str:
+        attempts.append(time.time())
+        if len(attempts) == 1:
+            raise Passing("busy")
+        create(name, file)
+        raise Killed
+
+    endpoint.create = create_and_die
+    monkeypatch.setattr(openai_batches, "ATTEMPTS", 1000)
+    with pytest.raises(Killed):
+        list(killed.generate(asked))
+    killed.close()
+    assert attempts[1] - attempts[0] >= 0.6
+    assert [row["text"] for row in rows(server, tmp_path, asked)] == ["<a>", "<b>"]
+    assert sizes(server) == [2]
+
+
+def test_a_batch_that_another_run_ended_is_not_created(server, tmp_path) -> None:
+    """Its creation fails at first, and meanwhile the other run submits the requests itself."""
+    asked = requests("a", "b")
+    first = backend(server.url, tmp_path)
+    first.load()
+    endpoint = first._batches._endpoint
+    create, find = endpoint.create, endpoint.find
+    failed, ended = Event(), Event()
+    troubles: list[str] = []
+
+    def fail_once(name: str, file: str) -> str:
+        if failed.is_set():
+            return create(name, file)
+        failed.set()
+        raise Passing("busy")
+
+    def find_later(name: str, since: float) -> str | None:
+        assert ended.wait(30)
+        return find(name, since)
+
+    endpoint.create, endpoint.find = fail_once, find_later
+
+    def ask() -> None:
+        try:
+            list(first.generate(asked))
+        except UserError as error:
+            troubles.append(str(error))
+
+    job = Thread(target=ask, daemon=True)
+    job.start()
+    assert failed.wait(30)
+    assert [row["text"] for row in rows(server, tmp_path, asked)] == ["<a>", "<b>"]
+    time.sleep(0.1)
+    ended.set()
+    job.join(30)
+    first.close()
+    assert sizes(server) == [2]
+    (trouble,) = troubles
+    assert "another run has taken over the requests of the batch" in trouble
+    assert [a.text for a in answers(backend(server.url, tmp_path), asked)] == ["<a>", "<b>"]
+    assert sizes(server) == [2]
+
+
+def test_an_attempt_recorded_before_the_end_is_waited_for(server, tmp_path, monkeypatch) -> None:
+    """As another run's may be at the last moment."""
+    monkeypatch.setattr(openai_batches, "SETTLE_S", 2)
+    hide(server, 0.2)
+    (asked,) = requests("a")
+    model = backend(server.url, tmp_path)
+    folder, name = tmp_path / "batches" / "remote", "0" * 32
+    planned = {"event": "planned", "address": server.url, "tokens": 1, "time": 0}
+    line = {"custom_id": model._key(asked), "body": {"model": "m", "messages": [{"content": "a"}]}}
+    file = server.upload(json.dumps(line).encode())["id"]
+    with Journal(folder) as other:
+        other.append([{"key": name, **planned, "requests": [line["custom_id"]]}])
+        append = Journal.append
+
+        def attempt_first(journal: Journal, records: Any) -> None:
+            records = list(records)
+            if records[0].get("event") in ("ending", "ended") and not server.batches:
+                append(other, [{"key": name, "event": "attempted", "time": time.time()}])
+                server.create(
+                    {
+                        "input_file_id": file,
+                        "completion_window": "24h",
+                        "metadata": {"needlework": name},
+                    }
+                )
+            append(journal, records)
+
+        monkeypatch.setattr(Journal, "append", attempt_first)
+        assert [row["text"] for row in rows(server, tmp_path, [asked])] == ["<a>"]
+    assert len(server.batches) == 1
+
+
+def test_a_refusal_to_list_batches_releases_none(server, tmp_path) -> None:
+    """One may have been made, though its response was lost."""
+    asked = requests("a")
+
+    def fault(number: int, method: str, path: str) -> Reply | None:
+        if (method, path) == ("POST", "/batches"):
+            return Reply(stop_after=0)
+        return refusal(401, "No.") if (method, path) == ("GET", "/batches") else None
+
+    server.fault, server.after = fault, True
+    with pytest.raises(UserError, match="status 401"):
+        rows(server, tmp_path, asked)
+    server.fault = lambda *_: None
+    assert [row["text"] for row in rows(server, tmp_path, asked)] == ["<a>"]
+    assert sizes(server) == [1]
+
+
 # The key
+
+
+@pytest.mark.parametrize("key", ["none", "EMPTY", "1234", "batch", "custom_id", "completed"])
+def test_a_dummy_key_corrupts_no_batch(server, tmp_path, monkeypatch, key) -> None:
+    monkeypatch.setenv("A_KEY", key)
+
+    def answer(body: Any) -> Reply:
+        if prompt_of(body) == "b":
+            return refusal(400, f"Not with {key}.")
+        return completion(body, f"{key} 123456")
+
+    server.answer = answer
+    table = rows(server, tmp_path, requests("a", "b"), max_failed=1)
+    assert [row["text"] for row in table] == [f"{key} 123456", ""]
+    assert table[1]["error"] == "status 400: Not with ***."
+    assert sizes(server) == [2]
 
 
 def test_the_key_shows_nowhere(server, tmp_path, caplog) -> None:

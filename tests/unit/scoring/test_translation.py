@@ -21,6 +21,7 @@ import pyarrow as pa
 import pytest
 
 from needlework.errors import UserError
+from needlework.journal import Journal
 from needlework.records import GENERATIONS, QUESTIONS, TRANSLATIONS
 from needlework.scoring.metrics import containment, released_mlneedle
 from needlework.scoring.translation import (
@@ -492,6 +493,131 @@ def test_an_llm_that_refuses_has_translated_nothing(service):
     assert load_translator(llm(service)).translate(["uno"], ["es"]) == [""]
 
 
+def numbered(count: int) -> list[str]:
+    return [f"Der Fluss Nummer {number} fließt durch die alte Stadt." for number in range(count)]
+
+
+def asked(service: Service) -> list[str]:
+    """The texts in the requests that came, sorted."""
+    bodies = [body for _, _, body in service.requests]
+    return sorted(
+        text for body in bodies for text in body.get("q") or [body["messages"][-1]["content"]]
+    )
+
+
+def test_a_refused_request_discards_no_translation_that_has_come(
+    service, kind, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("needlework.scoring.translators.google.MAX_TEXTS", 1)
+    block, answer = kind
+    texts, refused = numbered(20), threading.Event()
+
+    def respond(number: int, body: Any) -> Response:
+        if texts[-1] in json.dumps(body, ensure_ascii=False):
+            # The others that were sent with it are still under way.
+            refused.set()
+            return 400, {}, b'{"error": {"message": "no such model"}}'
+        if block is llm and number >= 17:
+            refused.wait(60)
+            time.sleep(0.2)
+        return answer(body)
+
+    service.respond = respond
+    with pytest.raises(UserError, match=r"status 400: .*no such model"):
+        translate(texts, load_translator(block(service)), tmp_path)
+    assert asked(service) == sorted(texts)
+    service.requests.clear()
+    service.respond = lambda number, body: answer(body)
+    assert [text for _, text in translate(texts, load_translator(block(service)), tmp_path)] == [
+        f"<{text}>" for text in texts
+    ]
+    assert asked(service) == texts[-1:]
+
+
+def test_nothing_is_sent_after_a_refused_request(service, tmp_path):
+    texts = numbered(40)
+    service.respond = lambda number, body: (400, {}, b"no such model")
+    with pytest.raises(UserError, match="no such model"):
+        translate(texts, load_translator(llm(service)), tmp_path)
+    assert len(service.requests) < 20
+
+
+def test_nothing_is_sent_once_the_journal_cannot_be_written(service, tmp_path, monkeypatch):
+    def respond(number: int, body: Any) -> Response:
+        time.sleep(0.05)
+        return llm_answer(body)
+
+    def full(*_: object) -> None:
+        raise UserError("the disk is full")
+
+    service.respond = respond
+    monkeypatch.setattr("needlework.journal.Journal.append", full)
+    with pytest.raises(UserError, match="the disk is full"):
+        translate(numbered(60), load_translator(llm(service)), tmp_path)
+    assert len(service.requests) < 30
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        (400, {}, b'{"error": {"message": "No.", "code": "content_filter"}}'),
+        (400, {}, b'{"error": {"message": "Azure OpenAI\'s content management policy"}}'),
+        (403, {}, b'{"error": {"message": "Your input was flagged"}}'),
+        ok({"choices": [{"message": {"content": "The r"}, "finish_reason": "content_filter"}]}),
+    ],
+)
+def test_a_text_refused_for_its_content_is_not_translated(service, tmp_path, caplog, refusal):
+    texts = numbered(3)
+
+    def respond(number: int, body: Any) -> Response:
+        return refusal if "Nummer 1" in body["messages"][-1]["content"] else llm_answer(body)
+
+    service.respond = respond
+    for _ in range(2):
+        found = translate(texts, load_translator(llm(service)), tmp_path)
+        assert [text for _, text in found] == [f"<{texts[0]}>", "", f"<{texts[2]}>"]
+    assert asked(service) == texts
+    (warning,) = [r.message for r in caplog.records if r.levelname == "WARNING"]
+    assert "begins with 'Der Fluss Nummer 1" in warning
+    assert "is left without a translation" in warning
+
+
+def test_a_refused_key_is_no_refused_text(service, tmp_path):
+    said = b'{"error": {"message": "suspended", "code": "content_policy"}}'
+    service.respond = lambda number, body: (401, {}, said)
+    with pytest.raises(UserError, match=r"status 401: .*suspended"):
+        translate([SENTENCES["de"]], load_translator(llm(service)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("written", "english"),
+    [
+        ("<think>Could be Paris, London</think>\n\nRome", "Rome"),
+        ("Could be Paris</think>Rome", "Rome"),
+        ("<think>Could be Paris, London", ""),
+        ("Rome", "Rome"),
+    ],
+)
+def test_reasoning_is_no_part_of_a_translation(service, tmp_path, written, english):
+    service.respond = lambda number, body: ok({"choices": [{"message": {"content": written}}]})
+    # The second time from the journal, which keeps the reasoning.
+    for _ in range(2):
+        found = translate([SENTENCES["de"]], load_translator(llm(service)), tmp_path)
+        assert found == [Translation("de", english)]
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("reason", ["length", "model_length"])
+def test_a_cut_translation_is_an_error_and_not_kept(service, tmp_path, reason):
+    cut = {"choices": [{"message": {"content": "The r"}, "finish_reason": reason}]}
+    service.respond = lambda number, body: ok(cut)
+    with pytest.raises(UserError, match=r"begins with 'Der Fluss fließt.*: raise the limit"):
+        translate([SENTENCES["de"]], load_translator(llm(service)), tmp_path)
+    service.respond = lambda number, body: llm_answer(body)
+    found = translate([SENTENCES["de"]], load_translator(llm(service)), tmp_path)
+    assert found == [Translation("de", f"<{SENTENCES['de']}>")]
+
+
 FAULTS: dict[str, Response] = {
     "busy": (503, {}, b"<html>busy</html>"),
     "too many requests": (429, {"Retry-After": "0"}, b""),
@@ -683,7 +809,7 @@ def test_broken_replies_give_one_sentence(service, monkeypatch, status):
 
 
 @pytest.mark.slow
-def test_a_killed_run_loses_at_most_one_batch(service, tmp_path, root):
+def test_a_killed_run_loses_only_what_was_under_way(service, tmp_path, root):
     command = [sys.executable, "-c", KILLED, f"{service.url}/v1", str(tmp_path)]
     environment = os.environ | {
         "PYTHONPATH": str(root / "workflow" / "scripts"),
@@ -701,18 +827,20 @@ def test_a_killed_run_loses_at_most_one_batch(service, tmp_path, root):
     service.respond = respond
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
     assert in_the_middle.wait(60)
+    # All that was answered is on the disk, the half of a batch too.
+    deadline = time.monotonic() + 60
+    while sum(1 for _ in Journal(tmp_path).records()) < 18 and time.monotonic() < deadline:
+        time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
     killed.set()
-    # Four batches of four were on the disk; the fifth was in flight.
-    kept = {body["messages"][-1]["content"] for _, _, body in service.requests[:16]}
+    kept = {body["messages"][-1]["content"] for _, _, body in service.requests[:18]}
 
     service.requests.clear()
     service.respond = lambda number, body: llm_answer(body)
     done = subprocess.run(
         command, env=environment, capture_output=True, encoding="utf-8", check=True
     )
-    texts = [f"Der Fluss Nummer {number} fließt durch die alte Stadt." for number in range(40)]
+    texts = numbered(40)
     assert done.stdout.splitlines() == [f"de <{text}>" for text in texts]
-    asked = sorted(body["messages"][-1]["content"] for _, _, body in service.requests)
-    assert asked == sorted(set(texts) - kept)
+    assert asked(service) == sorted(set(texts) - kept)

@@ -9,7 +9,14 @@ from email.utils import format_datetime, formatdate
 import httpx
 import pytest
 
-from needlework.services.endpoints import excerpt, may_pass, retry_after, shown_url, without
+from needlework.services.endpoints import (
+    excerpt,
+    may_pass,
+    retry_after,
+    shown_url,
+    without,
+    without_secrets,
+)
 
 
 def asked(**headers: str) -> float:
@@ -98,3 +105,24 @@ def test_a_secret_is_taken_out_however_it_is_written(written) -> None:
     assert excerpt(f"{written}\n", secret) == "***"
     assert without(written, "") == written
     assert without("k/", secret) == "k/"
+
+
+@pytest.mark.parametrize(
+    ("secret", "gone"),
+    [
+        ("sk-abc12", True),
+        ("a-long-password-", True),
+        ("k" * 16, True),
+        ("none", False),
+        ("1234", False),
+        ("k3y", False),
+        ("not-needed", False),
+        ("2024-02-01", False),
+    ],
+)
+def test_only_an_unmistakable_secret_is_taken_out_of_answers(secret, gone) -> None:
+    body = {"a": [f"x {secret}", 5, None, True], secret: {"b": secret}}
+    shown = "***" if gone else secret
+    expected = {"a": [f"x {shown}", 5, None, True], shown: {"b": shown}}
+    assert without_secrets(body, [secret]) == expected
+    assert excerpt(f"x {secret}", secret) == "x ***"

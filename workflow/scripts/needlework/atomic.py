@@ -29,12 +29,14 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_left_overs(path)
-    part = path.with_name(f"{path.name}.{_host()}-{os.getpid()}-{secrets.token_hex(4)}.part")
+    part = path.with_name(f"{path.name}.{host()}-{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
         yield part
         part.replace(path)
     finally:
-        part.unlink(missing_ok=True)
+        # Where nothing could be written, nothing can be removed, and the first error says why.
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _remove_left_overs(path: Path) -> None:
@@ -49,16 +51,17 @@ def _remove_left_overs(path: Path) -> None:
         part = path.with_name(name)
         # Another writer may remove it first.
         with suppress(OSError):
-            ended = found[1] == _host() and not _runs(int(found[2]))
+            ended = found[1] == host() and not runs(int(found[2]))
             if ended or part.stat().st_mtime < time.time() - STALE_S:
                 part.unlink()
 
 
-def _host() -> str:
+def host() -> str:
+    """This machine, as names of temporary files have it."""
     return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
-def _runs(pid: int) -> bool:
+def runs(pid: int) -> bool:
     """Whether a process of this machine is there."""
     try:
         os.kill(pid, 0)

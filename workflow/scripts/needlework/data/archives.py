@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import lzma
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -16,6 +18,18 @@ MAX_TOTAL_BYTES = 2 << 30
 BLOCK_BYTES = 1 << 20
 # Text deflates to a third or a tenth; a bomb to a thousandth.
 MAX_RATIO = 100
+
+# What zipfile and its decompressors raise where an archive is damaged.
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    OverflowError,
+    UnicodeDecodeError,
+)
 
 
 class Archive:
@@ -34,7 +48,7 @@ class Archive:
             self._zip = zipfile.ZipFile(path)
         except FileNotFoundError:
             raise UserError(f"{path} does not exist: run the rule that downloads it.") from None
-        except zipfile.BadZipFile as error:
+        except _DAMAGED as error:
             raise self._broken(error) from None
         members = self._zip.infolist()
         self.names = {member.filename for member in members}
@@ -69,7 +83,12 @@ class Archive:
             opened = cast(io.RawIOBase, self._zip.open(name))
             with io.BufferedReader(opened, BLOCK_BYTES) as member:
                 yield from iter(lambda: read(member), b"")
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        except _DAMAGED as error:
+            raise self._broken(error) from None
+        except OSError as error:
+            # A damaged bzip2 stream; an error of the disk has a number.
+            if error.errno is not None:
+                raise
             raise self._broken(error) from None
 
     def _broken(self, error: Exception) -> UserError:

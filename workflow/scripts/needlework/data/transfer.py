@@ -111,11 +111,12 @@ class Part:
         )
         with bar, self.path.open("ab") as out:
             for chunk in chunks:
-                piece = chunk if limit is None else chunk[: limit - length]
+                # An older part may be longer than the limit.
+                piece = chunk if limit is None else chunk[: max(0, limit - length)]
                 out.write(piece)
                 length += len(piece)
                 bar.update(len(piece))
-                if length == limit:
+                if limit is not None and length >= limit:
                     break
 
     def missing_room(self) -> int:
@@ -263,7 +264,8 @@ class WebFile:
                 part.discard()
                 raise Passing("the server has another file now, or sends another range of it")
             part.goal = _least(size if found.size is None else found.size, prefix)
-            part.append(response.iter_raw(), prefix)
+            # A byte too many shows that the file is not the published one; the rest could fill the disk.
+            part.append(response.iter_raw(), _least(prefix, None if size is None else size + 1))
         if part.goal is not None and part.length < part.goal:
             raise Passing(f"the file broke off after {part.length:,} of {part.goal:,} bytes")
         return prefix is None or part.length < prefix or part.length == found.size
@@ -320,7 +322,9 @@ def _validator(response: httpx.Response) -> str | None:
 
 
 def _content_range(response: httpx.Response) -> re.Match[str] | None:
-    return re.match(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
+    stated = response.headers.get("Content-Range", "")
+    # Python reads no number of any length.
+    return re.match(r"bytes (\d{1,19})-\d{1,19}/(\d{1,19}|\*)(?!\d)", stated)
 
 
 def _first_byte(response: httpx.Response) -> int:
@@ -337,7 +341,7 @@ def _whole_size(response: httpx.Response) -> int | None:
         extent = _content_range(response)
         return int(extent[2]) if extent and extent[2] != "*" else None
     length = response.headers.get("Content-Length", "")
-    return int(length) if length.isdecimal() else None
+    return int(length) if re.fullmatch(r"\d{1,19}", length) else None
 
 
 def _differ(begun: Whole, found: Whole) -> bool:

@@ -8,14 +8,20 @@ answers other than with the file's own weights. So the weights are set again fro
 from __future__ import annotations
 
 import logging
+import os
+import re
+import shutil
 import struct
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from needlework.atomic import STALE_S, host, runs
 from needlework.errors import UserError
 from needlework.prompts.openvino_runtime import genai, runtime
 from needlework.records import file_digest
@@ -28,6 +34,8 @@ _BLOCK = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ff
 # how far ours may be (both as shares of the mean weight). Rounding to 16 bits costs 0.0006.
 _RECOGNISED, _EXACT = 0.3, 0.005
 _WHOLE = ("F32", "F16", "BF16", "F64")
+# A folder that is being written: host, process, and a name of this writing.
+_UNFINISHED = re.compile(r"unfinished-(?:([0-9a-f]{8})-(\d+)-)?\w+")
 
 
 class _Weights(NamedTuple):
@@ -47,7 +55,9 @@ def kept_folder(file: Path, cache: Path) -> Path:
     folder = cache / f"{file_digest(file)[:16]}-{made_by}"
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache, prefix="unfinished-") as unfinished:
+        _remove_left_overs(cache)
+        own = f"unfinished-{host()}-{os.getpid()}-"
+        with tempfile.TemporaryDirectory(dir=cache, prefix=own) as unfinished:
             whole = Path(unfinished) / folder.name
             whole.mkdir()
             exact_folder(file, whole)
@@ -58,6 +68,19 @@ def kept_folder(file: Path, cache: Path) -> Path:
                 if not folder.is_dir():
                     raise
     return folder
+
+
+def _remove_left_overs(cache: Path) -> None:
+    """Remove the folders that killed jobs have left, each as large as a model."""
+    for folder in cache.glob("unfinished-*"):
+        found = _UNFINISHED.fullmatch(folder.name)
+        if not found:
+            continue
+        # Another job may remove it first.
+        with suppress(OSError):
+            ended = found[1] == host() and not runs(int(found[2]))
+            if ended or folder.stat().st_mtime < time.time() - STALE_S:
+                shutil.rmtree(folder)
 
 
 def exact_folder(file: Path, folder: Path) -> None:

@@ -17,6 +17,7 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Collection,
     Coroutine,
     Iterable,
     Iterator,
@@ -104,6 +105,8 @@ class _Batch:
     planned: float
     pending_keys: set[str]
     id: str | None = None
+    # When its creation was last tried, as far as the journal says.
+    attempted: float = 0.0
     # The status from the endpoint or the journal; whether this run needs its answers; whether it has
     # them, or has given them up.
     ended: bool = False
@@ -121,8 +124,8 @@ class _Batch:
 class Endpoint:
     """The batch API of one endpoint, through the official client, one call after the other.
 
-    `chat` is whether it gives chat completions; `clean` removes secrets from a text. Every
-    call raises Passing or Refused if it fails.
+    `chat` is whether it gives chat completions; `clean` removes secrets from a text that is shown, `keep`
+    from parsed JSON that is kept. Every call raises Passing or Refused if it fails.
     """
 
     def __init__(
@@ -134,11 +137,13 @@ class Endpoint:
         headers: Mapping[str, str | openai.Omit],
         timeout: float,
         clean: Callable[[str], str],
+        keep: Callable[[Any], Any],
     ) -> None:
         self._client, self._run, self._chat = client, run, chat
         self.path: Literal["/v1/chat/completions", "/v1/completions"]
         self.path = "/v1/chat/completions" if chat else "/v1/completions"
-        self._headers, self._timeout, self._clean = headers, timeout, clean
+        self._headers, self._timeout, self._keep = headers, timeout, keep
+        self.clean = clean
 
     def create(self, name: str, file: str) -> str:
         """Submit an uploaded file as a batch; the batch's id."""
@@ -177,6 +182,8 @@ class Endpoint:
             try:
                 async for batch in listed:
                     if (batch.metadata or {}).get(_TAG) == name:
+                        if not batch.id:
+                            raise Passing("the list names the batch without its id")
                         return batch.id
                     # Newest first; a day is for clocks that differ.
                     if (batch.created_at or since) < since - 86400:
@@ -205,11 +212,17 @@ class Endpoint:
             return found, f"the files of {reply.get('id')} hold {n_right} of {done} results"
         if torn + also_torn:
             return found, f"{torn + also_torn} line(s) of {reply.get('id')} cannot be read"
+        # An endpoint may say that a batch has ended before it names the files.
+        if reply.get("status") == "completed" and not (
+            found or _done(reply) or _first_error(reply)
+        ):
+            return found, f"{reply.get('id')} is completed, without any result so far"
         return found, ""
 
     def _read(self, file: object) -> tuple[list[tuple[str, Answer]], int]:
         """The answers in a file of results, and the number of unreadable lines; nothing without a file."""
-        if not isinstance(file, str):
+        # Some endpoints write "" for none.
+        if not isinstance(file, str) or not file:
             return [], 0
 
         async def read() -> list[tuple[str, Answer] | None]:
@@ -224,26 +237,27 @@ class Endpoint:
     def _answer(self, line: bytes) -> tuple[str, Answer] | None:
         """A result's key and answer; None for a line that is not a result."""
         try:
-            result = json.loads(self._clean(line.decode("utf-8", "replace")))
+            result = self._keep(json.loads(line.decode("utf-8", "replace")))
             key = result["custom_id"]
         except MALFORMED:
             return None
-        return (key, read_result(result, self._chat)) if isinstance(key, str) else None
+        return (key, read_result(result, self._chat, self.clean)) if isinstance(key, str) else None
 
     def _id(self, call: Awaitable[Any], timeout: float | None = None) -> str:
         found = self._json(call, timeout).get("id")
-        if not isinstance(found, str):
+        if not isinstance(found, str) or not found:
             raise Passing("the response has no id")
         return found
 
     def _json(self, call: Awaitable[Any], timeout: float | None = None) -> dict[str, Any]:
-        content = self._clean(self._call(call, timeout).http_response.text)
+        content = self._call(call, timeout).http_response.text
         try:
-            body = json.loads(content)
+            body = self._keep(json.loads(content))
         except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict):
-            raise Passing(f"the response is not a JSON object: {excerpt(content, '')}")
+            shown = excerpt(self.clean(content), "")
+            raise Passing(f"the response is not a JSON object: {shown}")
         return body
 
     def _call(self, call: Awaitable[T], timeout: float | None = None) -> T:
@@ -263,8 +277,9 @@ class Endpoint:
         except openai.APIConnectionError as error:
             raise Passing(connection_trouble(error.__cause__)) from None
         except openai.APIStatusError as error:
-            content = self._clean(error.response.text)
-            reply = f"status {error.status_code}: {excerpt(message_of(content), '')}"
+            content = error.response.text
+            shown = excerpt(self.clean(message_of(content)), "")
+            reply = f"status {error.status_code}: {shown}"
             if may_pass(error.status_code) and not NO_MONEY.search(content):
                 raise Passing(reply, retry_after(error.response.headers)) from None
             raise Refused(reply) from None
@@ -365,6 +380,9 @@ class Batches:
                     address, tokens, at = record["address"], record["tokens"], record["time"]
                     self._batches[name] = _Batch(name, address, tokens, at, set(record["requests"]))
                 # A disk that is shared may show what came later first.
+                case "attempted" if name in self._batches:
+                    batch = self._batches[name]
+                    batch.attempted = max(batch.attempted, record["time"])
                 case "submitted" if name in self._batches:
                     self._batches[name].id = record["id"]
                 case "ended" if name in self._batches:
@@ -401,23 +419,56 @@ class Batches:
                 del self._owner[key]
 
     def _settle(self, batch: _Batch) -> None:
-        """Find out whether a batch was submitted whose job was killed meanwhile."""
+        """Find out whether a batch was submitted whose job was killed meanwhile.
+
+        The job may live on, in another run, and still try. So the end is announced before it is recorded:
+        an attempt that is recorded later does not go out (`_create`), and one that was recorded before is
+        waited for.
+        """
+        announced = False
         while True:
-            found = self._patiently(
+            self._hear(batch, {"ended"})
+            left = max(batch.planned, batch.attempted) + SETTLE_S - time.time()
+            found = batch.id or self._patiently(
                 partial(self._endpoint.find, batch.name, batch.planned),
                 f"so it cannot be told whether a batch named {batch.name} was submitted: look there; "
                 f"{self._last_resort(batch)}",
             )
-            left = batch.planned + SETTLE_S - time.time()
             if found is not None:
                 batch.id = found
                 self._record(batch, "submitted", id=found)
                 logger.info("%s: the batch %s was submitted before.", self._where, found)
                 return
-            if left <= 0:
+            if left > 0:
+                time.sleep(min(left, FIRST_PAUSE_S))
+            elif not announced:
+                self._record(batch, "ending")
+                announced = True
+            else:
                 self._end(batch, batch.pending_keys)
                 return
-            time.sleep(min(left, FIRST_PAUSE_S))
+
+    def _hear(self, batch: _Batch, final: Collection[str]) -> None:
+        """Take in what the journal says of a batch that is not known to be submitted.
+
+        Raises UserError if another job has recorded one of the events `final`: its requests are that
+        job's now, and would be paid for twice.
+        """
+        records = [
+            record
+            for record in self._journal.records()
+            if record["key"] == batch.name and _is_event(record)
+        ]
+        for record in records:
+            if record["event"] == "attempted":
+                batch.attempted = max(batch.attempted, record["time"])
+            elif record["event"] == "submitted":
+                batch.id = record["id"]
+        if batch.id is None and any(record["event"] in final for record in records):
+            raise UserError(
+                f"{self._where}: another run has taken over the requests of the batch {batch.name}, which "
+                "was not made yet: run again once that run has ended, to get their answers."
+            )
 
     def _owed(self, key: str) -> bool:
         """Whether the answer is here, or in a batch that is still to be collected, which is then marked."""
@@ -562,23 +613,27 @@ class Batches:
             time=batch.planned,
             requests=keys,
         )
-        asked = 0.0
 
         def create() -> str:
-            nonlocal asked
             # An attempt whose response was lost may have been heard.
+            asked = batch.attempted
             if asked and (found := self._endpoint.find(name, batch.planned)) is not None:
                 return found
             if time.time() - asked < SETTLE_S:
                 raise Passing("it is not known yet whether the batch was made")
-            asked = time.time()
-            return self._endpoint.create(name, uploaded)
+            batch.attempted = time.time()
+            self._record(batch, "attempted", time=batch.attempted)
+            # Read after that is written: another run does these in the other order (`_settle`).
+            self._hear(batch, {"ending", "ended"})
+            if batch.id is not None:
+                return batch.id
+            try:
+                return self._endpoint.create(name, uploaded)
+            except Refused:
+                self._end(batch, keys)
+                raise
 
-        try:
-            batch.id = self._patiently(create, _WHY_REFUSED)
-        except Refused:
-            self._end(batch, keys)
-            raise
+        batch.id = self._patiently(create, _WHY_REFUSED)
         self._record(batch, "submitted", id=batch.id)
         self._batches[name] = batch
         self._owner |= dict.fromkeys(keys, batch)
@@ -619,10 +674,11 @@ class Batches:
             return
         batch.unknown_since = batch.unknown_since or time.time()
         if time.time() - batch.unknown_since >= UNKNOWN_S:
+            shown = excerpt(self._endpoint.clean(repr(status)), "")
             raise UserError(
-                f"{self._where}: {self._address} calls the status of the batch {batch.id} "
-                f"{excerpt(repr(status), '')}, which says neither that it goes on nor that it has "
-                f"ended: look there; {self._last_resort(batch)}."
+                f"{self._where}: {self._address} calls the status of the batch {batch.id} {shown}, which "
+                "says neither that it goes on nor that it has ended: look there; "
+                f"{self._last_resort(batch)}."
             )
 
     def _under_way(self, batch: _Batch) -> bool:
@@ -644,7 +700,7 @@ class Batches:
             return
         results, missing = self._results(batch, reply)
         found = {key: answer for key, answer in results.items() if key in batch.pending_keys}
-        why = missing or _reason(reply)
+        why = missing or _reason(reply, self._endpoint.clean)
         for key in batch.pending_keys - found.keys():
             found[key] = Answer("", error=why)
         failed = [key for key, answer in found.items() if answer.error is not None]
@@ -664,16 +720,20 @@ class Batches:
     def _results(self, batch: _Batch, reply: Mapping[str, Any]) -> tuple[dict[str, Answer], str]:
         """The answers in a batch's files, and in words what is missing there, or "".
 
-        Files that lack some are read again for a while; what they hold then is taken. Raises UserError
-        where they cannot be had, or nothing in them can be read.
+        Files that lack some, or are not named yet, are read again for a while, as the endpoint then
+        describes the batch; what they hold then is taken. Raises UserError where they cannot be had, or
+        nothing in them can be read.
         """
         found: dict[str, Answer] = {}
         missing = ""
+        latest: Mapping[str, Any] | None = reply
 
         def read() -> None:
-            nonlocal missing
+            nonlocal latest, missing
             missing = ""
-            results, lacking = self._endpoint.results(reply)
+            described = latest or self._endpoint.retrieve(_id_of(batch))
+            latest = None
+            results, lacking = self._endpoint.results(described)
             for key, answer in results.items():
                 if key not in found or found[key].error is not None:
                     found[key] = answer
@@ -755,6 +815,8 @@ def _is_event(record: Mapping[str, Any]) -> bool:
     """Whether a record of the journal tells of a batch; a damaged one is left out, with a warning."""
     fields: dict[str, dict[str, Any]] = {
         "planned": {"address": str, "tokens": int, "time": (int, float), "requests": list},
+        "attempted": {"time": (int, float)},
+        "ending": {},
         "submitted": {"id": str},
         "ended": {"released": list},
     }
@@ -779,35 +841,37 @@ def _count(reply: Mapping[str, object], which: str) -> int:
     return count if type(count) is int else 0
 
 
-def read_result(line: Mapping[str, Any], chat: bool) -> Answer:
-    """The answer in a line of a file of results."""
+def read_result(line: Mapping[str, Any], chat: bool, clean: Callable[[str], str]) -> Answer:
+    """The answer in a line of a file of results; `clean` removes secrets from what an error shows."""
     try:
         response = line.get("response")
         if not response:
-            return Answer("", error=_refusal(line.get("error")))
+            return Answer("", error=_refusal(line.get("error"), clean))
         if response["status_code"] == 200:
-            return read_completion(response["body"], chat)
+            return read_completion(response["body"], chat, clean)
         content = json.dumps(response.get("body"))
-        reply = f"status {response['status_code']}: {excerpt(message_of(content), '')}"
+        shown = excerpt(clean(message_of(content)), "")
+        reply = f"status {response['status_code']}: {shown}"
     except MALFORMED:
-        return Answer("", error=f"the line is not a completion: {excerpt(json.dumps(line), '')}")
+        shown = excerpt(clean(json.dumps(line)), "")
+        return Answer("", error=f"the line is not a completion: {shown}")
     return Answer("", "skipped" if TOO_LONG.search(content) else "error", error=reply)
 
 
-def _refusal(error: object) -> str:
+def _refusal(error: object, clean: Callable[[str], str]) -> str:
     """Why a request has no response, in the words of the line's field `error`."""
     content = json.dumps(error)
-    return excerpt(f"not answered: {message_of(content)}", "")
+    return excerpt(f"not answered: {clean(message_of(content))}", "")
 
 
-def _reason(reply: Mapping[str, Any]) -> str:
+def _reason(reply: Mapping[str, Any], clean: Callable[[str], str]) -> str:
     """Why a batch that has ended has no answer to a request."""
     status = reply["status"]
     if status == "completed":
         return "the batch has no answer to it"
     message = _first_error(reply).get("message")
     how = f"the batch {'failed' if status == 'failed' else f'was ended as {status}'}"
-    return excerpt(f"{how}: {message}" if message else how, "")
+    return excerpt(f"{how}: {clean(str(message))}" if message else how, "")
 
 
 def _came_too_early(reply: Mapping[str, Any]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any, Literal
 
 from needlework.models.backends.base import Answer
@@ -29,21 +30,60 @@ ITS_OWN_FAULT = re.compile(
     re.IGNORECASE,
 )
 
-# Why an answer ended: the protocol's own words, Together's and Mistral's.
+# Why an answer ended, in lower case: the protocol's own words, Together's, TGI's, Anthropic's and
+# Mistral's.
 _REASONS: dict[str, Literal["stop", "length"]] = {
     "stop": "stop",
     "eos": "stop",
+    "eos_token": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
     "length": "length",
+    "max_tokens": "length",
     "model_length": "length",
 }
+
+# The parts of a message that hold its text, and in which field; and those that are not its text: reasoning,
+# which is left out as `reasoning_content` is, and sources.
+_TEXTS = {"text": "text", "output_text": "text", "refusal": "refusal"}
+_NO_TEXT = {"thinking", "redacted_thinking", "reasoning", "reference"}
 
 # The errors of reading a body that is not a completion.
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
 
 
-def read_completion(body: Any, chat: bool) -> Answer:
-    """The answer in a response. Raises one of MALFORMED if there is none."""
-    choice = body["choices"][0]
+def read_completion(body: Any, chat: bool, clean: Callable[[str], str]) -> Answer:
+    """The answer in a response; `clean` removes secrets from what an error shows.
+
+    An answer of an unknown shape is an error, since it is paid for, and would be again. Raises one of
+    MALFORMED if there is no answer.
+    """
+    try:
+        choice = body["choices"][0]
+        text, reason = _text(choice, chat), choice.get("finish_reason")
+    except MALFORMED:
+        if not _has_answer(body):
+            raise
+        said = f"the answer has an unknown shape: {clean(json.dumps(body))}"
+        return Answer("", error=excerpt(said, ""))
+    ended = _REASONS.get(reason.casefold()) if isinstance(reason, str) else None
+    if ended is None:
+        said = f"the answer was ended with {clean(f'{reason!r}: {text}')}"
+        return Answer("", error=excerpt(said, ""))
+    usage = body.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    return Answer(
+        text,
+        ended,
+        prompt_tokens=_count(usage, "prompt_tokens"),
+        cached_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens"),
+        completion_tokens=_count(usage, "completion_tokens"),
+        reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+    )
+
+
+def _text(choice: Any, chat: bool) -> str:
+    """The text of an answer. Raises one of MALFORMED if it has an unknown shape."""
     if chat:
         message = choice["message"]
         text = message.get("content")
@@ -52,19 +92,31 @@ def read_completion(body: Any, chat: bool) -> Answer:
             text = message.get("refusal") or ""
     else:
         text = choice["text"]
+    if isinstance(text, list):
+        text = "".join(map(_text_of_part, text))
     if not isinstance(text, str):
         raise TypeError
-    reason = choice["finish_reason"]
-    if reason not in _REASONS:
-        return Answer("", error=excerpt(f"the answer was ended with {reason!r}: {text}", ""))
-    usage = body.get("usage") or {}
-    return Answer(
-        text,
-        _REASONS[reason],
-        prompt_tokens=_count(usage, "prompt_tokens"),
-        cached_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens"),
-        completion_tokens=_count(usage, "completion_tokens"),
-        reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+    return text
+
+
+def _text_of_part(part: Any) -> str:
+    """The text in a part of a message, if it is one of text; "" of reasoning."""
+    kind = part["type"]
+    if kind in _NO_TEXT:
+        return ""
+    text = part[_TEXTS[kind]]
+    if not isinstance(text, str):
+        raise TypeError
+    return text
+
+
+def _has_answer(body: Any) -> bool:
+    """Whether the body holds an answer, in whatever shape: a choice, or a count of written tokens."""
+    if not isinstance(body, dict):
+        return False
+    choices = body.get("choices")
+    return (isinstance(choices, list) and bool(choices)) or bool(
+        _count(body.get("usage"), "completion_tokens")
     )
 
 

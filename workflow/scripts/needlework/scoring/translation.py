@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,7 +65,7 @@ def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -
 
     A translator that needs no languages is told none: all are "und". Each distinct text is translated
     once and kept in the journal `cache` under a key made of the translator's identity, the language
-    and the text. A kill loses at most the batch in flight.
+    and the text, as soon as it comes: a kill or an error loses only what was under way.
     Raises UserError where the translator fails for good.
     """
     texts = list(texts)
@@ -80,20 +81,21 @@ def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -
     keys = {} if identity is None else {t: _key(identity, languages[t], t) for t in foreign}
     with Journal(cache) as journal:
         known = journal.settled(set(keys.values()), _holds) if keys else {}
-        english |= {text: known[key]["text"] for text, key in keys.items() if key in known}
         pending = [text for text in foreign if keys.get(text) not in known]
         size = translator.batch_size
         starts = range(0, len(pending), size)
         for start in progress(starts, desc="translate", unit="block"):
             batch = pending[start : start + size]
-            results = translator.translate(batch, [languages[text] for text in batch])
-            done = dict(zip(batch, map(_well_formed, results), strict=True))
-            journal.append({"key": keys[t], "text": done[t]} for t in batch if t in keys)
-            english |= done
+            with closing(translator.arriving(batch, [languages[t] for t in batch])) as arriving:
+                for some in arriving:
+                    done = {batch[place]: _well_formed(text) for place, text in some.items()}
+                    journal.append({"key": keys[t], "text": done[t]} for t in done if t in keys)
+                    english |= done
         if pending and keys:
             # Another run may have translated the same meanwhile, and have ended with that.
             known = journal.settled(set(keys.values()), _holds)
-            english |= {text: known[key]["text"] for text, key in keys.items()}
+        english |= {text: known[key]["text"] for text, key in keys.items()}
+    english |= {text: translator.cleaned(english[text]) for text in foreign}
     return [Translation(languages[text], english[text]) for text in texts]
 
 

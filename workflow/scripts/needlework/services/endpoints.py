@@ -9,9 +9,10 @@ import base64
 import email.utils
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from needlework.errors import UserError
@@ -78,6 +79,32 @@ def secrets_in(url: str) -> list[str]:
             found.append(base64.b64encode(pair.encode()).decode())
     # A shorter text may be a common word of answers.
     return sorted({secret for secret in found if len(secret) >= 6}, key=len, reverse=True)
+
+
+def without_secrets(value: Any, secrets: Iterable[str]) -> Any:
+    """Parsed JSON without the secrets in its texts, except those that an answer may hold by chance.
+
+    A dummy key, such as `none` or `1234`, would be taken out of true answers, which are kept for good.
+    Messages are for `without` instead, which takes out any.
+    """
+    return _cleaned(value, [secret for secret in secrets if _is_unmistakable(secret)])
+
+
+def _is_unmistakable(secret: str) -> bool:
+    mixed = any(map(str.isalpha, secret)) and any(map(str.isdigit, secret))
+    return len(secret) >= (8 if mixed else 16)
+
+
+def _cleaned(value: Any, secrets: list[str]) -> Any:
+    if isinstance(value, str):
+        for secret in secrets:
+            value = without(value, secret)
+        return value
+    if isinstance(value, list):
+        return [_cleaned(item, secrets) for item in value]
+    if isinstance(value, dict):
+        return {_cleaned(k, secrets): _cleaned(item, secrets) for k, item in value.items()}
+    return value
 
 
 def excerpt(text: str, secret: str) -> str:

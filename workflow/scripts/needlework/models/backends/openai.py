@@ -39,6 +39,7 @@ from needlework.services.endpoints import (
     secrets_in,
     shown_url,
     without,
+    without_secrets,
 )
 
 logger = logging.getLogger("needlework")
@@ -121,15 +122,24 @@ class OpenAI(Backend):
             # The client takes them from OPENAI_ORG_ID and OPENAI_PROJECT_ID.
             own = ("OpenAI-Organization", "OpenAI-Project")
             self._headers |= dict.fromkeys(own, openai.Omit())
+        limit = {"response": [bounded_async(httpx2, _longest)]}
+        try:
+            http_client = openai.DefaultAsyncHttpxClient(event_hooks=limit)
+        except (httpx2.InvalidURL, ImportError, ValueError):
+            # Its own text may hold a part of a password.
+            raise UserError(
+                f"{self._where}: the proxy in the environment cannot be used: correct or unset the "
+                "variables HTTP_PROXY, HTTPS_PROXY and ALL_PROXY (in capitals or not). A proxy is "
+                "`http://user:password@host:port`, with special characters of the password escaped (`/` as "
+                "`%2F`); socks5:// needs the package socksio."
+            ) from None
         self._client = openai.AsyncOpenAI(
             api_key=self._secret,
             admin_api_key="",
             base_url=config["base_url"],
             timeout=None,
             max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(
-                event_hooks={"response": [bounded_async(httpx2, _longest)]}
-            ),
+            http_client=http_client,
         )
         loop = self._runner.get_loop()
         self._slots = asyncio.Semaphore(config["concurrency"])
@@ -206,6 +216,7 @@ class OpenAI(Backend):
             headers=self._headers,
             timeout=config["timeout"],
             clean=self._clean,
+            keep=self._kept,
         )
         return Batches(
             endpoint,
@@ -311,23 +322,34 @@ class OpenAI(Backend):
                 error.response.headers,
                 error.response.text,
             )
-        content = self._clean(content)
         if status != 429:
             self._limited_since = None
         if status != 200:
             return self._refused(status, retry_after(headers), content)
         try:
-            answer = read_completion(json.loads(content), chat)
+            # Read before it is cleaned: a short key may be a word of the protocol.
+            answer = read_completion(self._kept(json.loads(content)), chat, self._clean)
         except MALFORMED:
-            raise Passing(f"the response is not a completion: {excerpt(content, '')}") from None
+            shown = excerpt(self._clean(content), "")
+            raise Passing(f"the response is not a completion: {shown}") from None
+        if answer.error is not None and not ITS_OWN_FAULT.search(answer.error):
+            return self._failed(answer.error)
         self._answered, self._failures = True, 0
         return answer
 
     def _clean(self, content: str) -> str:
-        """A server's text without the key, which it may repeat, even in an answer."""
-        for secret in (self._secret, *self._url_secrets):
+        """A server's text, to be shown, without the key, which it may repeat."""
+        for secret in self._secrets:
             content = without(content, secret)
         return content
+
+    def _kept(self, body: Any) -> Any:
+        """What a server's JSON holds, to be kept, without the key, which may stand even in an answer."""
+        return without_secrets(body, self._secrets)
+
+    @property
+    def _secrets(self) -> list[str]:
+        return [*filter(None, [self._secret]), *self._url_secrets]
 
     def _limited_for(self) -> float:
         """For how many seconds the endpoint has answered nothing but 429."""
@@ -358,7 +380,7 @@ class OpenAI(Backend):
 
     def _refused(self, status: int, pause: float, content: str) -> Answer:
         """The answer after a status other than 200. Raises Passing if a retry may help."""
-        said = f"status {status}: {excerpt(message_of(content), '')}"
+        said = f"status {status}: {excerpt(self._clean(message_of(content)), '')}"
         if status in _HOPELESS or NO_MONEY.search(content):
             return self._give_up(f"{self._address} answers with {said}")
         if TOO_LONG.search(content) and status < 500:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 
 from needlework.entry import Entry
@@ -19,7 +19,7 @@ from needlework.errors import UserError
 class Translator(ABC):
     """A way into English, made from one block under `translators` of the configuration."""
 
-    # How many texts `translate` takes at once, which is also what a kill can lose.
+    # How many texts `translate` takes at once.
     batch_size = 1
     # Whether `translate` asks which language a text is in; telling it costs seconds.
     needs_languages = True
@@ -48,6 +48,23 @@ class Translator(ABC):
         `languages` are their ISO 639-1 codes, "und" where unknown. Raises UserError where the
         translator fails for good. A model is loaded on the first call.
         """
+
+    def arriving(
+        self, texts: Sequence[str], languages: Sequence[str]
+    ) -> Generator[Mapping[int, str], None, None]:
+        """As `translate`, but each translation as it comes, by its text's place.
+
+        What has come, and may have cost money, is yielded before an error is raised. Once it is
+        closed, nothing more is sent.
+        """
+        yield dict(zip(range(len(texts)), self.translate(texts, languages), strict=True))
+
+    def cleaned(self, translation: str) -> str:
+        """`translation` without what else the translator wrote.
+
+        The journal keeps all of it, so that better cleaning needs no new request.
+        """
+        return translation
 
 
 def translator_kinds() -> list[str]:

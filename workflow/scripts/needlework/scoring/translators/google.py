@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -35,7 +35,16 @@ class Google(Translator):
 
     def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
         """The texts in English."""
-        return [english for some in _portions(texts) for english in self._request(some)]
+        return [english for some in self.arriving(texts, languages) for english in some.values()]
+
+    def arriving(
+        self, texts: Sequence[str], languages: Sequence[str]
+    ) -> Generator[dict[int, str], None, None]:
+        """The texts in English by their places, in order, one request's at a time."""
+        first = 0
+        for some in _portions(texts):
+            yield dict(enumerate(self._request(some), first))
+            first += len(some)
 
     def _request(self, texts: list[str]) -> list[str]:
         def read(body: Any) -> list[str]:

@@ -21,12 +21,21 @@ from needlework.services.endpoints import (
     secrets_in,
     shown_url,
     without,
+    without_secrets,
 )
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 TIMEOUT_S = 120.0
+
+
+class Refused(UserError):
+    """The service refused a request for good. `body` is what it wrote, without secrets."""
+
+    def __init__(self, message: str, status: int, body: str) -> None:
+        super().__init__(message)
+        self.status, self.body = status, body
 
 
 class Endpoint:
@@ -52,7 +61,8 @@ class Endpoint:
 
         `read` raises LookupError, TypeError or ValueError on a body that is not what it expects.
         Busy servers, lost connections, timeouts and unreadable bodies are tried again, with pauses
-        of at least what Retry-After says. Raises UserError where that does not help, or cannot.
+        of at least what Retry-After says. Raises UserError where that does not help, and Refused
+        where it cannot.
         """
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -81,12 +91,15 @@ class Endpoint:
         if may_pass(status):
             raise Passing(f"status {status}", retry_after(response.headers))
         if status != 200:
-            raise self._trouble(
-                f"status {status}: {excerpt(self._clean(response.text), '')}",
+            body = self._clean(response.text)
+            trouble = self._trouble(
+                f"status {status}: {excerpt(body, '')}",
                 "check the key, the model's name and the URL",
             )
+            raise Refused(str(trouble), status, body)
         try:
-            return read(json.loads(self._clean(response.content.decode())))
+            body = json.loads(response.content.decode())
+            return read(without_secrets(body, self._secrets))
         except (LookupError, TypeError, ValueError, RecursionError):
             raise Passing("the response is not a translation") from None
 
