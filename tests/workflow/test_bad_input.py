@@ -63,6 +63,9 @@ def merged(change: dict, into: dict = SMALL) -> dict:
         ({"benchmarks": {"mlneedle": {"needle_languages": ["xx"]}}}, "unknown language 'xx'"),
         ({"models": {"lexical": {"context": 100}}}, "above the model's context of 100 tokens"),
         ({"models": {"lexical": {"tokenizer": "wrds"}}}, "did you mean 'words'?"),
+        ({"models": {"lexical": {"published": "Nobody-7B"}}}, "which is in no paper's table"),
+        ({"run": None}, "run is None, but None is not of type 'object'"),
+        ({"run": []}, "run is [], but [] is not of type 'object'"),
     ],
 )
 def test_a_wrong_configuration_is_told_in_a_dry_run(run, change, said) -> None:
@@ -73,7 +76,11 @@ def test_a_wrong_configuration_is_told_in_a_dry_run(run, change, said) -> None:
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"# \xe9", "is not UTF-8 (byte 3 is 0xe9)"), (b"run: &a {b: *a}", "contains itself")],
+    [
+        (b"# \xe9", "is not UTF-8 (byte 3 is 0xe9)"),
+        (b"run: &a {b: *a}", "contains itself"),
+        (b"run: {}\nrun: {}", "stands at line 1 and again at line 2"),
+    ],
 )
 def test_an_unreadable_configuration_file_is_one_sentence(tmp_path, content, said) -> None:
     file = tmp_path / "mine.yaml"
@@ -94,6 +101,7 @@ def test_an_unreadable_configuration_file_is_one_sentence(tmp_path, content, sai
         ),
         ("mlneedle_table1", "add mlneedle to run.benchmarks"),
         ("oneruler_acuracy", "no target 'oneruler_acuracy': did you mean 'oneruler_accuracy'?"),
+        ("repeatability", "name one with the backend vllm, openvino, transformers or openai"),
     ],
 )
 def test_an_empty_target_is_refused_with_its_remedy(run, target, said) -> None:
@@ -131,6 +139,14 @@ def test_what_a_run_would_lack_is_told_before_any_job(run, change, said) -> None
     workflow, text = run(merged(change), env={**without_key, "HF_HUB_OFFLINE": "1"})
     assert said in text
     assert not workflow.result(".").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(run) -> None:
+    workflow, _ = run(merged({"run": []}), "--dry-run")
+    (workflow.directory / ".snakemake").mkdir(exist_ok=True)
+    (workflow.directory / ".snakemake/captions").write_text("no folder")
+    _, text = run(SMALL, "--dry-run")
+    assert "cannot be written" in text and "--directory" in text
 
 
 def test_a_missing_conda_is_one_sentence(run) -> None:

@@ -21,7 +21,9 @@ from needlework.data.corpora.languages import LANGUAGE
 from needlework.errors import UserError
 from needlework.jobs.guard import announce
 from needlework.hooks import hook_file
+from needlework.planning.config_files import check_file
 from needlework.planning.layout import Layout
+from needlework.planning.papers import check_published
 from needlework.planning.preflight import check, check_gpus, without_records
 from needlework.results.describe import description
 from needlework.models.selection import only_of
@@ -29,10 +31,12 @@ from needlework.planning.secret_checks import check_verbose
 from needlework.atomic import atomic_write
 
 try:
-    LEFT_OUT = [name for name in config["run"]["models"]]
+    for file in workflow.configfiles:
+        check_file(file)
     GIVEN = config
     config = validated(config)
-    LEFT_OUT = [name for name in LEFT_OUT if name not in config["run"]["models"]]
+    UNPUBLISHED = check_published(config)
+    LEFT_OUT = [n for n in GIVEN["run"]["models"] if n not in config["run"]["models"]]
 except UserError as error:
     raise WorkflowError(str(error))
 
@@ -41,7 +45,7 @@ if workflow.is_main_process:
         logger.warning(sentence)
     for sentence in replaced_choices(workflow.config_settings.configfiles):
         logger.warning(sentence)
-    for sentence in [*decided(GIVEN, config), *notices(config)]:
+    for sentence in [*decided(GIVEN, config), *notices(config), *UNPUBLISHED]:
         logger.warning(sentence)
 
 if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
@@ -144,9 +148,14 @@ def caption_of(name, text):
     """A file from which the report reads a text."""
     path = Path(".snakemake/captions").absolute() / f"{name}.rst"
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path) as part:
-            part.write_text(text, encoding="utf-8")
+        try:
+            with atomic_write(path) as part:
+                part.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise WorkflowError(
+                f"{path} cannot be written ({error.strerror}): correct the permissions, or run in another "
+                "folder with --directory."
+            )
     return str(path)
 
 

@@ -66,31 +66,33 @@ rule repeat_answers:
         "../scripts/repeat_answers.py"
 
 
-if REPEATED:
-
-    rule repeatability:
-        input:
-            REPEATED,
-        output:
-            report(
-                "results/tables/repeatability.csv",
-                caption="../report/repeatability.rst",
-                category="Repeatability",
-                labels={"result": "answers and scores that change"},
-            ),
-        log:
-            "logs/repeatability.log",
-        benchmark:
-            "benchmarks/repeatability.tsv"
-        localrule: True
-        conda:
-            "../../envs/corpora.yaml"
-        resources:
-            mem_mb=1000,
-            runtime=10,
-        params:
-            code=code_digest("table_repeatability.py"),
-        message:
-            "Tabulating the answers that changed"
-        script:
-            "../scripts/table_repeatability.py"
+rule repeatability:
+    input:
+        lambda w: REPEATED
+        or refuse(
+            "repeatability needs a model that can be asked again: name one with the backend "
+            f"{', '.join(MODELS[:-1])} or {MODELS[-1]} in run.models."
+        ),
+    output:
+        report(
+            "results/tables/repeatability.csv",
+            caption="../report/repeatability.rst",
+            category="Repeatability",
+            labels={"result": "answers and scores that change"},
+        ),
+    log:
+        "logs/repeatability.log",
+    benchmark:
+        "benchmarks/repeatability.tsv"
+    localrule: True
+    conda:
+        "../../envs/corpora.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=code_digest("table_repeatability.py"),
+    message:
+        "Tabulating the answers that changed"
+    script:
+        "../scripts/table_repeatability.py"

@@ -114,7 +114,7 @@ def test_characters_called_silent_make_no_letters() -> None:
         assert not _silent(character), character
 
 
-def test_a_letter_before_a_mark_is_no_answer_seen_at_once() -> None:
+def test_a_letter_before_a_mark_is_not_found_at_once() -> None:
     assert Text("a cafe in Paris").shows("cafe")
     assert not Text("a cafe\u0301 in Paris").shows("cafe")
     assert not Text("a caf\u00e9 in Paris").shows("cafe")

@@ -20,6 +20,7 @@ WRONG = {
     "line 1 contains itself": b"&a [*a]",
     "holds more than 1,000,000 values": LAUGHS.encode(),
     "nests values too deeply": b"a: " + b"[" * 5000 + b"]" * 5000,
+    "key 'b' stands at line 2 and again at line 4": b"a:\n  b: 1\n  c: {b: 2}\n  b: 3\n",
 }
 
 
@@ -39,7 +40,7 @@ def test_a_folder_and_no_file_are_one_sentence(tmp_path):
 
 def test_shared_values_and_every_preset_pass(tmp_path):
     file = tmp_path / "mine.yaml"
-    file.write_text("a: &a {b: 1}\nc: [*a, *a]\nd: {<<: *a}\n# empty: \n")
+    file.write_text("a: &a {b: 1}\nc: [*a, *a]\nd: {<<: *a, <<: *a, b: 2}\n# empty: \n")
     presets = [*ROOT.glob("presets/*.yaml")]
     for each in (file, ROOT / "config.yaml", *presets):
         check_file(each)

@@ -16,6 +16,7 @@ import pytest
 from explorer_run import FACTORS, Asked, explore, identifier, write_files
 from needlework.errors import UserError
 from needlework.prompts.spans import Span, literal
+from needlework.records import read_table, write_table
 from needlework.results.explorer.page import write_explorer
 from needlework.results.explorer.shards import columns, encoded, smallest
 from needlework.results.explorer.verdicts import MEANINGS
@@ -141,6 +142,22 @@ def test_models_with_other_tokenizers_answer_the_same_question(tmp_path) -> None
     )
     _, arrays = unpacked(shards(tmp_path / "explorer/index.html")["made_up-index"])
     assert arrays["twin"].tolist() == [0, 0]
+
+
+def test_a_file_without_prompts_is_left_out(tmp_path) -> None:
+    """As of a tokenizer whose context holds none of them."""
+    prompts, answers = write_files(tmp_path, asked(), PASSAGES)
+    own = prompts["words"]
+    empty = tmp_path / "empty.parquet"
+    write_table(read_table(own.instances[0]).slice(0, 0), empty)
+    for folder, files in {"with": [*own.instances, str(empty)], "without": own.instances}.items():
+        write_explorer(
+            tmp_path / folder,
+            {"made_up": ("Made up", ["task"], {"words": replace(own, instances=files)}, answers)},
+            program=ROOT / "resources/explorer/explorer.js",
+            style=ROOT / "resources/explorer/explorer.css",
+        )
+    assert shards(tmp_path / "with/index.html") == shards(tmp_path / "without/index.html")
 
 
 def test_details_hold_spans_answers_and_references(tmp_path) -> None:

@@ -161,6 +161,16 @@ def test_a_figure_of_nothing_is_a_sentence_and_no_picture(tmp_path) -> None:
     assert "Title b. Nothing to draw: &lt;nobody&gt; answered." in page
 
 
+@pytest.mark.parametrize("tongues, shown", [(["en"], False), (["en", "hi"], True)])
+def test_languages_have_a_heading_where_there_are_several(tmp_path, tongues, shown) -> None:
+    scores, target = tmp_path / "results/scores.parquet", tmp_path / "results/index.html"
+    schema = scores_schema({"first_lang": "string"})
+    write_table(pa.Table.from_pylist(rows("m", dict.fromkeys(tongues, 0.5)), schema=schema), scores)
+    own = {"title": "Made up", "scores": [str(scores)], "tables": {}, "figures": {}}
+    write_page({"made_up": own}, ["m"], template=TEMPLATE, target=target)
+    assert ("By language" in target.read_text()) is shown
+
+
 def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
     schema = scores_schema({"first_lang": "string"})
     scores = tmp_path / "results/scores.parquet"

@@ -37,7 +37,7 @@ def named(arguments: Sequence[str]) -> list[str]:
 
 
 def check_file(file: str | Path) -> None:
-    """Raise UserError if a file is no text in UTF-8, or a value in it contains itself.
+    """Raise UserError if a file is no text in UTF-8, a value contains itself, or a key stands twice.
 
     What is no YAML, Snakemake refuses in one sentence of its own.
     """
@@ -72,6 +72,8 @@ def _check_node(root: Any, file: str | Path) -> None:
         parts = [part for some in parts for part in (some if isinstance(some, tuple) else (some,))]
         if id(node) not in sizes:
             sizes[id(node)] = 0
+            if node.id == "mapping":
+                _check_keys([key for key, _ in node.value], file)
             if inside := next((part for part in parts if sizes.get(id(part)) == 0), None):
                 raise UserError(
                     f"{file}: the value at line {inside.start_mark.line + 1} contains itself (an anchor "
@@ -85,3 +87,18 @@ def _check_node(root: Any, file: str | Path) -> None:
                     f"{file}: the value at line {node.start_mark.line + 1} holds more than "
                     f"{MOST_VALUES:,} values, aliases written out: repeat less."
                 )
+
+
+def _check_keys(keys: Sequence[Any], file: str | Path) -> None:
+    """Raise UserError if a key stands twice: YAML would keep the last and drop the others."""
+    lines: dict[str, int] = {}
+    for key in keys:
+        if not isinstance(key.value, str) or key.tag == "tag:yaml.org,2002:merge":
+            continue
+        line = key.start_mark.line + 1
+        if first := lines.get(key.value):
+            raise UserError(
+                f"{file}: the key {key.value!r} stands at line {first} and again at line {line}: make one "
+                "of them."
+            )
+        lines[key.value] = line

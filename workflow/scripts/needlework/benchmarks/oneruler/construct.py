@@ -156,5 +156,5 @@ class _Builder:
         return UserError(
             f"benchmarks.{NAME}.lengths has {length}, but in language {' and '.join(map(repr, pair))} the "
             f"prompt of {task} with {what} and room for its answer is longer: leave the length out, or "
-            "lower max_new_tokens."
+            "lower max_new_tokens or the tokenizer's `reserve`."
         )

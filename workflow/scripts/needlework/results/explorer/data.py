@@ -114,10 +114,10 @@ def write_benchmark(
         ]
         for file in own.instances:
             table = read_table(file)
-            asked = pa.array(
-                [any(i in m.rows for _, m in models) for i in table["instance_id"].to_pylist()]
-            )
-            table = table.filter(asked)
+            ids = table["instance_id"].to_pylist()
+            wanted = [any(name in one.rows for _, one in models) for name in ids]
+            # Of a file without prompts, the list would be of no type.
+            table = table.filter(pa.array(wanted, pa.bool_()))
             if table.num_rows:
                 index.add_instances(table, tokenizer)
                 made = spans(table["prompt"], f"{name}/{tokenizer}", texts, documents)

@@ -1,0 +1,54 @@
+"""A model's published name is one that a paper's tables have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from needlework.errors import UserError
+from needlework.planning.papers import check_published
+
+ROOT = Path(__file__).parents[3]
+
+
+def run_of(name: str | None, *benchmarks: str) -> dict:
+    return {
+        "run": {"models": ["mine"], "benchmarks": list(benchmarks)},
+        "models": {"mine": {"published": name}},
+    }
+
+
+def test_a_published_name_of_no_paper_is_refused() -> None:
+    with pytest.raises(
+        UserError, match=r"models\.mine\.published is 'MPT-30B-instruct'.*'MPT-30B-Instruct'"
+    ):
+        check_published(run_of("MPT-30B-instruct", "lost_in_the_middle"))
+
+
+def test_a_published_name_of_another_paper_is_warned_of() -> None:
+    (said,) = check_published(run_of("MPT-30B-Instruct", "mlneedle"))
+    assert "in no table of mlneedle: its numbers will not be compared" in said
+
+
+def test_a_name_of_its_paper_or_none_is_silent() -> None:
+    assert check_published(run_of("MPT-30B-Instruct", "mlneedle", "lost_in_the_middle")) == []
+    assert check_published(run_of(None, "mlneedle")) == []
+
+
+@pytest.mark.parametrize("preset", sorted(path.stem for path in ROOT.glob("presets/*.yaml")))
+def test_presets_name_models_of_their_papers(preset) -> None:
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    own = yaml.safe_load((ROOT / f"presets/{preset}.yaml").read_text())
+    merged = {
+        **config,
+        **own,
+        "models": own.get("models", {}),
+        "run": {**config["run"], **own["run"]},
+    }
+    merged["run"]["models"] = list(merged["models"])
+    published = {
+        "models": {n: {"published": m.get("published")} for n, m in merged["models"].items()}
+    }
+    assert check_published({"run": merged["run"], **published}) == []
