@@ -54,6 +54,12 @@ def test_cut_text_is_all_thought_if_the_template_opens_it() -> None:
     assert part("Could be", KNOWN, cut=True) is None
 
 
+def test_a_cut_analysis_without_its_tokens_is_all_thought() -> None:
+    assert part("analysisWe need the city", KNOWN, cut=True) == ("", None)
+    assert part("analysisWe need the city", KNOWN, cut=False) is None
+    assert part("analysis of the text: Lon", KNOWN, cut=True) is None
+
+
 def test_the_configuration_names_other_marks_or_none() -> None:
     own = marks({"thoughts": [{"begin": "(((", "end": ")))"}, {"end": "So:"}]})
     assert own == (Mark("(((", ")))"), Mark(None, "So:"))

@@ -126,6 +126,12 @@ def test_agreement_counts_and_gives_the_usual_reason(tmp_path) -> None:
     )
     (exact,) = overview.agreements({"t": table})
     assert (exact.covers, exact.below, exact.above, exact.cannot_tell) == (1, 1, 1, 1)
+    table.write_text(
+        "mean,published_mean,max,published_max,comparison\n"
+        '1,2,9,8,"differs: mean, max"\n1,1,9,8,differs: max\n'
+    )
+    (statistics,) = overview.agreements({"t": table})
+    assert (statistics.below, statistics.above) == (1, 1)
     table.write_text("value\n1\n")
     assert overview.agreements({"t": table}) == []
     table.write_text("value,comparison\n1,cannot tell: a\n1,cannot tell: a\n")

@@ -188,3 +188,5 @@ def test_a_fact_equals_the_printed_one_rounded_or_cut(value, digits, said) -> No
     assert published.equal(value, number, digits) == said
     assert published.equal(value, None, digits) == "cannot tell: no published number"
     assert published.equal(value, number, digits, "other texts") == "cannot tell: other texts"
+    missing = published.equal(float("nan"), number, digits)
+    assert missing == "cannot tell: no answer of ours to judge"

@@ -235,6 +235,12 @@ def test_overlap_reads_chinese_and_other_scripts() -> None:
     assert 0 < overlap.rouge_lsum("今天天气很好。", "今天天气不好。") < 1
 
 
+@pytest.mark.parametrize("pair", [("दिन", "दान"), ("பல", "பால்"), ("ปู", "ปี")])
+def test_words_that_differ_in_their_vowels_do_not_overlap(pair) -> None:
+    assert overlap.rouge_lsum(*pair) == 0.0
+    assert overlap.rouge_lsum("cafe\u0301", "café") == 1.0
+
+
 def test_rouge_lsum_is_the_packages_on_random_pairs() -> None:
     scorer = pytest.importorskip("rouge_score.rouge_scorer")
     rouge = scorer.RougeScorer(["rougeLsum"], tokenizer=overlap.Tokenizer())

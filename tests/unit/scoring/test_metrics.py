@@ -171,7 +171,8 @@ def test_released_score(prediction, translated, references, value, verdict):
         ("是的", "Yes", "Yes", 1.0, "yes:translated"),
         ("是的", "Yes", "No", 0.0, "yes:translated"),
         ("Sí", None, "Yes", 0.0, "no_verdict"),
-        ("No", "Yes", "No", 1.0, "no:raw"),
+        ("Sí, y no falta nada", "Yes, and nothing is missing", "Yes", 1.0, "yes:translated"),
+        ("No", "It is not so", "No", 1.0, "no:raw"),
         ("", "", "No", 0.0, "no_verdict"),
     ],
 )

@@ -38,8 +38,9 @@ KNOWN = (
     Mark("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
     Mark("<|channel|>commentary", "<|channel|>final<|message|>"),
 )
-# The harmony format if the engine leaves special tokens out.
+# The harmony format if the engine leaves special tokens out: whole, and where a cut left its beginning.
 _BARE_HARMONY = re.compile(r"\s*analysis.*?(assistantfinal)", re.DOTALL)
+_BARE_BEGUN = re.compile(r"\s*analysis(?=[\w\"'(])")
 
 
 def marks(model: Entry) -> tuple[Mark, ...]:
@@ -61,6 +62,8 @@ def part(text: str, marks: Sequence[Mark], *, cut: bool, opened: bool = False) -
     """
     if marks == KNOWN and (bare := _BARE_HARMONY.match(text)):
         return Parted(text[bare.end() :].lstrip(), bare[1])
+    if marks == KNOWN and cut and _BARE_BEGUN.match(text):
+        return Parted("", None)
     parts: list[str] = []
     position, begin, last, closed = 0, None, None, False
     for found in _pattern(tuple(marks)).finditer(text):

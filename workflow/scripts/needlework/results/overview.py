@@ -269,7 +269,10 @@ def _agreement(result: str, file: str | Path) -> Agreement | None:
 
 def _class(row: Mapping[str, str]) -> str:
     """One of the four classes of agreement."""
-    kind = row["comparison"].partition(":")[0]
+    kind, _, names = row["comparison"].partition(": ")
     if kind == "differs":
-        return "below" if float(row["value"]) < float(row["published"]) else "above"
+        # Of several statistics, each in a column of its own, the first that differs.
+        name = names.partition(", ")[0]
+        theirs = row[f"published_{name}"] if name else row["published"]
+        return "below" if float(row[name or "value"]) < float(theirs) else "above"
     return "covers" if kind == "equals" else kind

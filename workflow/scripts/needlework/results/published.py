@@ -128,6 +128,8 @@ def equal(value: float, published: Number | None, digits: int, obstacle: str | N
     """
     if published is None:
         return "cannot tell: no published number"
+    if math.isnan(value):
+        return "cannot tell: no answer of ours to judge"
     if obstacle:
         return f"cannot tell: {obstacle}"
     cut = math.floor(value * 10**digits + 1e-9) / 10**digits

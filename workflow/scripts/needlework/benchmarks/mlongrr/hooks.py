@@ -261,8 +261,9 @@ def texts(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
         theirs = (row["lang"], row["n_needles"]) == ("en", 1) and number
         why = _not_figure1(row, context)
         said = published.equal(row["p_mcnemar"], theirs or None, 1, why)
-        made.append({"published_p": theirs.value if theirs else None, "comparison": said})
-    return data.assign(**{k: [m[k] for m in made] for k in ("published_p", "comparison")})
+        said = "differs: p_mcnemar" if said == "differs" else said
+        made.append({"published_p_mcnemar": theirs.value if theirs else None, "comparison": said})
+    return data.assign(**{k: [m[k] for m in made] for k in ("published_p_mcnemar", "comparison")})
 
 
 def _not_figure1(row: Mapping[str, Any], context: Context) -> str | None:

@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from needlework.data.words import marks
 from needlework.errors import UserError
 
 # Needles of a prompt from which on prompts are the same.
@@ -153,8 +154,8 @@ def name_pattern(name: str) -> re.Pattern[str]:
     """Finds a name in casefolded text: as a whole word, but anywhere in scripts without spaces."""
     small = name.casefold()
     unspaced = r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
-    before = "" if re.match(unspaced, small) else r"(?<!\w)"
-    after = "" if re.search(rf"{unspaced}\Z", small) else r"(?!\w)"
+    before = "" if re.match(unspaced, small) else rf"(?<![\w{marks()}])"
+    after = rf"(?![{marks()}])" if re.search(rf"{unspaced}\Z", small) else rf"(?![\w{marks()}])"
     return re.compile(before + re.escape(small) + after)
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from needlework.data.words import marks
 from needlework.scoring.metrics.oneruler_words import UNSPACED_RUN
 
 # They look back only behind a first character: the search for one is many times faster so.
@@ -30,12 +31,19 @@ _MONTHS = (
     *("october", "november", "december"),
 )
 _ARABIC = str.maketrans("أإآٱؤئىةيك", "اااا" + "وي" + "يهيك")
+# The tatweel and vowel marks of Arabic, the points of Hebrew, and selectors of a glyph.
+_AT_WILL = re.compile(
+    "[\u0640\u064b-\u0652\u0670\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+)
 _ARTICLES = frozenset(
     "a an the el la los las un una le les l der die das den dem ein eine lo il gli i o os as".split()
 )
 # Between the parts of a date.
 _OF = frozenset({"of", "de", "del", "di", "du", "den"})
-_TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['’][^\W\d_]+)*")
+# A letter and those that follow, with the marks on them.
+_LETTERS = rf"[^\W\d_](?:[^\W\d_]|[{marks()}])*"
+_TOKEN = re.compile(rf"\d+(?:\.\d+)?|{_LETTERS}(?:['’]{_LETTERS})*")
+_WITH_MARKS = re.compile(rf".[{marks()}]*")
 # What any of the patterns of numbers asks for.
 _WRITTEN_OTHERWISE = re.compile(r"[0-9](?:[,.' \u2019][0-9]|(?:st|nd|rd|th)\b)")
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)")
@@ -199,7 +207,7 @@ def _date_part(word: str) -> str:
 
 
 def _split(token: str) -> Iterator[str]:
-    """A token, in scripts without spaces character by character: any may begin a word."""
+    """A token, in scripts without spaces letter by letter: any may begin a word."""
     if token.isascii():
         yield token
         return
@@ -207,7 +215,7 @@ def _split(token: str) -> Iterator[str]:
     for run in UNSPACED_RUN.finditer(token):
         if token[position : run.start()]:
             yield token[position : run.start()]
-        yield from run.group()
+        yield from _WITH_MARKS.findall(run.group())
         position = run.end()
     if token[position:]:
         yield token[position:]
@@ -225,11 +233,12 @@ def _base(letter: str) -> str:
 
 @lru_cache(maxsize=65536)
 def _plain(word: str) -> str:
-    """A word without accents."""
+    """A word without accents, and without the dot that Hindi writes below letters at will."""
     if word.isascii():
         return word
     parts = unicodedata.normalize("NFD", word)
-    return unicodedata.normalize("NFC", "".join(c for c in parts if not "\u0300" <= c <= "\u036f"))
+    kept = (c for c in parts if not "\u0300" <= c <= "\u036f" and c != "\u093c")
+    return unicodedata.normalize("NFC", "".join(kept))
 
 
 class _Characters(dict[int, str | None]):
@@ -238,8 +247,7 @@ class _Characters(dict[int, str | None]):
     def __missing__(self, code: int) -> str:
         character = chr(code)
         category = unicodedata.category(character)
-        # Format characters, the tatweel, and the vowel marks of Arabic.
-        if category == "Cf" or character == "\u0640" or "\u064b" <= character <= "\u0652":
+        if category == "Cf" or _AT_WILL.match(character):
             new = ""
         elif category == "Nd":
             new = str(unicodedata.decimal(character))

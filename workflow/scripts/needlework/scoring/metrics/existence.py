@@ -54,11 +54,12 @@ def said(text: str) -> str | None:
 def score(prediction: str, translated: str | None, references: Sequence[str]) -> tuple[float, str]:
     """1.0 if the answer says Yes or No as the reference does (`references` holds one), and why.
 
-    Where the answer says neither in English, its translation is read; a "sí" or "是" counts only so.
+    An answer in another language is read in its translation: a "sí" or "是" counts only so, and a Spanish
+    "no" may deny something else. Where that says neither, or there is none, the answer itself is read.
     The verdict is what was read and where, such as "no:raw", or "no_verdict".
     """
     (reference,) = references
-    for name, text in {"raw": prediction, "translated": translated or ""}.items():
+    for name, text in {"translated": translated or "", "raw": prediction}.items():
         if verdict := said(text):
             return float(verdict == reference.lower()), f"{verdict}:{name}"
     return 0.0, "no_verdict"

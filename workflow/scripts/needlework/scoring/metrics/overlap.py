@@ -7,19 +7,21 @@ times as long as our bit vectors.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from functools import lru_cache
 
 import numpy as np
 
+from needlework.data.words import marks
 from needlework.scoring.metrics.m4le_rouge import common, side_by_side
 from needlework.scoring.metrics.ngrams import Items, hits, numbered
 
-# Scripts without spaces between words: each character is a token. rouge-score's own tokenizer keeps
-# a to z and digits only.
+_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+# Scripts without spaces between words: each character with its marks is a token. rouge-score's own
+# tokenizer keeps a to z and digits only.
 _TOKEN = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
-    r"|[^\W_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+"
+    rf"(?:(?![{marks()}])[{_UNSPACED}])[{marks()}]*|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{marks()}])*"
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 
@@ -29,7 +31,7 @@ class Tokenizer:
 
     def tokenize(self, text: str) -> list[str]:
         """The tokens of a text, as rouge-score asks for them."""
-        return _TOKEN.findall(text.lower())
+        return _TOKEN.findall(unicodedata.normalize("NFC", text).lower())
 
 
 def sentences(text: str) -> list[str]:
