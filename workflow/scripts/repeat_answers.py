@@ -14,6 +14,7 @@ from needlework.journal import Journal
 from needlework.models.backends.base import Backend, load_backend
 from needlework.models.generation import InstanceRequests
 from needlework.models.repeatability import ask, conditions, draw
+from needlework.models.thoughts import marks
 from needlework.prompts.spans import Documents
 from needlework.records import read_table
 from needlework.results.repeatability import compare
@@ -54,7 +55,15 @@ if __name__ == "__main__":
         answers = {}
         with Journal(folder / "repeatability" / name) as journal:
             for condition, how in conditions(entry).items():
-                answers[condition] = ask(requests, condition, how, load, journal)
+                answers[condition] = ask(
+                    requests,
+                    condition,
+                    how,
+                    load,
+                    journal,
+                    marks=marks(entry),
+                    opened=bool(entry["reasoning"]),
+                )
         rows = compare(answers, {key: values(table) for key, table in answers.items()})
         for row in rows:
             logger.info("%s", row)

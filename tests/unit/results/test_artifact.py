@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +13,9 @@ import pytest
 from needlework.data.registry import load_registry
 from needlework.errors import UserError
 from needlework.journal import Journal
+from needlework.models.backends.base import Answer, Backend, Request
+from needlework.models.generation import generate
+from needlework.prompts.spans import literal
 from needlework.records import GENERATIONS, ROOT, file_digest, write_table
 from needlework.results.artifact import RulePaths, jobs_of, withheld, write_artifact
 from needlework.results.seal import differences, seal, used_records
@@ -51,6 +55,51 @@ def test_an_untouched_folder_is_as_it_was_sealed(run) -> None:
 
 def test_only_the_record_that_was_used_is_sealed(run) -> None:
     assert [r["text"] for r in used_records("journal/generations/m", [GENERATED])] == ["Ada"]
+
+
+class Thinking(Backend):
+    """Answers with what it is asked; `former` is what its older records call it."""
+
+    former: str | None = None
+
+    def identity(self) -> dict[str, object]:
+        return {"backend": "new" if self.former else "old"}
+
+    def former_identity(self) -> dict[str, object] | None:
+        return {"backend": self.former} if self.former else None
+
+    def generate(self, batch: Sequence[Request]) -> list[Answer]:
+        special = ("<|end|>",)
+        return [
+            Answer(text := request.prompt, "stop", whole=f"{text}<|end|>", special=special)
+            for request in batch
+        ]
+
+
+@pytest.mark.parametrize("former", [None, "old"])
+def test_records_with_reasoning_and_of_old_keys_are_used(tmp_path, former) -> None:
+    texts = ["Ada", "<think>hm</think>Ada", "<think>is cut"]
+    requests = [
+        Request(f"i{i}", 0, "exact", [literal("question", text)], ["x"], 8, 1, {})
+        for i, text in enumerate(texts)
+    ]
+    if former:
+        with Journal(tmp_path / "g") as journal:
+            generate(requests, Thinking({}), journal)
+    model = Thinking({})
+    model.former = former
+    with Journal(tmp_path / "g") as journal:
+        table = generate(requests, model, journal)
+    assert table["text"].to_pylist() == ["Ada", "Ada", ""]
+    write_table(table, tmp_path / "g.parquet")
+    assert len(list(used_records(tmp_path / "g", [tmp_path / "g.parquet"]))) == len(texts)
+
+
+def test_an_answer_without_a_record_is_warned_of(tmp_path, caplog) -> None:
+    rows = [{"request_key": "k", "text": "Ada", "finish_reason": "stop"}]
+    write_table(pa.Table.from_pylist(rows, schema=GENERATIONS), tmp_path / "g.parquet")
+    assert list(used_records(tmp_path / "g", [tmp_path / "g.parquet"])) == []
+    assert "lacks 1 of the answers that were used" in caplog.text
 
 
 def test_a_shared_journal_may_grow(run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -68,6 +69,35 @@ def test_what_was_answered_is_not_asked_again(journal: Journal) -> None:
     assert answers(journal, True) == first and len(Moody.asked) == 6
 
 
+def test_equal_prompts_are_asked_once(journal: Journal) -> None:
+    twice = [*REQUESTS[:1], replace(REQUESTS[0], instance_id="again")]
+    table = ask(twice, "x", Condition({}), lambda c: Moody({"tells": False}), journal)
+    assert table["text"].to_pylist() == ["i0 ", "i0 "] and Moody.asked == ["i0"]
+
+
+class Thinking(Backend):
+    """Thinks, and is cut at a limit that is not part of the key."""
+
+    def identity(self) -> Mapping[str, Any]:
+        return {"backend": "thinking"}
+
+    def holds(self, record: Mapping[str, Any]) -> bool:
+        return record.get("cut_at") in (None, self.config["limit"])
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        for _ in batch:
+            text = f"<think>hm</think>{'x' * self.config['limit']}"
+            yield Answer(text, "length", cut_at=self.config["limit"])
+
+
+def test_answers_are_those_of_a_run(journal: Journal) -> None:
+    """Without reasoning, and asked again where a limit has changed."""
+    for limit in (2, 8):
+        condition = Condition({"limit": limit})
+        table = ask(REQUESTS[:1], "x", condition, Thinking, journal)
+        assert table["text"].to_pylist() == ["x" * limit]
+
+
 def test_a_sample_is_drawn_by_seed_and_keeps_its_order() -> None:
     drawn = draw(REQUESTS, 3, 0)
     assert len(drawn) == 3 and drawn == [r for r in REQUESTS if r in drawn]
@@ -106,4 +136,6 @@ def test_each_backend_has_its_conditions(backend: str, own: dict, there: set[str
     found = conditions({"backend": backend, "engine": {}, **own})
     always = {REFERENCE, "same again", "second pass, warm", "reverse order"}
     assert set(found) == always | there
+    # The order of a batch is the endpoint's.
+    assert all(how.changes.get("batch") is False for how in found.values()) == (backend == "openai")
     assert next(iter(found)) == REFERENCE

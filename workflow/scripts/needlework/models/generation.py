@@ -211,7 +211,7 @@ def generate(
     wanted = dict.fromkeys(key for key in keys if key not in outcomes)
 
     def holds(record: Record) -> bool:
-        return _is_answer(record) and backend.holds(record)
+        return is_answer(record) and backend.holds(record)
 
     if former is not None:
         older = journal.settled({renamed[key] for key in wanted}, holds)
@@ -229,7 +229,9 @@ def generate(
         [
             {
                 **answer_row(outcomes[key], marks, opened),
-                **{"request_key": key, "instance_id": instance, "sample": sample},
+                # Under which the journal has the answer: an older one, for an older record.
+                "request_key": outcomes[key].get("key", key),
+                **{"instance_id": instance, "sample": sample},
             }
             for instance, sample, key in sorted(rows)
         ],
@@ -258,7 +260,7 @@ def _ask(
         answers, failed = _answers(left, backend), 0
         with progress(desc="answers", total=len(missing), unit="prompt", told=True) as bar:
             for key, answer in answers:
-                outcomes[key] = _outcome(answer)
+                outcomes[key] = outcome(answer)
                 if answer.error is None:
                     writer.put({"key": key, **outcomes[key]})
                 failed += outcomes[key]["finish_reason"] == "error"
@@ -352,7 +354,7 @@ def _missing(
                     yield key, request
 
 
-def _is_answer(record: Record) -> bool:
+def is_answer(record: Record) -> bool:
     """Whether a record of the journal has the form of an answer; a damaged one may not."""
     counts = [record.get(name) for name in COUNTS]
     return (
@@ -364,7 +366,7 @@ def _is_answer(record: Record) -> bool:
     )
 
 
-def _outcome(answer: Answer) -> Record:
+def outcome(answer: Answer) -> Record:
     """The fields of an answer that the journal keeps, without unknown ones."""
     if answer.error is not None:
         reason = "skipped" if answer.finish_reason == "skipped" else "error"

@@ -15,8 +15,9 @@ from needlework import seeding
 from needlework.entry import Entry
 from needlework.jobs.progress import progress
 from needlework.journal import Journal, Record
-from needlework.models.backends.base import Answer, Backend, Request
-from needlework.models.generation import request_key
+from needlework.models.backends.base import Backend, Request
+from needlework.models.generation import is_answer, outcome, request_key
+from needlework.models.thoughts import KNOWN, Mark, answer_row
 from needlework.records import GENERATIONS
 
 # The reference: a new engine, its first answers, in the order of a run.
@@ -33,7 +34,10 @@ class Condition(NamedTuple):
 
 
 def conditions(entry: Entry) -> dict[str, Condition]:
-    """The conditions of a model by name, the reference first. `entry` is its block."""
+    """The conditions of a model by name, the reference first. `entry` is its block.
+
+    Batches of an endpoint are not used: the order is the endpoint's there.
+    """
     found = {
         REFERENCE: Condition({}),
         "same again": Condition({}),
@@ -49,7 +53,8 @@ def conditions(entry: Entry) -> dict[str, Condition]:
         alone = engine | {"max_num_seqs": 1}
         found["one at a time"] = Condition({"engine": alone})
     else:
-        found["one at a time"] = Condition({"concurrency": 1})
+        found = {name: how._replace(changes={"batch": False}) for name, how in found.items()}
+        found["one at a time"] = Condition({"batch": False, "concurrency": 1})
     if backend in _ENGINES:
         found["no prefix cache"] = Condition({"engine": engine | {"enable_prefix_caching": False}})
     return found
@@ -68,10 +73,14 @@ def ask(
     condition: Condition,
     load: Callable[[Mapping[str, object]], Backend],
     journal: Journal,
+    *,
+    marks: Sequence[Mark] = KNOWN,
+    opened: bool = False,
 ) -> pa.Table:
     """The answers to `requests` under a condition (GENERATIONS), in their order.
 
     `load` makes the model's backend, with changes to its entry. Of several passes the last counts.
+    Reasoning is separated from answers as in a run (`generation.generate`).
     """
     backend = load(condition.changes)
     identity = [dict(backend.identity()), name]
@@ -80,8 +89,16 @@ def ask(
         request_key({"repeatability": identity}, r.prompt, r.sample, r.max_new_tokens)
         for r in order
     ]
-    known = journal.load(set(keys))
-    if missing := [place for place, key in enumerate(keys) if key not in known]:
+    known = {
+        # Older records have an error, which is none.
+        key: {name: value for name, value in record.items() if name != "error"}
+        for key, record in journal.load(
+            set(keys), lambda record: is_answer(record) and backend.holds(record)
+        ).items()
+    }
+    # Equal prompts are sent once.
+    first = {key: place for place, key in reversed(list(enumerate(keys)))}
+    if missing := sorted(place for key, place in first.items() if key not in known):
         try:
             backend.load()
             for number in range(condition.passes):
@@ -92,26 +109,15 @@ def ask(
                         bar.update()
                         if number == condition.passes - 1:
                             key = keys[missing[place]]
-                            known[key] = _record(key, answer)
+                            known[key] = {"key": key, **outcome(answer)}
                             if answer.error is None:
                                 journal.append([known[key]])
         finally:
             backend.close()
     by_request = {(r.instance_id, r.sample): known[k] for r, k in zip(order, keys, strict=True)}
-    return pa.Table.from_pylist(
-        [_row(request, by_request[request.instance_id, request.sample]) for request in requests],
-        schema=GENERATIONS,
-    )
-
-
-def _record(key: str, answer: Answer) -> Record:
-    failed = "skipped" if answer.finish_reason == "skipped" else "error"
-    reason = answer.finish_reason if answer.error is None else failed
-    text = answer.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return {"key": key, "text": text, "finish_reason": reason, "error": answer.error}
-
-
-def _row(request: Request, record: Record) -> dict[str, object]:
-    own = {name: record[name] for name in ("text", "finish_reason", "error")}
-    named = {"instance_id": request.instance_id, "sample": request.sample}
-    return {"request_key": record["key"], **named, **own}
+    rows = []
+    for request in requests:
+        record: Record = by_request[request.instance_id, request.sample]
+        named = {"instance_id": request.instance_id, "sample": request.sample}
+        rows.append({**answer_row(record, marks, opened), "request_key": record["key"], **named})
+    return pa.Table.from_pylist(rows, schema=GENERATIONS)

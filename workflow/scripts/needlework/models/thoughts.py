@@ -94,6 +94,22 @@ def _pattern(marks: tuple[Mark, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, longest_first)) or "(?!)", re.IGNORECASE)
 
 
+def without_reasoning(text: str) -> str:
+    """A text, complete, without what stands between known marks."""
+    found = part(text, KNOWN, cut=False)
+    return text if found is None else found.text.strip()
+
+
+def written(record: Record) -> str:
+    """All that the model wrote, without special tokens."""
+    return _without(_source(record), record.get("special", ()))
+
+
+def _source(record: Record) -> str:
+    # Records without `whole` are from endpoints, or hold an answer that was parted when it came.
+    return str(record.get("whole", record["text"]))
+
+
 def answer_row(record: Record, marks: Sequence[Mark], opened: bool) -> dict[str, object]:
     """A record of the journal as a row of the file of answers: `text` without reasoning.
 
@@ -104,15 +120,13 @@ def answer_row(record: Record, marks: Sequence[Mark], opened: bool) -> dict[str,
         return dict(record)
     whole, special = record.get("whole"), record.get("special", ())
     cut = record["finish_reason"] == "length"
-    # Records without `whole` are from endpoints, or hold an answer that was parted when it came.
-    source = record["text"] if whole is None else whole
-    found = part(source, marks, cut=cut, opened=opened and whole is not None)
+    found = part(_source(record), marks, cut=cut, opened=opened and whole is not None)
     row = {**record, "raw_text": None}
     if found is None:
-        row["text"] = _without(source, special)
+        row["text"] = written(record)
     else:
         row["text"] = _without(found.text, special).lstrip()
-        row["raw_text"] = _without(source, special)
+        row["raw_text"] = written(record)
         if found.mark is None:
             row["finish_reason"] = "length"
     mark = None if found is None else found.mark

@@ -19,6 +19,7 @@ from typing import Any
 from needlework.atomic import atomic_write
 from needlework.data.registry import load_registry
 from needlework.journal import Journal
+from needlework.models.thoughts import without_reasoning
 from needlework.records import ROOT, file_digest, read_table
 from needlework.results.provenance import times
 from needlework.results.seal import used_records
@@ -316,7 +317,7 @@ def _journal_files(
     kinds["translations"] = (
         record
         for record in Journal(journal / "translations").records()
-        if record["text"] in translated
+        if not translated.isdisjoint({record["text"], without_reasoning(record["text"])})
     )
     for name, records in kinds.items():
         file = folder / "journal" / name / "artifact.jsonl"

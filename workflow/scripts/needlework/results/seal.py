@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from needlework.errors import UserError
 from needlework.journal import Journal, Record
-from needlework.records import file_digest, read_table
+from needlework.models.generation import is_answer
+from needlework.models.thoughts import written
+from needlework.records import file_digest, read_names, read_table
+
+logger = logging.getLogger("needlework")
 
 # Finish reasons of answers that no journal keeps: such requests are sent again.
 _UNKEPT = ("skipped", "error")
@@ -22,18 +27,33 @@ _UNKEPT = ("skipped", "error")
 def used_records(journal: str | Path, generations: Iterable[str | Path]) -> Iterator[Record]:
     """The records of a model's journal that gave the answers in its files of generations, each key once.
 
-    A key can have several records; the one with the answer in the file is meant.
+    A key can have several records; the one with the answer in the file is meant. Warns where there is none.
     """
     wanted = {}
     for file in generations:
-        table = read_table(file, ["request_key", "text", "finish_reason"])
-        for key, text, reason in zip(*table.to_pydict().values(), strict=True):
-            if reason not in _UNKEPT:
-                wanted[key] = (text, reason)
+        names = ["request_key", "text", "finish_reason", "raw_text"]
+        table = read_table(file, [name for name in names if name in read_names(file)])
+        for row in table.to_pylist():
+            if row["finish_reason"] not in _UNKEPT:
+                wanted[row["request_key"]] = row
     for record in Journal(journal).records():
-        if wanted.get(record["key"]) == (record.get("text"), record.get("finish_reason")):
+        if (row := wanted.get(record["key"])) and _gave(record, row):
             del wanted[record["key"]]
             yield record
+    if wanted:
+        logger.warning("%s lacks %d of the answers that were used.", journal, len(wanted))
+
+
+def _gave(record: Record, row: Mapping[str, Any]) -> bool:
+    """Whether a record is that of a row, from which reasoning may have been removed."""
+    if not is_answer(record):
+        return False
+    raw = row.get("raw_text")
+    # Reasoning that was cut makes the answer one that was cut.
+    reasons = (record["finish_reason"], "length" if raw is not None else None)
+    return (
+        written(record) == (row["text"] if raw is None else raw) and row["finish_reason"] in reasons
+    )
 
 
 def _answers_digest(records: Iterable[Record]) -> dict[str, Any]:

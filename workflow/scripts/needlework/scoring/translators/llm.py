@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from needlework.errors import UserError
-from needlework.models import thoughts
+from needlework.models.thoughts import without_reasoning
 from needlework.scoring.translators.base import Translator
 from needlework.scoring.translators.http import Endpoint, Refused
 from needlework.services.endpoints import api_key, check_url, excerpt
@@ -93,8 +93,7 @@ class Llm(Translator):
 
     def cleaned(self, translation: str) -> str:
         """What the model wrote, without its reasoning."""
-        parted = thoughts.part(translation, thoughts.KNOWN, cut=False)
-        return translation if parted is None else parted.text.strip()
+        return without_reasoning(translation)
 
     def _ask(self, endpoint: Endpoint, text: str) -> str:
         try:
