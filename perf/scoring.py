@@ -132,7 +132,11 @@ def make(benchmark: str, n: int, folder: Path) -> None:
         translated = {
             **{name: answers[name] for name in ("instance_id", "sample")},
             "lang": ["de"] * n,
-            "text": [text.replace("answer", "reply") for text in texts],
+            # Formerly a verdict was read in the answer first: none has another translation.
+            "text": [
+                text if own[i] == "existence" else text.replace("answer", "reply")
+                for i, text in zip(order, texts, strict=True)
+            ],
         }
         write_table(pa.table(translated, schema=TRANSLATIONS), folder / "translations.parquet")
 

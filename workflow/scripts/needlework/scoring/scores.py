@@ -78,6 +78,32 @@ def score_rows(
     if translations is not None:
         english = _translated(instances, generations, places, translations)
 
+    counts, rated = _rated(instances, generations, rate, places, translations, english)
+    pa.default_memory_pool().release_unused()
+    factors = {f.name: str(f.type) for f in instances.schema if f.name not in _NOT_FACTORS}
+    schema = scores_schema(factors)
+    of_instances = {"instance_id", "example_id", "task", *factors}
+    answer = np.repeat(np.arange(len(counts)), counts)
+    of_answer, of_instance = pa.array(answer), pa.array(places[answer])
+    made = {"model": pa.repeat(pa.scalar(model, pa.string()), len(answer)), **rated}
+    for name in schema.names:
+        if name not in made:
+            table, rows_of = (
+                (instances, of_instance) if name in of_instances else (generations, of_answer)
+            )
+            made[name] = table[name].take(rows_of)
+    return pa.table({name: made[name] for name in schema.names}, schema=schema)
+
+
+def _rated(
+    instances: pa.Table,
+    generations: pa.Table,
+    rate: Rate,
+    places: Places,
+    translations: pa.Table | None,
+    english: Places | None,
+) -> tuple[npt.NDArray[np.intc], dict[str, pa.Array]]:
+    """How many scores each answer has, and their columns value, verdict and metric."""
     names = [*_OF_ANSWERS, *(n for n in instances.column_names if n not in _OF_ANSWERS)]
     counts, values = array("i"), array("d")
     verdicts: list[pa.Array] = []
@@ -111,25 +137,12 @@ def score_rows(
                 own_metrics.append(metric)
         verdicts.append(pa.array(own_verdicts, pa.string()))
         metrics.append(pa.array(own_metrics, pa.string()))
-    pa.default_memory_pool().release_unused()
-    factors = {f.name: str(f.type) for f in instances.schema if f.name not in _NOT_FACTORS}
-    schema = scores_schema(factors)
-    of_instances = {"instance_id", "example_id", "task", *factors}
-    answer = np.repeat(np.arange(len(counts)), np.frombuffer(counts, np.intc))
-    of_answer, of_instance = pa.array(answer), pa.array(places[answer])
-    made: dict[str, Any] = {
-        "model": pa.repeat(pa.scalar(model, pa.string()), len(values)),
+    made = {
         "value": pa.array(np.frombuffer(values, np.float64)),
         "verdict": pa.chunked_array(verdicts, pa.string()).combine_chunks(),
         "metric": pa.chunked_array(metrics, pa.string()).combine_chunks(),
     }
-    for name in schema.names:
-        if name not in made:
-            table, rows_of = (
-                (instances, of_instance) if name in of_instances else (generations, of_answer)
-            )
-            made[name] = table[name].take(rows_of)
-    return pa.table({name: made[name] for name in schema.names}, schema=schema)
+    return np.frombuffer(counts, np.intc), made
 
 
 class _Columns(dict[str, list[Any]]):
