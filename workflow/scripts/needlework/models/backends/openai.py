@@ -16,7 +16,8 @@ from needlework.errors import UserError, not_installed
 from needlework.models.backends.base import Answer, Backend, Request, in_order, sample_seed
 from needlework.models.generation import request_key
 from needlework.models.local_models import messages, regime
-from needlework.models.openai_batches import Batches, Endpoint, Limits, Line
+from needlework.models.openai_batch_endpoint import Endpoint
+from needlework.models.openai_batches import Batches, Limits, Line
 from needlework.models.openai_protocol import (
     ITS_OWN_FAULT,
     MALFORMED,
