@@ -261,7 +261,7 @@ export class Benchmark {
     if (!found) {
       const twin = this.arrays.twin as Codes;
       const own = new Map<number, number>();
-      const name = (row: number) => twin[this.instance[row]] * 64 + Math.min(63, this.sample(row));
+      const name = (row: number) => twin[this.instance[row]] * 2 ** 20 + this.sample(row);
       for (let row = 0; row < this.n; row++) if (this.model[row] === model) own.set(name(row), row);
       found = Int32Array.from({ length: this.n }, (_, row) => own.get(name(row)) ?? -1);
       this.twins.set(key, found);

@@ -48,9 +48,14 @@ export function parse(hash: string): State {
     if (value !== null) (state as unknown as Record<string, string>)[key] = value;
   }
   state.differ = given.has("differ");
+  // Anyone writes an address: `f.constructor` is a name as others.
+  const filters = new Map<string, string[]>();
   for (const [key, value] of given) {
-    if (key.startsWith("f.")) (state.filters[key.slice(2)] ??= []).push(value);
+    if (!key.startsWith("f.")) continue;
+    const name = key.slice(2);
+    filters.set(name, [...(filters.get(name) ?? []), value]);
   }
+  state.filters = Object.fromEntries(filters);
   return state;
 }
 

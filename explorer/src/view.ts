@@ -30,7 +30,11 @@ export function view(data: Benchmark, state: State, metric: number): View {
   const against = data.info.models.indexOf(state.against);
   const partners = against < 0 ? null : data.partners(against);
   const hits = state.query && data.hasTexts ? data.matching(state.query) : null;
-  const allowed = facets.map((d) => {
+  // An address can filter by what has one value, or too many to be listed, and by what is not there.
+  const named = Object.keys(state.filters);
+  const every = [...facets, ...data.dimensions.filter((d) => named.includes(d.name) && !facets.includes(d))];
+  const nothing = named.some((name) => !every.some((d) => d.name === name));
+  const allowed = every.map((d) => {
     const labels = state.filters[d.name];
     if (!labels) return null;
     const set = new Uint8Array(d.labels.length);
@@ -38,10 +42,10 @@ export function view(data: Benchmark, state: State, metric: number): View {
     return set;
   });
   const filtered = allowed.flatMap((set, i) => (set ? [i] : []));
-  const counts = facets.map((d) => blank(d.labels.length));
+  const counts = every.map((d) => blank(d.labels.length));
   const chosen = new Uint32Array(data.n);
   let shown = 0;
-  for (let row = 0; row < data.n; row++) {
+  for (let row = 0; row < data.n && !nothing; row++) {
     if (hits && !hits[data.textCode(row)]) continue;
     if (partners) {
       if (data.model[row] === against || partners[row] < 0) continue;
@@ -50,7 +54,7 @@ export function view(data: Benchmark, state: State, metric: number): View {
     let refused = -1;
     let refusals = 0;
     for (const i of filtered) {
-      if (!allowed[i]![facets[i].code(row)]) {
+      if (!allowed[i]![every[i].code(row)]) {
         refused = i;
         if (++refusals > 1) break;
       }
@@ -60,7 +64,7 @@ export function view(data: Benchmark, state: State, metric: number): View {
     // Not scored under this metric: it is counted among the facets, not in means.
     const scored = !Number.isNaN(value);
     if (refusals === 1) {
-      const own = counts[refused][facets[refused].code(row)];
+      const own = counts[refused][every[refused].code(row)];
       own.n++;
       if (scored) {
         own.scored++;
@@ -101,12 +105,12 @@ export function view(data: Benchmark, state: State, metric: number): View {
 /** The two factors of the heatmap: what the state names, else language by depth, else the first two. */
 export function axes(facets: Dimension[], state: State): [Dimension, Dimension] | null {
   const usable = facets.filter((d) => !["verdict", "ended with"].includes(d.name));
-  const named = (name: string) => usable.find((d) => d.name === name);
+  const named = (name: string, not?: Dimension) => usable.find((d) => d !== not && d.name === name);
   const like = (pattern: RegExp, not?: Dimension) =>
     usable.find((d) => d !== not && d.labels.length > 1 && pattern.test(d.name));
   const rows = named(state.rows) ?? like(/lang/) ?? usable[0];
   const columns =
-    named(state.columns) ??
+    named(state.columns, rows) ??
     like(/depth/, rows) ??
     like(/needle at|position|length/, rows) ??
     usable.find((d) => d !== rows);

@@ -103,6 +103,25 @@ def test_an_address_restores_the_view(watched, small) -> None:
     assert "1 of 36" in watched.page.inner_text(".detail .where")
 
 
+@pytest.mark.parametrize("name", ["size", "colour", "constructor", "__proto__"])
+def test_a_filter_of_what_no_answer_has_shows_none(watched, small, name) -> None:
+    watched.open(f"{small.as_uri()}#f.{name}=2000", ".nothing-found")
+    assert shown(watched.page).startswith("0 of 216 answers")
+    watched.page.click("text='Clear them'")
+    until_shown(watched.page, "216 of 216 answers")
+
+
+def test_a_filter_of_what_all_answers_share_shows_all(watched, small) -> None:
+    watched.open(f"{small.as_uri()}#f.size=1000")
+    assert shown(watched.page).startswith("216 of 216 answers")
+
+
+def test_one_factor_is_not_both_axes(watched, small) -> None:
+    watched.open(f"{small.as_uri()}#rows=tongue&cols=tongue")
+    chosen = [select.input_value() for select in watched.page.query_selector_all(".axes select")]
+    assert chosen[0] == "tongue" != chosen[1]
+
+
 def test_a_heatmap_cell_filters_by_both_factors(watched, small) -> None:
     watched.open(f"{small.as_uri()}#rows=tongue&cols=place")
     watched.page.click("text='50' >> nth=0")
