@@ -393,6 +393,16 @@ def test_what_is_not_there_is_not_asked_for_again(server, source, destination, s
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    "value", ["http://user:pa/ssword1@proxy:8080", "socks4://user:ssword1@h:1"]
+)
+def test_an_unusable_proxy_is_named_and_not_shown(source, destination, monkeypatch, value):
+    monkeypatch.setenv("HTTP_PROXY", value)
+    message = failure(source, destination)
+    assert "proxy in the environment cannot be used" in message and "HTTPS_PROXY" in message
+    assert "ssword1" not in message
+
+
 def test_a_dead_host(source, destination):
     with LoopbackServer() as gone:
         url = f"{gone.url}/{ID}"

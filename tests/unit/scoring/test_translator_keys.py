@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from needlework.errors import UserError
 from needlework.scoring.translators.http import Endpoint
 from openai_server import OpenAIServer, Reply
 
@@ -31,3 +32,10 @@ def test_a_dummy_key_corrupts_no_translation(monkeypatch, secret, gone) -> None:
         server.reply = lambda number, body: Reply({"text": f"The word {secret}."})
         assert translated(server, secret) == f"The word {'***' if gone else secret}."
         assert len(server.received) == 1
+
+
+def test_an_unusable_proxy_is_named_without_its_password(monkeypatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:pa/ssword1@proxy:8080")
+    with pytest.raises(UserError, match="HTTP_PROXY, HTTPS_PROXY and ALL_PROXY") as error:
+        Endpoint("https://nowhere", translator="t", secret="", header="", scheme="")
+    assert "ssword1" not in str(error.value)

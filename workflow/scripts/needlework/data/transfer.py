@@ -20,7 +20,15 @@ from typing import TypeVar
 import httpx
 
 from needlework.jobs.progress import progress
-from needlework.services.endpoints import LONGEST_PAUSE_S, Passing, may_pass, retry_after, shown_url
+from needlework.services.endpoints import (
+    LONGEST_PAUSE_S,
+    PROXY_REMEDY,
+    PROXY_TROUBLE,
+    Passing,
+    may_pass,
+    retry_after,
+    shown_url,
+)
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -277,13 +285,12 @@ class WebFile:
             # These libraries log whole URLs, which may hold a password or a token.
             logging.getLogger(name).setLevel(logging.WARNING)
         try:
-            with httpx.stream(
-                "GET",
-                self.url,
-                headers={"Accept-Encoding": "identity", **headers},
-                timeout=self.patience.timeout,
-                follow_redirects=True,
-            ) as response:
+            client = httpx.Client(timeout=self.patience.timeout, follow_redirects=True)
+        except (httpx.InvalidURL, ImportError, ValueError):
+            raise TransferError(PROXY_TROUBLE, self.shown, PROXY_REMEDY) from None
+        asked = {"Accept-Encoding": "identity", **headers}
+        try:
+            with client, client.stream("GET", self.url, headers=asked) as response:
                 yield response
         except (httpx.InvalidURL, httpx.UnsupportedProtocol):
             raise TransferError("this URL cannot be fetched", self.shown, "correct it") from None

@@ -66,6 +66,15 @@ def shown_url(url: str) -> str:
     return f"{scheme}://{re.split('[?#]', rest)[0].rpartition('@')[2]}"
 
 
+# For what a library says of a proxy, which may hold a part of its password.
+PROXY_TROUBLE = "the proxy in the environment cannot be used"
+PROXY_REMEDY = (
+    "correct or unset the variables HTTP_PROXY, HTTPS_PROXY and ALL_PROXY (in capitals or not). A proxy is "
+    "`http://user:password@host:port`, with special characters of the password escaped (`/` as `%2F`); "
+    "socks5:// needs the package socksio"
+)
+
+
 def secrets_in(url: str) -> list[str]:
     """The secrets in a URL, in the forms that a server may repeat: password, Basic credentials, queries."""
     rest = url.partition("://")[2]

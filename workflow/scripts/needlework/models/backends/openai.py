@@ -32,6 +32,8 @@ from needlework.services.endpoints import (
     ATTEMPTS,
     FIRST_PAUSE_S,
     LONGEST_PAUSE_S,
+    PROXY_REMEDY,
+    PROXY_TROUBLE,
     Passing,
     api_key,
     excerpt,
@@ -128,12 +130,7 @@ class OpenAI(Backend):
             http_client = openai.DefaultAsyncHttpxClient(event_hooks=limit)
         except (httpx2.InvalidURL, ImportError, ValueError):
             # Its own text may hold a part of a password.
-            raise UserError(
-                f"{self._where}: the proxy in the environment cannot be used: correct or unset the "
-                "variables HTTP_PROXY, HTTPS_PROXY and ALL_PROXY (in capitals or not). A proxy is "
-                "`http://user:password@host:port`, with special characters of the password escaped (`/` as "
-                "`%2F`); socks5:// needs the package socksio."
-            ) from None
+            raise UserError(f"{self._where}: {PROXY_TROUBLE}: {PROXY_REMEDY}.") from None
         self._client = openai.AsyncOpenAI(
             api_key=self._secret,
             admin_api_key="",

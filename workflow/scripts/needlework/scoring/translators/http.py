@@ -14,6 +14,8 @@ from needlework.services.endpoints import (
     ATTEMPTS,
     FIRST_PAUSE_S,
     LONGEST_PAUSE_S,
+    PROXY_REMEDY,
+    PROXY_TROUBLE,
     Passing,
     excerpt,
     may_pass,
@@ -54,7 +56,10 @@ class Endpoint:
         self._secrets = [*filter(None, [secret]), *secrets_in(url)]
         headers = {header: f"{scheme}{secret}"} if secret else {}
         hooks = {"response": [bounded(httpx)]}
-        self._client = httpx.Client(timeout=TIMEOUT_S, headers=headers, event_hooks=hooks)
+        try:
+            self._client = httpx.Client(timeout=TIMEOUT_S, headers=headers, event_hooks=hooks)
+        except (httpx.InvalidURL, ImportError, ValueError):
+            raise self._trouble(PROXY_TROUBLE, PROXY_REMEDY) from None
 
     def post(self, payload: Mapping[str, object], read: Callable[[Any], T]) -> T:
         """What `read` makes of the response to `payload`.
