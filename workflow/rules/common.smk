@@ -31,7 +31,7 @@ from needlework.planning.secret_checks import check_verbose
 from needlework.atomic import atomic_write
 
 try:
-    for file in workflow.configfiles:
+    for file in workflow.configfiles if workflow.is_main_process else []:
         check_file(file)
     GIVEN = config
     config = validated(config)
