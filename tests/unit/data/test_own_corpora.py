@@ -74,6 +74,15 @@ def test_questions_are_read_with_nested_answers(tmp_path: Path) -> None:
     ]
 
 
+def test_a_columns_name_may_have_a_dot(tmp_path: Path) -> None:
+    """As in a file of flattened columns, here with a byte order mark and the line ends of Windows."""
+    file = tmp_path / "q.csv"
+    text = "gold.text,q,text,id\r\n007,Who?,Agent 007.,a\r\n"
+    file.write_bytes(text.encode("utf-8-sig"))
+    (row,) = read("questions", COLUMNS, [str(file)]).to_pylist()
+    assert (row["answers"], row["context"]) == (["007"], "Agent 007.")
+
+
 def test_questions_without_an_answer_are_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,7 +1,8 @@
 """A user's own data sets as corpora: of the Hugging Face hub, or local Parquet, JSON Lines and CSV files.
 
 The package `datasets` streams them, so only the rows that are read are downloaded. The configuration maps
-the columns (`corpora.<name>.columns`); a dot names a field inside a column (`answers.text`).
+the columns (`corpora.<name>.columns`); a dot names a field inside a column (`answers.text`), unless a
+column has that very name.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Row(NamedTuple):
         if key not in self.columns:
             return []
         name = self.columns[key]
-        found = self._inside(self.values, name.split("."), name)
+        path = [name] if name in self.values else name.split(".")
+        found = self._inside(self.values, path, name)
         return [text for value in found if (text := self._text(value, name)).strip()]
 
     def text(self, key: str) -> str:
@@ -202,7 +204,7 @@ def _streamed(files: Sequence[str], settings: Entry, where: str) -> Iterator[Map
             "with --use-conda."
         ) from None
     datasets.disable_progress_bars()
-    columns = [path.split(".")[0] for path in settings["columns"].values()]
+    columns = [name for path in settings["columns"].values() for name in (path, path.split(".")[0])]
     try:
         if files:
             kind, split = OWN_FORMATS[Path(files[0]).suffix], "train"
