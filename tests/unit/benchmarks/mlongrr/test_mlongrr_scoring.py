@@ -61,6 +61,11 @@ def test_a_city_is_read_strictly(text: str, value: float, verdict: str) -> None:
     assert strict.score_city(text, ["Kairo", "Cairo"], others, WORDS) == (value, verdict)
 
 
+def test_a_name_ends_after_the_marks_of_its_letters() -> None:
+    assert strict.score_city("शहर पुणे है", ["पुण"], ["पुणे"], []) == (0.0, "other_needle")
+    assert strict.score_city("शहर पुणे है", ["पुणे"], ["पुण"], []) == (1.0, "correct")
+
+
 def test_names_in_scripts_without_spaces_need_no_boundary() -> None:
     assert strict.score_city("是奥萨比镇", ["奥萨比"], ["维尔莫拉"], []) == (1.0, "correct")
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -150,10 +151,13 @@ def part_of_another(names: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
+@lru_cache(maxsize=4096)
 def name_pattern(name: str) -> re.Pattern[str]:
     """Finds a name in casefolded text: as a whole word, but anywhere in scripts without spaces."""
     small = name.casefold()
     unspaced = r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
+    if name.isascii():
+        return re.compile(rf"(?<!\w){re.escape(small)}(?!\w)")
     before = "" if re.match(unspaced, small) else rf"(?<![\w{marks()}])"
     after = rf"(?![{marks()}])" if re.search(rf"{unspaced}\Z", small) else rf"(?![\w{marks()}])"
     return re.compile(before + re.escape(small) + after)

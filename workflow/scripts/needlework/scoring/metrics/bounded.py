@@ -40,9 +40,9 @@ _ARTICLES = frozenset(
 )
 # Between the parts of a date.
 _OF = frozenset({"of", "de", "del", "di", "du", "den"})
-# A letter and those that follow, with the marks on them.
-_LETTERS = rf"[^\W\d_](?:[^\W\d_]|[{marks()}])*"
-_TOKEN = re.compile(rf"\d+(?:\.\d+)?|{_LETTERS}(?:['’]{_LETTERS})*")
+# Letters with the marks on them. The range before the marks, and no way back, make it many times faster.
+_LETTERS = rf"[^\W\d_]++(?:[\u0300-\U0001ffff](?<=[{marks()}])[^\W\d_]*+)*+"
+_TOKEN = re.compile(rf"{_LETTERS}(?:['’]{_LETTERS})*+|\d++(?:\.\d+)?")
 _WITH_MARKS = re.compile(rf".[{marks()}]*")
 # What any of the patterns of numbers asks for.
 _WRITTEN_OTHERWISE = re.compile(r"[0-9](?:[,.' \u2019][0-9]|(?:st|nd|rd|th)\b)")
@@ -215,7 +215,9 @@ def _split(token: str) -> Iterator[str]:
     for run in UNSPACED_RUN.finditer(token):
         if token[position : run.start()]:
             yield token[position : run.start()]
-        yield from _WITH_MARKS.findall(run.group())
+        letters = run.group()
+        # No mark is a letter: without any, each character is one.
+        yield from letters if letters.isalpha() else _WITH_MARKS.findall(letters)
         position = run.end()
     if token[position:]:
         yield token[position:]

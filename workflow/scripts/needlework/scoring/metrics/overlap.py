@@ -20,8 +20,13 @@ from needlework.scoring.metrics.ngrams import Items, hits, numbered
 _UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 # Scripts without spaces between words: each character with its marks is a token. rouge-score's own
 # tokenizer keeps a to z and digits only.
+_LETTER = rf"[^\W_{_UNSPACED}]"
+# The blocks without marks are told first, which is many times faster.
+_NO_MARK = r"[\u309b-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+_MARK = rf"(?!{_NO_MARK})[\u0300-\U0001ffff](?<=[{marks()}])"
 _TOKEN = re.compile(
-    rf"(?:(?![{marks()}])[{_UNSPACED}])[{marks()}]*|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{marks()}])*"
+    rf"{_LETTER}++(?:{_MARK}{_LETTER}*+)*+"
+    rf"|(?:{_NO_MARK}|[{_UNSPACED}](?<![{marks()}]))(?:{_MARK})*+"
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 
