@@ -35,7 +35,7 @@ try:
         check_file(file)
     GIVEN = config
     config = validated(config)
-    UNPUBLISHED = check_published(config)
+    UNPUBLISHED = check_published(config) if workflow.is_main_process else []
     LEFT_OUT = [n for n in GIVEN["run"]["models"] if n not in config["run"]["models"]]
 except UserError as error:
     raise WorkflowError(str(error))
