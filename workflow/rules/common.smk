@@ -24,7 +24,12 @@ from needlework.hooks import hook_file
 from needlework.planning.config_files import check_file
 from needlework.planning.layout import Layout
 from needlework.planning.papers import check_published
-from needlework.planning.preflight import check, check_gpus, without_records
+from needlework.planning.preflight import (
+    check,
+    check_gpus,
+    check_model_files,
+    without_records,
+)
 from needlework.results.describe import description
 from needlework.models.selection import only_of
 from needlework.planning.secret_checks import check_verbose
@@ -36,6 +41,8 @@ try:
     GIVEN = config
     config = validated(config)
     UNPUBLISHED = check_published(config) if workflow.is_main_process else []
+    if workflow.is_main_process:
+        check_model_files(config)
     LEFT_OUT = [n for n in GIVEN["run"]["models"] if n not in config["run"]["models"]]
 except UserError as error:
     raise WorkflowError(str(error))

@@ -52,7 +52,7 @@ with running(snakemake) as logger:
         if not limits.within(rows, limit):
             part = limits.part_within(works, limit, params.asked)
         if part:
-            limits.write_subset(part, list(params.lengths), params.subset)
+            limits.write_subset(part, params.only, params.subset)
         text = f"{text}\n\n{limits.as_text(part, rows, limit, params.subset)}"
     logger.info("\n%s", text)
     # In one piece, however many jobs write beside it.

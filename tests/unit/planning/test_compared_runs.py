@@ -45,6 +45,13 @@ def test_controls_are_compared_where_there_is_no_other_pair() -> None:
     ]
 
 
+def test_a_model_that_is_asked_nothing_is_not_compared() -> None:
+    own = config()
+    own["models"]["mine"]["only"] = {"mlneedle": {"task": []}}
+    assert pairs(own, "mlneedle")[0] == ("lexical", "oracle", True)
+    assert pairs(own, "oneruler") == [("lexical", "mine", True)]
+
+
 def test_named_pairs_are_compared_alone() -> None:
     assert pairs(config(compare=[["empty", "oracle"]]), "mlneedle") == [("empty", "oracle", True)]
 
@@ -70,6 +77,9 @@ def test_another_run_is_compared_model_by_model(other) -> None:
         ({"compare": [["oracel", "empty"]]}, "did you mean 'oracle'"),
         ({"runs": {"before": "/nowhere"}}, "runs.before: /nowhere holds no results/scores"),
         ({"run": {"models": ["oracle"], "benchmarks": ["mlneedle"]}}, "nothing to compare"),
+        ({"runs": {"a/b": "."}}, "take a name without '/'"),
+        ({"compare": [["mine", "mine"]]}, "non-unique"),
+        ({"compare": [["mine", "oracle"], ["mine", "oracle"]]}, "non-unique"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(own, message) -> None:

@@ -638,3 +638,22 @@ def test_answers_in_all_languages_of_the_corpus_are_accepted() -> None:
     config["benchmarks"]["mlneedle"]["needles"] = "xquad"
     accepted = validated(config)["benchmarks"]["mlneedle"]["answer_languages"]
     assert len(accepted) == 12 and {"ru", "th", "tr"} <= set(accepted)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"benchmarks": {"mlneedle": {"needle_languages": [False]}}}, "put such a text in quotes"),
+        ({"corpora": {"mine": {"languages": {False: {"files": ["a.csv"]}}}}}, "in quotes"),
+        ({"corpora": {"mine": {"languages": {"en": {"files": ["resources"]}}}}}, "is a folder"),
+        ({"corpora": {"mine": {"languages": {"en": {"files": ["/"]}}}}}, "/ is a folder"),
+    ],
+)
+def test_a_code_without_quotes_and_a_folder_are_told(root, monkeypatch, change, message) -> None:
+    monkeypatch.chdir(root)
+    config = yaml.safe_load((root / "config.yaml").read_text(encoding="utf-8"))
+    for own in change.get("corpora", {}).values():
+        own |= {"kind": "passages", "columns": {"text": "text"}}
+    config["benchmarks"]["mlneedle"] |= change.get("benchmarks", {}).get("mlneedle", {})
+    with pytest.raises(UserError, match=message):
+        validated(config | {"corpora": change.get("corpora", {})})

@@ -12,7 +12,7 @@ import yaml
 
 from needlework.errors import UserError
 from needlework.planning.config import validated
-from needlework.planning.preflight import check, without_records
+from needlework.planning.preflight import check, check_model_files, without_records
 from smollm2 import NAME, smollm2
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,6 +37,20 @@ def run(**changes: Any) -> list[str]:
         **changes,
     }
     return check(validated(config), ["mine"], [], translating=False)
+
+
+def test_older_answers_are_not_kept_for_a_missing_file(tmp_path: Path) -> None:
+    answers = tmp_path / "answers.jsonl"
+    entry = {"answers": str(answers), "chat_template": None}
+    config = {"run": {"models": ["mine"]}, "models": {"mine": entry}}
+    check_model_files(config, tmp_path)
+    older = tmp_path / "generations/mine/mlneedle.parquet"
+    older.parent.mkdir(parents=True)
+    older.touch()
+    with pytest.raises(UserError, match=r"models\.mine\.answers is .* has older answers"):
+        check_model_files(config, tmp_path)
+    answers.touch()
+    check_model_files(config, tmp_path)
 
 
 def test_a_gated_model_needs_a_token(monkeypatch: pytest.MonkeyPatch) -> None:

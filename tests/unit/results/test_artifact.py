@@ -173,6 +173,19 @@ def test_texts_go_along_only_under_plainly_free_licences(licence, free) -> None:
     assert withheld(provenance) == ([] if free else [f"mlqa ({licence})"])
 
 
+@pytest.mark.parametrize(
+    "configuration, key",
+    [
+        ({"corpora": {"tickets": {"kind": "texts"}}}, "corpora.tickets"),
+        ({"sources": {"mlongrr": {"folder": "texts"}}}, "sources.mlongrr.folder"),
+        ({"benchmarks": {"m4le": {"folder": "raw_data"}}}, "benchmarks.m4le.folder"),
+    ],
+)
+def test_texts_of_the_users_own_data_stay_out(configuration, key) -> None:
+    provenance = {"configuration": configuration, "sources": []}
+    assert withheld(provenance) == [f"{key} (data of the user's own)"]
+
+
 def test_an_artifact_references_sources_without_their_bytes(run, tmp_path) -> None:
     """A mirror's address is private, and the licence may forbid the text."""
     registry = ROOT / "resources/sources.yaml"
@@ -196,7 +209,9 @@ def test_an_artifact_references_sources_without_their_bytes(run, tmp_path) -> No
             "m": {
                 "identity": {"backend": "x"},
                 "benchmarks": {"b": {"first_prompt": {"sha256": "0", "text": "SECRET TEXT"}}},
-            }
+            },
+            # Each model has its own records, not the last alone.
+            "another": {"identity": {"backend": "y"}, "benchmarks": {}},
         },
         **run,
     }

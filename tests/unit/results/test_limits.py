@@ -127,11 +127,31 @@ def test_the_part_is_the_largest_that_fits(prompts, limit) -> None:
 def test_the_written_configuration_selects_the_part(tmp_path, prompts) -> None:
     every = works(("b", prompts(60)), ("c", prompts(40)))
     part = part_within(every, {"tokens": 3000}, FACTORS)
-    write_subset(part, ["m0", "m1"], tmp_path / "new/subset.yaml")
+    write_subset(part, {"m0": {}, "m1": {}}, tmp_path / "new/subset.yaml")
     config = yaml.safe_load((tmp_path / "new/subset.yaml").read_text("utf-8"))
     for model in ("m0", "m1"):
         for name, questions in part.questions.items():
             assert only_of(config, model, name) == {"example_id": questions}
+
+
+def test_a_part_keeps_the_questions_of_a_models_own_only(tmp_path, prompts) -> None:
+    part = part_within(works(("b", prompts(60)), ("c", prompts(40))), {"tokens": 3000}, FACTORS)
+    own = [part.questions["b"][0], "another"]
+    only = {"m0": {"b": {"example_id": own}}, "m1": {}, "m2": {"b": {"lang": ["en"]}}}
+    write_subset(part, only, tmp_path / "subset.yaml")
+    config = yaml.safe_load((tmp_path / "subset.yaml").read_text("utf-8"))
+    assert only_of(config, "m0", "b") == {"example_id": own[:1]}
+    assert only_of(config, "m0", "c") == {"example_id": part.questions["c"]}
+    for model in ("m1", "m2"):
+        assert only_of(config, model, "b") == {"example_id": part.questions["b"]}
+
+
+def test_a_benchmark_of_few_questions_asks_little_of_others(prompts) -> None:
+    sets = {"b": prompts(1), "c": prompts(99)}
+    every = works(("b", sets["b"]), ("c", sets["c"]))
+    part = part_within(every, {"tokens": 1000}, FACTORS)
+    assert part is not None and len(part.questions["b"]) == 1
+    assert min(drawn(sets["c"], FACTORS["c"], "c").values()) == 0
 
 
 def test_a_proposal_says_what_it_could_show(prompts) -> None:

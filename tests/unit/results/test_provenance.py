@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -144,6 +145,23 @@ def test_the_recorded_configuration_holds_no_secret() -> None:
     assert list(found["embedders"]) == ["ngram"]
     assert list(found["benchmarks"]) == ["mlneedle"]
     assert found["benchmarks"]["mlneedle"]["lengths"] == [512, 1024, 2048]
+
+
+def test_the_recorded_configuration_has_the_corpora_that_are_used() -> None:
+    config = configured()
+    entry = {"kind": "passages", "columns": {"text": "text"}}
+    config["corpora"] = dict.fromkeys(("mine", "contexts", "unused"), entry)
+    config["benchmarks"]["mlneedle"]["haystack"] = "mine"
+    config["benchmarks"]["mlneedle"]["needles"] = "contexts_passages"
+    assert list(effective_config(config)["corpora"]) == ["mine", "contexts"]
+
+
+def test_the_recorded_configuration_names_chat_templates_for_any_clone() -> None:
+    config = configured()
+    path = "resources/chat_templates/vicuna.jinja"
+    for given, recorded in ((str(ROOT / path), path), ("/own/x.jinja", "/own/x.jinja")):
+        config["models"]["used"]["chat_template"] = given
+        assert effective_config(config)["models"]["used"]["chat_template"] == recorded
 
 
 def test_the_variables_that_hold_keys_are_known() -> None:
@@ -287,6 +305,14 @@ def test_files_elsewhere_are_all_named(run, tmp_path_factory) -> None:
     found = provenance.made_from(["results/made.parquet"])
     assert sorted(found.values()) == sorted(map(file_digest, files))
     assert {name.split("@")[0] for name in found} == {"answers.parquet", "book.txt"}
+
+
+def test_the_users_parquet_files_are_named(run) -> None:
+    pq.write_table(pa.table({"text": ["a"]}), "data.parquet")
+    write_table(pa.table({"x": [1]}), "results/corpus.parquet", inputs=["data.parquet"])
+    write_table(pa.table({"x": [1]}), "results/made.parquet", inputs=["results/corpus.parquet"])
+    found = provenance.made_from(["results/made.parquet"])
+    assert found == {"data.parquet": file_digest("data.parquet")}
 
 
 def test_answers_are_counted_and_their_jobs_named(run) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
+from needlework.models.selection import only_of
 from needlework.planning.config import check_named
 from needlework.planning.layout import CONTROLS
 
@@ -20,6 +21,11 @@ def sides(config: Config, benchmark: str) -> dict[str, str]:
         model: f"results/scores/{model}/{benchmark}.parquet" for model in config["run"]["models"]
     }
     for run, folder in config["runs"].items():
+        if "/" in run:
+            raise UserError(
+                f"runs has the name {run!r}, but a model of it is named <run>/<model>: take a name without "
+                "'/'."
+            )
         files = sorted(Path(folder).glob(f"results/scores/*/{benchmark}.parquet"))
         if not files:
             raise UserError(
@@ -34,7 +40,8 @@ def pairs(config: Config, benchmark: str) -> list[tuple[str, str, bool]]:
     """What is compared: (first, second, whether both must have had the same prompts).
 
     Models of this run with different tokenizers have other prompts for the same questions. Sides of
-    different runs must have the same. Controls are compared where `compare` names them, or there is no
+    different runs must have the same. A model that is asked nothing is compared where `compare` names it,
+    or with another run. Controls are compared where `compare` names them, or there is no
     other pair: each further test makes Holm's correction of the others stricter.
 
     Raises UserError where `compare` names what is no side, or there is nothing to compare.
@@ -52,8 +59,9 @@ def pairs(config: Config, benchmark: str) -> list[tuple[str, str, bool]]:
             if other not in own and other.split("/", 1)[1] == model
         ] or [(other, model) for model in own for other in known if other not in own]
     elif not wanted:
-        models = [model for model in own if config["models"][model]["backend"] not in CONTROLS]
-        wanted = list(combinations(models, 2)) or list(combinations(own, 2))
+        asked = [m for m in own if only_of(config, m, benchmark).get("task", True) != []]
+        models = [model for model in asked if config["models"][model]["backend"] not in CONTROLS]
+        wanted = list(combinations(models, 2)) or list(combinations(asked, 2))
     if not wanted:
         raise UserError(
             "there is nothing to compare: name a second model in run.models, or another run in `runs`."

@@ -60,6 +60,8 @@ _ONLY = {
 
 # What a factor's type allows in `only`.
 _KINDS = {"string": (str,), "int32": (int,), "double": (int, float), "bool": (bool,)}
+# Of a value that is true or false and should be text, such as Norwegian's code.
+_QUOTED = "YAML reads no, off, yes and on as false and true: put such a text in quotes"
 # File systems take 255 bytes a name, and endings follow.
 LONGEST_NAME = 100
 
@@ -309,6 +311,8 @@ def _sentence(error: Any) -> str:
         return f"{where}.kind is {kind!r}: {_nearest(kind, _kinds(error))}."
     if error.validator == "oneOf":
         return f"{where} is {error.instance!r}, but must have the key 'kind': see docs/configuration.md."
+    if error.validator == "type" and isinstance(error.instance, bool):
+        return f"{where} is {error.instance!r}, but {error.message} ({_QUOTED}): see docs/configuration.md."
     return f"{where} is {error.instance!r}, but {error.message}: see docs/configuration.md."
 
 
@@ -401,10 +405,17 @@ def _check_corpora(config: Config) -> None:
 def _check_data(where: str, data: Mapping[str, Any]) -> None:
     """Raise UserError where a data set is neither of the hub, at a commit, nor of local files."""
     if not re.fullmatch(LANGUAGE, where.rpartition(".")[2]):
-        raise UserError(f"{where} is not a language's code: use small letters and digits.")
+        read = f" ({_QUOTED})" if where.endswith((".True", ".False")) else ""
+        raise UserError(f"{where} is not a language's code: use small letters and digits{read}.")
     if (data["name"] is None) == (not data["files"]):
         raise UserError(f"{where} needs either `name`, a data set of the hub, or local `files`.")
     if data["files"]:
+        for pattern in data["files"]:
+            if Path(pattern).is_dir():
+                raise UserError(
+                    f"{where}.files: {pattern} is a folder: name the files in it, as in "
+                    f"{Path(pattern) / '*.parquet'}."
+                )
         found = local_files(data["files"])
         if not found:
             raise UserError(f"{where}.files: {data['files'][0]} is not a file: correct the path.")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from needlework.benchmarks.contract import Config
+from needlework.data.corpora.registry import OWN_PASSAGES
 from needlework.planning.affects import not_affecting
+from needlework.planning.config import ROOT
 from needlework.services.endpoints import shown_url
 
 # The variables that libraries look for by themselves.
@@ -23,23 +26,39 @@ def effective_config(config: Config) -> dict[str, Any]:
     models = {name: _plain_entry("models", config["models"][name]) for name in run["models"]}
     tokenizers = {entry["tokenizer"] for entry in models.values()} | set(run.get("tokenizers", []))
     embedder, translator = config["retrieval"]["embedder"], config["translation"]["translator"]
+    benchmarks = {name: config["benchmarks"][name] for name in run["benchmarks"]}
+    named = {name.removesuffix(OWN_PASSAGES) for name in _texts(benchmarks)}
     return {
         "run": run,
         "sources": config["sources"],
+        "corpora": {name: own for name, own in config["corpora"].items() if name in named},
         "retrieval": config["retrieval"],
         "embedders": {embedder: config["embedders"][embedder]},
         "tokenizers": {name: config["tokenizers"][name] for name in sorted(tokenizers)},
         "models": models,
         "translation": config["translation"],
         "translators": {translator: _plain_entry("translators", config["translators"][translator])},
-        "benchmarks": {name: config["benchmarks"][name] for name in run["benchmarks"]},
+        "benchmarks": benchmarks,
     }
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text among the values of a part of the configuration."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(part)
 
 
 def _plain_entry(section: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     plain = not_affecting(section, entry, "nothing")
     if "base_url" in plain:
         plain["base_url"] = shown_url(plain["base_url"])
+    template = plain.get("chat_template")
+    if template and Path(template).is_relative_to(ROOT):
+        # In another clone, too, the workflow's own file is found by this path.
+        plain["chat_template"] = Path(template).relative_to(ROOT).as_posix()
     return plain
 
 

@@ -83,6 +83,22 @@ def check(
     return silent
 
 
+def check_model_files(config: Config, results: str | Path = "results") -> None:
+    """Raise UserError if a model's file of answers or chat template is gone, and older answers exist.
+
+    Snakemake refuses a missing file only if it must make the answers; otherwise it would keep the older ones.
+    """
+    for name in config["run"]["models"]:
+        older = Path(results) / "generations" / name
+        for key in ("answers", "chat_template"):
+            path = config["models"][name][key]
+            if path and not Path(path).exists() and any(older.glob("*.parquet")):
+                raise UserError(
+                    f"models.{name}.{key} is {path}, which does not exist, but {older} has older answers: correct "
+                    "the path, which is relative to the folder in which the workflow runs, or delete that folder."
+                )
+
+
 def without_records(folder: str | Path = ".") -> str:
     """What is said where results are there without Snakemake's records of them; "" where all is well.
 

@@ -97,13 +97,22 @@ def jobs_of(paths: Iterable[str], rules: Sequence[RulePaths]) -> list[Job]:
 
 
 def withheld(provenance: Mapping[str, Any]) -> list[str]:
-    """The sources whose licences do not plainly allow their texts to be passed on, with the licences."""
+    """The sources whose licences do not plainly allow their texts to be passed on, with the licences.
+
+    Of a user's own data no licence is known.
+    """
     licences = {
         source["id"].split("/")[0]: source["licence"] for source in provenance.get("sources", ())
     }
-    return [
+    found = [
         f"{name} ({licence})" for name, licence in licences.items() if not FREE.fullmatch(licence)
     ]
+    config = provenance.get("configuration", {})
+    own = {f"corpora.{name}": True for name in config.get("corpora", {})}
+    for section in ("sources", "benchmarks"):
+        for name, entry in config.get(section, {}).items():
+            own[f"{section}.{name}.folder"] = entry.get("folder")
+    return found + [f"{key} (data of the user's own)" for key, given in own.items() if given]
 
 
 def write_artifact(
@@ -302,11 +311,12 @@ def _journal_files(
     for model, own in provenance["models"].items():
         files = [name for name in sealed if name.startswith(f"results/generations/{model}/")]
         kinds[f"generations/{model}"] = used_records(journal / "generations" / model, files)
-        kinds[f"jobs/{model}"] = (
+        # A list: a generator would compare all models' records with the last model's identity.
+        kinds[f"jobs/{model}"] = [
             _quoted(record, held_back)
             for record in Journal(journal / "jobs" / model).load().values()
             if record["identity"] == own.get("identity")
-        )
+        ]
     # A translator's key is not kept with the text, so other languages' equal texts come along.
     translated = {
         text

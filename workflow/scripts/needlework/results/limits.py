@@ -13,6 +13,7 @@ import numpy as np
 from needlework import seeding
 from needlework.atomic import atomic_write
 from needlework.models.estimates import Estimate, PromptSet, Work
+from needlework.models.selection import Selection
 from needlework.results.comparisons import planned_difference
 
 # What each limit of `run.limit` limits, its name in a sentence, and the key without which a model has none.
@@ -48,7 +49,10 @@ def drawn(prompts: PromptSet, factors: Sequence[str], *seed: object) -> dict[str
         asked[row["example_id"]] = min(cell, asked.get(row["example_id"], cell))
     order = sorted(asked, key=lambda name: (asked[name], seeding.rank_key("limit", *seed, name)))
     start = float(seeding.rng("limit", *seed).random())
-    return {name: (start + i * _GOLDEN) % 1 for i, name in enumerate(order)}
+    numbers = [(start + i * _GOLDEN) % 1 for i in range(len(order))]
+    # The least is 0: a benchmark with few questions would otherwise ask for a large share of all others.
+    least = min(numbers, default=0.0)
+    return {name: x - least for name, x in zip(order, numbers, strict=True)}
 
 
 def part_within(
@@ -146,20 +150,30 @@ def as_text(
     return "\n".join(lines)
 
 
-def write_subset(part: Part, models: Sequence[str], file: str | Path) -> None:
-    """Write the configuration that chooses a part. The questions stand once, under the first model."""
+def write_subset(part: Part, only: Mapping[str, Mapping[str, Selection]], file: str | Path) -> None:
+    """Write the configuration that chooses a part. The questions of most models stand once.
+
+    `only` is what each model is restricted to, by benchmark. If it names questions, the model gets no others.
+    """
 
     def flow(value: object) -> str:
         return json.dumps(value, ensure_ascii=False)
 
     lines = ["# Written by `snakemake estimate` for run.limit.", "models:"]
-    for model in models:
+    anchor = ""
+    for model, own in only.items():
+        chosen = {}
+        for benchmark, names in part.questions.items():
+            allowed = set(own.get(benchmark, {}).get("example_id", names))
+            chosen[benchmark] = [name for name in names if name in allowed]
         lines.append(f"  {flow(model)}:")
-        if model != models[0]:
+        whole = chosen == part.questions
+        if whole and anchor:
             lines.append("    only: *questions")
             continue
-        lines.append("    only: &questions")
-        for benchmark, names in part.questions.items():
+        anchor = anchor or " &questions" * whole
+        lines.append(f"    only:{anchor * whole}")
+        for benchmark, names in chosen.items():
             lines.append(f"      {benchmark}: {{example_id: {flow(names)}}}")
     file = Path(file)
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -53,21 +53,25 @@ def _git(*arguments: str) -> str | None:
 
 
 def made_from(files: Iterable[str | Path]) -> dict[str, str]:
-    """The sha256 of every file, other than Parquet, that `files` and what they came from were made from.
+    """The sha256 of every file, other than the workflow's Parquet, that `files` came from in the end.
 
     As their metadata has it, so of the bytes that were read. Names are relative to the working directory
     or the repository; of files that lie elsewhere they end in "@" and the digest's beginning.
     """
-    todo, seen, leaves = [Path(file) for file in files], set(), {}
+    todo: list[tuple[Path, str | None]] = [(Path(file), None) for file in files]
+    seen, leaves = set(), {}
     while todo:
-        file = todo.pop()
+        file, known = todo.pop()
         if file in seen or not file.is_file():
             continue
         seen.add(file)
         metadata = pq.read_schema(file).metadata or {}
+        if known and b"needlework.inputs" not in metadata:
+            # The user's own data.
+            leaves[str(file)] = known
         for name, digest in json.loads(metadata.get(b"needlework.inputs", b"{}")).items():
             if name.endswith(".parquet"):
-                todo.append(Path(name))
+                todo.append((Path(name), digest))
             # Arrays are intermediate and may be gone.
             elif not name.endswith(".npy"):
                 leaves[name] = digest
