@@ -94,8 +94,9 @@ def check_model_files(config: Config, results: str | Path = "results") -> None:
             path = config["models"][name][key]
             if path and not Path(path).exists() and any(older.glob("*.parquet")):
                 raise UserError(
-                    f"models.{name}.{key} is {path}, which does not exist, but {older} has older answers: correct "
-                    "the path, which is relative to the folder in which the workflow runs, or delete that folder."
+                    f"models.{name}.{key} is {path}, which does not exist, but {older} has older answers: "
+                    "correct the path, which is relative to the folder in which the workflow runs, or delete "
+                    "that folder."
                 )
 
 
