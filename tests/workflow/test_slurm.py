@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from signal import SIGTERM
 
 import pytest
 import yaml
@@ -188,6 +189,27 @@ def test_a_gpu_model_gets_its_resources_on_one_node(slurm, tmp_path) -> None:
     assert job == ["gpu", "COMPLETED", "6", "1"]
     assert workflow.result("generations/tiny/mlneedle.parquet").exists()
     assert workflow.would_run("--configfile", "mine.yaml", "--", target) == {}
+
+
+def test_a_controller_that_is_away_loses_no_job(slurm, tmp_path) -> None:
+    remote = configured(tmp_path / "run", CONFIG)
+    command = sending(remote, "--until", "read_corpus")
+    log = tmp_path / "run.log"
+    with open(log, "w") as file:
+        run = subprocess.Popen(command, cwd=remote.root, env=slurm, stdout=file, stderr=file)
+        try:
+            while run.poll() is None and "has been submitted" not in log.read_text():
+                time.sleep(0.1)
+            os.kill(int(Path(slurm["SLURM_CONF"]).with_name("slurmctld.pid").read_text()), SIGTERM)
+            # The plugin's own five attempts take 55 seconds.
+            time.sleep(65)
+            restart = ["slurmctld", "-f", slurm["SLURM_CONF"]]
+            subprocess.run(restart, env=slurm | {"PATH": SYSTEM}, check=True)
+            run.wait(300)
+        finally:
+            run.kill()
+    assert run.returncode == 0, log.read_text()[-5000:]
+    assert remote.would_run("--configfile", "mine.yaml", "--until", "read_corpus") == {}
 
 
 def test_verbose_output_is_refused_where_it_would_hold_a_key(slurm, tmp_path) -> None:
