@@ -36,7 +36,8 @@ file replaces what `run` selected. The models, tokenizers and translators of `co
 mirror=/data/mirror`).
 
 Paths are relative to the folder in which the workflow runs (`--directory`, or the folder in which Snakemake
-was started). If a `chat_template` is not there, it is looked for among the workflow's own files.
+was started); `~/` begins one in your home folder. If a `chat_template` is not there, it is looked for among
+the workflow's own files.
 
 The whole configuration is checked before any work starts. A mistake ends the run with one sentence that names
 the key and, for a misspelt name, the nearest known one.

@@ -104,6 +104,30 @@ def test_defaults_are_filled_in_at_every_level() -> None:
     assert mlneedle["comparisons"] == {"instruction_tuning": [], "decoding": []}
 
 
+def test_a_path_may_begin_in_the_home_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "en.csv").write_text("key,body\n1,One.\n", encoding="utf-8")
+    config = changed("journal", "~/journal") | {"mirror": "~/mirror", "runs": {"a": "~/a"}}
+    model = {"backend": "vllm", "name": "~/model", "tokenizer": "words", "context": 4096}
+    config["models"]["own"] = {**model, "system": "~/ is your home"}
+    languages = {"en": {"files": ["~/en.csv"]}}
+    mine = {"kind": "passages", "columns": {"text": "body"}, "languages": languages}
+    config["corpora"] = {"mine": mine}
+    full = validated(config)
+    assert full["journal"] == f"{tmp_path}/journal" and full["mirror"] == f"{tmp_path}/mirror"
+    assert full["runs"] == {"a": f"{tmp_path}/a"}
+    assert full["models"]["own"]["name"] == f"{tmp_path}/model"
+    assert full["models"]["own"]["system"] == "~/ is your home"
+    assert full["corpora"]["mine"]["languages"]["en"]["files"] == [f"{tmp_path}/en.csv"]
+
+
+@pytest.mark.parametrize("key", ["journal", "mirror", "counting.sums"])
+def test_a_folder_without_a_name_is_refused(key: str) -> None:
+    assert complaint(changed(key, "")).startswith(f"{key} is '', but")
+
+
 def test_every_default_is_valid() -> None:
     """A schema's default is not checked against it by anything else."""
     full = validated(DEFAULT)

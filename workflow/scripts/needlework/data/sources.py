@@ -118,7 +118,7 @@ def _locate(file: SourceFile, mirror: str | None, patience: Patience) -> tuple[P
         return WebFile(_below(mirror, file.id), patience), WebFile(
             _below(mirror, CHECKSUMS), patience
         )
-    root = Path(mirror).expanduser()
+    root = Path(mirror)
     return LocalFile(root / file.id), LocalFile(root / CHECKSUMS)
 
 

@@ -255,8 +255,13 @@ def _check_numbers(value: Any, where: list[str]) -> None:
 
 
 def _with_defaults(value: Any, node: Mapping[str, Any]) -> Any:
+    """A value with its defaults filled in, and `~/` in paths as the user's folder."""
     if "oneOf" in node and isinstance(value, Mapping):
         node = next(n for n in node["oneOf"] if n["properties"]["kind"]["const"] == value["kind"])
+    if node.get("path") and isinstance(value, str):
+        return str(Path(value).expanduser()) if value.startswith("~/") else value
+    if isinstance(value, list) and node.get("items", {}).get("path"):
+        return [_with_defaults(item, node["items"]) for item in value]
     if not isinstance(value, Mapping):
         return value
     filled = dict(value)

@@ -149,7 +149,7 @@ def _check_template(config: Config, name: str) -> None:
 
 def _check_folder(where: str, name: str) -> None:
     """Raise UserError where a name is that of a folder, and not of a model on the hub, and there is none."""
-    folder = Path(name).expanduser()
+    folder = Path(name)
     if (name.startswith(("/", ".", "~")) or name.count("/") > 1) and not folder.is_dir():
         raise UserError(
             f"{where} is the folder {folder.absolute()}, which does not exist: correct the path, which is "
