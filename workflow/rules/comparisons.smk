@@ -1,6 +1,6 @@
 # Which models differ: `snakemake compare`, or `<benchmark>_comparisons` for one benchmark.
 
-from needlework.planning.compared_runs import pairs, sides
+from needlework.planning.compared_runs import compared, pairs
 
 for name in config["run"]["benchmarks"]:
 
@@ -8,7 +8,7 @@ for name in config["run"]["benchmarks"]:
         name:
             f"{name}_comparisons"
         input:
-            lambda w, name=name: list(comparison(sides, name).values()),
+            lambda w, name=name: list(comparison(compared, name).values()),
         output:
             csv=f"results/comparisons/{name}.csv",
             text=f"results/comparisons/{name}.txt",
@@ -34,7 +34,7 @@ for name in config["run"]["benchmarks"]:
             benchmark=name,
             title=files.benchmark(name).title,
             factors=files.benchmark(name).asked,
-            sides=lambda w, name=name: comparison(sides, name),
+            sides=lambda w, name=name: comparison(compared, name),
             pairs=lambda w, name=name: comparison(pairs, name),
             code=code_digest("compare_models.py"),
         message:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from needlework.errors import UserError
-from needlework.planning.compared_runs import pairs, sides
+from needlework.planning.compared_runs import compared, pairs, sides
 from needlework.planning.config import validated
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -56,6 +56,12 @@ def test_named_pairs_are_compared_alone() -> None:
     assert pairs(config(compare=[["empty", "oracle"]]), "mlneedle") == [("empty", "oracle", True)]
 
 
+def test_only_scores_of_compared_models_are_needed() -> None:
+    own = config(compare=[["empty", "oracle"], ["mine", "oracle"]])
+    assert list(compared(own, "mlneedle")) == ["empty", "oracle", "mine"]
+    assert compared(own, "mlneedle")["mine"] == "results/scores/mine/mlneedle.parquet"
+
+
 def test_another_tokenizer_has_other_prompts() -> None:
     own = config()
     own["models"]["mine"]["tokenizer"] = "mistral-v1"
@@ -80,6 +86,7 @@ def test_another_run_is_compared_model_by_model(other) -> None:
         ({"runs": {"a/b": "."}}, "take a name without '/'"),
         ({"compare": [["mine", "mine"]]}, "non-unique"),
         ({"compare": [["mine", "oracle"], ["mine", "oracle"]]}, "non-unique"),
+        ({"compare": [["mine", "oracle"], ["oracle", "mine"]]}, "in both orders"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(own, message) -> None:

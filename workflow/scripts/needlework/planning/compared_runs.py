@@ -36,6 +36,12 @@ def sides(config: Config, benchmark: str) -> dict[str, str]:
     return found
 
 
+def compared(config: Config, benchmark: str) -> dict[str, str]:
+    """The score files of the sides that `pairs` names. Raises UserError as both do."""
+    known, named = sides(config, benchmark), pairs(config, benchmark)
+    return {side: known[side] for first, second, _ in named for side in (first, second)}
+
+
 def pairs(config: Config, benchmark: str) -> list[tuple[str, str, bool]]:
     """What is compared: (first, second, whether both must have had the same prompts).
 
@@ -44,13 +50,17 @@ def pairs(config: Config, benchmark: str) -> list[tuple[str, str, bool]]:
     or with another run. Controls are compared where `compare` names them, or there is no
     other pair: each further test makes Holm's correction of the others stricter.
 
-    Raises UserError where `compare` names what is no side, or there is nothing to compare.
+    Raises UserError where `compare` names what is no side, or a pair twice, or there is nothing to compare.
     """
     known = sides(config, benchmark)
     own = config["run"]["models"]
     wanted = [tuple(pair) for pair in config["compare"]]
     for pair in wanted:
         check_named("compare", pair, known, "run.models, or <run>/<model> of runs")
+        if pair[::-1] in wanted:
+            raise UserError(
+                f"compare names {pair[0]} and {pair[1]} twice, in both orders: leave one pair out."
+            )
     if not wanted and config["runs"]:
         wanted = [
             (other, model)
