@@ -7,8 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from needlework.models.generation import generate
 from needlework.models.gguf_models import _constant, _tensors, _weights, kept_folder
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
-from needlework.prompts.openvino_runtime import genai, runtime
+from needlework.prompts.openvino_runtime import runtime
 from needlework.prompts.spans import literal
 from needlework.prompts.tokenizers import load_tokenizer
 from smollm2 import NAME, smollm2
@@ -143,10 +143,16 @@ def test_tokens_and_ends_are_the_models_own(greedy: list[Answer]) -> None:
     assert {answer.finish_reason for answer in greedy} == {"stop", "length"}
 
 
-def test_the_engine_reports_no_cached_tokens(greedy: list[Answer]) -> None:
-    """Once a version does, `cached_tokens` can be filled, and docs/models.md says so."""
-    assert {answer.cached_tokens for answer in greedy} == {None}
-    assert not any("cache" in name for name in dir(genai().PerfMetrics))
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_answers_say_how_much_of_their_prompt_was_cached(at_once: int) -> None:
+    """Those sent in one step once shared none of their prefix."""
+    prompts = [f"{FACTS * 8}\n\n{question}" for question in QUESTIONS]
+    first, *others = ask(prompts, new=3, sampling=GREEDY, batch_size=at_once)
+    common = load_tokenizer("t", {"kind": "openvino", "name": NAME}).count(FACTS * 8)
+    assert first.cached_tokens == 0
+    for answer in others:
+        # The template's system prompt comes before the prompt, and its marks.
+        assert common <= answer.cached_tokens <= common + 30 and answer.cached_tokens % 32 == 0
 
 
 def test_an_answer_ends_at_its_limit(greedy: list[Answer]) -> None:
@@ -158,23 +164,6 @@ def test_an_answer_ends_at_its_limit(greedy: list[Answer]) -> None:
 def test_company_changes_no_greedy_answer(greedy: list[Answer]) -> None:
     together = ask(PROMPTS[::-1], sampling=GREEDY, batch_size=3)
     assert texts(together)[::-1] == texts(greedy)
-
-
-def test_prompts_at_once_share_their_prefix() -> None:
-    """Those sent in one step once shared none of it."""
-    facts = FACTS * 8
-    prompts = [f"{facts}\n\n{question}" for question in QUESTIONS]
-    used = []
-    for cached in (True, False):
-        own = {"sampling": GREEDY, "batch_size": 3, "engine": {"enable_prefix_caching": cached}}
-        backend = load_backend("openvino", entry(**own))
-        backend.load()
-        list(backend.generate([request("?", new=1)]))
-        before = time.process_time()
-        list(backend.generate([request(prompt, new=1) for prompt in prompts]))
-        used.append(time.process_time() - before)
-        backend.close()
-    assert used[0] < used[1] * 0.6
 
 
 def test_a_seed_gives_the_same_samples_in_any_order() -> None:
@@ -288,7 +277,9 @@ def npu(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any
 
 
 def test_an_npu_answers_as_the_processor(greedy: list[Answer], npu: dict[str, Any]) -> None:
-    assert ask(PROMPTS, sampling=GREEDY, **npu) == greedy
+    # There, nothing says how much of a prompt is cached.
+    expected = [replace(answer, cached_tokens=None) for answer in greedy]
+    assert ask(PROMPTS, sampling=GREEDY, **npu) == expected
 
 
 def test_an_npu_samples_by_seed_in_any_order(npu: dict[str, Any]) -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from needlework.models.openvino_prefixes import Prefixes, Sent
 from needlework.prompts.openvino_runtime import genai
 
 
 class Ended(NamedTuple):
-    """An answer's tokens, and whether the model ended it; `error` says why there is none."""
+    """An answer's tokens, and whether the model ended it; `error` says why there is none.
+
+    `cached`: how many tokens of its prompt were in the cache of prefixes, if that is known.
+    """
 
     tokens: list[int]
     stopped: bool
     error: str | None = None
+    cached: int | None = None
 
 
 class Engine(Protocol):
@@ -40,34 +46,58 @@ class Together:
             str(folder), scheduler, device, dict(settings)
         )
         self._cache_size = scheduler.cache_size
-        self._running: dict[int, Any] = {}
+        self._prefixes = Prefixes(scheduler, device)
+        self._waiting: deque[Sent] = deque()
+        self._running: dict[int, Sent] = {}
 
     def config(self) -> Any:
         """The checkpoint's generation settings."""
         return self._engine.get_config()
 
     def send(self, place: int, tokens: Any, generation: Any) -> None:
-        """Add a prompt to the batch."""
-        self._running[place] = self._engine.add_request(place, tokens, generation)
+        """Add a prompt to the batch, as soon as it is known how much of it is in the cache."""
+        self._waiting.append(Sent(place, tokens, generation))
 
     def ended(self) -> Iterator[tuple[int, Ended]]:
         """The answers that a step of the engine has ended."""
+        asked = self._next()
         self._engine.step()
-        for place, handle in list(self._running.items()):
-            if handle.get_status() != genai().GenerationStatus.RUNNING:
-                del self._running[place]
-                yield place, self._answer(handle)
+        for sent in self._running.values():
+            sent.answered += sent.handle.can_read()
+        running = genai().GenerationStatus.RUNNING
+        done = [s for s in self._running.values() if s.handle.get_status() != running]
+        self._prefixes.stepped(self._engine.get_metrics(), asked, self._running.values(), done)
+        for sent in done:
+            del self._running[sent.place]
+            yield sent.place, self._answer(sent)
 
-    def _answer(self, handle: Any) -> Ended:
-        status = handle.get_status()
+    def _next(self) -> Sent | None:
+        """Start the next prompt, or ask how much of it is in the cache: then it is returned."""
+        if not self._waiting:
+            return None
+        following = self._waiting[0]
+        if self._prefixes.to_ask(following):
+            # The engine restores a prompt's prefix when it is added, and frees a cancelled prompt unread.
+            self._add(following).cancel()
+            return following
+        if self._prefixes.known(following):
+            self._running[following.place] = self._waiting.popleft()
+            following.handle = self._add(following)
+        return None
+
+    def _add(self, sent: Sent) -> Any:
+        return self._engine.add_request(sent.place, sent.tokens, sent.generation)
+
+    def _answer(self, sent: Sent) -> Ended:
+        status = sent.handle.get_status()
         if status != genai().GenerationStatus.FINISHED:
             why = f"the engine ended the request with {status.name}: its cache may be too small; raise "
             return Ended(
                 [], False, f"{why}`engine: {{cache_size: ...}}` (GB, now {self._cache_size})"
             )
-        (output,) = handle.read_all()
+        (output,) = sent.handle.read_all()
         stopped = output.finish_reason == genai().GenerationFinishReason.STOP
-        return Ended(list(output.generated_ids), stopped)
+        return Ended(list(output.generated_ids), stopped, cached=sent.cached)
 
 
 class Alone:

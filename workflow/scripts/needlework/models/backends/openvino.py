@@ -120,7 +120,6 @@ class OpenVino(Backend):
                 self._send(place, request, tokens)
             elif not running:
                 return
-            # A prompt's prefix is in the cache a step later: prompts sent at once would share none of it.
             for place, ended in self._started.ended():
                 yield place, self._answer(*running.pop(place), ended)
 
@@ -201,7 +200,7 @@ class OpenVino(Backend):
 
     def _answer(self, request: Request, length: int, ended: Ended) -> Answer:
         """The answer of a request that the engine has ended."""
-        tokens, stopped, error = ended
+        tokens, stopped, error, cached = ended
         if error is not None:
             return Answer("", error=error)
         cut = not stopped and len(tokens) < new_tokens(self.config, request)
@@ -211,6 +210,7 @@ class OpenVino(Backend):
             ),
             "stop" if stopped else "length",
             prompt_tokens=length,
+            cached_tokens=cached,
             completion_tokens=len(tokens),
             cut_at=self.config["context"] if cut else None,
         )
