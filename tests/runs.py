@@ -20,6 +20,9 @@ ROOT = Path(__file__).resolve().parents[1]
 # Lines of a dry run that are no job that a change is about.
 FOLLOWING = ("total", "all", "provenance", "explorer", "overview")
 
+# What Snakemake and the workflow keep of a run; the rest of .snakemake is locks, caches and scripts.
+KEPT = ("results", "journal", "token_sums", "logs", "benchmarks", ".snakemake/metadata")
+
 
 @dataclass
 class Workflow:
@@ -85,3 +88,19 @@ def copy_workflow(to: Path) -> Path:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, to / name, ignore=ignored, dirs_exist_ok=True)
     return to
+
+
+def finished_demo(folder: Path) -> Workflow | None:
+    """A copy in `folder` of the checkout's own run, as `make demo` leaves it, if that is finished.
+
+    It is what a new one would make: the code of every job is one of its parameters, and Snakemake plans
+    nothing for a copy of which any file, parameter or code is not current. The workflow lies in the run's
+    own folder, as in the checkout: so its files have the same names.
+    """
+    if not (ROOT / "results/index.html").is_file():
+        return None
+    workflow = Workflow(copy_workflow(folder), folder)
+    for name in KEPT:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, symlinks=True)
+    return workflow if "Nothing to be done" in workflow.run("--dry-run").stdout else None

@@ -155,29 +155,6 @@ def test_every_model_answers_every_prompt_once(demo, benchmark) -> None:
         assert Counter(answered["instance_id"].to_pylist()) == Counter(ids)
 
 
-@pytest.mark.skipif("smollm2" not in FILES.config["run"]["models"], reason="needs its weights")
-def test_the_language_model_answers_what_was_selected(demo) -> None:
-    scores = {name: scores_of(demo, name).query("model == 'smollm2'") for name in BENCHMARKS}
-    asked = scores["mlneedle"]
-    assert (asked["metric"].value_counts() == 5 * 3).all()
-    assert set(asked["needle_lang"]) == {"en"} == set(asked["haystack_lang"])
-    documents = scores["lost_in_the_middle"].query("task == 'multi_document_qa'")
-    assert set(documents["gold_index"]) == {0, 4, 9} and set(documents["n_documents"]) == {10}
-    assert (
-        len(documents) == 3 * 47 and not documents["finish_reason"].isin(["error", "skipped"]).any()
-    )
-    assert len(scores["lost_in_the_middle"].query("task == 'key_value'")) == 3 * 3
-    assert all(scores[name].empty for name in ("oneruler", "mlongrr", "m4le"))
-    # It reads: more than the questions that could be guessed.
-    assert documents["value"].mean() > 0.1
-    made = json.loads(demo.result("provenance.json").read_text(encoding="utf-8"))
-    settings = made["models"]["smollm2"]["benchmarks"]["lost_in_the_middle"]["ran_on"][0]["engine"]
-    assert settings["EXECUTION_MODE_HINT"] == "ACCURACY"
-    assert made["configuration"]["models"]["smollm2"]["only"]["lost_in_the_middle"]["lang"] == [
-        "en"
-    ]
-
-
 def test_a_second_run_has_nothing_to_do(demo) -> None:
     assert demo.would_run() == {}
 
