@@ -1,8 +1,8 @@
 """How many tokens of a prompt OpenVINO GenAI finds in its cache of prefixes.
 
-Version 2026.4.1 does not say it. But it takes a prompt's prefix from the cache when the prompt is added, before
-it computes anything, and says after each step how much of the cache is in use. So a prompt is added and
-cancelled once before it is sent: what the use grows by in the next step is what it found.
+Version 2026.4.1 does not say it. But it takes a prompt's prefix from the cache when the prompt is added,
+before it computes anything, and says after each step how much of the cache is in use. So a prompt is added
+and cancelled once before it is sent: what the use grows by in the next step is what it found.
 """
 
 from __future__ import annotations
