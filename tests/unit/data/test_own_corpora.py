@@ -196,6 +196,32 @@ except UserError as error:
 """
 
 
+THREADS = """
+import sys, threading
+import datasets, psutil
+from needlework.data.corpora import tabular
+def native():
+    return psutil.Process().num_threads() - threading.active_count()
+before = native()
+columns = {"kind": "passages", "columns": {"text": "body"}, "name": "", "split": "", "rows": 2}
+assert tabular.table("mine", "en", [sys.argv[1]], columns).num_rows == 2
+print(native() - before)
+"""
+
+
+@pytest.mark.slow
+def test_parquet_leaves_no_thread_that_could_abort(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"body": ["a"] * 100}), tmp_path / "p.parquet", row_group_size=10)
+    made = subprocess.run(
+        [sys.executable, "-c", THREADS, str(tmp_path / "p.parquet")],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "workflow/scripts")},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert made.stdout.strip() == "0"
+
+
 def of_hub(hub: Hub, home: Path, token: str = "", **more: Any) -> Any:
     """What the reader makes of a data set of the hub: rows, or an error. In a process of its own."""
     own = {"name": "me/mine", "revision": COMMIT, **more}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from needlework.data import sentences
 from needlework.data.corpora.extractive import questions_table
@@ -26,6 +27,9 @@ from needlework.jobs.progress import progress
 from needlework.records import PASSAGES, RECORDS
 
 logger = logging.getLogger(__name__)
+
+ROWS_AT_ONCE = 1000
+"""Of a Parquet file, held in memory as Python's objects."""
 
 
 class Row(NamedTuple):
@@ -195,6 +199,21 @@ def _rows(files: Sequence[str], settings: Entry, where: str) -> Iterator[Row]:
         yield Row(place, values, columns, where)
 
 
+def _of_parquet(files: Sequence[str]) -> Iterator[Mapping[str, object]]:
+    """The rows of Parquet files, read without threads.
+
+    The scanner that `datasets` uses leaves threads behind. If one of them releases the file while Python
+    ends, it aborts the job (apache/arrow issue 45214, with PyArrow 26).
+    """
+    import fsspec  # comes with datasets
+
+    for name in files:
+        with fsspec.open(name) as file:
+            parquet = pq.ParquetFile(file, pre_buffer=False)
+            for batch in parquet.iter_batches(ROWS_AT_ONCE, use_threads=False):
+                yield from batch.to_pylist()
+
+
 def _streamed(files: Sequence[str], settings: Entry, where: str) -> Iterator[Mapping[str, object]]:
     try:
         import datasets
@@ -218,7 +237,10 @@ def _streamed(files: Sequence[str], settings: Entry, where: str) -> Iterator[Map
             # Of a CSV file: the text as it is, not as pandas would convert it.
             builder.config.converters = dict.fromkeys(columns, str)
             builder.config.na_filter = False
-        yield from islice(builder.as_streaming_dataset(split=split), settings["rows"])
+        named = (builder.config.data_files or {}).get(split, [])
+        parquet = named and all(name.endswith(".parquet") for name in named)
+        rows = _of_parquet(named) if parquet else builder.as_streaming_dataset(split=split)
+        yield from islice(rows, settings["rows"])
     except Exception as error:
         # The package passes on the exceptions of many other packages.
         reason = str(error).strip().partition("\n")[0][:300] or type(error).__name__
