@@ -4,8 +4,8 @@
     python perf/tests.py REPORT.xml     of a run with `-o junit_family=xunit1 --junitxml=REPORT.xml`
 
 Writes perf/tests.json. Run it on a machine that does nothing else, in a checkout without a finished demo:
-where `make demo` was run, the tests share its run. tests/conftest.py reads the file: groups that take longest begin first, and `make check` leaves out the
-tests that took longest.
+where `make demo` was run, the tests share its run. tests/conftest.py reads the file: groups that take
+longest begin first, and `make check` leaves out the tests that took longest.
 """
 
 from __future__ import annotations
