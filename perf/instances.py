@@ -20,6 +20,7 @@ import re
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -174,6 +175,14 @@ def full_set(tokenizer_name: str, slices: int | None) -> dict:
     }
 
 
+def texts() -> Iterator[str]:
+    """The texts of which the prompts are made: passages, and the questions with their contexts."""
+    for lang in LANGUAGES:
+        yield from passages(lang)["text"].to_pylist()
+        for column in ("question", "context"):
+            yield from questions(lang)[column].to_pylist()
+
+
 def naive(length: int, n: int = 3) -> dict:
     """Tokens of finished prompts a second where every candidate prompt is tokenized as a whole."""
     tokenizer = load_tokenizer("mistral-v1", {"kind": "mistral-common", "version": "v1"})
@@ -218,7 +227,9 @@ def main() -> None:
             made = full_set(name, args.slices)
             former = machine.former_way(__file__, name, *chosen)
             assert all(made[key] == former[key] for key in ("prompts", "tokens", "megabytes"))
+            count = load_tokenizer(name, TOKENIZERS[name]).count
             sets[name] = made | {
+                "bound": machine.counted_once(texts(), count),
                 "former_way_seconds": former["seconds"],
                 "former_way_cpu_seconds": former["cpu_seconds"],
                 "times_as_fast": round(former["seconds"] / made["seconds"], 1),

@@ -3,16 +3,18 @@
     python perf/long_contexts.py [--mirror FOLDER] [--tokens 2000000]
 
 ONERULER's single needle in the released English book, again and again, and Lost in the Middle's pairs of
-random UUIDs, in a tokenizer that comes with a package (Mistral's tekken). Each benchmark in a process of its
-own, three prompts of one document; what loading the code and the tokenizer takes is told apart.
+random UUIDs, in cl100k_base. Each benchmark in a process of its own, three prompts of one document; memory is the
+whole process's, and what loading the code and the tokenizer takes of it is told apart.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +31,11 @@ from needlework.benchmarks.lost_in_the_middle import construct as pairs  # noqa:
 from needlework.benchmarks.lost_in_the_middle import plan as pairs_plan  # noqa: E402
 from needlework.benchmarks.oneruler import construct, plan  # noqa: E402
 from needlework.planning.config import validated  # noqa: E402
-from needlework.prompts.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
+from needlework.prompts.tokenizers import Tokenizer  # noqa: E402
 
 PROMPTS = 3
 # A line with a pair of UUIDs has about so many tokens.
-PAIR = 68
+PAIR = 50
 
 
 def of_oneruler(tokens: int, tokenizer: Tokenizer, mirror: Path) -> Built:
@@ -68,9 +70,7 @@ BUILDERS = {"oneruler": of_oneruler, "lost_in_the_middle": of_lost_in_the_middle
 
 def build(name: str, tokens: int, mirror: Path) -> dict[str, Any]:
     """Build three prompts; what that took beyond what loading takes, and the sums checked."""
-    tokenizer = load_tokenizer(
-        "tekken", {"kind": "mistral-common", "version": "tekken"}, {"verify": "none"}
-    )
+    tokenizer = oneruler.cl100k()
     tokenizer.count("warm")
     loaded = machine.peak_memory_mib()
     with machine.measured() as took:
@@ -96,14 +96,22 @@ def main() -> None:
     if args.bare:
         print(json.dumps(build(args.bare, args.tokens, args.mirror)))
         return
-    result: dict[str, Any] = {"machine": machine.describe(["mistral-common", "tiktoken"])}
-    for name in BUILDERS:
-        bare = [sys.executable, __file__, "--bare", name, "--tokens", str(args.tokens)]
-        made = subprocess.run(
-            [*bare, "--mirror", str(args.mirror)], check=True, stdout=subprocess.PIPE
+    result: dict[str, Any] = {"machine": machine.describe(["tiktoken"])}
+    with tempfile.TemporaryDirectory() as folder:
+        kept = os.environ.get("TIKTOKEN_CACHE_DIR") or oneruler_data.tiktoken_cache(
+            args.mirror, Path(folder)
         )
-        result[name] = json.loads(made.stdout)
-    result["limits"] = {"mib_beside_code_and_tokenizer": 200}
+        for name in BUILDERS:
+            bare = [sys.executable, __file__, "--bare", name, "--tokens", str(args.tokens)]
+            made = subprocess.run(
+                [*bare, "--mirror", str(args.mirror)],
+                env={**os.environ, "TIKTOKEN_CACHE_DIR": kept},
+                check=True,
+                stdout=subprocess.PIPE,
+            )
+            result[name] = json.loads(made.stdout)
+    # 200 MB.
+    result["limits"] = {"peak_mib": 190.7}
     text = json.dumps(result, indent=1)
     if args.tokens == 2_000_000:
         (ROOT / "perf/long_contexts.json").write_text(text + "\n", encoding="utf-8")

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -76,6 +76,13 @@ def _moved() -> dict[str, int]:
         return {}
     counted = {"megabytes_read": "rchar", "megabytes_written": "wchar"}
     return {name: int(_proc_field("/proc/self/io", key)) for name, key in counted.items()}
+
+
+def counted_once(texts: Iterable[str], count: Callable[[str], int]) -> dict[str, Any]:
+    """What bounds construction: the tokens of these texts, each counted once, and how long that takes."""
+    cpu = time.process_time()
+    tokens = sum(map(count, dict.fromkeys(texts)))
+    return {"tokens": tokens, "cpu_seconds": round(time.process_time() - cpu, 1)}
 
 
 def describe(packages: Sequence[str] = ()) -> dict[str, object]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -53,8 +53,9 @@ class Document:
 
     def __init__(self, text: str, places: Array, sums: Array) -> None:
         self.text = text
-        self.places: list[int] = places.tolist()
-        self.sums: list[int] = sums.tolist()
+        # Lists of a long document would take ten times the memory.
+        self.places: Sequence[int] = places.astype(np.int32).data
+        self.sums: Sequence[int] = sums.astype(np.int32).data
 
     def part(self, start: int, end: int) -> Part:
         """The characters [start, end)."""
@@ -69,7 +70,7 @@ class Document:
     @property
     def tokens(self) -> int:
         """Those before the last split."""
-        return self.sums[-1] if self.sums else 0
+        return self.sums[-1] if len(self.sums) else 0
 
     def before(self, place: int) -> int:
         """About the tokens before a character: those before the last place that is not behind it."""
@@ -96,7 +97,7 @@ class Counter:
             found = _read(path)
             if found is not None:
                 return Document(text, *found)
-        places = thinned(split_places(text, self.proof.splits))
+        places = split_places(text, self.proof.splits)
         sums = self._before(text, places)
         if sums is None:
             logger.warning(
@@ -233,19 +234,19 @@ def _code() -> str:
 
 
 def split_places(text: str, splits: Sure) -> Array:
-    """The places in a text that are split whatever stands around it, in characters."""
+    """Places in a text that are split whatever stands around it, in characters: one in _GAP characters."""
     found = [np.zeros(0, dtype=np.int64)]
     for start in range(0, len(text), _STRETCH):
         codes = code_points(text[start : start + _STRETCH + 1]).astype(np.int64)
         pairs, which = np.unique(codes[:-1] << 21 | codes[1:], return_inverse=True)
         sure = [splits(chr(pair >> 21), chr(pair & 0x1FFFFF)) for pair in pairs.tolist()]
-        found.append(np.flatnonzero(np.array(sure, dtype=bool)[which]) + 1 + start)
-    return np.concatenate(found)
+        found.append(_thinned(np.flatnonzero(np.array(sure, dtype=bool)[which]) + 1 + start))
+    return _thinned(np.concatenate(found))
 
 
-def thinned(places: Array) -> Array:
-    """The first place of each stretch of _GAP characters."""
-    return places[np.unique(places // _GAP, return_index=True)[1]]
+def _thinned(places: Array) -> Array:
+    """The first of these sorted places in each _GAP characters."""
+    return places[np.diff(places // _GAP, prepend=-1) > 0]
 
 
 def _read(path: Path) -> tuple[Array, Array] | None:
