@@ -3,8 +3,8 @@
     python perf/long_contexts.py [--mirror FOLDER] [--tokens 2000000]
 
 ONERULER's single needle in the released English book, again and again, and Lost in the Middle's pairs of
-random UUIDs, in cl100k_base. Each benchmark in a process of its own, three prompts of one document; memory is the
-whole process's, and what loading the code and the tokenizer takes of it is told apart.
+random UUIDs, in cl100k_base. Each benchmark in a process of its own, three prompts of one document; memory is
+the whole process's, and what loading the code and the tokenizer takes of it is told apart.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ def page(small) -> Path:
         {
             "made_up": {
                 "title": "Made up",
+                "closed_book": ("task", "closed_book"),
                 "scores": [
                     str(folder / f"run/{model}/scores.parquet") for model in ("good", "poor")
                 ],

@@ -5,6 +5,7 @@ from needlework.planning.layout import resource
 SHOWN = {
     name: {
         "title": files.benchmark(name).title,
+        "closed_book": files.benchmark(name).closed_book,
         "scores": expand(
             "results/scores/{model}/{benchmark}.parquet",
             model=config["run"]["models"],

@@ -18,6 +18,7 @@ from needlework.results.overview_page import write_page
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATE = ROOT / "resources/overview/index.html.j2"
 HOSTILE = "<script>alert(1)</script>"
+CLOSED_BOOK = ("task", "closed_book")
 
 
 def rows(model: str, values: dict[str, float], finish: str = "stop") -> list[dict]:
@@ -42,7 +43,7 @@ def rows(model: str, values: dict[str, float], finish: str = "stop") -> list[dic
 
 def test_means_are_by_model_and_language() -> None:
     scores = pd.DataFrame(rows("a", {"en": 0.8, "hi": 0.2}) + rows("b", {"en": 1.0, "hi": 1.0}))
-    (grid,) = overview.grids("made_up", scores)
+    (grid,) = overview.grids("made_up", scores, CLOSED_BOOK)
     assert (grid.metric, grid.languages) == ("exact", ("en", "hi"))
     assert [cell.value for cell in grid.rows["a"]] == pytest.approx([0.5, 0.8, 0.2])
     assert [cell.n for cell in grid.rows["a"]] == [20, 10, 10]
@@ -52,7 +53,7 @@ def test_means_are_by_model_and_language() -> None:
 
 def test_unanswered_requests_are_warned_of_and_left_out() -> None:
     scores = pd.DataFrame(rows("a", {"en": 1.0, "hi": 1.0}, finish="error"))
-    assert overview.grids("made_up", scores)[0].rows["a"][0].n == 18
+    assert overview.grids("made_up", scores, CLOSED_BOOK)[0].rows["a"][0].n == 18
     (warning,) = overview.warnings("made_up", scores)
     assert warning.text == "2 of 20 failed"
     assert warning.link == ("explorer/index.html#b=made_up&f.model=a&f.ended+with=error")
@@ -88,26 +89,38 @@ def test_answers_that_changed_when_asked_again_are_told(tmp_path) -> None:
 def test_other_metrics_of_the_same_answers_are_no_headline() -> None:
     scores = pd.DataFrame(rows("a", {"en": 1.0}))
     other = scores.assign(metric="lax", value=0.0)
-    several = overview.grids("made_up", pd.concat([other.iloc[:0], scores, other]))
+    several = overview.grids("made_up", pd.concat([other.iloc[:0], scores, other]), CLOSED_BOOK)
     assert [(grid.metric, grid.headline) for grid in several] == [("exact", True), ("lax", False)]
 
 
 def test_a_mean_leads_to_its_answers() -> None:
-    (grid,) = overview.grids("b", pd.DataFrame(rows("a", {"en": 0.5, "hi": 0.5})))
+    (grid,) = overview.grids("b", pd.DataFrame(rows("a", {"en": 0.5, "hi": 0.5})), CLOSED_BOOK)
     assert grid.rows["a"][2].link == "explorer/index.html#b=b&f.model=a&f.first_lang=hi"
 
 
 def test_a_mean_leads_to_its_metric() -> None:
     scores = pd.DataFrame(rows("a", {"en": 0.5}))
-    both = overview.grids("b", pd.concat([scores, scores.assign(metric="lax")]))
+    both = overview.grids("b", pd.concat([scores, scores.assign(metric="lax")]), CLOSED_BOOK)
     assert both[1].rows["a"][0].link == "explorer/index.html#b=b&m=lax&f.model=a"
     other = scores.assign(metric="lax", instance_id=scores["instance_id"] + "x")
-    parts = overview.grids("b", pd.concat([scores, other]))
+    parts = overview.grids("b", pd.concat([scores, other]), CLOSED_BOOK)
     assert parts[1].rows["a"][0].link == "explorer/index.html#b=b&f.model=a&f.metric=lax"
 
 
+def test_closed_book_prompts_are_in_no_mean_but_their_own() -> None:
+    scores = pd.DataFrame(rows("a", {"en": 0.8}))
+    asked = scores.assign(task="closed_book", value=0.0, instance_id=scores["instance_id"] + "c")
+    more = scores.assign(task="find two", value=0.0, instance_id=scores["instance_id"] + "t")
+    (grid,) = overview.grids("b", pd.concat([asked, scores, more], ignore_index=True), CLOSED_BOOK)
+    (cell,) = grid.rows["a"]
+    assert (cell.n, cell.value) == (20, pytest.approx(0.4))
+    assert cell.link == "explorer/index.html#b=b&f.model=a&f.task=find&f.task=find+two"
+    (alone,) = overview.grids("b", asked, CLOSED_BOOK)
+    assert alone.rows["a"][0].n == 10
+
+
 def test_a_run_in_one_language_has_no_columns_of_languages() -> None:
-    (grid,) = overview.grids("made_up", pd.DataFrame(rows("a", {"en": 0.5})))
+    (grid,) = overview.grids("made_up", pd.DataFrame(rows("a", {"en": 0.5})), CLOSED_BOOK)
     assert grid.languages == ()
     assert len(grid.rows["a"]) == 1
 
@@ -159,7 +172,7 @@ def test_a_figure_of_nothing_is_a_sentence_and_no_picture(tmp_path) -> None:
         for name in "ab"
     }
     (tmp_path / "results/numbers.csv").write_text("value\n1\n")
-    own = {"title": "Made up", "scores": [str(scores)], "tables": {}, "figures": figures}
+    own = {"title": "Made up", "closed_book": CLOSED_BOOK, "scores": [str(scores)], "tables": {}, "figures": figures}
     target = tmp_path / "results/index.html"
     write_page({"made_up": own}, ["m"], template=TEMPLATE, target=target)
     page = target.read_text()
@@ -172,7 +185,7 @@ def test_languages_have_a_heading_where_there_are_several(tmp_path, tongues, sho
     scores, target = tmp_path / "results/scores.parquet", tmp_path / "results/index.html"
     schema = scores_schema({"first_lang": "string"})
     write_table(pa.Table.from_pylist(rows("m", dict.fromkeys(tongues, 0.5)), schema=schema), scores)
-    own = {"title": "Made up", "scores": [str(scores)], "tables": {}, "figures": {}}
+    own = {"title": "Made up", "closed_book": CLOSED_BOOK, "scores": [str(scores)], "tables": {}, "figures": {}}
     write_page({"made_up": own}, ["m"], template=TEMPLATE, target=target)
     assert ("By language" in target.read_text()) is shown
 
@@ -190,6 +203,7 @@ def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
         {
             "made_up": {
                 "title": "Made up",
+                "closed_book": CLOSED_BOOK,
                 "scores": [str(scores)],
                 "tables": {"t": {"file": str(table), "title": "T", "caption": caption}},
                 "figures": {},

@@ -65,7 +65,8 @@ class Benchmark:
     files (or None: as the registry says). setup: by name, where the configuration has what the paper's
     numbers depend on ("benchmarks.x.needles"). run: what else its results need to know. check: a hook that
     raises UserError where `config` cannot be built. prompts: the table of what its prompts are like.
-    translated: whether answers are scored in English; metric: then, of the settings of scores, the
+    closed_book: column and value of prompts
+    that ask without the texts. translated: whether answers are scored in English; metric: then, of the settings of scores, the
     function that says whether a gold answer survived. baselines: the slices that together ask every question.
     """
 
@@ -96,6 +97,7 @@ class Benchmark:
     beside: tuple[str, ...] = ()
     searches: Callable[[SliceSettings], list[str]] = _nothing
     search: Callable[[Own, str], Search] | None = None
+    closed_book: tuple[str, Any] = ("task", "closed_book")
     translated: bool = False
     metric: Hook = ""
     baselines: Callable[[Own], list[str]] | None = None

@@ -89,24 +89,32 @@ def read_scores(files: Sequence[str]) -> pd.DataFrame:
     return pd.concat([read_table(file).to_pandas() for file in files], ignore_index=True)
 
 
-def grids(benchmark: str, scores: pd.DataFrame) -> list[Grid]:
-    """A grid for each metric, headlines first. Skipped and failed requests are in no mean."""
+def grids(benchmark: str, scores: pd.DataFrame, closed_book: tuple[str, Any]) -> list[Grid]:
+    """A grid for each metric, headlines first.
+
+    Skipped and failed requests are in no mean. Nor are prompts that ask without the texts, where there are
+    others: those with a certain value in a column, both in `closed_book`.
+    """
     first = scores.drop_duplicates(["model", "instance_id", "sample"])
     headlines = list(first["metric"].unique())
     given = scores[~scores["finish_reason"].isin(["skipped", "error"])]
     factor = language_factor(given)
+    column, value = closed_book
+    alone = given[column] == value
     # The explorer shows one metric of many, or filters by the one that each answer has.
     several = len(first) < len(scores)
     made = []
     for metric in [*headlines, *(m for m in given["metric"].unique() if m not in headlines)]:
         own = given[given["metric"] == metric]
+        read, others = own[~alone[own.index]], {}
+        if 0 < len(read) < len(own):
+            own, others = read, {column: sorted(read[column].unique())}
         languages = [] if factor is None else sorted(own[factor].dropna().unique())
         rows = {}
         for model, mine in own.groupby("model", sort=False):
             state = {"m": metric} if several else {}
-            filters = {"model": str(model)} | (
-                {} if several or len(headlines) == 1 else {"metric": metric}
-            )
+            named = {} if several or len(headlines) == 1 else {"metric": metric}
+            filters = {"model": str(model), **named, **others}
             cells = [_cell(mine, explorer(benchmark, filters, **state))]
             for language in languages:
                 link = explorer(benchmark, filters | {str(factor): language}, **state)
@@ -197,10 +205,10 @@ def _unsteady(benchmark: str, repeated: str | Path | None) -> list[Warning]:
     ]
 
 
-def explorer(benchmark: str, filters: Mapping[str, str], **state: str) -> str:
-    """The address of a view of the explorer, relative to results/."""
+def explorer(benchmark: str, filters: Mapping[str, Any], **state: str) -> str:
+    """The address of a view of the explorer, relative to results/; a list is of labels that it shows."""
     said = {"b": benchmark, **state} | {f"f.{name}": label for name, label in filters.items()}
-    return f"{EXPLORER}#{urlencode(said)}"
+    return f"{EXPLORER}#{urlencode(said, doseq=True)}"
 
 
 def read_csv(file: str | Path) -> tuple[list[str], list[list[str]]]:

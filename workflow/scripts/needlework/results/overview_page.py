@@ -23,7 +23,7 @@ def write_page(
 ) -> None:
     """Write the page, and its first part alone as `summary`, which Snakemake's report shows.
 
-    `benchmarks` have by name: title; scores, the files of all models; tables and figures, each by name
+    `benchmarks` have by name: title; closed_book as in `overview.grids`; scores, the files of all models; tables and figures, each by name
     its file (CSV, SVG), title and caption (reStructuredText, or None); of figures also their `numbers`
     (CSV). `repeated` as in `overview.warnings`.
     """
@@ -78,7 +78,7 @@ def _part(
     return {
         "name": name,
         "title": own["title"],
-        "grids": overview.grids(name, scores),
+        "grids": overview.grids(name, scores, own["closed_book"]),
         "warnings": overview.warnings(name, scores, repeated),
         "wrong": {
             model: overview.explorer(name, {"model": model}) for model in scores["model"].unique()

@@ -26,6 +26,7 @@ BENCHMARK = Benchmark(
     scored_by=("accepted",),
     check=f"{PACKAGE}.checks:check",
     prompts=PROMPTS,
+    closed_book=("candidates", 0),
     setup={
         **{key: f"benchmarks.m4le.{key}" for key in ("source", "release", "metric", "reference")},
         "max_new_tokens": "benchmarks.m4le.max_new_tokens.preset",
