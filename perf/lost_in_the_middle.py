@@ -20,9 +20,10 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / name) for name in ("perf", "tests")]
@@ -85,16 +86,15 @@ def read_corpus(name: str, folder: Path) -> None:
     write_table(module.table(name, "en", [folder / CORPORA[name]], {}), corpus(name, folder))
 
 
-def build(name: str, folder: Path, small: bool) -> dict:
+def build(slice_settings: Mapping[str, Any], folder: Path) -> dict:
     """Build and write a slice; what it took, reading its tables included."""
     start = time.perf_counter()
-    slice_settings = plan.settings(configuration(small), name, [])
     tables = {
         kind: {lang: read_table(corpus(table, folder)) for table, lang in wanted}
         for kind, wanted in plan.reads(slice_settings).items()
     }
     built = construct.build(slice_settings, tables, TEMPLATES, tokenizer(folder))
-    path = folder / "instances" / f"{name}.parquet"
+    path = folder / "instances" / f"{slice_settings['slice']}.parquet"
     write_table(built.instances, path, page_bytes=1 << 26)
     n_tokens = built.instances["n_tokens"].to_pylist()
     return {
@@ -142,8 +142,8 @@ def texts(folder: Path, small: bool) -> Iterator[str]:
             yield from table[column].to_pylist()
 
 
-def in_two_processes(function, names: list[str], *arguments: object) -> list[dict]:
-    """`function` of each slice, in two processes that begin afresh with each."""
+def in_two_processes(function, names: list[Any], *arguments: object) -> list[dict]:
+    """`function` of each slice (its name or settings), in two processes that begin afresh with each."""
     with ProcessPoolExecutor(PROCESSES, max_tasks_per_child=1) as pool:
         return list(pool.map(function, names, *([argument] * len(names) for argument in arguments)))
 
@@ -166,13 +166,15 @@ def stand_ins(folder: Path, mirror: Path, small: bool) -> None:
 
 def full_set(folder: Path, small: bool) -> tuple[dict, dict[str, dict]]:
     """Read the corpora and build all slices; what they took together, and each slice."""
-    names = plan.slices(configuration(small))
+    own = configuration(small)
+    # Jobs get these as parameters.
+    names = {name: plan.settings(own, name, []) for name in plan.slices(own)}
     with machine.measured() as took:
         start = time.perf_counter()
         with ProcessPoolExecutor(PROCESSES) as pool:
             list(pool.map(read_corpus, CORPORA, [folder] * len(CORPORA)))
         reading = time.perf_counter() - start
-        slices = in_two_processes(build, names, folder, small)
+        slices = in_two_processes(build, [*names.values()], folder)
     total = {key: sum(made[key] for made in slices) for key in slices[0]}
     made = {
         "questions": 266 if small else 2655,

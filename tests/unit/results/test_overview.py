@@ -172,7 +172,8 @@ def test_a_figure_of_nothing_is_a_sentence_and_no_picture(tmp_path) -> None:
         for name in "ab"
     }
     (tmp_path / "results/numbers.csv").write_text("value\n1\n")
-    own = {"title": "Made up", "closed_book": CLOSED_BOOK, "scores": [str(scores)], "tables": {}, "figures": figures}
+    own = {"title": "Made up", "closed_book": CLOSED_BOOK, "scores": [str(scores)]}
+    own |= {"tables": {}, "figures": figures}
     target = tmp_path / "results/index.html"
     write_page({"made_up": own}, ["m"], template=TEMPLATE, target=target)
     page = target.read_text()
@@ -185,7 +186,8 @@ def test_languages_have_a_heading_where_there_are_several(tmp_path, tongues, sho
     scores, target = tmp_path / "results/scores.parquet", tmp_path / "results/index.html"
     schema = scores_schema({"first_lang": "string"})
     write_table(pa.Table.from_pylist(rows("m", dict.fromkeys(tongues, 0.5)), schema=schema), scores)
-    own = {"title": "Made up", "closed_book": CLOSED_BOOK, "scores": [str(scores)], "tables": {}, "figures": {}}
+    own = {"title": "Made up", "closed_book": CLOSED_BOOK, "scores": [str(scores)]}
+    own |= {"tables": {}, "figures": {}}
     write_page({"made_up": own}, ["m"], template=TEMPLATE, target=target)
     assert ("By language" in target.read_text()) is shown
 

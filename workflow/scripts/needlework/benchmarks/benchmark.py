@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, Search, SliceSettings
 from needlework.benchmarks.factor import Factor
@@ -65,9 +65,9 @@ class Benchmark:
     files (or None: as the registry says). setup: by name, where the configuration has what the paper's
     numbers depend on ("benchmarks.x.needles"). run: what else its results need to know. check: a hook that
     raises UserError where `config` cannot be built. prompts: the table of what its prompts are like.
-    closed_book: column and value of prompts
-    that ask without the texts. translated: whether answers are scored in English; metric: then, of the settings of scores, the
-    function that says whether a gold answer survived. baselines: the slices that together ask every question.
+    closed_book: column and value of prompts that ask without the texts. translated: whether answers are
+    scored in English; metric: then, of the settings of scores, the function that says whether a gold
+    answer survived. baselines: the slices that together ask every question.
     """
 
     name: str

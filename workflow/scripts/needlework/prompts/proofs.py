@@ -69,9 +69,9 @@ def of_tiktoken(encoding: tiktoken.Encoding, ids: Callable[[str], list[int]]) ->
     """Of a tiktoken.Encoding, by its pattern. `ids(text)` are its tokens, as it gives them."""
     pattern = encoding._pat_str
     ranks: Mapping[bytes, int] = encoding._mergeable_ranks
+    tokens = sorted(ranks, key=ranks.__getitem__)
     widths = np.zeros(max(ranks.values()) + 1, dtype=np.int64)
-    for token, rank in ranks.items():
-        widths[rank] = len(token)
+    widths[[ranks[token] for token in tokens]] = [len(token) for token in tokens]
     return Proof(
         _known(Automaton(pattern).splits),
         lambda text: len(ids(text)),
@@ -79,7 +79,7 @@ def of_tiktoken(encoding: tiktoken.Encoding, ids: Callable[[str], list[int]]) ->
         _digest(
             "tiktoken",
             pattern,
-            b"".join(token for token, _ in sorted(ranks.items(), key=lambda pair: pair[1])),
+            b"".join(tokens),
             widths.tobytes(),
         ),
     )

@@ -11,11 +11,13 @@ import hashlib
 import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from needlework.prompts.kept import KeptNumbers, digest_of, read_kept, write_kept
 from needlework.prompts.proofs import Array, Proof, Sure, code_points
@@ -33,8 +35,11 @@ _TEXT = 256
 _SHARE = 2048
 # The number of characters of a document that are tokenized at once.
 _STRETCH = 1 << 17
-# The number of windows that are remembered, and the longest of them.
+_ASCII = 128
+# The number of windows that are remembered, and the longest of them; those of words.
 _WINDOWS, _WINDOW = 1 << 20, 256
+_WORDS, _WORD = 1 << 18, 32
+_SECOND = "\0"
 
 
 class Part(NamedTuple):
@@ -78,6 +83,29 @@ class Document:
         return self.sums[i] if i >= 0 else 0
 
 
+class _NoWord(Exception):
+    """The tokens of a text are not those of its words."""
+
+
+class _Words(dict[str, int]):
+    """The tokens of words, each with the space before it, that are split from the words around them.
+
+    A second space is written as _SECOND, at the beginning of the word behind it.
+    """
+
+    def __init__(self, proof: Proof) -> None:
+        self._proof = proof
+
+    def __missing__(self, word: str) -> int:
+        spaced = f" {word.replace(_SECOND, ' ')}"
+        if not word or len(word) > _WORD or not self._proof.splits(spaced[-1], " "):
+            raise _NoWord
+        tokens = self._proof.within(spaced)
+        if len(self) < _WORDS:
+            self[word] = tokens
+        return tokens
+
+
 class Counter:
     """Counts prompts from their pieces for a tokenizer with a proof."""
 
@@ -87,6 +115,7 @@ class Counter:
         self._folder = tokenizer.sums and tokenizer.sums / f"{proof.digest[:24]}-{_code()}"
         self._parts: dict[str, Part] = {}
         self._windows: dict[str, int] = {}
+        self._words = _Words(proof)
 
     def document(self, text: str) -> Document:
         """A text with its running sums, from the disk where they are there."""
@@ -149,10 +178,19 @@ class Counter:
         kept = self._texts if len(text) >= _TEXT else None
         inner = kept.get(text) if kept is not None else None
         if inner is None:
-            inner = self.proof.within(text[first : len(text) - len(tail)])
+            inner = self._by_words(text[first : len(text) - len(tail)])
             if kept is not None:
                 kept.add(text, inner)
         return Part(text[:first], inner, tail)
+
+    def _by_words(self, text: str) -> int:
+        """As `within`, from the text's words: most are known."""
+        first, *words = text.replace("  ", f" {_SECOND}").split(" ")
+        parted = not first or not words or self.proof.splits(first[-1], " ")
+        if parted and _SECOND not in text:
+            with suppress(_NoWord):
+                return sum(map(self._words.__getitem__, words)) + self.within(first)
+        return self.proof.within(text)
 
     @cached_property
     def _texts(self) -> KeptNumbers | None:
@@ -238,10 +276,21 @@ def split_places(text: str, splits: Sure) -> Array:
     found = [np.zeros(0, dtype=np.int64)]
     for start in range(0, len(text), _STRETCH):
         codes = code_points(text[start : start + _STRETCH + 1]).astype(np.int64)
-        pairs, which = np.unique(codes[:-1] << 21 | codes[1:], return_inverse=True)
-        sure = [splits(chr(pair >> 21), chr(pair & 0x1FFFFF)) for pair in pairs.tolist()]
-        found.append(_thinned(np.flatnonzero(np.array(sure, dtype=bool)[which]) + 1 + start))
+        if codes.max() < _ASCII:
+            sure = _ascii(splits)[codes[:-1], codes[1:]]
+        else:
+            pairs, which = np.unique(codes[:-1] << 21 | codes[1:], return_inverse=True)
+            each = [splits(chr(pair >> 21), chr(pair & 0x1FFFFF)) for pair in pairs.tolist()]
+            sure = np.array(each, dtype=bool)[which]
+        found.append(_thinned(np.flatnonzero(sure) + 1 + start))
     return _thinned(np.concatenate(found))
+
+
+@cache
+def _ascii(splits: Sure) -> npt.NDArray[np.bool_]:
+    """`splits` of all pairs of ASCII's characters."""
+    every = [chr(code) for code in range(_ASCII)]
+    return np.array([[splits(a, b) for b in every] for a in every])
 
 
 def _thinned(places: Array) -> Array:

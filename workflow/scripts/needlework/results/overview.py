@@ -100,13 +100,12 @@ def grids(benchmark: str, scores: pd.DataFrame, closed_book: tuple[str, Any]) ->
     given = scores[~scores["finish_reason"].isin(["skipped", "error"])]
     factor = language_factor(given)
     column, value = closed_book
-    alone = given[column] == value
     # The explorer shows one metric of many, or filters by the one that each answer has.
     several = len(first) < len(scores)
     made = []
     for metric in [*headlines, *(m for m in given["metric"].unique() if m not in headlines)]:
         own = given[given["metric"] == metric]
-        read, others = own[~alone[own.index]], {}
+        read, others = own[own[column] != value], {}
         if 0 < len(read) < len(own):
             own, others = read, {column: sorted(read[column].unique())}
         languages = [] if factor is None else sorted(own[factor].dropna().unique())

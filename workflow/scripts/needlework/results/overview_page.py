@@ -23,9 +23,9 @@ def write_page(
 ) -> None:
     """Write the page, and its first part alone as `summary`, which Snakemake's report shows.
 
-    `benchmarks` have by name: title; closed_book as in `overview.grids`; scores, the files of all models; tables and figures, each by name
-    its file (CSV, SVG), title and caption (reStructuredText, or None); of figures also their `numbers`
-    (CSV). `repeated` as in `overview.warnings`.
+    `benchmarks` have by name: title; closed_book as in `overview.grids`; scores, the files of all models;
+    tables and figures, each by name its file (CSV, SVG), title and caption (reStructuredText, or None); of
+    figures also their `numbers` (CSV). `repeated` as in `overview.warnings`.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
