@@ -53,10 +53,13 @@ def draw(
 def places(where: tuple[object, ...], n: int, first: int, last: int) -> list[int]:
     """After how many sentences each of n needles stands: one after `first`, the others up to `last`.
 
-    Any boundary from the first on is equally likely, the first too (released code).
+    Any boundary from the first on is equally likely, the first too, and the others share none, unless there
+    are too few (released code).
     """
-    shares = rng(NAME, *where, "places").random(n - 1)
-    return sorted([first, *(first + int(share * (last - first + 1)) for share in shares)])
+    found, free = [first], list(range(first, last + 1))
+    for share in rng(NAME, *where, "places").random(n - 1):
+        found.append(free.pop(int(share * len(free))) if free else last)
+    return sorted(found)
 
 
 def long_numbers(text: str) -> list[str]:

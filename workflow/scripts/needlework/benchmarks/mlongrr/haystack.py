@@ -70,7 +70,7 @@ class Haystack:
         return len(self._tokens) - 1
 
     def tokens(self, n: int) -> int:
-        """The tokens of a haystack of n sentences, without needles."""
+        """The tokens of a haystack of n sentences with their own white space, without needles."""
         return int(self._raw_tokens[n])
 
     def most(self, tokens: int) -> int:
@@ -103,8 +103,8 @@ class Haystack:
         return min(n, int(np.searchsorted(self._tokens, int(wanted), side="left")))
 
     def real_depth(self, n: int, before: int) -> float:
-        """The percentage of the haystack's tokens that its first sentences have."""
-        return 100.0 if before == n else 100 * int(self._tokens[before]) / self.tokens(n)
+        """The percentage of the joined haystack's tokens that its first sentences have."""
+        return 100.0 * int(self._tokens[before]) / int(self._tokens[n])
 
     def predict(self, n: int, joined: bool) -> int:
         """The tokens of n sentences, joined or not."""

@@ -80,8 +80,14 @@ def with_what(rows: pd.DataFrame, context: Context) -> pd.DataFrame:
     import pandas as pd
 
     rows = with_paper_model(rows, context)
-    whole = [rows.assign(what=what, number=rows[what]) for what in ("haystack_tokens", "sentences")]
-    inner = rows[~rows["depth"].isin([0, 100]) & rows["depth"].notna()]
+    inside = ~rows["depth"].isin([0, 100]) & rows["depth"].notna()
+    # Released haystacks with a needle inside have other white space, so other tokens than the log's.
+    counted = rows if inside.all() else rows[~inside]
+    whole = [
+        own.assign(what=what, number=own[what])
+        for what, own in (("haystack_tokens", counted), ("sentences", rows))
+    ]
+    inner = rows[inside]
     names = "sentences_before_" + inner["depth"].astype(int).astype(str)
     return pd.concat([*whole, inner.assign(what=names, number=inner["sentences_before"])])
 
@@ -166,7 +172,7 @@ def of_best(cell: Cell, place: Place) -> bool | None:
 
 
 def sum_of_articles(cell: Cell, place: Place) -> str | None:
-    """The log's tokens are the articles' sums, up to 30 off those of the joined text."""
+    """The log's tokens are the articles' sums, up to 30 off those of the whole text."""
     summed = cell.labels["what"] == "haystack_tokens"
     return "the paper's is a sum over articles" if summed else None
 
