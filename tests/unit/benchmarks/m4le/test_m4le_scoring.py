@@ -127,6 +127,7 @@ def test_a_right_class_with_more_text_is_wrong_when_released() -> None:
         assert released(task, answer, ["体育"]) == 0.0
         assert paper(task, answer, ["体育"]) == 1.0
     assert paper(task, "体育和财经", ["体育"]) == 0.0
+    assert paper(task, "\n\n体育", ["体育"]) == 1.0
 
 
 def test_news2016_loses_what_stands_before_the_title() -> None:

@@ -21,9 +21,9 @@ SAMPLE = "sample"
 LIMITS: dict[str, int | None] = {
     "CLS": 32,
     "CLS+CNT": 16,
-    "CLS+RET": 1024,
+    "CLS+RET": None,
     "NLI+RET": 32,
-    "QA": 320,
+    "QA": 640,
     "QA+RET": 128,
     "RET": 64,
     "SUM": 1024,

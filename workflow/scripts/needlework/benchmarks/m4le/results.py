@@ -104,8 +104,9 @@ TASKS = View(
     ),
 )
 NORMALISED = (
-    "Scores are normalised, r / (g + r), by the reference g at 1K of the same task: 0.5 equals it. A "
-    "task without a score or reference is left out (``n_tasks`` says how many are in)."
+    "Scores are normalised, r / (g + r), by the reference g at 1K of the same task: 0.5 equals it, "
+    "if both are by one metric: the printed references are the released scorer's. A task without a score or "
+    "reference is left out (``n_tasks`` says how many are in)."
 )
 
 
@@ -145,8 +146,8 @@ RESULTS = results(
         "Scores by task and length",
         TASKS,
         "The paper's Tables 7 to 45, in percent, by the paper's metric and by the released scorer, whose "
-        "numbers the paper prints. Rows of the CSV with the source ``published`` are models of the "
-        "paper that this run does not have.",
+        "numbers the paper prints, but for DuReader's. Rows of the CSV with the source ``published`` are "
+        "models of the paper that this run does not have.",
     ),
     figure3=Result(
         "Normalised scores by length",

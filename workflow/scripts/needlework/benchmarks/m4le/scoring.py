@@ -89,7 +89,7 @@ def paper(task: Task, answer: str, accepted: Sequence[str]) -> float:
     cuts = task.cuts or (("\n",) if task.metric == "match" else ())
     if task.metric == "match":
         golds = [match.cut(text, cuts).rstrip(".。") for text in accepted]
-        return float(match.equal(match.cut(answer, cuts).rstrip(".。"), golds))
+        return float(match.equal(match.cut(answer.strip(), cuts).rstrip(".。"), golds))
     return _best(
         task, {"accuracy": _accurate, "rouge": _recall(task)}[task.metric], answer, accepted
     )
