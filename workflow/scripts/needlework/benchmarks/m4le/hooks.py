@@ -354,11 +354,11 @@ def _lengths(cell: Cell) -> set[int]:
 def formula(cell: Cell, place: Place) -> str | None:
     """The paper's numbers are by the released scorer, which differs in most tasks.
 
-    Not DuReader's: most are no share of any number of answers (Table 27).
+    DuReader's are no shares of right answers, whatever their number (Table 27).
     """
     task = CONSTRUCTED[cell.labels["task"]]
     if task.name == "dureader":
-        return "the paper's are ROUGE-L of answers that it cuts in an unknown way"
+        return "the paper's is ROUGE-L, and how it cuts answers is unknown"
     if cell.labels["metric"] == "released" or task.metric == "bleu":
         return None
     if task.metric == "f1" and task.name != "online-shopping":

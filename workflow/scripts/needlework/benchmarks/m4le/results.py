@@ -105,7 +105,7 @@ TASKS = View(
 )
 NORMALISED = (
     "Scores are normalised, r / (g + r), by the reference g at 1K of the same task: 0.5 equals it, "
-    "if both are by one metric: the printed references are the released scorer's. A task without a score or "
+    "if one metric gave both. The printed references are the released scorer's. A task without a score or "
     "reference is left out (``n_tasks`` says how many are in)."
 )
 

@@ -53,8 +53,8 @@ def draw(
 def places(where: tuple[object, ...], n: int, first: int, last: int) -> list[int]:
     """After how many sentences each of n needles stands: one after `first`, the others up to `last`.
 
-    Any boundary from the first on is equally likely, the first too, and the others share none, unless there
-    are too few (released code).
+    Any boundary from the first on is equally likely, the first too. No two of the others share one, unless
+    there are too few (released code).
     """
     found, free = [first], list(range(first, last + 1))
     for share in rng(NAME, *where, "places").random(n - 1):
