@@ -6,8 +6,8 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 SET_UP = PYTHON="$(PYTHON)" sh requirements/set_up.sh
 
-.PHONY: setup setup-demo setup-cluster setup-vllm setup-explorer explorer-bundle weights demo test \
-	test-engines test-environments test-light-environments check check-newer lint docs clean
+.PHONY: setup setup-demo setup-cluster setup-vllm setup-harnesses setup-explorer explorer-bundle weights demo \
+	report test test-engines test-environments test-light-environments check check-newer lint docs pictures clean
 
 # The demo needs no PyTorch.
 $(VENV)/.demo: requirements/demo.txt
@@ -43,6 +43,13 @@ setup-cluster: $(VENV)/.cluster
 
 setup-vllm: .venv-vllm/.done
 
+# inspect_ai and lm-eval, for tests/harnesses. The lists are complete.
+.venv-inspect/.done .venv-lm-eval/.done: .venv-%/.done: requirements/%.txt
+	$(SET_UP) .venv-$* $< --no-deps --require-hashes --no-compile
+	touch $@
+
+setup-harnesses: .venv-inspect/.done .venv-lm-eval/.done
+
 # The packages that bundle the explorer's page and check its accessibility. Users need no Node.
 explorer/node_modules/.done: explorer/package-lock.json
 	cd explorer && npm ci --ignore-scripts --no-audit --no-fund
@@ -57,12 +64,15 @@ explorer-bundle: setup-explorer
 demo: setup-demo
 	$(MAKE) weights || echo "The weights cannot be had here: the demo runs without SmolLM2."
 	$(BIN)/snakemake --cores all
+
+# Snakemake's report of the finished run, with its provenance, beside results/.
+report: setup-demo
 	$(BIN)/snakemake --report report.html
 
 # All tests but those of the environments; those of engines where their environment is. `make check` leaves
 # out the slow ones.
 test: setup weights
-	$(BIN)/python -m pytest -n auto --ignore=tests/environments
+	$(BIN)/python -m pytest -n auto $(TEST_OPTIONS) --ignore=tests/environments
 
 test-engines: setup setup-vllm
 	$(BIN)/python -m pytest -n0 tests/engines
@@ -83,12 +93,16 @@ check-newer:
 	rm -rf .venv-newer/run
 	.venv-newer/bin/snakemake --cores all --directory .venv-newer/run \
 		--config 'run={models: [lexical, oracle, empty]}'
-	$(BIN)/python tests/same_scores.py results .venv-newer/run/results
+	.venv-newer/bin/python tests/same_scores.py results .venv-newer/run/results
 
 # Validates CITATION.cff.
 $(VENV)-citation/.done: requirements/citation.txt
 	$(SET_UP) $(VENV)-citation $< --require-hashes
 	touch $@
+
+# The pictures of README.md and docs/results.md, from the committed results.
+pictures: setup
+	$(BIN)/python docs/generate_pictures.py
 
 # The documentation as a site in site/.
 docs: setup

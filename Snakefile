@@ -22,19 +22,26 @@ configfile: here / "config.yaml"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/corpora.smk"
+include: "workflow/rules/own_data.smk"
 include: "workflow/rules/retrieval.smk"
 include: "workflow/rules/instances.smk"
+include: "workflow/rules/accounts.smk"
 include: "workflow/rules/generation.smk"
 include: "workflow/rules/scoring.smk"
 include: "workflow/rules/results.smk"
+include: "workflow/rules/columns.smk"
+include: "workflow/rules/cards.smk"
 include: "workflow/rules/estimate.smk"
 include: "workflow/rules/repeatability.smk"
 include: "workflow/rules/export.smk"
 include: "workflow/rules/comparisons.smk"
+include: "workflow/rules/reproduction.smk"
 include: "workflow/rules/explorer.smk"
 include: "workflow/rules/overview.smk"
 include: "workflow/rules/provenance.smk"
+include: "workflow/rules/audits.smk"
 include: "workflow/rules/artifact.smk"
+include: "workflow/rules/records.smk"
 
 
 report: report_text(here / "workflow/report/workflow.rst")
@@ -47,6 +54,9 @@ rule all:
         "results/explorer",
         "results/index.html",
         "results/provenance.json",
+    # Otherwise the run would end with the names of all files.
+    message:
+        "All results"
 
 
 # A target that is neither a rule nor a path is misspelt.
@@ -58,3 +68,17 @@ rule unknown_target:
     wildcard_constraints:
         name="[A-Za-z0-9_-]+",
     localrule: True
+
+
+# What became of the requests is the last thing on the terminal, and the top of the page.
+onsuccess:
+    say_own_data()
+    say_accounts()
+    say_results()
+
+
+onerror:
+    say_own_data()
+    say_accounts()
+    if any(account.failed for account in accounts()):
+        write_unfinished_page()

@@ -42,7 +42,16 @@ the workflow's own files.
 The whole configuration is checked before any work starts. A mistake ends the run with one sentence that names
 the key and, for a misspelt name, the nearest known one.
 
-`<name>` is a name of your choice. It becomes part of file names: letters, digits, `.`, `-` and `_`.
+Numbers have the limits below. A text has at most 200 characters, a path 4,095 bytes, and a text that may
+have several lines, such as a system prompt, 50,000 characters; no value has control characters. A
+configuration file has at most 1,000,000 bytes. YAML reads `1e-5` as a text: write `1.0e-5`.
+
+Results, the provenance and the artifact hold the configuration. So a value that looks like a key or a
+password is refused wherever it stands; name the environment variable that holds the key (`key_env`,
+HF_TOKEN).
+
+`<name>` is a name of your choice. It becomes part of file names: letters, digits, `.`, `-` and `_`, at most
+100 characters, and no two that differ only in case.
 """
 
 

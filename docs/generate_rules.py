@@ -67,7 +67,12 @@ def page() -> str:
     snakefile = (ROOT / "Snakefile").read_text(encoding="utf-8")
     for file in re.findall(r'^include: "(.+)"$', snakefile, flags=re.M):
         for name, paths in outputs((ROOT / file).read_text(encoding="utf-8")):
-            written = ", ".join(f"`{path}`" for path in paths)
+            # Files that differ only in their endings have their name once.
+            stems = [path.rpartition(".")[0] for path in ["", *paths]]
+            written = ", ".join(
+                f"`{path.removeprefix(before) if before == stem else path}`"
+                for before, stem, path in zip(stems, stems[1:], paths, strict=False)
+            )
             lines.append(f"| `{name}` | `{Path(file).name}` | {written} |")
     table = "\n".join(lines)
     results = (

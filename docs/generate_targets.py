@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/targets.md"
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
-from needlework.benchmarks.benchmark import Benchmark, load_benchmark, names  # noqa: E402
+from needlework.benchmarks.benchmark import Benchmark, load_benchmark  # noqa: E402
+from needlework.benchmarks.parts import names  # noqa: E402
 
 PREAMBLE = """\
 <!-- Written by docs/generate_targets.py from the benchmarks' results; change those, not this. -->
@@ -33,7 +34,7 @@ def page(benchmarks: list[Benchmark]) -> str:
     for benchmark in benchmarks:
         lines = ["| target | in the paper | what | needs |", "|---|---|---|---|"]
         for result in benchmark.results:
-            needs = ", ".join(condition.replace("_", " ") for condition in result.conditions)
+            needs = ", ".join(condition.replace("_", " ") for condition in result.when)
             name = f"`{benchmark.name}_{result.name}`"
             lines.append(f"| {name} | {result.place} | {result.title} | {needs} |")
         parts.append(f"## {benchmark.title}\n\n" + "\n".join(lines) + "\n")

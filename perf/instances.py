@@ -35,9 +35,10 @@ sys.path.insert(0, str(ROOT / "workflow/scripts"))
 import pyarrow as pa  # noqa: E402
 
 from machine import describe, peak_memory_mib  # noqa: E402
-from needlework.benchmarks.mlneedle import construct, plan  # noqa: E402
+from needlework.benchmarks.mlneedle import plan  # noqa: E402
+from needlework.benchmarks.mlneedle import prompts as construct  # noqa: E402
 from needlework.data.corpora import sample  # noqa: E402
-from needlework.prompts.budget import line  # noqa: E402
+from needlework.prompts.counting.passages import line  # noqa: E402
 from needlework.prompts.tokenizers import load_tokenizer  # noqa: E402
 from needlework.records import DISTRACTORS, PASSAGES, QUESTIONS, write_table  # noqa: E402
 from needlework.seeding import rng  # noqa: E402
@@ -65,6 +66,7 @@ CONFIG = {
     "tasks": ["exact"],
     "needle_absent": True,
     "truncate_last": True,
+    "strip_context": False,
     "answer_buffer": 64,
     "max_new_tokens": 128,
     "multilingual": LANGUAGES,

@@ -27,9 +27,10 @@ import machine  # noqa: E402
 import oneruler  # noqa: E402
 import oneruler_data  # noqa: E402
 from needlework.benchmarks.contract import Built  # noqa: E402
-from needlework.benchmarks.lost_in_the_middle import construct as pairs  # noqa: E402
 from needlework.benchmarks.lost_in_the_middle import plan as pairs_plan  # noqa: E402
-from needlework.benchmarks.oneruler import construct, plan  # noqa: E402
+from needlework.benchmarks.lost_in_the_middle import prompts as pairs  # noqa: E402
+from needlework.benchmarks.oneruler import plan  # noqa: E402
+from needlework.benchmarks.oneruler import prompts as construct  # noqa: E402
 from needlework.planning.config import validated  # noqa: E402
 from needlework.prompts.tokenizers import Tokenizer  # noqa: E402
 

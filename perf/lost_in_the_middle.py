@@ -36,8 +36,10 @@ import yaml  # noqa: E402
 
 import lost_in_the_middle_data as data  # noqa: E402
 from machine import describe, peak_memory_mib  # noqa: E402
-from needlework.benchmarks.lost_in_the_middle import construct, plan  # noqa: E402
-from needlework.data.corpora import key_value, nq_open  # noqa: E402
+from needlework.benchmarks.lost_in_the_middle import corpus as nq_open  # noqa: E402
+from needlework.benchmarks.lost_in_the_middle import pairs_corpus as key_value  # noqa: E402
+from needlework.benchmarks.lost_in_the_middle import plan  # noqa: E402
+from needlework.benchmarks.lost_in_the_middle import prompts as construct  # noqa: E402
 from needlework.planning.config import validated  # noqa: E402
 from needlework.prompts.spans import Documents, render  # noqa: E402
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer  # noqa: E402

@@ -31,18 +31,18 @@ import pyarrow as pa
 import machine
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow" / "scripts"))
+from needlework.benchmarks.m4le import rouge
+from needlework.benchmarks.m4le.data.drawing import Recipe
+from needlework.benchmarks.m4le.data.families import construct
+from needlework.benchmarks.m4le.data.frames import load_frames
+from needlework.benchmarks.m4le.data.origins import source_files
+from needlework.benchmarks.m4le.data.records import Record
+from needlework.benchmarks.m4le.data.rows import rows_table
+from needlework.benchmarks.m4le.data.sources import source_records
+from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, TASKS
 from needlework.benchmarks.m4le.factors import COLUMNS
-from needlework.benchmarks.m4le.scoring import score
-from needlework.data.corpora.m4le_data.drawing import Recipe
-from needlework.data.corpora.m4le_data.families import construct
-from needlework.data.corpora.m4le_data.frames import load_frames
-from needlework.data.corpora.m4le_data.origins import source_files
-from needlework.data.corpora.m4le_data.records import Record
-from needlework.data.corpora.m4le_data.rows import rows_table
-from needlework.data.corpora.m4le_data.sources import source_records
-from needlework.data.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
+from needlework.benchmarks.m4le.scores import score
 from needlework.records import GENERATIONS, instances_schema, write_table
-from needlework.scoring.metrics import m4le_rouge as rouge
 
 ROOT = Path(__file__).parents[1]
 ROWS = 200

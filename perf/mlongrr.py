@@ -32,7 +32,7 @@ sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "perf"), str(ROOT / "
 import mlongrr_data  # noqa: E402
 import oneruler_data  # noqa: E402
 from machine import describe, peak_memory_mib  # noqa: E402
-from needlework.benchmarks.mlongrr import construct  # noqa: E402
+from needlework.benchmarks.mlongrr import prompts as construct  # noqa: E402
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
 from needlework.records import write_table  # noqa: E402
 

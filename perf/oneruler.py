@@ -40,7 +40,8 @@ import pyarrow as pa  # noqa: E402
 
 import oneruler_data  # noqa: E402
 from machine import describe, peak_memory_mib  # noqa: E402
-from needlework.benchmarks.oneruler import construct, plan  # noqa: E402
+from needlework.benchmarks.oneruler import plan  # noqa: E402
+from needlework.benchmarks.oneruler import prompts as construct  # noqa: E402
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer  # noqa: E402
 from needlework.records import write_table  # noqa: E402
 

@@ -118,8 +118,8 @@ def mean(scores: pd.DataFrame) -> Row:
         "right": str(int(given["value"].sum())),
         "n": str(found.n),
         "share": f"{found.value:.3f}",
-        "low": f"{found.ci_low_clustered:.3f}",
-        "high": f"{found.ci_high_clustered:.3f}",
+        "low": f"{found.ci_low:.3f}",
+        "high": f"{found.ci_high:.3f}",
         "lost": str(lost["n_skipped"] + lost["n_error"]),
         "cut": str(lost["n_cut"]),
     }
@@ -146,8 +146,8 @@ def _difference(found: Mapping[str, float | int], n: int, p: float) -> Row:
     return {
         "pairs": str(n),
         "difference": f"{found['value']:+.3f}",
-        "low": f"{found['ci_low_clustered']:+.3f}",
-        "high": f"{found['ci_high_clustered']:+.3f}",
+        "low": f"{found['ci_low']:+.3f}",
+        "high": f"{found['ci_high']:+.3f}",
         "first only": str(found["n_first_only"]),
         "second only": str(found["n_second_only"]),
         "p": f"{p:.2g}",

@@ -16,7 +16,6 @@ import random
 import subprocess
 import sys
 import tempfile
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ import pyarrow as pa  # noqa: E402
 import pyarrow.compute as pc  # noqa: E402
 
 from needlework.benchmarks.benchmark import load_benchmark  # noqa: E402
+from needlework.benchmarks.parts import load_part  # noqa: E402
 from needlework.records import (  # noqa: E402
     GENERATIONS,
     TRANSLATIONS,
@@ -126,6 +126,9 @@ def make(benchmark: str, n: int, folder: Path) -> None:
         "reasoning_tokens": [None] * n,
         "error": [None] * n,
         "raw_text": [None] * n,
+        "outcome": [None] * n,
+        "remarks": [None] * n,
+        "reasoning": [None] * n,
     }
     write_table(pa.table(answers, schema=GENERATIONS), folder / "generations.parquet")
     if benchmark == "mlneedle":
@@ -148,11 +151,17 @@ def columns(benchmark: str) -> dict[str, str]:
 
 def score(benchmark: str, folder: Path) -> dict[str, Any]:
     """Score the files of a folder, as the rule does; what it took."""
-    scoring = import_module(f"needlework.benchmarks.{benchmark}.scoring")
-    wanted = ["instance_id", "task", "example_id", "references", *columns(benchmark)]
+    scoring = load_part(benchmark, "scores")
+    own = load_benchmark(benchmark)
+    further = [name for name in own.scored_by if name not in own.columns]
+    wanted = ["instance_id", "task", "example_id", "references", *own.columns]
     translations = folder / "translations.parquet"
     with machine.measured() as took:
         instances = read_table(folder / "instances.parquet", wanted).combine_chunks()
+        for name in further:
+            instances = instances.append_column(
+                name, pa.nulls(len(instances), pa.list_(pa.string()))
+            )
         scores = scoring.score(
             instances,
             read_answers(folder / "generations.parquet", ANSWER_COLUMNS, instances),
@@ -163,9 +172,11 @@ def score(benchmark: str, folder: Path) -> dict[str, Any]:
             settings=BENCHMARKS[benchmark][1],
         )
         write_table(scores, folder / "scores.parquet")
-    # The former code knows no metric beside the chosen one.
-    beside = pc.equal(scores["metric"], "bounded")
-    write_table(scores.filter(pc.invert(beside)), folder / "compared.parquet")
+    # The former code knows neither careful verdicts nor the language of answers.
+    beside = pc.equal(scores["metric"], "careful")
+    new = [name for name in ("answered_in", "outcome") if name in scores.column_names]
+    compared = scores.filter(pc.invert(beside)).drop_columns(new)
+    write_table(compared, folder / "compared.parquet")
     return {**took, "scores": scores.num_rows, "digest": file_digest(folder / "compared.parquet")}
 
 

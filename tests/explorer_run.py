@@ -19,7 +19,8 @@ from needlework.records import (
     scores_schema,
     write_table,
 )
-from needlework.results.explorer.data import Answers, Prompts
+from needlework.results.explorer.answers import Answers
+from needlework.results.explorer.data import Explored, Prompts
 from needlework.results.explorer.page import write_explorer
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -44,6 +45,10 @@ class Asked:
     values: Mapping[str, float] = field(default_factory=dict)
     finish: str = "stop"
     raw: str | None = None
+    task: str = "find"
+    outcome: str | None = None
+    remarks: list[str] | None = None
+    reasoning: str | None = None
 
 
 def identifier(number: int) -> str:
@@ -77,13 +82,13 @@ def write_files(
                 "finish_reason": each.finish,
                 "prompt_tokens": 100,
                 "raw_text": each.raw,
+                "outcome": each.outcome,
+                "remarks": each.remarks,
+                "reasoning": each.reasoning,
             }
             for i, each in enumerate(asked)
         ]
-        schema = GENERATIONS
-        if "raw_text" not in schema.names and any(each.raw for each in asked):
-            schema = schema.append(pa.field("raw_text", pa.string()))
-        write_table(pa.Table.from_pylist(rows, schema=schema), own / "generations.parquet")
+        write_table(pa.Table.from_pylist(rows, schema=GENERATIONS), own / "generations.parquet")
         scores = [
             {
                 "instance_id": identifier(i),
@@ -94,7 +99,7 @@ def write_files(
                 "verdict": "match:0" if each.answers[model] in each.references else "no_match",
                 "finish_reason": each.finish,
                 "example_id": each.example,
-                "task": "find",
+                "task": each.task,
                 **each.factors,
             }
             for i, each in enumerate(asked)
@@ -129,7 +134,7 @@ def _instances(asked: Iterable[Asked]) -> Iterator[dict[str, Any]]:
         yield {
             "instance_id": identifier(i),
             "benchmark": "made_up",
-            "task": "find",
+            "task": each.task,
             **each.factors,
             "example_id": each.example,
             "prompt": [span._asdict() for span in each.spans],
@@ -146,12 +151,18 @@ def explore(
     passages: Mapping[str, str] = {},
     *,
     one_file: int = 1 << 22,
+    designed: tuple[str, tuple[str, ...]] = ("", ()),
+    controls: Iterable[str] = (),
 ) -> Path:
     """Write a run's explorer; its page."""
     prompts, answers = write_files(folder / "run", asked, passages)
     write_explorer(
         folder / "explorer",
-        {"made_up": ("Made up", ["task", *FACTORS], prompts, answers)},
+        {
+            "made_up": Explored(
+                "Made up", ["task", *FACTORS], prompts, answers, designed, tuple(controls)
+            )
+        },
         program=PROGRAM,
         style=STYLE,
         one_file=one_file,

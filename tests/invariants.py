@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from needlework.benchmarks.lost_in_the_middle import best_subspan_em
 from needlework.data.words import word_starts
 from needlework.prompts.spans import Documents, render, span_text
 from needlework.prompts.tokenizers import Tokenizer
 from needlework.records import read_table
-from needlework.scoring.metrics import best_subspan_em
 from needlework.scoring.metrics.containment import contains, normalise
 from runs import Workflow
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from needlework.benchmarks.lost_in_the_middle.rows import WITHOUT_DOCUMENTS
+
 SETTINGS = {
     "models": ["gpt-16k", "mpt-instruct", "mpt", "flan-ul2", "qwen"],
     "published": {"gpt-16k": "GPT-3.5-Turbo (16K)", "mpt-instruct": "MPT-30B-Instruct"},
@@ -30,18 +32,7 @@ INDICES = {
     140: (0, 34, 69, 104, 139),
     300: (0, 49, 99, 149, 199, 249, 299),
 }
-DEFAULTS = {
-    "lang": "en",
-    "n_documents": 0,
-    "gold_index": np.nan,
-    "distractors": "none",
-    "order": "none",
-    "query_aware": False,
-    "answer_present": None,
-    "unambiguous": None,
-    "keys": "none",
-    "length": 0,
-}
+DEFAULTS = {"lang": "en", **WITHOUT_DOCUMENTS, "gold_index": np.nan}
 QA = {"distractors": "retrieved", "order": "relevance", "answer_present": True}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from needlework.data.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
+from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, TASKS
 from needlework.models.decoding import GREEDY
 
 # A run with the paper's settings.
@@ -14,7 +14,7 @@ SETTINGS: dict[str, Any] = {
     "models": ["a", "b"],
     "published": {"a": "LLaMA2-7B"},
     "setup": {
-        **{"source": "released", "release": "2023", "metric": "released"},
+        **{"source": "released", "release": "2023"},
         **{"max_new_tokens": "released", "reference": "published"},
     },
     "decoding": {"a": GREEDY, "b": GREEDY},

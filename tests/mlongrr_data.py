@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import plan
-from needlework.data.corpora import mlongrr
 from needlework.planning.config import _with_defaults as with_defaults
 from needlework.planning.config import schema
 from needlework.planning.layout import Layout
@@ -59,8 +59,8 @@ def table(corpus: str, lang: str, mirror: Path | None = None) -> pa.Table:
         else file
         for file in layout.corpus_sources(corpus, lang)
     ]
-    if layout.corpus_reader(corpus) == "oneruler":
-        from needlework.data.corpora import oneruler
+    if layout.corpus_reader(corpus) == "benchmarks.oneruler.corpus":
+        from needlework.benchmarks.oneruler import corpus as oneruler
 
         return oneruler.table(corpus, lang, sources, {})
     return mlongrr.table(corpus, lang, sources, {})

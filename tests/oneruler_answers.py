@@ -16,8 +16,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "workflow/scripts"))
 
+from needlework.benchmarks.oneruler import strict  # noqa: E402
 from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, phrases  # noqa: E402
-from needlework.scoring.metrics import oneruler_strict as strict  # noqa: E402
+from needlework.scoring.metrics.numbers import numbers  # noqa: E402
 
 NONE_WORDS = phrases()
 HALVES = ("tuning", "held_out")
@@ -49,7 +50,7 @@ def rows(half: str) -> list[Row]:
 def verdict(row: Row) -> str:
     """The verdict of the strict rules on an answer, in the table's words."""
     read = strict.answer(row.answer, ANSWER_TAGS)
-    found = strict.numbers(read)
+    found = numbers(read)
     if found:
         return " ".join(map(str, sorted(found)))
     return "none" if strict.score_none(read, NONE_WORDS[row.language])[0] else "other"

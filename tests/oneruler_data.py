@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from needlework.data.corpora import oneruler
-from needlework.data.corpora.oneruler import BOOKS
+from needlework.benchmarks.oneruler import corpus as oneruler
+from needlework.data.corpora.books import BOOKS
 
 LANGUAGES = (
     "cs da de en es fa fi fr hi hu it ja ko nl no pl pt ru sr st sv sw ta uk vi zh"

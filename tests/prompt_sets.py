@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from needlework.benchmarks.mlneedle import construct, plan
+from needlework.benchmarks.mlneedle import plan
+from needlework.benchmarks.mlneedle import prompts as construct
 from needlework.data.corpora import mmarco, sample, xquad
 from needlework.data.words import word_starts
 from needlework.prompts.spans import Documents, Span, literal
@@ -105,6 +106,7 @@ def _mlneedle(
         "needle_languages": languages,
         "haystack_languages": [*languages, "multilingual"],
         "question_lang": "en",
+        "instructions": {},
         "answer_languages": languages,
         "questions": n,
         "aligned": True,
@@ -113,6 +115,7 @@ def _mlneedle(
         "tasks": tasks,
         "needle_absent": True,
         "truncate_last": True,
+        "strip_context": False,
         "answer_buffer": 64,
         "max_new_tokens": 128,
         "multilingual": languages,

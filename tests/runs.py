@@ -17,8 +17,20 @@ from needlework.prompts.spans import Documents
 
 ROOT = Path(__file__).resolve().parents[1]
 
+# The settings of MLNeedle for a run of few prompts in one language.
+SMALL_MLNEEDLE = {
+    "needle_languages": ["en"],
+    "haystack_languages": ["en"],
+    "lengths": [512],
+    "tasks": ["exact"],
+    "comparisons": {"instruction_tuning": [], "decoding": []},
+}
+
 # Lines of a dry run that are no job that a change is about.
-FOLLOWING = ("total", "all", "provenance", "explorer", "overview")
+FOLLOWING = (
+    *("total", "all", "provenance", "explorer", "overview", "make_reproduction"),
+    *("card_numbers", "report_card"),
+)
 
 # What Snakemake and the workflow keep of a run; the rest of .snakemake is locks, caches and scripts.
 KEPT = ("results", "journal", "token_sums", "logs", "benchmarks", ".snakemake/metadata")
@@ -50,7 +62,7 @@ class Workflow:
     def would_run(self, *arguments: str) -> dict[str, int]:
         """The rules that a run would execute, and how many jobs of each.
 
-        Without `provenance`, `explorer` and `overview`, which follow every change.
+        Without what follows every change (`FOLLOWING`), such as `provenance` and `overview`.
         """
         text = self.run("--dry-run", *arguments).stdout
         table = re.search(r"^job +count\n[- ]+\n((?:\S+ +\d+\n)+)", text, re.MULTILINE)

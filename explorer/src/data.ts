@@ -1,5 +1,7 @@
 // A benchmark's index: its columns, and what is counted in them.
 
+import { documentsOf, shardOf } from "./documents";
+import { headlineMetrics, kindsOf, type Metric } from "./metrics";
 import { cached, columns, type Codes, type Column } from "./shards";
 
 export type Value = string | number | boolean | null;
@@ -8,6 +10,10 @@ export interface BenchmarkInfo {
   name: string;
   title: string;
   models: string[];
+  /** Built-in readers among them, which the first view leaves out. */
+  controls: string[];
+  /** The factor that prompts were made to vary, and the tasks that ask for it (none: all). */
+  designed: { factor: string; tasks: string[] };
   tokenizers: string[];
   instances: number;
   answers: number;
@@ -19,14 +25,11 @@ export interface About {
   roles: string[];
   benchmarks: BenchmarkInfo[];
   documents: number[];
+  /** What verdicts (in a sentence, in few words), outcomes and remarks mean, by their names. */
   meanings: Record<string, string>;
-}
-
-/** Values and verdicts of all answers; where no answer has two metrics, of whichever it has. */
-export interface Metric {
-  name: string;
-  values: Float32Array;
-  verdicts: Codes;
+  words: Record<string, string>;
+  outcomes: Record<string, string>;
+  remarks: Record<string, string>;
 }
 
 interface Header {
@@ -35,8 +38,11 @@ interface Header {
   values: Value[][];
   examples: string[];
   finish: string[];
+  outcomes: string[];
+  remarks: string[];
   metrics: string[];
   verdicts: string[];
+  readings: string[];
   preview: number;
 }
 
@@ -44,6 +50,8 @@ interface Header {
 export interface Dimension {
   name: string;
   labels: string[];
+  /** What the page writes for a label, where that is not the label itself. */
+  written?: string[];
   /** Codes in the order in which they are shown. */
   order: number[];
   code: (row: number) => number;
@@ -65,11 +73,21 @@ export interface Detail {
     translation?: string;
     /** All that the model wrote, thoughts included. */
     raw?: string;
+    /** What an endpoint gave beside an empty text. */
+    reasoning?: string;
     error?: string;
+    remarks?: string[];
   }[];
 }
 
 export const NEEDLE = "needle at";
+/** How the first metric of an answer stands beside the verdict of a careful reader. */
+export const READING = "beside a careful reader";
+export const OUTCOME = "outcome";
+export const REMARKS = "remarks";
+export const CONTROL = "control";
+/** What is no question of the benchmark's, so neither a column of the list nor an axis by default. */
+export const OF_REQUEST = ["verdict", "tokenizer", "ended with", "metric", READING, OUTCOME, REMARKS, CONTROL];
 const TENTHS = 10;
 const DECODER = new TextDecoder();
 
@@ -87,6 +105,7 @@ export class Benchmark {
   readonly model: Codes;
   readonly finish: Codes;
   readonly tokens: Record<string, Int32Array | undefined> = {};
+  private readonly verdictKinds: { names: string[]; codes: Uint16Array };
   private texts?: { offsets: Uint32Array; bytes: Uint8Array };
   private lower?: string[];
   private readonly twins = new Map<string, Int32Array>();
@@ -105,24 +124,41 @@ export class Benchmark {
       this.tokens[name] = arrays[name] as Int32Array | undefined;
     }
     const instance = this.instance;
-    const add = (name: string, values: Value[], codes: Codes, ofAnswer: boolean) => {
+    const add = (
+      name: string,
+      values: Value[],
+      codes: ArrayLike<number>,
+      ofAnswer: boolean,
+      written?: string[],
+    ) => {
       const order = values.map((_, code) => code);
       const numbers = values.every((value) => value === null || typeof value === "number");
       if (numbers) order.sort((a, b) => Number(values[a] ?? -Infinity) - Number(values[b] ?? -Infinity));
       this.dimensions.push({
         name,
         labels: values.map(label),
+        written,
         order,
         code: ofAnswer ? (row) => codes[row] : (row) => codes[instance[row]],
         ofAnswer,
       });
     };
     add("model", info.models, this.model, true);
+    const control = info.models.map((model) => Number(info.controls.includes(model)));
+    const controls = Uint8Array.from(this.model, (code) => control[code]);
+    // Models may have been asked nothing of this benchmark.
+    if (controls.includes(0) && controls.includes(1)) add(CONTROL, ["no", "yes"], controls, true);
+    const outcomes = header.outcomes.map((name) => about.outcomes[name] ?? name);
+    add(OUTCOME, header.outcomes, arrays.outcome as Codes, true, outcomes);
     add("ended with", header.finish, this.finish, true);
     header.columns.forEach((name, i) => add(name, header.values[i], arrays[`factor${i}`] as Codes, false));
-    const apart = separateMetrics(header.metrics, arrays);
+    const apart = headlineMetrics(header.metrics, arrays);
     this.metrics = apart.metrics;
-    if (apart.codes) add("metric", header.metrics, apart.codes, true);
+    if (apart.names.length > 1) add("metric", apart.names, apart.codes, true);
+    add(READING, header.readings, arrays.reading as Codes, true);
+    const remarks = header.remarks.map((kinds) => this.remarks(kinds));
+    add(REMARKS, header.remarks, arrays.remarks as Codes, true, remarks);
+    this.verdictKinds = kindsOf(header.verdicts);
     add("tokenizer", info.tokenizers, arrays.tokenizer as Codes, false);
     const needle = arrays.needle as Int32Array;
     if (needle.some((at) => at >= 0)) {
@@ -150,16 +186,87 @@ export class Benchmark {
   /** What answers are told apart by under a metric; one value tells nothing apart. */
   facets(metric: number): Dimension[] {
     const codes = this.verdicts(metric);
-    const labels = [...this.header.verdicts, "not scored"];
+    const { names, codes: kinds } = this.verdictKinds;
     const verdict: Dimension = {
       name: "verdict",
-      labels,
-      order: labels.map((_, i) => i),
-      code: (row) => codes[row],
+      labels: names,
+      written: names.map((name) => this.inWords(name)),
+      order: names.map((_, i) => i),
+      code: (row) => kinds[codes[row]],
       ofAnswer: true,
     };
     const all = [this.dimensions[0], verdict, ...this.dimensions.slice(1)];
-    return all.filter((d) => d.name === "verdict" || (d.labels.length > 1 && d.labels.length <= 400));
+    // Addresses may filter by the server's reason, which the outcome says in words.
+    return all.filter(
+      ({ name, labels }) =>
+        ["verdict", "model"].includes(name) ||
+        (labels.length > 1 && labels.length <= 400 && name !== "ended with"),
+    );
+  }
+
+  /** A verdict in few words. */
+  inWords(verdict: string): string {
+    return this.about.words[verdict.split(":")[0]] ?? verdict;
+  }
+
+  /** What a verdict means, in a sentence; "" if that is not known. */
+  meaning(verdict: string): string {
+    return this.about.meanings[verdict.split(":")[0]] ?? "";
+  }
+
+  /** Remarks in words; each may have a text after a colon. */
+  remarks(kinds: string): string {
+    if (!kinds) return "none";
+    return kinds
+      .split(", ")
+      .map((kind) => this.about.remarks[kind] ?? kind)
+      .join("; ");
+  }
+
+  /** The models that gave more than one text: of built-in readers, those whose answers are worth reading. */
+  private variedModels(): string[] {
+    const first = new Map<number, number>();
+    const varied = new Set<number>();
+    for (let row = 0; row < this.n; row++) {
+      const model = this.model[row];
+      const text = this.textCode(row);
+      if (!first.has(model)) first.set(model, text);
+      else if (first.get(model) !== text) varied.add(model);
+    }
+    const controls = this.info.controls;
+    return this.info.models.filter(
+      (name, model) => varied.has(model) || (first.has(model) && !controls.includes(name)),
+    );
+  }
+
+  /** What the page writes for a dimension's label. */
+  written(name: string, label: string): string {
+    if (name === "verdict") return this.inWords(label);
+    const dimension = this.dimensions.find((d) => d.name === name);
+    return dimension?.written?.[dimension.labels.indexOf(label)] ?? label;
+  }
+
+  /** What became of the request of an answer: its name, and in words. */
+  outcome(row: number): [string, string] {
+    const name = this.header.outcomes[(this.arrays.outcome as Codes)[row]];
+    return [name, this.about.outcomes[name] ?? name];
+  }
+
+  /** The filters of the first view: models without controls, the tasks that the designed factor is asked in. */
+  opening(): Record<string, string[]> {
+    const filters: Record<string, string[]> = {};
+    const control = this.dimensions.find((d) => d.name === CONTROL);
+    if (control) filters[CONTROL] = ["no"];
+    const task = this.dimensions.find((d) => d.name === "task");
+    const asked = new Set<string>();
+    for (let row = 0; task && row < this.n; row++) {
+      if (!control || control.code(row) === 0) asked.add(task.labels[task.code(row)]);
+    }
+    const tasks = this.info.designed.tasks.filter((name) => asked.has(name));
+    if (tasks.length && tasks.length < asked.size) filters.task = tasks;
+    const models = this.variedModels();
+    if (!control && models.length && models.length < this.info.models.length) filters.model = models;
+    return filters;
   }
 
   values(metric: number): Float32Array {
@@ -236,6 +343,11 @@ export class Benchmark {
     return this.texts ? this.text((this.arrays.text as Codes)[row]) : "";
   }
 
+  /** The beginning of what an answer was asked, or of its references. */
+  asked(row: number, what: "question" | "reference"): string {
+    return this.texts ? this.text((this.arrays[what] as Codes)[this.instance[row]]) : "";
+  }
+
   private text(code: number): string {
     const { offsets, bytes } = this.texts!;
     return DECODER.decode(bytes.subarray(offsets[code], offsets[code + 1]));
@@ -294,59 +406,14 @@ export class Benchmark {
     }
     await Promise.all(
       [...needed.keys()].map(async (shard) => {
-        needed.set(shard, await cached<string[]>(`documents-${shard}`));
+        needed.set(shard, await documentsOf(shard));
       }),
     );
     return detail.prompt.map(([role, source, start, end]) => {
       if (typeof source === "string") return { role: roles[role], text: source };
       const shard = shardOf(documents, source);
-      const piece: string | string[] = needed.get(shard)![source - documents[shard]];
-      const text = typeof piece === "string" ? piece : numbered(piece);
+      const text = needed.get(shard)![source - documents[shard]];
       return { role: roles[role], text: start === undefined ? text : text.slice(start, end) };
     });
   }
-}
-
-/** One metric for all where every answer has one alone, with the codes of which; else each by itself. */
-function separateMetrics(
-  names: string[],
-  arrays: Record<string, Column>,
-): { metrics: Metric[]; codes: Codes | null } {
-  const metrics = names.map((name, i) => ({
-    name,
-    values: arrays[`value${i}`] as Float32Array,
-    verdicts: arrays[`verdict${i}`] as Codes,
-  }));
-  const n = metrics[0].values.length;
-  const codes = new Uint8Array(n);
-  for (let row = 0; row < n; row++) {
-    let found = 0;
-    for (let i = 0; i < metrics.length; i++) {
-      if (!Number.isNaN(metrics[i].values[row])) {
-        codes[row] = i;
-        if (++found > 1) return { metrics, codes: null };
-      }
-    }
-  }
-  const merged: Metric = {
-    name: names.join(", "),
-    values: Float32Array.from(codes, (i, row) => metrics[i].values[row]),
-    verdicts: Uint32Array.from(codes, (i, row) => metrics[i].verdicts[row]),
-  };
-  return { metrics: [merged], codes };
-}
-
-function numbered(words: string[]): string {
-  return words.map((word, i) => `${i + 1}. ${word}`).join(" ");
-}
-
-function shardOf(starts: number[], place: number): number {
-  let low = 0;
-  let high = starts.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (starts[middle] <= place) low = middle;
-    else high = middle - 1;
-  }
-  return low;
 }

@@ -181,7 +181,7 @@ function Answer(props: {
   const text = own?.text ?? "";
   const ranges = useMemo(() => merged(props.facts.references, text.slice(0, 100000)), [text, props.facts]);
   const verdict = data.verdict(row, metric);
-  const meaning = data.about.meanings[verdict.split(":")[0]];
+  const [outcome, became] = data.outcome(row);
   const tokens: [string, number][] = [];
   for (const [name, column] of Object.entries(data.tokens)) {
     if (column && column[row] >= 0) tokens.push([name.replace("_tokens", ""), column[row]]);
@@ -212,14 +212,34 @@ function Answer(props: {
           <Long text={own.translation} ranges={merged(props.facts.references, own.translation.slice(0, 100000))} />
         </details>
       )}
+      {own?.reasoning && (
+        <details>
+          <summary>Its reasoning, beside an empty answer: {count(own.reasoning.length)} characters</summary>
+          <Long text={own.reasoning} />
+        </details>
+      )}
       {own?.raw && (
         <details>
           <summary>All that it wrote, with its thoughts: {count(own.raw.length)} characters</summary>
           <Long text={own.raw} />
         </details>
       )}
+      {(outcome !== "answered" || own?.remarks) && (
+        <ul class="outcome">
+          {outcome !== "answered" && <li>{became}</li>}
+          {own?.remarks?.map((remark) => {
+            const [kind, ...said] = remark.split(": ");
+            return (
+              <li>
+                {data.remarks(kind)}
+                {said.length > 0 && <>: {plain(said.join(": "))}</>}
+              </li>
+            );
+          })}
+        </ul>
+      )}
       <p class="why">
-        <code>{verdict}</code> {meaning}
+        {data.meaning(verdict)} <code>{verdict}</code>
         {others.map(({ name, i, value }) => (
           <span class="other">
             {name}: <Score value={value} /> <code>{data.verdict(row, i)}</code>

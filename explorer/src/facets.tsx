@@ -65,10 +65,14 @@ export function Facets(props: {
           key={dimension.name}
           name={dimension.name}
           labels={dimension.labels}
+          written={dimension.written ?? dimension.labels}
+          title={(code) =>
+            (dimension.name === "verdict" && data.meaning(dimension.labels[code])) ||
+            (dimension.written ?? dimension.labels)[code]
+          }
           order={dimension.order}
           counts={counts}
           chosen={state.filters[dimension.name] ?? []}
-          meanings={dimension.name === "verdict" ? data.about.meanings : {}}
           set={set}
         />
       ))}
@@ -79,10 +83,11 @@ export function Facets(props: {
 function Facet(props: {
   name: string;
   labels: string[];
+  written: string[];
+  title: (code: number) => string;
   order: number[];
   counts: Counted[];
   chosen: string[];
-  meanings: Record<string, string>;
   set: (name: string, labels: string[]) => void;
 }): JSX.Element | null {
   const { name, labels, counts, chosen } = props;
@@ -124,9 +129,9 @@ function Facet(props: {
                 )
               }
             />
-            <label for={id} title={props.meanings[label.split(":")[0]]}>
+            <label for={id} title={props.title(code)}>
               <span class="label" dir="auto">
-                {label}
+                {props.written[code]}
               </span>
               <span class="n">{count(n)}</span>
               {name !== "verdict" && (

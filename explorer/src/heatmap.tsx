@@ -4,9 +4,11 @@ import type { JSX } from "preact";
 import type { Dimension } from "./data";
 import type { State } from "./state";
 import { count, percent, words } from "./text";
-import { cell, type View } from "./view";
+import { axis, cell, type View } from "./view";
 
 const MOST = 40;
+/** A mean of fewer answers says little: it is grey. */
+const FEW = 10;
 
 export function Heatmap(props: {
   heatmap: NonNullable<View["heatmap"]>;
@@ -16,7 +18,7 @@ export function Heatmap(props: {
 }): JSX.Element {
   const { heatmap, state, change } = props;
   const { rows, columns, cells, delta } = heatmap;
-  const choices = props.facets.filter((d) => !["verdict", "ended with"].includes(d.name));
+  const choices = props.facets.filter(axis);
   const used = (dimension: Dimension, axis: "row" | "column") =>
     dimension.order
       .filter((code) => {
@@ -59,10 +61,11 @@ export function Heatmap(props: {
   return (
     <section class="heatmap" aria-label="Heatmap">
       <div class="axes">
-        <span>{delta ? "mean difference" : "mean value"}, </span>
+        <span>{delta ? "mean difference in points, " : "mean in %, "}</span>
         {select("rows", rows.name)}
         <span>by</span>
         {select("columns", columns.name)}
+        <span>below each, the number of answers; grey: fewer than {FEW}</span>
       </div>
       <div class="scroll" tabIndex={0} role="region" aria-label="Heatmap cells">
         <table>
@@ -89,12 +92,11 @@ export function Heatmap(props: {
                   return (
                     <td>
                       <button
-                        class={colour(mean, delta)}
+                        class={own.n < FEW ? "few" : colour(mean, delta)}
                         title={name}
-                        aria-label={name}
                         onClick={() => filter(row, column)}
                       >
-                        {delta ? signed(mean) : Math.round(100 * mean)}
+                        {delta ? signed(mean) : Math.round(100 * mean)} <small>{count(own.n)}</small>
                       </button>
                     </td>
                   );

@@ -8,12 +8,16 @@ import {
 } from "@tanstack/virtual-core";
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import type { Benchmark } from "./data";
+import { OF_REQUEST, type Benchmark } from "./data";
 import type { State } from "./state";
 import { count, plain, Score, words } from "./text";
 import type { View } from "./view";
 
 const ROW = 30;
+// On a narrow page an answer is a card of four lines, with these of the columns.
+const CARD = 96;
+const NARROW = matchMedia("(max-width: 760px)");
+const ON_CARD = ["value", "difference", "model", "verdict", "question", "reference", "answer"];
 
 interface Shown {
   name: string;
@@ -36,6 +40,13 @@ export function List(props: {
   const { data, state, view, metric, current, change, select } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
+  const [narrow, setNarrow] = useState(NARROW.matches);
+  useEffect(() => {
+    const follow = () => setNarrow(NARROW.matches);
+    NARROW.addEventListener("change", follow);
+    return () => NARROW.removeEventListener("change", follow);
+  }, []);
+  const height = narrow ? CARD : ROW;
   const [virtual] = useState(
     () =>
       new Virtualizer<HTMLDivElement, HTMLDivElement>({
@@ -49,17 +60,19 @@ export function List(props: {
         onChange: () => redraw(0),
       }),
   );
-  virtual.setOptions({ ...virtual.options, count: view.rows.length });
+  virtual.setOptions({ ...virtual.options, count: view.rows.length, estimateSize: () => height });
+  useLayoutEffect(() => virtual.measure(), [height]);
   useLayoutEffect(() => virtual._didMount(), []);
   useLayoutEffect(() => virtual._willUpdate());
   useEffect(() => {
     if (current >= 0) virtual.scrollToIndex(current, { align: "auto" });
   }, [current, view.rows]);
 
-  const columns = shownColumns(data, state, view, metric);
-  const template = { gridTemplateColumns: columns.map((column) => column.width).join(" ") };
+  const every = shownColumns(data, state, view, metric);
+  const columns = narrow ? every.filter(({ name }) => ON_CARD.includes(name)) : every;
+  const template = narrow ? {} : { gridTemplateColumns: columns.map((column) => column.width).join(" ") };
   const move = (event: KeyboardEvent) => {
-    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? ROW) / ROW) - 2);
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? height) / height) - 2);
     const steps: Record<string, number> = {
       ArrowDown: current + 1,
       ArrowUp: current - 1,
@@ -78,7 +91,7 @@ export function List(props: {
   };
   return (
     <div
-      class="list"
+      class={narrow ? "list cards" : "list"}
       role="grid"
       aria-label="Answers"
       aria-rowcount={view.rows.length + 1}
@@ -125,7 +138,7 @@ export function List(props: {
               onClick={() => select(item.index, true)}
             >
               {columns.map((column) => (
-                <div role="gridcell" class={column.numeric ? "numeric" : ""}>
+                <div role="gridcell" class={`${column.name} ${column.numeric ? "numeric" : ""}`}>
                   {column.cell(row)}
                 </div>
               ))}
@@ -141,8 +154,15 @@ export function List(props: {
 function shownColumns(data: Benchmark, state: State, view: View, metric: number): Shown[] {
   const values = data.values(metric);
   const { partners } = view;
+  const asked = (what: "question" | "reference", width: string): Shown => ({
+    name: what,
+    title: what,
+    width,
+    sortable: false,
+    cell: (row) => <bdi>{plain(data.asked(row, what))}</bdi>,
+  });
   const found: Shown[] = [
-    { name: "value", title: "score", width: "68px", sortable: true, cell: (row) => <Score value={values[row]} /> },
+    { name: "value", title: "score", width: "64px", sortable: true, cell: (row) => <Score value={values[row]} /> },
   ];
   if (partners) {
     found.push({
@@ -156,7 +176,8 @@ function shownColumns(data: Benchmark, state: State, view: View, metric: number)
   const factors: Shown[] = [];
   for (const { dimension, counts } of view.facets) {
     const { name, labels } = dimension;
-    if (["verdict", "tokenizer", "ended with", "metric"].includes(name)) continue;
+    if (OF_REQUEST.includes(name) || name === "task" || !(name === "model" || data.header.factors.includes(name)))
+      continue;
     if (counts.filter(({ n }) => n > 0).length < 2 && !state.filters[name]) continue;
     if (state.filters[name]?.length === 1) continue;
     const longest = Math.max(words(name).length * 0.95, ...labels.map((label) => label.length));
@@ -170,34 +191,42 @@ function shownColumns(data: Benchmark, state: State, view: View, metric: number)
     if (name === "model") found.push(column);
     else factors.push(column);
   }
-  // What was said stands first: a narrow page cuts what it was said to.
+  // What was asked and said stands first: a narrow page cuts the rest.
   found.push(
+    asked("question", "minmax(170px, 4fr)"),
+    asked("reference", "minmax(90px, 2fr)"),
     {
       name: "answer",
       title: "answer",
-      width: "minmax(260px, 1fr)",
+      width: "minmax(180px, 4fr)",
       sortable: false,
       cell: (row) => {
         const text = data.preview(row).slice(0, 200);
-        return text ? <bdi class="answer">{plain(text)}</bdi> : <span class="faint">{data.hasTexts ? "(empty)" : ""}</span>;
+        return text ? <bdi>{plain(text)}</bdi> : <span class="faint">{data.hasTexts ? "(empty)" : ""}</span>;
       },
     },
     {
       name: "verdict",
       title: "verdict",
-      width: "132px",
+      width: "142px",
       sortable: true,
-      cell: (row) => <span class="verdict">{data.verdict(row, metric)}</span>,
+      cell: (row) => (
+        <span title={`${data.meaning(data.verdict(row, metric))} (${data.verdict(row, metric)})`}>
+          {data.inWords(data.verdict(row, metric))}
+        </span>
+      ),
     },
     ...factors,
-    {
+  );
+  if (view.rows.some((row) => data.promptTokens(row) !== data.promptTokens(view.rows[0]))) {
+    found.push({
       name: "tokens",
       title: "tokens",
       width: "76px",
       sortable: true,
       numeric: true,
       cell: (row) => (data.promptTokens(row) < 0 ? "" : count(data.promptTokens(row))),
-    },
-  );
+    });
+  }
   return found;
 }

@@ -35,7 +35,7 @@ function App({ about }: { about: About }): JSX.Element {
   const help = useRef<HTMLDialogElement>(null);
   const info = about.benchmarks.find((b) => b.name === state.benchmark) ?? about.benchmarks[0];
 
-  const change = (some: Partial<State>) => setState((old) => ({ ...old, ...some }));
+  const change = (some: Partial<State>) => setState((old) => ({ ...old, ...some, opening: false }));
 
   useLayoutEffect(() => {
     const wanted = format(state);
@@ -65,10 +65,15 @@ function App({ about }: { about: About }): JSX.Element {
 
   const ready = data?.info === info ? data : undefined;
   const metric = ready ? Math.max(0, ready.metrics.findIndex(({ name }) => name === state.metric)) : 0;
-  const { open, ...filtering } = state;
+  const { open, opening, ...filtering } = state;
+  const first = useMemo(() => ready?.opening() ?? {}, [ready]);
+  const waits = opening && Object.keys(first).length > 0;
+  useLayoutEffect(() => {
+    if (waits) change({ filters: first });
+  }, [waits, first]);
   const shown = useMemo(
-    () => (ready ? view(ready, state, metric) : undefined),
-    [ready, metric, texts, JSON.stringify(filtering)],
+    () => (ready && !waits ? view(ready, state, metric) : undefined),
+    [ready, metric, texts, waits, JSON.stringify(filtering)],
   );
   const openRow = useMemo(() => (ready && open ? ready.find(open) : -1), [ready, open]);
   const place = useMemo(
@@ -139,7 +144,7 @@ function App({ about }: { about: About }): JSX.Element {
           {about.benchmarks.map((b) => (
             <button
               aria-current={b === info ? "page" : undefined}
-              onClick={() => setState({ ...EMPTY, filters: {}, benchmark: b.name })}
+              onClick={() => setState({ ...EMPTY, filters: {}, opening: true, benchmark: b.name })}
             >
               {b.title}
             </button>
@@ -201,7 +206,7 @@ function App({ about }: { about: About }): JSX.Element {
                     change({ filters: left });
                   }}
                 >
-                  {words(name)}: {labels.slice(0, 3).join(", ")}
+                  {words(name)}: {labels.slice(0, 3).map((label) => ready.written(name, label)).join(", ")}
                   {labels.length > 3 && ` +${labels.length - 3}`} <span aria-hidden="true">×</span>
                 </button>
               ))}

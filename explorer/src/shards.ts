@@ -74,9 +74,9 @@ export async function columns<T>(name: string): Promise<{ header: T; arrays: Rec
 
 const kept = new Map<string, Promise<unknown>>();
 
-/** A shard of JSON of which the page keeps the last few. */
-export function cached<T>(name: string): Promise<T> {
-  const found = (kept.get(name) ?? json<T>(name)) as Promise<T>;
+/** What a shard gives, JSON if nothing else is said; the page keeps the last few. */
+export function cached<T>(name: string, read: (name: string) => Promise<T> = json<T>): Promise<T> {
+  const found = (kept.get(name) ?? read(name)) as Promise<T>;
   kept.delete(name);
   kept.set(name, found);
   found.catch(() => kept.delete(name));

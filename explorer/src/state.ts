@@ -14,6 +14,8 @@ export interface State {
   /** A column's name, with "-" before it where the largest comes first. */
   sort: string;
   open: string;
+  /** Nothing was chosen: the page opens on the benchmark's own question. */
+  opening: boolean;
 }
 
 export const EMPTY: State = {
@@ -27,6 +29,7 @@ export const EMPTY: State = {
   columns: "",
   sort: "value",
   open: "",
+  opening: false,
 };
 
 const SHORT: [keyof State, string][] = [
@@ -56,6 +59,7 @@ export function parse(hash: string): State {
     filters.set(name, [...(filters.get(name) ?? []), value]);
   }
   state.filters = Object.fromEntries(filters);
+  state.opening = [...given.keys()].every((key) => key === "b");
   return state;
 }
 
@@ -68,5 +72,7 @@ export function format(state: State): string {
   for (const [name, labels] of Object.entries(state.filters)) {
     for (const label of labels) said.append(`f.${name}`, label);
   }
+  // All answers are a choice too.
+  if (!state.opening && [...said.keys()].every((key) => key === "b")) said.set("all", "1");
   return `#${said}`;
 }

@@ -1,6 +1,6 @@
 // Which answers a state shows, in which order, and what facets and the heatmap count of them.
 
-import type { Benchmark, Dimension } from "./data";
+import { OF_REQUEST, type Benchmark, type Dimension } from "./data";
 import type { State } from "./state";
 
 export interface Counted {
@@ -96,35 +96,41 @@ export function view(data: Benchmark, state: State, metric: number): View {
   return {
     rows: sorted(data, rows, state, metric, partners),
     facets: facets.map((dimension, i) => ({ dimension, counts: counts[i] })),
-    heatmap: heatmap(rows, facets, state, values, partners),
+    heatmap: heatmap(rows, axes(data, facets, rows, state), values, partners),
     total,
     partners,
   };
 }
 
-/** The two factors of the heatmap: what the state names, else language by depth, else the first two. */
-export function axes(facets: Dimension[], state: State): [Dimension, Dimension] | null {
-  const usable = facets.filter((d) => !["verdict", "ended with"].includes(d.name));
+/** What a heatmap can have as its axes. */
+export const axis = (dimension: Dimension): boolean =>
+  dimension.name === "model" || !OF_REQUEST.includes(dimension.name);
+
+/** The two factors of the heatmap: what the state names, else the models by the factor that the benchmark
+ * was made to vary, or by the first of what was asked that tells the shown answers apart. */
+function axes(
+  data: Benchmark,
+  facets: Dimension[],
+  shown: Uint32Array,
+  state: State,
+): [Dimension, Dimension] | null {
+  const usable = facets.filter(axis);
   const named = (name: string, not?: Dimension) => usable.find((d) => d !== not && d.name === name);
-  const like = (pattern: RegExp, not?: Dimension) =>
-    usable.find((d) => d !== not && d.labels.length > 1 && pattern.test(d.name));
-  const rows = named(state.rows) ?? like(/lang/) ?? usable[0];
+  const varies = (d: Dimension) => shown.some((row) => d.code(row) !== d.code(shown[0]));
+  const rows = named(state.rows) ?? named("model") ?? usable[0];
+  const designed = [data.info.designed.factor, ...data.header.factors.filter((name) => name !== "task"), "task"];
+  const others = designed.flatMap((name) => named(name, rows) ?? []);
   const columns =
-    named(state.columns, rows) ??
-    like(/depth/, rows) ??
-    like(/needle at|position|length/, rows) ??
-    usable.find((d) => d !== rows);
+    named(state.columns, rows) ?? others.find(varies) ?? others[0] ?? usable.find((d) => d !== rows);
   return rows && columns ? [rows, columns] : null;
 }
 
 function heatmap(
   chosen: Uint32Array,
-  facets: Dimension[],
-  state: State,
+  found: [Dimension, Dimension] | null,
   values: Float32Array,
   partners: Int32Array | null,
 ): View["heatmap"] {
-  const found = axes(facets, state);
   if (!found) return null;
   const [rows, columns] = found;
   const cells = new Map<number, Counted>();

@@ -67,6 +67,43 @@ def small(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def opened(tmp_path_factory) -> Path:
+    """The page of a model and two controls, asked two tasks at two places; three requests went wrong."""
+    spans = [
+        literal("needle", "It was Ada Lovelace. "),
+        literal("question", "Who wrote the first program?"),
+    ]
+    wrong = {
+        0: {"outcome": "cut", "finish": "length"},
+        1: {"outcome": "empty", "reasoning": "Ada, I think.", "remarks": ["reasoning_only"]},
+        2: {"outcome": "answered", "remarks": ["odd_count: 300 of 960 tokens"]},
+    }
+    run = [
+        Asked(
+            spans,
+            {
+                "model": "Ada Lovelace" if place else "" if i == 1 else f"Babbage {i}",
+                "reader": "Ada Lovelace",
+                "empty": "",
+            },
+            factors={"tongue": "en", "place": place, "size": 1000},
+            example=f"example-{i}",
+            task=task,
+            **(wrong.get(i, {}) if place == 0 and task == "find" else {}),
+        )
+        for task in ("find", "count")
+        for place in (0.0, 1.0)
+        for i in range(12 if place == 0 else 9)
+    ]
+    return explore(
+        tmp_path_factory.mktemp("opened"),
+        run,
+        designed=("place", ("find",)),
+        controls=("reader", "empty"),
+    )
+
+
+@pytest.fixture(scope="session")
 def beside(tmp_path_factory) -> Path:
     """The same run, its shards beside the page."""
     return explore(tmp_path_factory.mktemp("beside"), small_run(), PASSAGES, one_file=0)

@@ -7,14 +7,19 @@ import http.server
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
+import pyarrow as pa
 import pytest
 
-from explorer_run import ROOT, Asked, explore, identifier
-from needlework.prompts.spans import Span, literal
+from explorer_run import PROGRAM, ROOT, STYLE, Asked, explore, identifier, write_files
+from needlework.prompts.spans import Span, literal, numbered
+from needlework.records import DOCUMENTS, write_table
 from needlework.results import overview
+from needlework.results.explorer.data import Explored
+from needlework.results.explorer.page import write_explorer
 
 pytestmark = [pytest.mark.xdist_group("chromium")]
 
@@ -78,11 +83,85 @@ def test_shards_open_from_a_server_and_nothing_else_is_asked(watched, served) ->
     assert all(url.startswith(own) for url in watched.requests)
 
 
+def test_first_view_is_models_by_the_designed_factor(watched, opened) -> None:
+    watched.open(opened.as_uri())
+    page = watched.page
+    assert shown(page).startswith("21 of 126 answers")
+    until(page, "location.hash === '#f.control=no&f.task=find'")
+    assert [select.input_value() for select in page.query_selector_all(".axes select")] == [
+        "model",
+        "place",
+    ]
+    cells = page.query_selector_all(".heatmap td button")
+    assert [cell.inner_text().split() for cell in cells] == [["0", "12"], ["100", "9"]]
+    assert [cell.get_attribute("class") for cell in cells] == ["h0", "few"]
+    first = page.inner_text(".list .row >> nth=0")
+    assert {"Who wrote the first program?", "Ada Lovelace", "Babbage 0", "reference not found"} <= {
+        line.strip() for line in first.splitlines()
+    }
+
+
+def test_all_answers_are_a_view_that_a_link_holds(watched, opened) -> None:
+    watched.open(opened.as_uri())
+    watched.page.keyboard.press("x")
+    until_shown(watched.page, "126 of 126 answers")
+    until(watched.page, "location.hash === '#all=1'")
+    watched.open(f"{opened.as_uri()}#all=1")
+    assert shown(watched.page).startswith("126 of 126 answers")
+
+
+def test_columns_that_tell_nothing_apart_are_hidden(watched, opened) -> None:
+    watched.open(opened.as_uri())
+    heads = watched.page.eval_on_selector_all("[role=columnheader]", "e => e.map(c => c.innerText)")
+    assert [head.split()[0] for head in heads] == [
+        *("score", "question", "reference", "answer", "verdict", "place")
+    ]
+
+
+def test_outcomes_and_remarks_can_be_found_and_read(watched, opened) -> None:
+    watched.open(opened.as_uri())
+    page = watched.page
+    page.click("text='answer cut at the limit on new tokens'")
+    until_shown(page, "1 of 126 answers")
+    page.keyboard.press("o")
+    page.wait_for_selector(".outcome")
+    assert page.inner_text(".answer-card.first .outcome") == "answer cut at the limit on new tokens"
+    watched.open(f"{opened.as_uri()}#open={identifier(1)[:16]}.model", ".outcome")
+    card = page.locator(".answer-card.first")
+    assert card.locator(".outcome").inner_text().split("\n") == [
+        "empty answer",
+        "reasoning, but no answer",
+    ]
+    card.locator("summary", has_text="reasoning").click()
+    assert "Ada, I think." in card.inner_text()
+    watched.open(
+        f"{opened.as_uri()}#f.remarks=odd_count&open={identifier(2)[:16]}.model", ".outcome"
+    )
+    assert shown(page).startswith("3 of 126 answers")
+    assert "odd count of prompt tokens: 300 of 960 tokens" in page.inner_text(".outcome")
+
+
+def test_a_run_of_controls_opens_without_empty_answers(watched, tmp_path) -> None:
+    spans = [literal("question", "Who?")]
+    run = [Asked(spans, {"reader": f"Ada {i}", "empty": ""}, example=f"e{i}") for i in range(3)]
+    watched.open(explore(tmp_path, run, controls=("reader", "empty")).as_uri())
+    assert shown(watched.page).startswith("3 of 6 answers")
+
+
+def test_a_narrow_page_shows_question_reference_and_answer(watched, opened) -> None:
+    watched.page.set_viewport_size({"width": 400, "height": 800})
+    watched.open(opened.as_uri())
+    card = watched.page.locator(".list .row").first
+    for name in ("question", "reference", "answer", "verdict"):
+        box = card.locator(f".{name}").bounding_box()
+        assert box["width"] > 50 and box["x"] + box["width"] <= 400
+
+
 def test_wrong_answers_come_first(watched, small) -> None:
     watched.open(small.as_uri())
     assert shown(watched.page).startswith("216 of 216 answers · mean 67 %")
     first = watched.page.inner_text(".list .row >> nth=0")
-    assert "poor" in first and "no_match" in first
+    assert "poor" in first and "reference not found" in first
 
 
 def test_filters_change_list_heatmap_and_address(watched, small) -> None:
@@ -298,6 +377,28 @@ def test_a_needle_in_128k_tokens_is_shown_at_once(watched, tmp_path) -> None:
     watched.page.keyboard.press("f")
     until(watched.page, "document.querySelector('.body').innerText.length > 500000")
     print(f"unfolded after {watched.page.evaluate('performance.now()') - start:.0f} ms")
+
+
+def test_a_prompt_shows_its_numbered_list(watched, tmp_path) -> None:
+    words = [f"word{i % 300}" for i in range(2000)]
+    file = tmp_path / "made_up/lists.parquet"
+    rows = {"passage_id": ["a"], "text": [None], "words": [words]}
+    write_table(pa.table(rows, schema=DOCUMENTS), file)
+    text = numbered(words)
+    spans = [Span("haystack", "made_up/lists/a", 0, len(text)), literal("question", "Which?")]
+    prompts, answers = write_files(tmp_path / "run", [Asked(spans, {"m": "x"})])
+    prompts = {"words": replace(prompts["words"], documents=[str(file)])}
+    write_explorer(
+        tmp_path,
+        {"made_up": Explored("Made up", ["task"], prompts, answers)},
+        program=PROGRAM,
+        style=STYLE,
+        one_file=0,
+    )
+    watched.open(f"{(tmp_path / 'index.html').as_uri()}#open={identifier(0)[:16]}.m", ".body")
+    watched.page.keyboard.press("f")
+    until(watched.page, "document.querySelector('.body').innerText.includes('2000. word199')")
+    assert text in watched.page.inner_text(".body").replace("\xa0", " ")
 
 
 @pytest.fixture(scope="session")

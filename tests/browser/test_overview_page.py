@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from explorer_run import ROOT
+from needlework.factor import Factor
+from needlework.results.html_tables import html_table
+from needlework.results.layouts import Grid
 from needlework.results.overview_page import write_page
 
 pytestmark = [pytest.mark.xdist_group("chromium")]
@@ -19,6 +23,9 @@ def page(small) -> Path:
     """The page of the small run, with a table and a figure."""
     folder = small.parent.parent
     (folder / "t.csv").write_text("model,value,comparison\ngood,1.0,covers\npoor,0.3,below\n")
+    grid = Grid(rows=(Factor("model", label="Model"), Factor("comparison")), head="Accuracy")
+    shown = html_table(pd.read_csv(folder / "t.csv"), (grid,), "Everything")
+    (folder / "t.html").write_text(shown)
     (folder / "f.svg").write_text(
         '<svg xmlns="http://www.w3.org/2000/svg" width="600" height="300"><circle r="9"/></svg>'
     )
@@ -31,7 +38,13 @@ def page(small) -> Path:
                 "scores": [
                     str(folder / f"run/{model}/scores.parquet") for model in ("good", "poor")
                 ],
-                "tables": {"t": {**entry, "file": str(folder / "t.csv")}},
+                "tables": {
+                    "t": {
+                        **entry,
+                        "file": str(folder / "t.csv"),
+                        "shown": str(folder / "t.html"),
+                    }
+                },
                 "figures": {
                     "f": {**entry, "file": str(folder / "f.svg"), "numbers": str(folder / "t.csv")}
                 },
@@ -67,7 +80,7 @@ def test_the_overview_fits_and_leads_to_wrong_answers(watched, page, width) -> N
     assert {Path(url).name for url in watched.requests} == {"index.html", "f.svg"}
     watched.page.click("section a:has-text('poor')")
     watched.page.wait_for_selector(".list .row")
-    assert "no_match" in watched.page.inner_text(".list .row >> nth=0")
+    assert "reference not found" in watched.page.inner_text(".list .row >> nth=0")
 
 
 def test_links_open_the_table_that_they_name(watched, page) -> None:
@@ -77,8 +90,32 @@ def test_links_open_the_table_that_they_name(watched, page) -> None:
     watched.page.wait_for_selector("td:has-text('covers')", timeout=2000)
 
 
+def test_a_table_is_sorted_by_the_keyboard(watched, page) -> None:
+    """Downwards, upwards, and as it was."""
+    watched.open(page.as_uri(), "table.means")
+    watched.page.click("summary:has-text('Everything')")
+    head = watched.page.locator("table.laid thead th >> nth=2")
+    assert head.get_attribute("aria-sort") is None
+    first = []
+    for order in ("descending", "ascending", None):
+        head.locator("button").press("Enter")
+        assert head.get_attribute("aria-sort") == order
+        first.append(watched.page.inner_text("table.laid tbody th >> nth=0"))
+    assert first == ["good", "poor", "good"]
+
+
+def test_a_table_stands_without_scripts(chromium, page) -> None:
+    context = chromium.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto(page.as_uri())
+    tab.click("summary:has-text('Everything')")
+    assert tab.locator("table.laid tbody tr").count() == 2
+    assert tab.locator("table.laid button").count() == 0
+    context.close()
+
+
 def test_a_mean_leads_to_its_answers(watched, page) -> None:
     watched.open(page.as_uri(), "table.means")
     watched.page.click("table.means >> nth=0 >> tr:has-text('poor') a")
     watched.page.wait_for_selector(".list .row")
-    assert "no_match" in watched.page.inner_text(".list .row >> nth=0")
+    assert "reference not found" in watched.page.inner_text(".list .row >> nth=0")

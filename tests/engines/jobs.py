@@ -1,4 +1,4 @@
-"""Jobs of the rule generate_answers in vLLM's own environment, with processes that can be killed."""
+"""Jobs that answer prompts in vLLM's own environment, with processes that can be killed."""
 
 from __future__ import annotations
 
@@ -37,12 +37,16 @@ class Files(list):
         super().__init__(file for files in named.values() for file in files)
         vars(self).update(named)
 
+class Log(list):
+    account = property(lambda files: files[1])
+
 class Names(dict):
     __getattr__ = dict.__getitem__
 
 snakemake = SimpleNamespace(
     **{{name: Names(given[name]) for name in ("wildcards", "params", "resources")}},
-    **{{name: given[name] for name in ("rule", "output", "log", "config")}},
+    **{{name: given[name] for name in ("rule", "output", "config")}},
+    log=Log(given["log"]),
     input=Files(given["input"]),
 )
 """
@@ -72,30 +76,33 @@ class Job:
         corpus: Path,
         instances: Path,
         tokens_ahead: int | None = None,
+        turn: str | None = None,
     ) -> None:
+        """With `turn`, of an audit's answers: the first or the second ones."""
         self.folder = folder
         self.journal = folder / "journal"
         config = configuration(model, journal=str(self.journal))
+        rule = "answer_audit" if turn else "generate_answers"
         given = {
-            "rule": "generate_answers",
-            "wildcards": {"model": "tiny", "benchmark": "made"},
+            "rule": rule,
+            "wildcards": {"model": "tiny", "benchmark": "made", "turn": turn},
             "params": {
                 **{"model": Layout(config).model_settings("tiny"), "lengths": [512]},
-                "only": only_of(config, "tiny", "made"),
+                **{"only": only_of(config, "tiny", "made"), "state": ""},
             },
             "resources": {"gpu": 0},
             "input": {"instances": [str(instances)], "corpora": [str(corpus)], "documents": []},
             "output": [str(folder / "answers.parquet")],
-            "log": [str(folder / "job.log")],
+            "log": [str(folder / "job.log"), str(folder / "account.json")],
             "config": config,
         }
-        script = (SCRIPTS / "generate_answers.py").read_text(encoding="utf-8")
+        script = (SCRIPTS / f"{rule}.py").read_text(encoding="utf-8")
         preamble = PREAMBLE.format(scripts=str(SCRIPTS), given=json.dumps(given))
         if tokens_ahead is not None:
             preamble += "import needlework.models.backends.vllm as backend\n"
             preamble += f"backend.TOKENS_AHEAD = {tokens_ahead}\n"
         folder.mkdir(exist_ok=True)
-        self._file = folder / "generate_answers.py"
+        self._file = folder / f"{rule}.py"
         self._file.write_text(preamble + script, encoding="utf-8")
         self._seen: dict[int, psutil.Process] = {}
 

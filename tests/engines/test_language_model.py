@@ -35,7 +35,7 @@ def test_it_answers_what_was_selected(asked: Workflow) -> None:
     needles = scores(asked, "mlneedle")
     assert (needles["metric"].value_counts() == 5 * 3).all()
     assert set(needles["needle_lang"]) == {"en"} == set(needles["haystack_lang"])
-    answers = scores(asked, "lost_in_the_middle")
+    answers = scores(asked, "lost_in_the_middle").query("metric != 'careful'")
     documents = answers.query("task == 'multi_document_qa'")
     assert set(documents["gold_index"]) == {0, 4, 9} and set(documents["n_documents"]) == {10}
     assert len(documents) == 3 * 47

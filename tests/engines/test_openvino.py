@@ -21,7 +21,9 @@ from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Request, load_backend
 from needlework.models.generation import generate
 from needlework.models.gguf_models import _constant, _tensors, _weights, kept_folder
+from needlework.models.job_records import remember
 from needlework.planning.config import validated
+from needlework.planning.devices import job_gpus, job_threads
 from needlework.planning.layout import Layout
 from needlework.prompts.openvino_runtime import runtime
 from needlework.prompts.spans import literal
@@ -187,8 +189,8 @@ def test_how_many_prompts_are_answered_at_once(own: dict[str, Any], at_once: int
     assert load_backend("openvino", entry(**own))._at_once == at_once
 
 
-def test_prompts_beyond_the_context_are_skipped_and_answers_cut() -> None:
-    length = ask(PROMPTS[:1], sampling=GREEDY)[0].prompt_tokens
+def test_prompts_beyond_the_context_are_skipped_and_answers_cut(greedy: list[Answer]) -> None:
+    length = greedy[0].prompt_tokens
     (skipped,) = ask(PROMPTS[:1], sampling=GREEDY, context=length)
     assert skipped.finish_reason == "skipped" and f"{length} tokens" in skipped.error
     (cut,) = ask(PROMPTS[:1], sampling=GREEDY, context=length + 3)
@@ -202,8 +204,8 @@ def test_answers_cut_at_the_context_are_retried_under_another() -> None:
     assert not backend.holds({"prompt_tokens": 890, "completion_tokens": 20})
 
 
-def test_thoughts_are_counted_and_left_out() -> None:
-    (plain,) = ask(PROMPTS[:1], sampling=GREEDY)
+def test_thoughts_are_counted_and_left_out(greedy: list[Answer]) -> None:
+    plain = greedy[0]
     word = plain.text.split()[1]
     reasoning = {"max_tokens": 10, "end": word}
     (answer,) = ask(PROMPTS[:1], sampling=GREEDY, reasoning=reasoning)
@@ -386,15 +388,42 @@ def test_what_was_answered_before_the_end_is_kept(tmp_path: Path) -> None:
     assert backend._engine is None
 
 
-def test_the_effective_settings_are_known_once_it_is_loaded() -> None:
-    smollm2()
-    backend = load_backend("openvino", entry())
+@pytest.mark.parametrize(
+    ("given", "used", "told"),
+    [
+        ({}, ("f32", "f32"), []),
+        ({"KV_CACHE_PRECISION": "u8"}, ("f32", "f32"), ["KV_CACHE_PRECISION: u8 was ignored"]),
+        ({"KEY_CACHE_PRECISION": "u8", "VALUE_CACHE_PRECISION": "u4"}, ("u8", "u4"), []),
+        ({"KV_CACHE_PRECISION": "u8", "EXECUTION_MODE_HINT": "PERFORMANCE"}, ("u8", "u8"), []),
+    ],
+)
+def test_the_settings_are_what_the_engine_does(given, used, told, tmp_path, caplog) -> None:
+    """What was ignored is told where the job is recorded."""
+    backend = load_backend("openvino", entry(engine=given))
     backend.load()
     settings = backend.settings()
-    assert settings["EXECUTION_MODE_HINT"] == "ACCURACY"
-    assert settings["INFERENCE_PRECISION_HINT"] in ("f32", "dynamic")
+    assert settings["EXECUTION_MODE_HINT"] == given.get("EXECUTION_MODE_HINT", "ACCURACY")
+    assert given or settings["INFERENCE_PRECISION_HINT"] in ("f32", "dynamic")
     assert settings["prompts_at_once"] == 1
-    json.dumps(settings)
+    assert json.dumps(settings)
+    assert (settings["KEY_CACHE_PRECISION"], settings["VALUE_CACHE_PRECISION"]) == used
+    assert [sentence[: sentence.index(":", 20)] for sentence in settings["ignored"]] == told
+    remember(tmp_path / "m", "lost_in_the_middle", backend)
+    assert all(f"models.m.engine.{sentence}" in caplog.text for sentence in told)
+
+
+def test_the_engine_holds_keys_and_values_as_it_says() -> None:
+    """Bytes of a block of the engine's own cache, against those of float32."""
+    size = {}
+    for precision in ("f32", "u8", "u4"):
+        engine = {"KEY_CACHE_PRECISION": precision, "VALUE_CACHE_PRECISION": precision}
+        backend = load_backend("openvino", entry(engine=engine, sampling=GREEDY))
+        backend.load()
+        list(backend.generate([request(PROMPTS[0], new=4)]))
+        size[precision] = backend._engine._prefixes._block_bytes
+        backend.close()
+    # Scales and zero points come on top: with heads of 64, u4 takes more than u8.
+    assert 0.25 <= size["u8"] / size["f32"] < 0.31 < size["u4"] / size["f32"] < 0.4
 
 
 def test_a_job_takes_processor_cores_and_no_gpu() -> None:
@@ -413,7 +442,10 @@ def test_a_job_takes_processor_cores_and_no_gpu() -> None:
         }
     )
     files = Layout(config)
-    assert (files.generation_gpus("m"), files.generation_threads("m")) == (0, 16)
+    assert (job_gpus(files.config["models"]["m"]), job_threads(files.config["models"]["m"])) == (
+        0,
+        16,
+    )
 
 
 # Nothing is sent

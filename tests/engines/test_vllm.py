@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from jobs import PYTHON, SCRIPTS, Job, environment
@@ -17,6 +18,7 @@ from tokenizers import Tokenizer
 from needlework.journal import Journal
 from needlework.prompts.spans import Span, literal
 from needlework.records import PASSAGES, instances_schema, write_table
+from needlework.results.audits import excess
 
 pytestmark = [
     pytest.mark.slow,
@@ -88,7 +90,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def job(folder: Path, made: Path, tokens_ahead: int | None = None, **changes: Any) -> Job:
+def job(
+    folder: Path,
+    made: Path,
+    tokens_ahead: int | None = None,
+    turn: str | None = None,
+    **changes: Any,
+) -> Job:
     """The tiny model's job on the instances, with changes of the model's entry."""
     entry = {
         "backend": "vllm",
@@ -102,7 +110,7 @@ def job(folder: Path, made: Path, tokens_ahead: int | None = None, **changes: An
         **changes,
     }
     corpus, instances = made / "corpora/made/en.parquet", made / "instances.parquet"
-    return Job(folder, entry, corpus, instances, tokens_ahead)
+    return Job(folder, entry, corpus, instances, tokens_ahead, turn)
 
 
 def answers(table: pa.Table) -> dict[tuple[str, int], dict[str, Any]]:
@@ -173,6 +181,7 @@ def test_the_job_records_the_engines_effective_settings(undisturbed: Job) -> Non
         "max_num_seqs": 1,
         "attention_backend": "CPU_ATTN",
         "batch_invariant": False,
+        "ignored": [],
     }
     assert record["overhead_tokens"] > 0
 
@@ -189,24 +198,6 @@ def test_a_second_run_starts_no_engine(undisturbed: Job, made: Path) -> None:
         assert again.process.returncode == 0, said
         assert "EngineCore" not in again.log()
     assert answers(again.table()) == before and again.records() == records
-
-
-def test_a_killed_job_takes_its_engine_along_and_is_resumed(
-    undisturbed: Job, made: Path, tmp_path: Path
-) -> None:
-    with job(tmp_path, made) as killed:
-        killed.wait_for(lambda: bool(killed.records()))
-        killed.kill()
-        kept = killed.records()
-        assert 0 < len(kept) < 2 * QUESTIONS * SAMPLES
-        assert killed.survivors() == [], "the engine outlived its job"
-    with job(tmp_path, made) as resumed:
-        said = resumed.finish()
-        assert resumed.process.returncode == 0, said
-    records = resumed.records()
-    assert records[: len(kept)] == kept
-    assert len(records) == len({record["key"] for record in records}) == 2 * QUESTIONS * SAMPLES
-    assert answers(resumed.table()) == answers(undisturbed.table())
 
 
 def test_an_engine_that_dies_starts_again_once(
@@ -482,3 +473,31 @@ def test_what_cannot_be_loaded_is_said_in_a_sentence(
     said = loaded[case]
     assert said.startswith("models.tiny") and said.endswith((".", "?")) and "\n" not in said
     assert all(message in said for message in messages), said
+
+
+# An audit
+
+
+def test_an_audit_tells_a_setting_from_its_floor(made: Path, tmp_path: Path) -> None:
+    """Weights in bfloat16 against float32, each asked in a run's order and again in another."""
+    greedy = {"samples": 1, "sampling": {"temperature": 0}}
+    texts, engines = {}, {}
+    for name, dtype in (("base", "float32"), ("changed", "bfloat16")):
+        engine = ENGINE | {"dtype": dtype, "max_num_seqs": 8}
+        for turn, place in (("first", "jobs"), ("again", "audits/jobs")):
+            with job(tmp_path / name, made, turn=turn, engine=engine, **greedy) as done:
+                said = done.finish()
+                assert done.process.returncode == 0, f"{said}\n{done.log()[-5000:]}"
+            rows = sorted(done.table().to_pylist(), key=lambda row: row["instance_id"])
+            texts[name, turn] = np.array([row["text"] for row in rows])
+            (record,) = Journal(done.journal / place / "tiny").records()
+            engines[name, turn] = record["engine"]
+    assert [engine["dtype"] for engine in engines.values()] == ["torch.float32"] * 2 + [
+        "torch.bfloat16"
+    ] * 2
+    assert [engine["max_num_seqs"] for engine in engines.values()] == [8, 4, 8, 4]
+    assert not any(engine["ignored"] for engine in engines.values())
+    # The second answers came from the engine, and not from the journal of the first.
+    assert len(list(Journal(done.journal / "audits/generations/tiny").records())) == 2 * QUESTIONS
+    d = excess(*(texts[name, turn] for name in ("base", "changed") for turn in ("first", "again")))
+    assert d.mean() > 0.2

@@ -15,8 +15,8 @@ import m4le_scores
 import mlneedle_scores
 import mlongrr_scores
 import oneruler_scores
+from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, TASKS
 from needlework.benchmarks.mlongrr.plan import DETAILED
-from needlework.data.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
 
 NAMES = [f"mistral-7b-instruct-v0.{i}" for i in range(15)]
 LANGS = tuple(oneruler_scores.LANGS)

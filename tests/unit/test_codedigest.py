@@ -292,14 +292,14 @@ def test_the_same_with_another_python(version: str, tree: Path) -> None:
 def test_every_digest_of_the_rules_can_be_made() -> None:
     """A rule's script leads to the modules that do its work."""
     closure = codedigest.import_closure(
-        "build_instances.py", "needlework/benchmarks/mlneedle/construct.py"
+        "build_instances.py", "needlework/benchmarks/mlneedle/prompts.py"
     )
     found = {path.relative_to(SCRIPTS).as_posix() for path in closure}
     assert {
         "needlework/__init__.py",
         "needlework/benchmarks/__init__.py",
         "needlework/benchmarks/mlneedle/plan.py",
-        "needlework/prompts/budget.py",
+        "needlework/prompts/counting/passages.py",
         "needlework/data/comparison/normalisation.py",
         "needlework/prompts/tokenizers.py",
     } <= found

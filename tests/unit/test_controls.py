@@ -21,7 +21,7 @@ from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.results import published
 from needlework.results.context import Context
-from needlework.results.numbers import counted_models, frame
+from needlework.results.tabulate import counted_models
 
 ROOT = Path(__file__).parents[2]
 LANGS = ("en", "ko", "pl", "hi", "st")
@@ -63,7 +63,7 @@ def made(benchmark: str, name: str, rows: pd.DataFrame, models: list[str]) -> pd
     """The numbers of a result; the paper's are left out, as they are for other models."""
     own = {"models": models, "controls": ["oracle"], "published": {}}
     context = Context(published.none(), settings_of(benchmark) | own)
-    return frame(load_benchmark(benchmark).by_name[name].numbers, rows, context)
+    return load_benchmark(benchmark).by_name[name](rows, context)
 
 
 @pytest.mark.parametrize("benchmark, name", RESULTS)

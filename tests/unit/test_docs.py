@@ -17,12 +17,11 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from needlework.benchmarks import result
-from needlework.benchmarks.benchmark import Benchmark, load_benchmark, names
-from needlework.benchmarks.columns import COMPARISON, MEASURES
-from needlework.benchmarks.contract import Built
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.parts import names
 from needlework.data.corpora.registry import CORPORA, languages_of
 from needlework.planning.config import schema, validated
+from needlework.results.columns import COMPARISON, MEASURES
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = ROOT / "docs/configuration.md"
@@ -46,9 +45,9 @@ TRACKED = "presets|docs|config|workflow|resources|requirements|envs|profiles|tes
 
 
 def blocks(text: str, language: str = "") -> list[str]:
-    """The fenced code of a page in one language."""
-    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, flags=re.M | re.S)
-    return [code for name, code in fenced if name == language]
+    """The fenced code of a page in one language, without files, which have a title."""
+    fenced = re.findall(r"^```(\w*)( title=[^\n]*)?\n(.*?)^```", text, flags=re.M | re.S)
+    return [code for name, title, code in fenced if name == language and not title]
 
 
 def commands() -> list[str]:
@@ -81,6 +80,11 @@ def test_the_configuration_page_is_what_the_schema_says(generator) -> None:
 def test_the_page_of_targets_is_what_the_results_say() -> None:
     written = script("generate_targets").page([load_benchmark(name) for name in names()])
     assert TEXTS["docs/targets.md"] == written, "run python docs/generate_targets.py"
+
+
+def test_verdicts_of_the_page_are_those_of_the_numbers() -> None:
+    written = script("generate_verdicts").section()
+    assert written in TEXTS["docs/fidelity.md"], "run python docs/generate_verdicts.py"
 
 
 def test_the_page_of_rules_is_what_snakemake_draws() -> None:
@@ -242,7 +246,8 @@ for line in json.load(sys.stdin):
 
 TARGET = (
     r"(mlneedle|lost_in_the_middle|oneruler|mlongrr|m4le)_|results/|"
-    r"(estimate|export|provenance|repeatability|explorer|compare|artifact|verify)$"
+    r"(estimate|export|provenance|repeatability|reproduction|report_cards|explorer|compare|artifact|"
+    r"records|verify|own_data|audit)$"
 )
 
 
@@ -258,6 +263,7 @@ def test_snakemake_takes_the_commands() -> None:
     ).stdout.splitlines()
     # A page may name a configuration that it shows.
     examples = {name for text in TEXTS.values() for name in re.findall(r"`([\w/]+\.yaml)`", text)}
+    examples |= {f for text in TEXTS.values() for f in re.findall(r'title="([\w/]+\.yaml)"', text)}
     for line, (files, targets) in zip(shown, map(json.loads, parsed), strict=True):
         # --configfile takes all that follows it: a target there would be a file that is missing.
         # `estimate` writes one below results/.
@@ -287,25 +293,16 @@ def test_configurations_that_are_shown_are_valid(page, block) -> None:
     validated(config)
 
 
-def test_the_contracts_of_a_benchmark_are_those_of_the_code() -> None:
+def test_names_of_the_page_on_benchmarks_exist() -> None:
     text = TEXTS["docs/adding-a-benchmark.md"]
-    assert "`Result`" in text and "`View`" in text and "`Benchmark`" in text
-    classes = {
-        name: found
-        for name, found in {**vars(result), "Benchmark": Benchmark, "Built": Built}.items()
-        if isinstance(found, type)
-    }
-    named = set(re.findall(r"`([A-Z]\w+)(?:\.(\w+))?`", text))
-    named = {pair for pair in named if pair[0] not in ("CSV", "UserError")}
-    assert len(named) > 8
-    for name, field in named:
-        assert name in classes, name
-        assert not field or field in classes[name].__annotations__, (name, field)
-    for name in re.findall(r"`needlework\.(\w+)\.(\w+)`", text):
+    assert "`Benchmark`" in text and "`Built`" in text
+    names = re.findall(r"`needlework\.(\w+)\.(\w+)`", text)
+    assert len(names) > 2
+    for room, name in names:
         try:
-            importlib.import_module(f"needlework.{name[0]}.{name[1]}")
+            importlib.import_module(f"needlework.{room}.{name}")
         except ModuleNotFoundError:
-            assert hasattr(importlib.import_module(f"needlework.{name[0]}"), name[1]), name
+            assert hasattr(importlib.import_module(f"needlework.{room}"), name), name
 
 
 def test_the_columns_that_are_explained_are_those_of_the_tables() -> None:

@@ -18,18 +18,20 @@ import mlongrr_data
 import oneruler_data
 import prompt_sets
 from needlework.benchmarks.contract import Built
-from needlework.benchmarks.lost_in_the_middle import construct as lost_in_the_middle
+from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
+from needlework.benchmarks.lost_in_the_middle import pairs_corpus as key_value
 from needlework.benchmarks.lost_in_the_middle import plan as lost_in_the_middle_plan
-from needlework.benchmarks.m4le import construct as m4le
+from needlework.benchmarks.lost_in_the_middle import prompts as lost_in_the_middle
+from needlework.benchmarks.m4le import corpus as m4le_corpora
 from needlework.benchmarks.m4le import plan as m4le_plan
-from needlework.benchmarks.mlongrr import construct as mlongrr
+from needlework.benchmarks.m4le import prompts as m4le
+from needlework.benchmarks.m4le.data.tasks import TASKS
 from needlework.benchmarks.mlongrr import plan as mlongrr_plan
-from needlework.benchmarks.oneruler import construct as oneruler
+from needlework.benchmarks.mlongrr import prompts as mlongrr
+from needlework.benchmarks.oneruler import corpus as oneruler_corpora
 from needlework.benchmarks.oneruler import plan as oneruler_plan
-from needlework.data.corpora import key_value, nq_open, sample
-from needlework.data.corpora import m4le as m4le_corpora
-from needlework.data.corpora import oneruler as oneruler_corpora
-from needlework.data.corpora.m4le_data.tasks import TASKS
+from needlework.benchmarks.oneruler import prompts as oneruler
+from needlework.data.corpora import sample
 from needlework.planning.config import validated
 from needlework.prompts.spans import Documents, numbered, render
 from needlework.prompts.tokenizers import Tokenizer
@@ -200,7 +202,7 @@ def mirror_of_m4le(mirror: Path) -> Build:
             m4le_plan.corpus(config),
             task.slug,
             [str(m4le_data.FRAMES_FILE), str(mirror / "m4le" / task.file)],
-            m4le_plan.corpus_settings(config),
+            m4le_plan.corpus_settings(config, task.slug),
         )
         for task in list(TASKS.values())[::4]
     }
@@ -240,7 +242,7 @@ def builders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Any], B
             languages = {"languages": ["ja", "pl", "hi"], "cross_lingual": [["hi", "vi"]]}
             config = configured("oneruler", data="oneruler", examples=1, **languages)
             found = of_oneruler(
-                config, [12_000], lambda corpora: oneruler_data.tables(mirror, corpora)
+                config, [6_000], lambda corpora: oneruler_data.tables(mirror, corpora)
             )
         return known.setdefault(name, found)
 
@@ -248,12 +250,12 @@ def builders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Any], B
 
 
 def pairs() -> Iterator[Any]:
-    """Each set of prompts with at least six tokenizers, each tokenizer with half of the sets or all."""
+    """Each benchmark with at least six tokenizers, each tokenizer with a third of the sets or all."""
     for i, (benchmark, data) in enumerate(product(BENCHMARKS, ("sample", "mirror"))):
         for j, name in enumerate(NAMES):
             if name in QUICK:
                 yield pytest.param(name, benchmark, data)
-            elif (i + j) % 2:
+            elif (i + j) % 3 == 0:
                 yield pytest.param(name, benchmark, data, marks=pytest.mark.slow)
 
 

@@ -32,6 +32,15 @@ def test_what_is_appended_is_loaded(tmp_path: Path) -> None:
         assert Journal(journal.directory).load() == {r["key"]: r for r in records}
 
 
+def test_a_journals_file_has_the_users_permissions(tmp_path: Path) -> None:
+    """As of any new file, so that a group may share a journal; nothing in it is a program."""
+    with Journal(tmp_path / "journal") as journal:
+        journal.append([record(1)])
+        (tmp_path / "other").touch()
+        mode = only_file(journal.directory).stat().st_mode
+        assert mode == (tmp_path / "other").stat().st_mode
+
+
 def test_a_missing_directory_is_an_empty_journal_and_stays_missing(tmp_path: Path) -> None:
     with Journal(tmp_path / "none") as journal:
         journal.append([])
@@ -297,3 +306,62 @@ def test_what_a_killed_run_began_to_publish_is_removed(tmp_path: Path) -> None:
         journal.append([record(1)])
         journal.settled()
     assert sorted(p.name for p in (tmp_path / "published").iterdir()) == ["000001", "new.part"]
+
+
+# What cannot be read
+
+
+def as_another_user(function: Any) -> str:
+    """What a function raises, called by a user without rights, in a process of its own."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            function()
+            said = "nothing"
+        except BaseException as error:
+            said = f"{type(error).__name__}: {error}"
+        os.write(write, said.encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        said = pipe.read()
+    os.waitpid(child, 0)
+    return said
+
+
+@pytest.mark.skipif(
+    os.name == "nt" or os.geteuid() != 0, reason="only root can become another user"
+)
+@pytest.mark.parametrize("closed", [".", "published", "published/000001"])
+def test_an_unreadable_journal_is_one_error(tmp_path: Path, closed: str) -> None:
+    folder = tmp_path / "j"
+    with Journal(folder) as journal:
+        journal.append([record(1)])
+        journal.settled()
+    for parent in (folder, *folder.parents):
+        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
+            parent.chmod(0o755)
+    (folder / closed).chmod(0o700)
+    said = as_another_user(lambda: Journal(folder).settled())
+    assert said.startswith(f"UserError: {folder}")
+    assert "Permission denied" in said and "chmod -R a+rX" in said
+
+
+def test_a_loop_of_links_is_one_error(tmp_path: Path) -> None:
+    (tmp_path / "published").symlink_to("published")
+    with pytest.raises(UserError, match=r"published cannot be read .*remove the link"):
+        Journal(tmp_path).settled()
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(UserError, match=r"loop/published cannot be read .*remove the link"):
+        Journal(tmp_path / "loop").settled()
+
+
+def test_a_name_that_is_too_long_is_one_error(tmp_path: Path) -> None:
+    for read in (Journal.settled, lambda journal: list(journal.records())):
+        with pytest.raises(UserError, match="too long: take a shorter one") as raised:
+            read(Journal(tmp_path / ("j" * 300)))
+        assert len(str(raised.value)) < 400

@@ -18,7 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_the_schema_and_the_corpora_have_it() -> None:
     patterns = re.findall(r'"pattern": "([^"]*)"', json.dumps(schema()))
-    assert set(patterns) == {f"^{LANGUAGE}$"}
+    # The schema also keeps line breaks out of texts, and knows names of the hub.
+    codes = {pattern for pattern in patterns if "a-z" in pattern and "/" not in pattern}
+    assert codes == {f"^{LANGUAGE}$"}
     assert all(re.fullmatch(LANGUAGE, lang) for name in CORPORA for lang in languages_of(name))
 
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
+import preset_runs
 from needlework.planning.config import lengths_of, validated
 from runs import ROOT, Workflow
 
@@ -32,8 +33,16 @@ def test_every_model_of_a_preset_is_right(preset: Path) -> None:
     """Those that it does not run by itself too."""
     text = preset.read_text(encoding="utf-8")
     config = merged(text)
-    config["run"]["models"] = sorted({*config["run"]["models"], *yaml.safe_load(text)["models"]})
+    own = yaml.safe_load(text).get("models", {})
+    config["run"]["models"] = sorted({*config["run"]["models"], *own})
     validated(config)
+
+
+@pytest.mark.parametrize("name", ["own_questions", "own_passages"])
+def test_a_preset_to_fill_in_has_fifteen_lines(name: str) -> None:
+    lines = (ROOT / f"presets/{name}.yaml").read_text(encoding="utf-8").splitlines()
+    written = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    assert len(written) <= 15 and max(map(len, written)) <= 120
 
 
 @pytest.mark.parametrize(
@@ -69,6 +78,42 @@ def test_a_dry_run_of_a_preset_answers_within_seconds(preset: Path, tmp_path: Pa
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert jobs["generate_answers"] >= len(merged(preset.read_text("utf-8"))["run"]["models"])
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 15
+
+
+@pytest.mark.slow
+def test_a_dry_run_is_short_and_lists_jobs_if_asked(tmp_path: Path) -> None:
+    workflow = Workflow(ROOT, tmp_path)
+    short = workflow.run("--dry-run").stdout
+    assert len(short.splitlines()) < 60 and max(map(len, short.splitlines())) <= 80
+    assert "total " in short
+    assert "reason: " in workflow.run("--dry-run", "--quiet", "host").stdout.lower()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("benchmark", preset_runs.BESIDE)
+def test_a_run_of_its_own_is_planned_beside_its_preset(benchmark: str, tmp_path: Path) -> None:
+    """As docs/fidelity.md shows it."""
+    file = tmp_path / "own.yaml"
+    file.write_text(preset_runs.BESIDE[benchmark], "utf-8")
+    files = ["--configfile", str(ROOT / f"presets/{benchmark}.yaml"), str(file)]
+    jobs = Workflow(ROOT, tmp_path).would_run(*files, "--", "mlongrr_construction")
+    assert "mlongrr_numbers_of_instances" in jobs and "generate_answers" not in jobs
+
+
+@pytest.mark.slow
+def test_m4les_figure_6_is_planned_with_its_refusals_keys(tmp_path: Path, mirror: Path) -> None:
+    preset = ["--configfile", str(ROOT / "presets/m4le.yaml")]
+    workflow = Workflow(ROOT, tmp_path)
+    refused = workflow.run(*preset, "--dry-run", "--", "m4le_figure6", check=False)
+    keys = dict(re.findall(r"`benchmarks\.m4le\.(\w+): ([^`]*)`", refused.stdout + refused.stderr))
+    assert set(keys) == {"source", "folder", "positions"}
+    own = {key: yaml.safe_load(value) for key, value in keys.items()}
+    # The mirror has the sources of some tasks.
+    own |= {"folder": str(mirror / "m4le/raw_data"), "skip_missing": True, "lengths": [1000]}
+    file = tmp_path / "own.yaml"
+    file.write_text(yaml.safe_dump({"benchmarks": {"m4le": own}}), "utf-8")
+    jobs = workflow.would_run(*preset, str(file), "--", "m4le_figure6")
+    assert jobs["generate_answers"] == 10
 
 
 # What docs/models.md shows

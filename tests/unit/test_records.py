@@ -31,6 +31,7 @@ from needlework.records import (
     read_notes,
     read_table,
     scores_schema,
+    taken,
     write_table,
 )
 
@@ -103,6 +104,8 @@ ROWS = {
             "finish_reason": "stop",
             "completion_tokens": 3,
             "reasoning_tokens": None,
+            "outcome": "answered",
+            "answered_in": None,
             "example_id": "q",
             "task": "t",
             "lang": "en",
@@ -189,6 +192,15 @@ def test_equal_tables_give_equal_bytes(tmp_path: Path) -> None:
     write_table(whole, tmp_path / "x")
     write_table(whole.combine_chunks(), tmp_path / "y")
     assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()
+
+
+def test_strings_and_words_have_dictionaries_and_spans_none(tmp_path: Path) -> None:
+    words, file = pa.table({"name": ["a"], "words": [["x", "y"]], "other": [["x"]]}), tmp_path / "t"
+    write_table(words, file)
+    group = pq.ParquetFile(file).metadata.row_group(0)
+    columns = [group.column(place) for place in range(group.num_columns)]
+    found = {column.path_in_schema: column.has_dictionary_page for column in columns}
+    assert found == {"name": True, "words.list.element": True, "other.list.element": False}
 
 
 def test_no_path_of_this_machine_is_recorded(tmp_path: Path, monkeypatch) -> None:
@@ -469,3 +481,19 @@ assert table.to_pandas().isna().to_numpy().tolist() == [[False, True]]
     subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": scripts}, check=True
     )
+
+
+@pytest.mark.parametrize("limit", [1 << 30, 1000, 1])
+def test_rows_are_taken_in_order_from_columns_of_any_size(
+    monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr("needlework.records.LARGE_BYTES", limit)
+    texts = [None if n % 7 == 0 else "x" * (n % 50) + str(n) for n in range(300)]
+    column = pa.chunked_array([texts[:10], [], texts[10:170], texts[170:]], pa.string())
+    lists = pa.chunked_array([[[text, "a"] for text in texts]], pa.list_(pa.string()))
+    table = pa.table({"text": column, "number": range(300), "lists": lists})
+    rows = [(n * 131) % 300 for n in range(310)]
+    found = taken(table, pa.array(rows, pa.uint64()))
+    found.validate(full=True)
+    assert found.schema == table.schema
+    assert found.to_pylist() == [table.to_pylist()[row] for row in rows]

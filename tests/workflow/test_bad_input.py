@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from needlework.errors import UserError
-from needlework.prompts.spans import read_template
+from needlework.prompts.wording import read_template
 from runs import ROOT, Workflow
 
 pytestmark = pytest.mark.xdist_group("bad")
@@ -64,6 +64,10 @@ def merged(change: dict, into: dict = SMALL) -> dict:
         ({"models": {"lexical": {"context": 100}}}, "above the model's context of 100 tokens"),
         ({"models": {"lexical": {"tokenizer": "wrds"}}}, "did you mean 'words'?"),
         ({"models": {"lexical": {"published": "Nobody-7B"}}}, "which is in no paper's table"),
+        (
+            {"run": {"audits": [{"base": "lexical", "changed": "lexical"}]}},
+            "run.audits names lexical and lexical as a pair",
+        ),
         ({"run": None}, "run is None, but None is not of type 'object'"),
         ({"run": []}, "run is [], but [] is not of type 'object'"),
     ],
@@ -97,10 +101,11 @@ def test_an_unreadable_configuration_file_is_one_sentence(tmp_path, content, sai
         ("oneruler_figure24", "it compares tokenizers, so name a second one in run.tokenizers"),
         (
             "lost_in_the_middle_figure15",
-            "benchmarks.lost_in_the_middle asks for none of its prompts",
+            "`benchmarks.lost_in_the_middle.unambiguous: <file>`",
         ),
         ("mlneedle_table1", "add mlneedle to run.benchmarks"),
         ("oneruler_acuracy", "no target 'oneruler_acuracy': did you mean 'oneruler_accuracy'?"),
+        ("audit", "an audit needs a pair of models: name it in `run.audits`"),
         ("repeatability", "name one with the backend vllm, openvino, transformers or openai"),
     ],
 )
@@ -178,7 +183,7 @@ def test_a_replay_must_answer_every_prompt_and_may_answer_others(run, tmp_path) 
     config.write_text(yaml.safe_dump(SMALL))
     workflow.run("--configfile", str(config), "--", "results/scores/lexical/mlneedle.parquet")
     answers = pq.read_table(workflow.result("generations/lexical/mlneedle.parquet"))
-    rows = answers.select(["instance_id", "text"]).to_pylist()
+    rows = answers.select(["instance_id", "text", "finish_reason"]).to_pylist()
 
     def replay(name: str, chosen: list[dict]) -> dict:
         file = tmp_path / name

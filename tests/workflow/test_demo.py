@@ -13,12 +13,12 @@ import pytest
 import yaml
 
 from invariants import check_cut, check_documents, check_instances, check_lengths, check_pairs
-from needlework.benchmarks.drawings import Drawing
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.prompts.spans import Documents
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.results.drawing import NothingToDraw, draw
+from needlework.results.drawings import Drawing
 from needlework.results.explorer.verdicts import meanings
 from needlework.results.latex import lay_out
 from runs import ROOT, Workflow, documents_of, prompt_files
@@ -215,9 +215,9 @@ def test_the_report_opens_with_results(report) -> None:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         page.goto(report.as_uri())
-        means = page.wait_for_selector(".needlework table.means")
-        text = means.inner_text()
-        assert means.bounding_box()["y"] < 300
+        front = page.wait_for_selector(".needlework dl.run")
+        text = front.inner_text()
+        assert front.bounding_box()["y"] < 300
         assert all(FILES.benchmark(name).title in text for name in BENCHMARKS)
         assert all(model in text for model in MODELS)
         assert page.locator(".needlework img").count() == len(BENCHMARKS)

@@ -57,9 +57,9 @@ def test_answers_to_exported_prompts_are_taken_back(tmp_path) -> None:
     workflow.run("export", *written(tmp_path, BOTH))
     names = ["en-en", "en-none", "hi-en", "hi-none"]
     folder = workflow.result("export/mlneedle/words")
-    assert sorted(path.name for path in folder.iterdir()) == sorted(
-        f"{name}.{ending}" for name in names for ending in ("jsonl", "parquet")
-    )
+    prompts_ = [f"{name}.{ending}" for name in names for ending in ("jsonl", "parquet")]
+    tasks = ["inspect_task.py", "lm_eval"]
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*prompts_, *tasks])
 
     # Another program: it knows the files, and nothing of needlework.
     answers = tmp_path / "answers.jsonl"

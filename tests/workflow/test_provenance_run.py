@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from openai_server import OpenAIServer
-from runs import ROOT, Workflow
+from runs import ROOT, SMALL_MLNEEDLE, Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("provenance")]
 
@@ -41,15 +41,7 @@ def test_a_run_ends_with_its_provenance(tmp_path) -> None:
                     "context": 1,
                 },
             },
-            "benchmarks": {
-                "mlneedle": {
-                    "needle_languages": ["en"],
-                    "haystack_languages": ["en"],
-                    "lengths": [512],
-                    "tasks": ["exact"],
-                    "comparisons": {"instruction_tuning": [], "decoding": []},
-                }
-            },
+            "benchmarks": {"mlneedle": SMALL_MLNEEDLE},
         }
         path = tmp_path / "config.yaml"
         path.write_text(yaml.safe_dump(config), encoding="utf-8")

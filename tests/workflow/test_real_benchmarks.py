@@ -55,7 +55,7 @@ def configuration(mirror: Path) -> dict:
                 "languages": ["hi", "ko", "pl"],
                 "cross_lingual": [["pl", "ko"]],
                 "lengths": [4000, 8000],
-                "examples": 4,
+                "examples": 2,
             },
         },
     }
@@ -116,7 +116,7 @@ def test_the_prompts_of_oneruler_keep_the_invariants(real, files) -> None:
     tokenizer = load_tokenizer("mistral-v1", MISTRAL)
     documents = documents_of(real, files, "oneruler", "mistral-v1")
     # Sentences of books are longer than the sample's.
-    assert check_lengths(made, documents, tokenizer, longest=1500) == 4 * 2 * 8 * 4
+    assert check_lengths(made, documents, tokenizer, longest=1500) == 4 * 2 * 8 * 2
 
 
 def test_the_pairs_keep_the_invariants(real, files) -> None:

@@ -15,6 +15,8 @@ from runs import ROOT, Workflow
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("real")]
 
 LANGUAGES = ["en", "de", "es", "ar", "hi", "vi", "zh"]
+# Those that are asked in: with spaces between words and without, written from the left and the right.
+ASKED = ["en", "ar", "zh"]
 # "multilingual" has the passages of all languages.
 HAYSTACKS = ["en", "zh", "multilingual"]
 MODELS = ["lexical", "oracle", "empty"]
@@ -38,7 +40,7 @@ def real(mirror, tmp_path_factory) -> Workflow:
             "mlneedle": {
                 "needles": "mlqa",
                 "haystack": "mmarco",
-                "needle_languages": LANGUAGES,
+                "needle_languages": ASKED,
                 "answer_languages": LANGUAGES,
                 "haystack_languages": HAYSTACKS,
                 "multilingual": LANGUAGES,
@@ -69,7 +71,7 @@ def test_every_prompt_keeps_the_invariants(real) -> None:
     files = sorted(real.result("instances/mlneedle/mistral-v1").glob("*.parquet"))
     tokenizer = load_tokenizer("mistral-v1", {"kind": "mistral-common", "version": "v1"})
     checked = check_instances(files, corpora_of(real, "mlqa", "mmarco"), tokenizer)
-    assert checked == len(LANGUAGES) * QUESTIONS * (len(HAYSTACKS) * 3 * 2 + 1)
+    assert checked == len(ASKED) * QUESTIONS * (len(HAYSTACKS) * 3 * 2 + 1)
 
 
 def test_oracle_and_empty(real) -> None:

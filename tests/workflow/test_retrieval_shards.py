@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from runs import ROOT, Workflow
+from runs import ROOT, SMALL_MLNEEDLE, Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("shards")]
 
@@ -18,15 +18,7 @@ def files_of(folder: Path, shards: int) -> dict[str, bytes]:
         "run": {"models": ["lexical"], "benchmarks": ["mlneedle"]},
         "retrieval": {"shards": shards},
         "models": {"lexical": {"shards": shards}},
-        "benchmarks": {
-            "mlneedle": {
-                "needle_languages": ["en"],
-                "haystack_languages": ["en"],
-                "lengths": [512],
-                "tasks": ["exact"],
-                "comparisons": {"instruction_tuning": [], "decoding": []},
-            }
-        },
+        "benchmarks": {"mlneedle": SMALL_MLNEEDLE},
     }
     folder.mkdir()
     (folder / "mine.yaml").write_text(yaml.safe_dump(config))

@@ -1,11 +1,14 @@
 # Shared by all rules: the validated configuration, the digest of a rule's code, and the paths of files.
 
+import functools
+import gc
 import re
 import shutil
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
+from snakemake.settings.enums import Quietness
 from snakemake.settings.types import DeploymentMethod
 
 from needlework.codedigest import code_digest, remember
@@ -20,9 +23,13 @@ from needlework.planning.config import (
 from needlework.data.corpora.languages import LANGUAGE
 from needlework.errors import UserError
 from needlework.jobs.guard import announce
-from needlework.hooks import hook_file
-from needlework.planning.config_files import check_file
-from needlework.planning.layout import Layout
+from needlework.benchmarks.parts import part_file
+from needlework.jobs.job import NEW_OBJECTS
+from needlework.planning.audits import check_audits
+from needlework.planning.config_files import check_file, check_folder
+from needlework.planning.devices import job_gpus, job_threads
+from needlework.planning.file_times import check_times
+from needlework.planning.layout import Layout, resource
 from needlework.planning.papers import check_published
 from needlework.planning.preflight import (
     check,
@@ -30,12 +37,14 @@ from needlework.planning.preflight import (
     check_model_files,
     without_records,
 )
-from needlework.results.describe import description
 from needlework.models.selection import only_of
+from needlework.models.thoughts import MARK_FILES
 from needlework.planning.secret_checks import check_verbose
 from needlework.atomic import atomic_write
+from needlework.scoring.careful.tables import files as careful_files
 
 try:
+    check_folder(Path.cwd(), Path(workflow.current_basedir))
     for file in workflow.configfiles if workflow.is_main_process else []:
         check_file(file)
     GIVEN = config
@@ -43,9 +52,13 @@ try:
     UNPUBLISHED = check_published(config) if workflow.is_main_process else []
     if workflow.is_main_process:
         check_model_files(config)
+        check_audits(config)
     LEFT_OUT = [n for n in GIVEN["run"]["models"] if n not in config["run"]["models"]]
 except UserError as error:
     raise WorkflowError(str(error))
+
+# What planning makes stays to its end: looking for garbage would be a tenth of it.
+gc.set_threshold(NEW_OBJECTS)
 
 if workflow.is_main_process:
     if sentence := without_records():
@@ -96,14 +109,27 @@ wildcard_constraints:
     slice=r"[a-z0-9]+(-[a-z0-9]+)*",
     retrieval=r"semantic|random",
     shard=r"\d+-of-\d+",
+    turn=r"first|again",
+    base=r"[A-Za-z0-9._-]+",
+    changed=r"[A-Za-z0-9._-]+",
 
 
 files = Layout(config)
+# What the profile says of --quiet.
+BRIEF = {Quietness.REASON, Quietness.HOST}
+# What an audit reads of a model's answers.
+KINDS = ("scores", "generations")
 # The first section of the report.
 SUMMARY = "results/summary.html"
+# The means of models, for the last lines of a run.
+LINES = "results/summary.txt"
 
 # Without this cache, parsing all code would be a fifth of a dry run.
 remember(Path(".snakemake/code.json").absolute())
+
+# A dry run ends with the counts of jobs. With another --quiet than the profile's, it lists each.
+if workflow.output_settings.dryrun and workflow.output_settings.quiet == BRIEF:
+    workflow.output_settings.quiet = {Quietness.RULES, Quietness.PROGRESS}
 
 # A job ends with the Snakemake that started it, even one that is killed before the job is ready.
 announce()
@@ -114,6 +140,8 @@ def search(w):
     return files.search(w.benchmark, w.lang)
 
 
+# A thousand models have the same prompts.
+@functools.cache
 def prompts(benchmark, tokenizer):
     """The prompts of a benchmark, and all that they quote."""
     slices = dict(
@@ -137,7 +165,7 @@ def translations(model, benchmark):
     return expand(
         "results/translations/{model}/{benchmark}.parquet",
         model=model,
-        benchmark=benchmark if files.benchmark(benchmark).translated else [],
+        benchmark=benchmark if files.translated(benchmark) else [],
     )
 
 
@@ -181,11 +209,30 @@ def report_text(template):
     return caption_of("workflow", text)
 
 
+def audit_files(pair):
+    """Of an audit, by benchmark: the answers and scores of both models, each with the second ones, and the cells."""
+    found = {}
+    for benchmark in config["run"]["benchmarks"]:
+        folder = f"results/audit_answers/{{}}/{benchmark}"
+        base, changed = folder.format(pair.base), folder.format(pair.changed)
+        found[benchmark] = {
+            "cells": f"{base}/cells.json",
+            **{
+                f"{side}{ending}": [f"{own}/{turn}/{kind}.parquet" for kind in KINDS]
+                for side, own in (("base", base), ("changed", changed))
+                for turn, ending in (("first", ""), ("again", "_again"))
+            },
+        }
+    return found
+
+
 def explorer_files(benchmark):
-    """The files of a benchmark's prompts and answers, its title, and what was asked."""
+    """What the explorer is made from: `needlework.results.explorer.data.Explored`."""
     return {
         "title": files.benchmark(benchmark).title,
         "asked": files.benchmark(benchmark).asked,
+        "designed": files.benchmark(benchmark).designed,
+        "controls": list(files.readers()),
         "prompts": {
             tokenizer: prompts(benchmark, tokenizer)
             for tokenizer in dict.fromkeys(
@@ -205,11 +252,12 @@ def explorer_files(benchmark):
 
 
 def shown_results(benchmark, kind, ending):
-    """The tables or figures of a benchmark by name: file, numbers, title and caption."""
+    """The tables or figures of a benchmark by name: its files, title and caption."""
     return {
         result.name: {
             "file": f"results/{kind}/{benchmark}/{result.name}.{ending}",
             "numbers": f"results/{kind}/{benchmark}/{result.name}.csv",
+            "shown": f"results/{kind}/{benchmark}/{result.name}.{result.endings[-1]}",
             "title": result.label,
             "caption": files.caption(benchmark, result),
         }
@@ -236,7 +284,8 @@ onstart:
     asked = {
         w.model
         for rule, w in jobs
-        if rule in ("generate_answers", "generate_shard", "repeat_answers")
+        if rule
+        in ("generate_answers", "generate_shard", "repeat_answers", "audit_answers")
     }
     counting = {
         w.tokenizer
@@ -244,6 +293,13 @@ onstart:
         if rule in ("build_instances", "count_tokens", "count_books")
     }
     translating = any(rule.startswith("translate_") for rule, _ in jobs)
+    embedding = {w.embedder for rule, w in jobs if rule == "embed_corpus"}
+    # (A line of "rule" that ends in a colon is a rule for `snakemake --lint`.)
+    embedding |= {
+        config["retrieval"]["embedder"]
+        for rule, _ in jobs
+        if rule == "measure_similarity"
+    }
     # A limit of jobs a second costs Snakemake a timer for every job that began or ended: a run's longer end
     # would be spent on looking for jobs. Only a cluster needs the limit.
     if workflow.local_exec:
@@ -252,7 +308,12 @@ onstart:
     declared = workflow.global_resources.get("gpu")
     try:
         local = workflow.local_exec
-        for sentence in check(config, asked, counting, translating, local=local):
+        check_times(
+            file for job in workflow.dag.needrun_jobs() for file in job.input
+        )
+        for sentence in check(
+            config, asked, counting, translating, embedders=embedding, local=local
+        ):
             logger.warning(sentence)
         check_gpus(config, asked, declared and declared.value)
         check_verbose(

@@ -43,7 +43,16 @@ for name in config["run"]["benchmarks"]:
             "../scripts/compare_models.py"
 
 
+# Without an output it runs every time, so a run that compares nothing anew prints the sentences too.
 rule compare:
     input:
-        [f"results/comparisons/{name}.csv" for name in config["run"]["benchmarks"]],
+        [f"results/comparisons/{name}.txt" for name in config["run"]["benchmarks"]],
+    log:
+        "logs/compare.log",
     localrule: True
+    conda:
+        "../../envs/figures.yaml"
+    message:
+        "Comparing models"
+    shell:
+        "cat {input} > {log}"

@@ -51,7 +51,7 @@ rule read_corpus:
         reader=lambda w: files.corpus_reader(w.corpus),
         code=lambda w: code_digest(
             "read_corpus.py",
-            f"needlework/data/corpora/{files.corpus_reader(w.corpus)}.py",
+            f"needlework/{files.corpus_reader(w.corpus).replace('.', '/')}.py",
         ),
     message:
         "Reading {wildcards.corpus} in {wildcards.lang}"

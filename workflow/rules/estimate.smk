@@ -50,7 +50,10 @@ rule estimate:
             for benchmark in PROMPTS
         },
         asked={benchmark: files.benchmark(benchmark).asked for benchmark in PROMPTS},
-        gpus={model: files.generation_gpus(model) for model in config["run"]["models"]},
+        gpus={
+            model: job_gpus(config["models"][model])
+            for model in config["run"]["models"]
+        },
     message:
         "Estimating what is left to do"
     script:

@@ -31,6 +31,7 @@ rule explorer:
         "benchmarks/explorer.tsv"
     conda:
         "../../envs/instances.yaml"
+    threads: 2
     resources:
         mem_mb=lambda w, attempt: 8000 * attempt,
         runtime=240,

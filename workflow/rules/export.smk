@@ -1,4 +1,7 @@
-# The prompts for other programs: `snakemake export`. The backend `replay` takes their answers back.
+# The prompts for other programs, and as tasks of two harnesses: `snakemake export`. The backend `replay` takes
+# their answers back.
+
+from needlework.planning.layout import resource
 
 
 rule export_prompts:
@@ -28,8 +31,45 @@ rule export_prompts:
         "../scripts/export_prompts.py"
 
 
+rule export_tasks:
+    input:
+        prompts=lambda w: expand(
+            "results/export/{benchmark}/{tokenizer}/{slice}.parquet",
+            benchmark=w.benchmark,
+            tokenizer=w.tokenizer,
+            slice=files.slices(w.benchmark),
+        ),
+        inspect_task=resource("export/inspect_task.py"),
+        lm_eval=resource("export/lm_eval_prompts.py"),
+    output:
+        inspect_task="results/export/{benchmark}/{tokenizer}/inspect_task.py",
+        lm_eval=directory("results/export/{benchmark}/{tokenizer}/lm_eval"),
+    log:
+        "logs/export_tasks/{benchmark}/{tokenizer}.log",
+    benchmark:
+        "benchmarks/export_tasks/{benchmark}/{tokenizer}.tsv"
+    localrule: True
+    conda:
+        "../../envs/generation.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=code_digest("export_tasks.py"),
+    message:
+        "Tasks of {wildcards.benchmark} for inspect_ai and lm-eval"
+    script:
+        "../scripts/export_tasks.py"
+
+
 rule export:
     input:
+        expand(
+            "results/export/{benchmark}/{tokenizer}/{task}",
+            benchmark=config["run"]["benchmarks"],
+            tokenizer=files.tokenizers,
+            task=["inspect_task.py", "lm_eval"],
+        ),
         [
             f"results/export/{benchmark}/{tokenizer}/{slice}.{ending}"
             for benchmark in config["run"]["benchmarks"]

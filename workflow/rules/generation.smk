@@ -1,12 +1,10 @@
 # Answers: one job for each model and benchmark, or for each shard. The journal keeps finished requests.
 
 # The models with and without shards, as patterns of their names; (?!) matches no name.
-SHARDED = [
+SHARDED = "|".join(
     re.escape(name) for name, entry in config["models"].items() if entry["shards"] > 1
-]
-WHOLE = [
-    re.escape(name) for name, entry in config["models"].items() if entry["shards"] == 1
-]
+)
+WHOLE = rf"(?!(?:{SHARDED or '(?!)'})/)[A-Za-z0-9._-]+"
 
 
 rule generate_answers:
@@ -15,27 +13,30 @@ rule generate_answers:
         # The user's files: answers to replay, and a chat template.
         answers=lambda w: config["models"][w.model]["answers"] or [],
         chat_template=lambda w: config["models"][w.model]["chat_template"] or [],
+        # The marks around reasoning and answers.
+        marks=[resource(file) for file in MARK_FILES],
     output:
         "results/generations/{model}/{benchmark}.parquet",
     log:
         "logs/generate_answers/{model}/{benchmark}.log",
+        account="logs/generate_answers/{model}/{benchmark}.json",
     benchmark:
         "benchmarks/generate_answers/{model}/{benchmark}.tsv"
     wildcard_constraints:
-        model="|".join(WHOLE) or "(?!)",
+        model=WHOLE,
     conda:
         lambda w: {
             "vllm": "../../envs/vllm.yaml",
             "transformers": "../../envs/neural.yaml",
             "openvino": "../../envs/openvino.yaml",
         }.get(config["models"][w.model]["backend"], "../../envs/generation.yaml")
-    threads: lambda w: files.generation_threads(w.model)
+    threads: lambda w: job_threads(config["models"][w.model])
     resources:
-        gpu=lambda w: files.generation_gpus(w.model),
+        gpu=lambda w: job_gpus(config["models"][w.model]),
         # Slurm could give a job's GPUs on several nodes.
         nodes=1,
         # A GPU's share of the weights passes through the memory of the host.
-        mem_mb=lambda w, attempt: (8000 + 24000 * files.generation_gpus(w.model))
+        mem_mb=lambda w, attempt: (8000 + 24000 * job_gpus(config["models"][w.model]))
         * attempt,
         runtime=lambda w, attempt: 720 * attempt,
     params:
@@ -44,6 +45,8 @@ rule generate_answers:
         model=lambda w: files.model_settings(w.model),
         lengths=lambda w: lengths_of(config, w.model, w.benchmark),
         only=lambda w: only_of(config, w.model, w.benchmark),
+        # It changes if the last job left requests that are to be asked again.
+        state=lambda w: request_state(w, config["generation"]["again"]),
         code=lambda w: code_digest(
             "generate_answers.py",
             f"needlework/models/backends/{config['models'][w.model]['backend']}.py",
@@ -59,10 +62,11 @@ use rule generate_answers as generate_shard with:
         "results/generations/{model}/{benchmark}.{shard}.parquet",
     log:
         "logs/generate_answers/{model}/{benchmark}.{shard}.log",
+        account="logs/generate_answers/{model}/{benchmark}.{shard}.json",
     benchmark:
         "benchmarks/generate_answers/{model}/{benchmark}.{shard}.tsv"
     wildcard_constraints:
-        model="|".join(SHARDED) or "(?!)",
+        model=SHARDED or "(?!)",
     message:
         "{wildcards.model} answers {wildcards.benchmark}, part {wildcards.shard}"
 
@@ -73,6 +77,8 @@ rule merge_answers:
         # The user's files: answers to replay, and a chat template.
         answers=lambda w: config["models"][w.model]["answers"] or [],
         chat_template=lambda w: config["models"][w.model]["chat_template"] or [],
+        # The marks around reasoning and answers.
+        marks=[resource(file) for file in MARK_FILES],
         shards=lambda w: expand(
             "results/generations/{model}/{benchmark}.{shard}.parquet",
             model=w.model,
@@ -86,7 +92,7 @@ rule merge_answers:
     benchmark:
         "benchmarks/merge_answers/{model}/{benchmark}.tsv"
     wildcard_constraints:
-        model="|".join(SHARDED) or "(?!)",
+        model=SHARDED or "(?!)",
     conda:
         "../../envs/generation.yaml"
     resources:

@@ -32,7 +32,6 @@ rule build_instances:
         mem_mb=lambda w, attempt: 3000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
-        build=lambda w: files.benchmark(w.benchmark).build,
         settings=lambda w: files.slice_settings(w.benchmark, w.tokenizer, w.slice),
         tables=lambda w: [
             *files.slice_tables(w.benchmark, w.tokenizer, w.slice),
@@ -40,7 +39,7 @@ rule build_instances:
         ],
         tokenizer=lambda w: config["tokenizers"][w.tokenizer],
         code=lambda w: code_digest(
-            "build_instances.py", hook_file(files.benchmark(w.benchmark).build)
+            "build_instances.py", part_file(w.benchmark, "prompts")
         ),
     message:
         "Building {wildcards.benchmark} {wildcards.slice} for {wildcards.tokenizer}"
@@ -124,7 +123,7 @@ rule describe_prompts:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=30,
     params:
-        prompts=lambda w: description(files.benchmark(w.benchmark).prompts),
+        prompts=lambda w: repr(files.benchmark(w.benchmark).prompts),
         code=code_digest("describe_prompts.py"),
     message:
         "Describing the prompts of {wildcards.benchmark} for {wildcards.tokenizer}"

@@ -1,7 +1,5 @@
 # The run's results on one page: results/index.html.
 
-from needlework.planning.layout import resource
-
 SHOWN = {
     name: {
         "title": files.benchmark(name).title,
@@ -16,6 +14,11 @@ SHOWN = {
     }
     for name in config["run"]["benchmarks"]
 }
+# What was run, in words.
+RAN = files.ran(
+    workflow.config_settings.configfiles, workflow.config_settings.config or {}
+)
+OVERVIEW = resource("overview/index.html.j2")
 # Only `snakemake repeatability` makes this file, so it may be missing.
 REPEATED_TABLE = "results/tables/repeatability.csv"
 
@@ -23,26 +26,49 @@ REPEATED_TABLE = "results/tables/repeatability.csv"
 rule overview:
     input:
         scores=[path for own in SHOWN.values() for path in own["scores"]],
+        # What became of the requests.
+        generations=expand(
+            "results/generations/{model}/{benchmark}.parquet",
+            model=config["run"]["models"],
+            benchmark=config["run"]["benchmarks"],
+        ),
         results=[
             path
             for own in SHOWN.values()
             for kind in ("tables", "figures")
             for entry in own[kind].values()
-            for path in dict.fromkeys((entry["numbers"], entry["file"]))
+            for path in dict.fromkeys(
+                entry[part] for part in ("numbers", "file", "shown")
+            )
+        ],
+        cards=expand("results/cards/{model}.svg", model=CARD_MODELS),
+        # Their sentences.
+        texts=expand("results/cards/{model}.txt", model=CARD_MODELS),
+        reproduction=["results/reproduction.csv", "results/reproduction.svg"],
+        own_data=OWN_DATA if OWN_TABLES else [],
+        # What was counted while prompts of the user's data were built.
+        instances=[
+            path
+            for name in (config["run"]["benchmarks"] if OWN_TABLES else [])
+            for path in prompts(name, files.text_tokenizer)["instances"]
         ],
         repeated=[REPEATED_TABLE] if Path(REPEATED_TABLE).is_file() else [],
-        template=resource("overview/index.html.j2"),
+        template=OVERVIEW,
         parts=[
             resource(f"overview/{part}")
             for part in (
-                *("means.css", "agreement.css", "means.html.j2", "grid.html.j2"),
-                *("cell.html.j2", "warnings.html.j2", "agreement.html.j2"),
-                "summary.html.j2",
+                *("means.css", "agreement.css", "front.css", "front.html.j2"),
+                *("run.html.j2", "cards.html.j2", "controls.html.j2"),
+                *("means.html.j2", "grid.html.j2", "cell.html.j2", "warnings.html.j2"),
+                *("agreement.html.j2", "summary.html.j2", "account.html.j2"),
+                *("reproduction.html.j2", "own_data.html.j2"),
+                *("table.html.j2", "tables.css", "sort.js"),
             )
         ],
     output:
         page="results/index.html",
         summary=SUMMARY,
+        lines=LINES,
     log:
         "logs/overview.log",
     benchmark:
@@ -55,6 +81,11 @@ rule overview:
     params:
         benchmarks=SHOWN,
         models=config["run"]["models"],
+        run=RAN,
+        designed={
+            name: files.benchmark(name).designed
+            for name in config["run"]["benchmarks"]
+        },
         code=code_digest("write_overview.py"),
     message:
         "Writing the overview"

@@ -24,6 +24,9 @@ rule repeat_answers:
         # The user's files: answers to replay, and a chat template.
         answers=lambda w: config["models"][w.model]["answers"] or [],
         chat_template=lambda w: config["models"][w.model]["chat_template"] or [],
+        # The marks around reasoning and answers, and what the metric "careful" reads answers with.
+        marks=[resource(file) for file in MARK_FILES],
+        careful=[resource(file) for file in careful_files()],
     output:
         "results/repeatability/{model}/{benchmark}.json",
     log:
@@ -36,11 +39,11 @@ rule repeat_answers:
             "transformers": "../../envs/neural.yaml",
             "openvino": "../../envs/openvino.yaml",
         }.get(config["models"][w.model]["backend"], "../../envs/generation.yaml")
-    threads: lambda w: files.generation_threads(w.model)
+    threads: lambda w: job_threads(config["models"][w.model])
     resources:
-        gpu=lambda w: files.generation_gpus(w.model),
+        gpu=lambda w: job_gpus(config["models"][w.model]),
         nodes=1,
-        mem_mb=lambda w, attempt: (8000 + 24000 * files.generation_gpus(w.model))
+        mem_mb=lambda w, attempt: (8000 + 24000 * job_gpus(config["models"][w.model]))
         * attempt,
         runtime=lambda w, attempt: 240 * attempt,
     params:
@@ -49,7 +52,6 @@ rule repeat_answers:
         only=lambda w: only_of(config, w.model, w.benchmark),
         sample=config["repeatability"],
         settings=lambda w: files.scoring_settings(w.benchmark),
-        score=lambda w: files.benchmark(w.benchmark).score,
         factors=lambda w: files.scored_by(w.benchmark),
         more=lambda w: [
             *files.scoring_files(w.benchmark),
@@ -58,7 +60,7 @@ rule repeat_answers:
         code=lambda w: code_digest(
             "repeat_answers.py",
             f"needlework/models/backends/{config['models'][w.model]['backend']}.py",
-            hook_file(files.benchmark(w.benchmark).score),
+            part_file(w.benchmark, "scores"),
         ),
     message:
         "Sending some prompts of {wildcards.benchmark} to {wildcards.model} again"

@@ -17,6 +17,7 @@ RESULTS = [
         benchmark=config["run"]["benchmarks"],
         tokenizer=files.tokenizers,
     ),
+    "results/tables/columns.csv",
 ]
 
 for name in config["run"]["benchmarks"]:
@@ -40,6 +41,7 @@ for name in config["run"]["benchmarks"]:
             f"results/token_counts/{name}/books/{{tokenizer}}.parquet",
             tokenizer=files.tokenizers,
         ),
+        "published": files.published(name),
     }
 
     for needs, results in files.results_by_needs(name).items():
@@ -79,7 +81,7 @@ for name in config["run"]["benchmarks"]:
                 names=[result.name for result in results],
                 needs=needs,
                 run=files.run_settings(name, needs),
-                numbers=numbers_digest(results),
+                code=numbers_digest(name),
             message:
                 f"{benchmark.title}: numbers of {len(results)} results"
             script:
@@ -99,6 +101,11 @@ for name in config["run"]["benchmarks"]:
                     for result in results
                     if result.kind == "tables"
                 ],
+                html=[
+                    f"results/tables/{name}/{result.name}.html"
+                    for result in results
+                    if result.kind == "tables"
+                ],
                 svg=[
                     report(
                         f"results/figures/{name}/{result.name}.svg",
@@ -114,7 +121,7 @@ for name in config["run"]["benchmarks"]:
                     f"results/figures/{name}/{result.name}.{ending}"
                     for result in results
                     if result.kind == "figures"
-                    for ending in ("pdf", "png")
+                    for ending in ("pdf", "png", "txt")
                 ],
             log:
                 f"logs/{name}/results_of_{needs}.log",
@@ -129,7 +136,8 @@ for name in config["run"]["benchmarks"]:
                 benchmark=name,
                 names=[result.name for result in results],
                 run=files.run_settings(name, needs),
-                shown=shown_digest(benchmark, results),
+                figures=config["figures"],
+                code=shown_digest(name),
             message:
                 f"{benchmark.title}: {', '.join(result.name for result in results)}"
             script:

@@ -13,9 +13,9 @@ rule embed_corpus:
         "benchmarks/embed_corpus/{embedder}/{corpus}/{part}.tsv"
     conda:
         lambda w: environment(config["embedders"][w.embedder]["kind"])
-    threads: lambda w: files.embedding_threads(w.embedder)
+    threads: lambda w: job_threads(config["embedders"][w.embedder])
     resources:
-        gpu=lambda w: files.embedding_gpus(w.embedder),
+        gpu=lambda w: job_gpus(config["embedders"][w.embedder]),
         nodes=1,
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=lambda w, attempt: 120 * attempt,
@@ -93,9 +93,9 @@ rule measure_similarity:
         "benchmarks/measure_similarity/{benchmark}/{tokenizer}.tsv"
     conda:
         environment(config["embedders"][config["retrieval"]["embedder"]]["kind"])
-    threads: files.embedding_threads(config["retrieval"]["embedder"])
+    threads: job_threads(config["embedders"][config["retrieval"]["embedder"]])
     resources:
-        gpu=files.embedding_gpus(config["retrieval"]["embedder"]),
+        gpu=job_gpus(config["embedders"][config["retrieval"]["embedder"]]),
         nodes=1,
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=lambda w, attempt: 120 * attempt,

@@ -12,9 +12,9 @@ rule translate_answers:
         "benchmarks/translate_answers/{model}/{benchmark}.tsv"
     conda:
         environment(files.translator["kind"])
-    threads: files.translation_threads
+    threads: job_threads(files.translator)
     resources:
-        gpu=files.translation_gpus,
+        gpu=job_gpus(files.translator),
         nodes=1,
         mem_mb=lambda w, attempt: 8000 * attempt,
         runtime=lambda w, attempt: 240 * attempt,
@@ -52,20 +52,19 @@ rule translate_references:
         "benchmarks/translate_references/{benchmark}.tsv"
     conda:
         lambda w: scoring_environment(w.benchmark, files.translator["kind"])
-    threads: files.translation_threads
+    threads: job_threads(files.translator)
     resources:
-        gpu=files.translation_gpus,
+        gpu=job_gpus(files.translator),
         nodes=1,
         mem_mb=lambda w, attempt: 8000 * attempt,
         runtime=lambda w, attempt: 240 * attempt,
     params:
         translator=files.translator_settings,
         settings=lambda w: files.scoring_settings(w.benchmark),
-        metric=lambda w: files.benchmark(w.benchmark).metric,
         code=lambda w: code_digest(
             "translate_references.py",
             f"needlework/scoring/translators/{files.translator['kind']}.py",
-            hook_file(files.benchmark(w.benchmark).score),
+            part_file(w.benchmark, "scores"),
         ),
     message:
         "Translating the gold answers of {wildcards.benchmark}"
@@ -92,6 +91,8 @@ rule score_answers:
         generations="results/generations/{model}/{benchmark}.parquet",
         translations=lambda w: translations(w.model, w.benchmark),
         similarity=lambda w: similarity(w.model, w.benchmark),
+        # What the metric "careful" reads answers with.
+        careful=[resource(file) for file in careful_files()],
     output:
         "results/scores/{model}/{benchmark}.parquet",
     log:
@@ -107,16 +108,13 @@ rule score_answers:
         settings=lambda w: files.scoring_settings(w.benchmark),
         lengths=lambda w: lengths_of(config, w.model, w.benchmark),
         only=lambda w: only_of(config, w.model, w.benchmark),
-        score=lambda w: files.benchmark(w.benchmark).score,
         factors=lambda w: files.scored_by(w.benchmark),
         more=lambda w: [
             *files.scoring_files(w.benchmark),
             *files.scoring_tables(w.benchmark),
         ],
         beside=lambda w: files.metrics_beside(w.benchmark),
-        code=lambda w: code_digest(
-            "score_answers.py", hook_file(files.benchmark(w.benchmark).score)
-        ),
+        code=lambda w: code_digest("score_answers.py", part_file(w.benchmark, "scores")),
     message:
         "Scoring {wildcards.model} on {wildcards.benchmark}"
     script:

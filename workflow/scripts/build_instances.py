@@ -2,26 +2,34 @@
 
 from pathlib import Path
 
-from needlework.hooks import load_hook
+from needlework.benchmarks.parts import load_part
+from needlework.data.corpora.found import Found, counted, naming_left_out
 from needlework.jobs.job import running
+from needlework.jobs.progress import tell
 from needlework.prompts.tokenizers import load_tokenizer
-from needlework.records import DOCUMENTS, read_table, write_table
+from needlework.records import DOCUMENTS, read_notes, read_table, write_table
 
 with running(snakemake) as logger:
     params = snakemake.params
-    built = load_hook(params.build)(
-        params.settings,
-        {
-            name: {Path(path).stem: read_table(path) for path in snakemake.input.get(name)}
-            for name in params.tables
-        },
-        snakemake.input.templates,
-        # How tokens are counted changes no prompt, so it is no parameter of the rule.
-        load_tokenizer(
-            snakemake.wildcards.tokenizer, params.tokenizer, snakemake.config["counting"]
-        ),
-    )
+    files = {name: list(snakemake.input.get(name)) for name in params.tables}
+    # What was left out of the user's data, if these tables are of them.
+    notes = [read_notes(path).get("found") for paths in files.values() for path in paths]
+    with naming_left_out(Found(**found) for found in notes if found):
+        built = load_part(snakemake.wildcards.benchmark, "prompts").build(
+            params.settings,
+            {
+                name: {Path(path).stem: read_table(path) for path in paths}
+                for name, paths in files.items()
+            },
+            snakemake.input.templates,
+            # How tokens are counted changes no prompt, so it is no parameter of the rule.
+            load_tokenizer(
+                snakemake.wildcards.tokenizer, params.tokenizer, snakemake.config["counting"]
+            ),
+        )
     logger.info("%d prompts; left out: %s", built.instances.num_rows, built.counts)
+    if any(notes) and (said := counted(snakemake.output.instances, built.counts)):
+        tell(said)
     config = [params.settings, params.tokenizer]
     documents = DOCUMENTS.empty_table() if built.documents is None else built.documents
     write_table(documents, snakemake.output.documents, inputs=snakemake.input, config=config)

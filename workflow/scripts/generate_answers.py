@@ -1,9 +1,12 @@
 """Let a model answer the prompts of a benchmark; answers in the journal are not requested again."""
 
+import secrets
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from needlework.jobs.job import running
 from needlework.journal import Journal
+from needlework.models.accounts import Account, account_of, write_account
 from needlework.models.backends.base import load_backend
 from needlework.models.generation import InstanceRequests, generate
 from needlework.models.job_records import remember
@@ -42,19 +45,39 @@ if __name__ == "__main__":
                 on_gpus=snakemake.resources.get("gpu", 0) > 0,
             )
 
-        with Journal(folder / "generations" / name) as journal:
-            answers = generate(
-                requests,
-                backend,
-                journal,
-                context=model["context"],
-                max_failed=model["max_failed"],
-                known=requests.known(),
-                marks=marks(model),
-                opened=bool(model["reasoning"]),
-                loaded=loaded,
-            )
-        logger.info("%d answers", answers.num_rows)
+        def told(rows: Sequence[Mapping[str, object]]) -> None:
+            """Take what became of the requests."""
+            accounts.append(account_of(rows, name, benchmark, backend.asks_a_model))
+
+        accounts: list[Account] = []
+        reason = "the job was stopped"
+        try:
+            with Journal(folder / "generations" / name) as journal:
+                answers = generate(
+                    requests,
+                    backend,
+                    journal,
+                    context=model["context"],
+                    max_failed=model["max_failed"],
+                    known=requests.known(),
+                    marks=marks(model),
+                    opened=bool(model["reasoning"]),
+                    loaded=loaded,
+                    again=snakemake.config["generation"]["again"],
+                    told=told,
+                )
+            reason = ""
+        except Exception as error:
+            reason = str(error)
+            raise
+        finally:
+            account = accounts[-1] if accounts else Account(name, benchmark)
+            account.asked_as = snakemake.params.state
+            account.name, account.failed = secrets.token_hex(8), reason
+            for sentence in account.sentences():
+                logger.warning("%s.", sentence)
+            write_account(account, snakemake.log.account)
+        logger.info("%s", account.summary())
         write_table(
             answers,
             snakemake.output[0],

@@ -4,7 +4,6 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
 from needlework.results import published
 from needlework.results.context import Context
-from needlework.results.numbers import frame
 from needlework.results.rows import result_rows
 
 with running(snakemake) as logger:
@@ -15,4 +14,4 @@ with running(snakemake) as logger:
     context = Context(published.load(printed[0]) if printed else published.none(), params.run)
     for name, csv in zip(params.names, snakemake.output, strict=True):
         logger.info("%s", name)
-        frame(benchmark.by_name[name].numbers, rows, context).to_csv(csv, index=False)
+        benchmark.by_name[name](rows, context).to_csv(csv, index=False)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework.atomic import atomic_write
-from needlework.hooks import load_hook
+from needlework.benchmarks.parts import load_part
 from needlework.jobs.job import running
 from needlework.journal import Journal
 from needlework.models.backends.base import Backend, load_backend
@@ -34,7 +34,7 @@ if __name__ == "__main__":
         )
         fitting = [request for request in everything if request.n_tokens <= entry["context"]]
         requests = draw(fitting, params.sample["prompts"], params.sample["seed"])
-        score = load_hook(params.score)
+        score = load_part(benchmark, "scores").score
         columns = ["instance_id", "task", "example_id", "references", *params.factors]
         instances = pa.concat_tables(read_table(path, columns) for path in inputs.instances)
         asked = pa.array([request.instance_id for request in requests], pa.string())

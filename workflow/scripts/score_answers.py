@@ -3,14 +3,14 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from needlework.hooks import load_hook
+from needlework.benchmarks.parts import load_part
 from needlework.jobs.job import running
 from needlework.models.selection import mask
 from needlework.records import read_table, write_table
 from needlework.scoring.scores import ANSWER_COLUMNS, TRANSLATION_COLUMNS, read_answers
 
 with running(snakemake) as logger:
-    score = load_hook(snakemake.params.score)
+    score = load_part(snakemake.wildcards.benchmark, "scores").score
     columns = ["instance_id", "task", "example_id", "references", *snakemake.params.factors]
     instances = pa.concat_tables(read_table(path, columns) for path in snakemake.input.instances)
     # The model does not get every length that the instance files hold; 0 has no length.

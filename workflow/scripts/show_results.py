@@ -5,11 +5,15 @@ from pathlib import Path
 import pandas as pd
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.drawings import Drawing
 from needlework.jobs.job import running
+from needlework.results.context import without_controls
 from needlework.results.drawing import NothingToDraw, draw, notice
-from needlework.results.figures.save import save_figure
+from needlework.results.drawings import Drawing
+from needlework.results.figures.save import save_figure, save_notes
+from needlework.results.figures.style import Printing
+from needlework.results.html_tables import html_table
 from needlework.results.latex import lay_out
+from needlework.results.result import told
 
 with running(snakemake) as logger:
     params = snakemake.params
@@ -21,14 +25,21 @@ with running(snakemake) as logger:
             benchmark.by_name[name],
             pd.read_csv(csv, keep_default_na=False, na_values=[""]),
         )
+        said = told(result, params.run)
         if not isinstance(result.shown, Drawing):
-            label, asked = f"{params.benchmark}-{name}", params.run.get("asked", "")
-            text = lay_out(numbers, result.shown, label, result.title, asked)
+            label = f"{params.benchmark}-{name}"
+            text = lay_out(numbers, result.shown, label, result.title, said)
             shown[name].write_text(text, encoding="utf-8")
+            html = html_table(numbers, result.shown, result.title, said)
+            shown[name].with_suffix(".html").write_text(html, encoding="utf-8")
             continue
         try:
-            figures = draw(result.shown, numbers, benchmark.called, params.run)
+            run = {**params.run, "asked": said}
+            printing = Printing(**params.figures)
+            drawn = without_controls(numbers, run)
+            figures = draw(result.shown, drawn, benchmark.called, run, printing)
         except NothingToDraw as reason:
             logger.info("%s is not drawn: %s", name, reason)
             figures = [notice(f"Nothing to draw: {reason}")]
         save_figure(figures, shown[name].with_suffix(""))
+        save_notes(figures, shown[name].with_suffix(".txt"))

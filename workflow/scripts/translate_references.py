@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
-from needlework.hooks import load_hook
+from needlework.benchmarks.parts import load_part
 from needlework.jobs.job import running
 from needlework.records import read_table, write_table
 from needlework.scoring.translation import translation_ceiling
@@ -14,7 +14,7 @@ with running(snakemake):
     config = snakemake.config
     # The address, the key and the device too, of which the parameter has none: they change no result.
     entry = config["translators"][config["translation"]["translator"]]
-    metric = load_hook(snakemake.params.metric)
+    metric = load_part(snakemake.wildcards.benchmark, "scores").metric
     questions = {Path(path).stem: read_table(path) for path in snakemake.input.questions}
     asked = {"en": questions["en"]}
     # Of the other languages, only what is asked: a translator costs time or money.

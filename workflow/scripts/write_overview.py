@@ -1,14 +1,57 @@
 """Write results/index.html: the run's results on one page."""
 
+from pathlib import Path
+
+from needlework.data.corpora.found import counted
 from needlework.jobs.job import running
+from needlework.models.accounts import Account, account_of
+from needlework.records import read_notes, read_table
 from needlework.results.overview_page import write_page
+from needlework.results.own_data import read_report
+from needlework.results.terminal import lines_of_models, mean_of
+
+
+def account(path: str) -> Account:
+    """What became of the requests of a file of answers."""
+    model, benchmark = Path(path).parent.name, Path(path).stem
+    rows = read_table(path, ["outcome", "remarks", "error"]).to_pylist()
+    return account_of(rows, model, benchmark, model not in snakemake.params.run["readers"])
+
+
+def own_data() -> list[tuple[str, bool]]:
+    """What the user's data held, and what was left out of the prompts that were built from them."""
+    if not snakemake.input.own_data:
+        return []
+    said = [
+        counted(path, read_notes(path).get("left_out", {})) for path in snakemake.input.instances
+    ]
+    return [*read_report(snakemake.input.own_data), *((text, False) for text in said if text)]
+
+
+def means() -> dict[str, dict[str, str]]:
+    """The means of models by the titles of benchmarks, for the run's last lines."""
+    found: dict[str, dict[str, str]] = {model: {} for model in snakemake.params.models}
+    columns = ["instance_id", "sample", "value", "finish_reason", "example_id", "task"]
+    for name, own in snakemake.params.benchmarks.items():
+        for model, path in zip(snakemake.params.models, own["scores"], strict=True):
+            scores = read_table(path, columns).to_pandas()
+            found[model][own["title"]] = mean_of(scores, snakemake.params.designed[name])
+    return found
+
 
 with running(snakemake):
+    lines = lines_of_models(means(), snakemake.params.run["readers"])
+    Path(snakemake.output.lines).write_text("\n".join(lines), encoding="utf-8")
     write_page(
         snakemake.params.benchmarks,
         snakemake.params.models,
         template=snakemake.input.template,
         target=snakemake.output.page,
         summary=snakemake.output.summary,
+        reproduction=snakemake.input.reproduction,
         repeated=next(iter(snakemake.input.repeated), None),
+        own_data=own_data(),
+        accounts=[account(path) for path in snakemake.input.generations],
+        run=snakemake.params.run,
+        cards=snakemake.input.cards,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -17,6 +18,8 @@ import pytest
 import yaml
 
 from hub_server import Hub, serving
+from needlework.data.corpora.answers import Context
+from needlework.data.corpora.found import Found
 from needlework.data.corpora.registry import languages_of, own_corpus
 from needlework.errors import UserError
 from needlework.planning.config import validated
@@ -83,19 +86,125 @@ def test_a_columns_name_may_have_a_dot(tmp_path: Path) -> None:
     assert (row["answers"], row["context"]) == (["007"], "Agent 007.")
 
 
-def test_questions_without_an_answer_are_counted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def found_of(table: pa.Table) -> Found:
+    """What a table's metadata say of its data set."""
+    return Found(**json.loads(table.schema.metadata[b"needlework.found"]))
+
+
+def test_rows_left_out_are_counted_by_reason(tmp_path: Path) -> None:
     rows = [
         QUESTION,
         {**QUESTION, "id": "b", "gold": {"text": ["Cy"]}},
         {**QUESTION, "id": "c", "q": " "},
         {**QUESTION, "id": "d", "gold": {"text": []}},
+        {**QUESTION, "id": "e", "gold": {"text": ["Bo", "Cy"]}},
     ]
-    assert read("questions", COLUMNS, lines(tmp_path / "q.jsonl", rows)).num_rows == 1
-    assert "2 rows without" in caplog.text and "and 1 whose answer" in caplog.text
-    with pytest.raises(UserError, match="no question whose answer stands in its context"):
-        read("questions", COLUMNS, lines(tmp_path / "n.jsonl", rows[1:]))
+    table = read("questions", COLUMNS, lines(tmp_path / "q.jsonl", rows))
+    found = found_of(table)
+    assert (table.num_rows, found.kept, found.rows) == (2, 2, 5)
+    assert found.left_out == {
+        "whose answers do not stand in the context": 1,
+        "without question": 1,
+        "without answer": 1,
+    }
+    said = found.said()
+    assert "2 of 5 rows are used" in said and "the first is row 2: 'Cy' is not in 'Ann met" in said
+    assert "the first is row 3, whose column 'q' is empty" in said
+    assert "1 answers of rows that have others (the first is 'Cy' in row 5" in said
+
+
+def test_an_error_says_which_rows_were_left_out(tmp_path: Path) -> None:
+    rows = [{**QUESTION, "gold": {"text": ["Cy"]}}, {**QUESTION, "id": "b", "q": ""}]
+    with pytest.raises(UserError, match="no question whose answer stands in its context") as raised:
+        read("questions", COLUMNS, lines(tmp_path / "n.jsonl", rows))
+    assert "0 of 2 rows are used" in str(raised.value) and "'Cy' is not in" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"), [("passages", ["a"]), ("texts", ["One. Two."]), ("records", ["a"])]
+)
+def test_rows_without_text_are_counted_too(tmp_path: Path, kind: str, kept: list[str]) -> None:
+    texts = [*kept, "", " "]
+    table = read(kind, {"text": "t"}, lines(tmp_path / "t.jsonl", [{"t": text} for text in texts]))
+    assert found_of(table).left_out == {"without text": 2}
+    assert "(the first is row 2)" in found_of(table).said()
+
+
+def test_the_limit_on_rows_is_said(tmp_path: Path) -> None:
+    files = lines(tmp_path / "p.jsonl", [{"body": f"text {n}"} for n in range(9)])
+    assert found_of(read("passages", {"text": "body"}, files, rows=7)).limited
+    assert not found_of(read("passages", {"text": "body"}, files)).limited
+
+
+# Lists in one text
+
+
+@pytest.mark.parametrize(
+    ("cell", "separator", "answers"),
+    [
+        ('["Bo", "Ann"]', None, ["Bo", "Ann"]),
+        ("[7]", None, ["7"]),
+        ("Bo|Ann", "|", ["Bo", "Ann"]),
+        (" Bo ; Ann ", ";", ["Bo", "Ann"]),
+        ("Bo", None, ["Bo"]),
+        ("[sic]", None, ["[sic]"]),
+    ],
+)
+def test_a_list_stands_in_a_cell(
+    tmp_path: Path, cell: str, separator: str | None, answers: list[str]
+) -> None:
+    path = tmp_path / "q.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        context = "Ann met Bo at 7 [sic]."
+        csv.writer(file).writerows([["q", "text", "gold"], ["Who?", context, cell]])
+    columns = {"question": "q", "context": "text", "answers": "gold"}
+    (row,) = read("questions", columns, [str(path)], separator=separator).to_pylist()
+    assert row["answers"] == answers
+
+
+# Answers in contexts
+
+
+@pytest.mark.parametrize(
+    ("context", "answer", "slice_"),
+    [
+        ("Von J\u00f6rg gebaut.", "Jo\u0308rg", "J\u00f6rg"),
+        ("Von Jo\u0308rg gebaut.", "J\u00f6rg", "Jo\u0308rg"),
+        ("Am 5.\u00a0Mai 1921.", "5. Mai", "5.\u00a0Mai"),
+        ("Am 5. Mai 1921.", "5.\u202f Mai", "5. Mai"),
+        ("Am 5.\nMai 1921.", "5. Mai", "5.\nMai"),
+        ("\ud55c\uae00", "\u1112\u1161\u11ab\uae00", "\ud55c\uae00"),
+        ("\u0915\u093c\u0932\u092e", "\u0958\u0932", "\u0915\u093c\u0932"),
+        ("x\ufb01ne", "fine", "\ufb01ne"),
+    ],
+)
+def test_an_answer_in_another_writing_is_found(
+    tmp_path: Path, context: str, answer: str, slice_: str
+) -> None:
+    row = {**QUESTION, "text": context, "gold": {"text": [answer]}}
+    (read_row,) = read("questions", COLUMNS, lines(tmp_path / "q.jsonl", [row])).to_pylist()
+    # The context's own spelling, then the user's.
+    assert read_row["answers"] == [slice_, answer]
+    assert all(start == context.find(slice_) for start in read_row["answer_starts"])
+
+
+@pytest.mark.parametrize(("context", "answer"), [("Jo\u0308rg", "o"), ("\ufb01ne", "ine")])
+def test_half_a_character_is_no_answer(context: str, answer: str) -> None:
+    found = Context(context).find(answer)
+    assert found is None or context[slice(*found)] == answer
+
+
+# Encodings
+
+
+@pytest.mark.parametrize(("ending", "encoding"), [("csv", "iso8859-9"), ("jsonl", "utf-16")])
+def test_a_file_in_another_encoding_names_utf_8(tmp_path: Path, ending: str, encoding: str) -> None:
+    path = tmp_path / f"p.{ending}"
+    text = {"csv": "body\ng\u00fczel \u015fehir\n", "jsonl": '{"body": "\u015fehir"}\n'}[ending]
+    path.write_bytes(text.encode(encoding))
+    with pytest.raises(UserError, match="save the file in UTF-8") as raised:
+        read("passages", {"text": "body"}, [str(path)])
+    assert str(path) in str(raised.value) and "HF_TOKEN" not in str(raised.value)
 
 
 def test_all_formats_give_the_same_passages(tmp_path: Path) -> None:
@@ -363,7 +472,7 @@ def test_a_language_changes_no_table_of_another(tmp_path: Path) -> None:
     assert layout.corpus_settings("mine", "en") == first
     assert layout.corpus_sources("mine", "sw") == path
     assert layout.corpus_sources("mine", "en") == []
-    assert layout.corpus_reader("mine") == "tabular"
+    assert layout.corpus_reader("mine") == "data.corpora.tabular"
 
 
 def test_questions_bring_the_passages_of_lost_in_the_middle() -> None:
@@ -372,7 +481,7 @@ def test_questions_bring_the_passages_of_lost_in_the_middle() -> None:
     made = validated(config(own, lost_in_the_middle=block))
     layout = Layout(made)
     assert layout.search("lost_in_the_middle", "en").haystack == "mine_passages"
-    assert layout.corpus_reader("mine_passages") == "tabular"
+    assert layout.corpus_reader("mine_passages") == "data.corpora.tabular"
     assert own_corpus("mine_passages", made["corpora"]) == made["corpora"]["mine"]
     assert languages_of("mine", made["corpora"]) == ("en",)
 
@@ -403,3 +512,66 @@ def test_records_serve_tasks_of_their_language(block: dict[str, Any], message: s
     with pytest.raises(UserError) as raised:
         validated(config(own, m4le=m4le))
     assert message in str(raised.value)
+
+
+# More than any memory holds
+
+
+@pytest.mark.parametrize("rows", [400, 2])
+def test_a_small_parquet_file_of_long_texts_is_refused(tmp_path: Path, rows: int) -> None:
+    """One text of 10 MB in 400 rows, and two rows that are longer than any, each below 100 KB on the disk."""
+    text = "x" * (10_000_000 if rows == 400 else 1 << 25)
+    repeated = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([text]))
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.table({"body": repeated}), path, compression="zstd")
+    assert path.stat().st_size < 100_000
+    with pytest.raises(UserError, match=r"unpacks to more than|in row 1, more than") as raised:
+        read("passages", {"text": "body"}, [str(path)])
+    assert str(path) in str(raised.value) and "lower `rows`" in str(raised.value)
+
+
+def test_what_a_parquet_file_declares_is_checked_first(tmp_path: Path) -> None:
+    path = tmp_path / "p.parquet"
+    table = pa.table({"body": ["y" * 1_000_000] * 200})
+    pq.write_table(table, path, compression="zstd", use_dictionary=False)
+    with pytest.raises(UserError, match=r"p\.parquet would unpack to 200,"):
+        read("passages", {"text": "body"}, [str(path)])
+
+
+def test_a_list_of_many_nulls_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p.parquet"
+    lists = pa.array([[None] * 9_000_000], pa.list_(pa.int64()))
+    pq.write_table(pa.table({"body": lists}), path, compression="zstd")
+    assert path.stat().st_size < 10_000
+    with pytest.raises(UserError, match=r"p\.parquet would unpack to"):
+        read("passages", {"text": "body"}, [str(path)])
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("p.jsonl", b'{"body": "', b'"}\n'),
+        ("p.csv", b"body\n", b"\n"),
+        ("q.csv", b'body\n"', b'"\n'),
+    ],
+)
+def test_a_record_that_is_too_long_is_refused(
+    tmp_path: Path, name: str, before: bytes, after: bytes
+) -> None:
+    path = tmp_path / name
+    line = b"z" * 999 + (b"\n" if name == "q.csv" else b"z")
+    path.write_bytes(before + line * 20_000 + after)
+    with pytest.raises(UserError, match="has a record of more than 16,777,216 bytes") as raised:
+        read("passages", {"text": "body"}, [str(path)])
+    assert str(path) in str(raised.value)
+
+
+def test_gzipped_lines_that_unpack_without_end_are_refused(tmp_path: Path) -> None:
+    from needlework.data.corpora.json_lines import read_lines
+
+    path = tmp_path / "p.jsonl.gz"
+    with gzip.open(path, "wb", 1) as file:
+        for _ in range(150):
+            file.write(b'{"a": "' + b" " * 1_000_000 + b'"}\n')
+    with pytest.raises(UserError, match=r"p\.jsonl\.gz unpacks to more than 134,217,728 bytes"):
+        sum(1 for _ in read_lines(path))

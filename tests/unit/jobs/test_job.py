@@ -130,6 +130,14 @@ def test_a_log_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_an_error_that_is_no_exception_is_told_too(tmp_path: Path) -> None:
+    """Rust's panics, such as tiktoken's, are no Exception."""
+    done = run(tmp_path, "class PanicException(BaseException): ...\nraise PanicException('boom')")
+    assert done.returncode == 1
+    assert "read_corpus: " in done.stderr and "PanicException: boom (traceback in" in done.stderr
+    assert "Traceback" in log(tmp_path)
+
+
 def test_leaving_early_is_no_error(tmp_path: Path) -> None:
     done = run(tmp_path, "sys.exit(3)")
     assert (done.returncode, done.stderr, log(tmp_path)) == (3, "", "")

@@ -20,6 +20,7 @@ from needlework.models.backends import transformers
 from needlework.models.backends.base import Answer, Request, load_backend
 from needlework.models.generation import generate
 from needlework.planning.config import validated
+from needlework.planning.devices import job_gpus
 from needlework.planning.layout import Layout
 from needlework.prompts.spans import literal
 
@@ -609,8 +610,8 @@ def test_a_model_that_is_not_there_is_named(tmp_path, monkeypatch) -> None:
 
 
 def test_only_a_job_on_a_gpu_asks_for_one(llama) -> None:
-    assert Layout(configured(llama, device="cpu")).generation_gpus("tiny") == 0
-    assert Layout(configured(llama, device="auto")).generation_gpus("tiny") == 1
+    assert job_gpus(Layout(configured(llama, device="cpu")).config["models"]["tiny"]) == 0
+    assert job_gpus(Layout(configured(llama, device="auto")).config["models"]["tiny"]) == 1
 
 
 # Regimes

@@ -23,6 +23,7 @@ from needlework.models.backends import vllm
 from needlework.models.backends.base import Request, load_backend
 from needlework.models.generation import generate
 from needlework.planning.config import validated
+from needlework.planning.devices import job_gpus
 from needlework.planning.layout import Layout
 from needlework.prompts.spans import literal
 
@@ -378,11 +379,11 @@ def test_code_of_others_runs_only_where_the_configuration_says_so() -> None:
 
 def test_an_engine_takes_its_gpus() -> None:
     def taken(**engine: int) -> int:
-        return Layout(validated(configured(engine=engine))).generation_gpus("big")
+        return job_gpus(Layout(validated(configured(engine=engine))).config["models"]["big"])
 
     assert taken() == 1
     assert taken(tensor_parallel_size=4, pipeline_parallel_size=2) == 8
-    assert Layout(validated(configured())).generation_gpus("lexical") == 0
+    assert job_gpus(Layout(validated(configured())).config["models"]["lexical"]) == 0
 
 
 @pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed here")

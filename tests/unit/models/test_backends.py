@@ -214,7 +214,7 @@ def test_replay_reads_parquet_and_fills_in_what_is_optional(tmp_path: Path) -> N
     backend = load_backend("replay", {"answers": str(tmp_path / "a.parquet")})
     answers = generate(asked(2), backend, Journal(tmp_path / "j"))
     assert answers["text"].to_pylist() == ["zero", "one"]
-    assert answers["finish_reason"].to_pylist() == ["stop", "stop"]
+    assert answers["finish_reason"].to_pylist() == ["unknown", "unknown"]
 
 
 def test_replay_of_a_changed_file_is_another_model(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_replay_refuses_what_is_no_file_of_answers(tmp_path: Path) -> None:
     for name, message in [
         ("torn.jsonl", r"line 1: not JSON"),
         ("no.parquet", r"cannot be read as Parquet"),
-        ("a.csv", r"must be a \.jsonl or \.parquet"),
+        ("a.csv", r"must be a \.jsonl, \.parquet"),
         ("absent.jsonl", r"does not exist|do not exist"),
         ("", r"needs the key `answers`"),
     ]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -297,15 +298,28 @@ def row(**changes: Any) -> Estimate:
 def test_the_table_says_what_is_left_and_assumed() -> None:
     text = as_text([row(), row(gpu_hours=200.0, cost=1234.5, skipped=7)])
     lines = text.splitlines()
-    assert lines[0].split("  ")[0] == "model"
-    assert "84,000  42,000           632M     50%           5.38M       5.14" in lines[2]
-    assert lines[4].startswith("all") and "168,000" in lines[4] and "205" in lines[4]
-    assert "1,234" in lines[3] and "1,234" in lines[4]
+    assert [line.split() for line in lines[:2]] == [
+        ["prompt", "output", "GPU"],
+        ["prompts", "left", "tokens", "cached", "at", "most", "hours", "cost"],
+    ]
+    assert lines[3] == "a-model"
+    assert lines[4].split() == ["mlneedle", "84,000", "42,000", "632M", "50%", "5.38M", "5.14", "-"]
+    assert lines[6].startswith("all") and "168,000" in lines[6] and "205" in lines[6]
+    assert "1,234" in lines[5] and "1,234" in lines[6]
     assert "7 prompts exceed" in text and "a-model are a guess" in text
-    assert max(map(len, lines[:5])) <= 110
     assert "cost" not in as_text([row()]) and "all" not in as_text([row()])
     assert "tells no size" in as_text([row(hours=None, gpu_hours=None, throughput="")])
-    assert "GPU hours" not in as_text([row(hours=None, gpu_hours=None, gpus=0, throughput="")])
+    assert "GPU" not in as_text([row(hours=None, gpu_hours=None, gpus=0, throughput="")])
+
+
+def test_the_table_fits_a_terminal_of_80_columns() -> None:
+    long = {"model": "llama-3.3-70b-instruct-equal-text", "benchmark": "lost_in_the_middle"}
+    large = replace(row(prompts=12_345_678, left_prompts=12_345_678, cost=99_999.0), **long)
+    text = as_text([large, replace(large, benchmark="m4le"), replace(large, model="b")])
+    table = text.partition("\n\n")[0].splitlines()
+    assert max(map(len, table)) <= 80
+    # Each model is named once, above its benchmarks.
+    assert table.count(long["model"]) == 1 and table.count("b") == 1
 
 
 def test_the_file_has_it_all(tmp_path) -> None:

@@ -11,10 +11,12 @@ import time
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from needlework.errors import UserError
@@ -23,8 +25,10 @@ from needlework.models.backends.base import Answer, Backend, Request, load_backe
 from needlework.models.backends.lexical import Lexical
 from needlework.models.backends.oracle import Oracle
 from needlework.models.backends.replay import Replay
-from needlework.models.generation import InstanceRequests, generate, merge, request_key
+from needlework.models.generation import InstanceRequests, generate, request_key
+from needlework.models.other_runs import Turns
 from needlework.models.room import check_room
+from needlework.models.shards import merge
 from needlework.prompts.spans import Span, literal
 from needlework.records import GENERATIONS, instances_schema, read_table, write_table
 from openai_server import OpenAIServer, Reply, completion
@@ -129,6 +133,18 @@ def by_fives(backend: Backend) -> Backend:
     return backend
 
 
+@pytest.mark.parametrize(("context", "tokens"), [(99, 0), (110, 110), (130, 130), (200, 139)])
+def test_the_longest_prompt_has_its_answer_if_that_fits(requests, context, tokens) -> None:
+    """Prompts of 100 to 123 tokens, and answers of 16."""
+    assert requests.longest(context) == tokens
+
+
+def test_the_bar_counts_the_failures(requests: InstanceRequests, tmp_path: Path, capsys) -> None:
+    generate(requests, Failing(), Journal(tmp_path / "j"), max_failed=3)
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert "24/24" in last and "3 failed" in last
+
+
 def test_rows_are_complete_and_sorted(requests: InstanceRequests, tmp_path: Path) -> None:
     requests.samples = 2
     table = generate(requests, by_fives(Oracle({})), Journal(tmp_path / "j"))
@@ -159,6 +175,18 @@ def test_a_second_run_asks_nothing_and_loads_nothing(
         assert generate(requests, second, journal) == table
     assert (first.loads, first.closes, first.asked.total()) == (1, 1, 24)
     assert (second.loads, second.closes, second.asked.total()) == (0, 0, 0)
+
+
+def test_requests_may_come_in_reverse_with_equal_answers(
+    requests: InstanceRequests, tmp_path: Path
+) -> None:
+    backwards = InstanceRequests(requests.files, documents(), samples=2, backwards=True)
+    forwards = InstanceRequests(requests.files, documents(), samples=2)
+    names = [[r.instance_id for r in some] for some in (forwards, backwards)]
+    assert names[0] == names[1][::-1] and [r.sample for r in backwards][:2] == [0, 1]
+    assert [r.instance_id for r in backwards.starting_at(5)] == names[1][5:]
+    with Journal(tmp_path / "a") as one, Journal(tmp_path / "b") as two:
+        assert generate(forwards, Watched(), one) == generate(backwards, Watched(), two)
 
 
 def test_only_what_is_missing_is_asked(requests: InstanceRequests, tmp_path: Path) -> None:
@@ -268,6 +296,47 @@ def test_shared_requests_count_alike_in_jobs_and_shards(tmp_path: Path) -> None:
     assert whole["error"].to_pylist() == ["no", "no"]
     with pytest.raises(UserError, match="2 of 2 requests failed"):
         generate(requests, Refusing({}), Journal(tmp_path / "j"), max_failed=1)
+
+
+def test_a_limit_shows_in_all_shards_together(requests: InstanceRequests, tmp_path: Path) -> None:
+    """One prompt of each shard was cut at 300 tokens: a count that is no limit to the shard alone."""
+
+    class Cutting(Lexical):
+        asks_a_model = True
+
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            for request, answer in zip(batch, super().generate(batch), strict=True):
+                yield replace(answer, prompt_tokens=min(300, request.n_tokens))
+
+    table = instances(24)
+    own = [400 + 30 * i if i % 8 == 0 else 100 + i for i in range(24)]
+    table = table.set_column(
+        table.column_names.index("n_tokens"), "n_tokens", pa.array(own, pa.int32())
+    )
+    write_table(table, tmp_path / "long.parquet")
+    files = []
+    for place in range(3):
+        rows = table.slice(8 * place, 8)
+        write_table(rows, tmp_path / f"{place}.parquet")
+        part = InstanceRequests([tmp_path / f"{place}.parquet"], documents())
+        files.append(tmp_path / f"made.{place}-of-3.parquet")
+        with Journal(tmp_path / "j") as journal:
+            write_table(generate(part, Cutting({}), journal), files[-1])
+        assert read_table(files[-1])["outcome"].to_pylist() == ["answered"] * 8
+    whole = InstanceRequests([tmp_path / "long.parquet"], documents())
+    with pytest.raises(UserError, match=r"cut 3 of 24 prompts.*read 300 of 400 tokens.*shards: 1"):
+        merge(files, sizes=whole.sizes())
+    merged = merge(files, max_failed=3, sizes=whole.sizes()).filter(
+        pc.field("outcome") == "prompt_cut"
+    )
+    assert merged["text"].to_pylist() == [""] * 3 and all(merged["raw_text"].to_pylist())
+    # They count with what failed otherwise.
+    rows = read_table(files[0]).to_pylist()
+    rows[1] |= {"finish_reason": "error", "error": "no", "outcome": "failed"}
+    write_table(pa.Table.from_pylist(rows, GENERATIONS), files[0])
+    with pytest.raises(UserError, match="With them 4 requests failed"):
+        merge(files, max_failed=3, sizes=whole.sizes())
+    assert merged["finish_reason"].to_pylist() == ["error"] * 3
 
 
 def test_failures_of_all_shards_count_together(requests: InstanceRequests, tmp_path: Path) -> None:
@@ -802,3 +871,43 @@ def test_a_job_without_room_for_its_template_asks_nothing(
     with pytest.raises(UserError, match=r"^models\.m: .* 30 too many .* `reserve: 30` for"):
         generate(requests, backend, journal, context=longest, loaded=loaded)
     assert backend.asked.total() == 0 and backend.closes == 1 and not list(journal.records())
+
+
+# Where runs that share a journal go on
+
+
+def runs_in_turn(size: int, runs: int) -> Counter[int]:
+    """How often each request is sent by runs that send one each in turn, and hear of it 20 rounds later."""
+    turns = [Turns(size, number, random.Random(number)) for number in range(runs)]
+    sent: Counter[int] = Counter()
+    rounds: list[list[int]] = []
+    while True:
+        mine = [request for turn in turns if (request := turn.next()) is not None]
+        if not mine:
+            return sent
+        sent.update(mine)
+        rounds.append(mine)
+        if len(rounds) > 20:
+            for turn in turns:
+                turn.finished(rounds[-21])
+
+
+@pytest.mark.parametrize("runs", [1, 2, 3, 5, 8])
+def test_runs_together_send_little_more_than_needed(runs: int) -> None:
+    sent = runs_in_turn(5000, runs)
+    assert len(sent) == 5000
+    assert sent.total() <= 5000 * (1 if runs == 1 else 1.01 + 0.01 * runs)
+
+
+def test_a_run_jumps_from_finished_requests_into_the_widest_gap() -> None:
+    turns = Turns(1000, 0, random.Random(1))
+    assert [turns.next() for _ in range(3)] == [0, 1, 2]
+    turns.finished([*range(3, 100), *range(150, 300)])
+    jumped = turns.next()
+    assert jumped is not None and 600 < jumped < 800
+    assert turns.next() == jumped + 1
+
+
+def test_a_run_alone_goes_back_to_the_beginning() -> None:
+    turns = Turns(10, 1, random.Random(1))
+    assert [turns.next() for _ in range(11)] == [*range(5, 10), *range(5), None]

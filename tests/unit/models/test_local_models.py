@@ -6,12 +6,13 @@ import logging
 
 import pytest
 
-from needlework.errors import not_installed
+from needlework.errors import UserError, not_installed
 from needlework.models.backends.base import Answer
 from needlework.models.local_models import (
     former_identity,
     reasoning_identity,
-    unfilled_template,
+    regime,
+    template_check,
     warn_if_unpinned,
     with_thoughts,
 )
@@ -35,7 +36,9 @@ def test_a_hub_model_without_a_revision_is_reported(
 
 
 def test_a_broken_template_names_the_model_and_remedy() -> None:
-    error = unfilled_template(WHERE, "some/base", ValueError("no chat template is set.\nmore"))
+    with pytest.raises(UserError) as caught, template_check(WHERE, "some/base"):
+        raise ValueError("no chat template is set.\nmore")
+    error = caught.value
     assert str(error).startswith(
         "models.mine: a prompt cannot be put into the chat template of some/base: no chat template is set. "
     )
@@ -46,6 +49,12 @@ def test_a_missing_package_is_named() -> None:
     error = not_installed(WHERE, ModuleNotFoundError("No module named 'torch'", name="torch"))
     assert "models.mine: the package 'torch' is not installed" in str(error)
     assert "requirements/all.txt" in str(error)
+
+
+def test_a_variant_is_part_of_the_identity_if_set() -> None:
+    """So records of before stay valid, and those of another variant do not."""
+    assert regime({"variant": None, "stop": []}) == {}
+    assert regime({"variant": "few at once"}) == {"variant": "few at once"}
 
 
 PIECES = ["Hm", " so", "</th", "ink>", "\n\n", "Ro", "me", ".", "<think>", "</think>", "<end>"]

@@ -56,10 +56,10 @@ def test_a_restriction_is_said_in_words() -> None:
     only = {"a": {"lang": ["en"], "n": [10, 20]}, "b": {}}
     assert in_words(only) == "a was asked only lang en; n 10, 20."
     assert in_words({"b": {}}) == ""
-    assert in_words({"a": {"task": []}}) == "a was asked nothing."
+    assert in_words({"a": {"task": []}}) == ""
     assert (
-        in_words({"a": {"example_id": list("abcdefghi")}})
-        == "a was asked only example_id (9 values)."
+        in_words({"a": {"example_id": list("abcdefghi"), "lang": ["de"]}})
+        == "a was asked only 9 questions; lang de."
     )
 
 

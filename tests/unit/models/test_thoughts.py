@@ -12,7 +12,7 @@ import pytest
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.generation import generate
-from needlework.models.thoughts import KNOWN, Mark, marks, part
+from needlework.models.thoughts import KNOWN, Mark, marks, part, unknown_mark
 from needlework.prompts.spans import literal
 
 HARMONY = "<|channel|>analysis<|message|>Paris?<|end|><|start|>assistant<|channel|>final<|message|>"
@@ -155,8 +155,8 @@ def test_records_under_a_former_identity_stay_valid(tmp_path: Path) -> None:
 
 def test_a_thought_is_no_answer_in_any_benchmark(tmp_path: Path) -> None:
     """MLNeedle once took Paris, which the model only thought of, for its answer."""
-    from needlework.benchmarks.lost_in_the_middle.scoring import score as lost
-    from needlework.benchmarks.mlneedle.scoring import score as mlneedle
+    from needlework.benchmarks.lost_in_the_middle.scores import score as lost
+    from needlework.benchmarks.mlneedle.scores import score as mlneedle
 
     text = "<think>Could be Paris?</think>London"
     answers = generate(REQUESTS, Thinking(Answer(text)), Journal(tmp_path))
@@ -174,4 +174,17 @@ def test_a_thought_is_no_answer_in_any_benchmark(tmp_path: Path) -> None:
     found = mlneedle(instances, answers, None, model="m", settings={"metric": "released"})
     assert found["value"].to_pylist() == [1.0, 0.0]
     found = lost(instances, answers, None, model="m", settings={})
-    assert found["value"].to_pylist() == [0.0]
+    assert found["value"].to_pylist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("<ponder>Paris?</ponder>London", "<ponder>"),
+        ("<b>London</b>", None),
+        ("<answer>London</answer>", None),
+        ("<ponder> is a verb", None),
+    ],
+)
+def test_an_unknown_tag_that_closes_is_told(text: str, mark: str | None) -> None:
+    assert unknown_mark(text) == mark

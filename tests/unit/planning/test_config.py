@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
+from needlework.data.corpora.registry import local_files
 from needlework.errors import UserError
-from needlework.planning.config import lengths_of, replaced_choices, schema, validated
+from needlework.planning.config import lengths_of, notices, replaced_choices, schema, validated
+from needlework.planning.effective_config import effective_config
 from needlework.planning.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -501,6 +503,11 @@ def test_a_length_that_the_answer_takes_whole() -> None:
 # The rest
 
 
+def test_names_in_records_are_the_hub_s() -> None:
+    validated(changed("records.names", {"lexical": "org/name-1.5"}))
+    assert "records.names.lexical" in complaint(changed("records.names", {"lexical": "name"}))
+
+
 def test_replay_needs_answers() -> None:
     config = changed("models.lexical.backend", "replay")
     message = complaint(config)
@@ -681,3 +688,136 @@ def test_a_code_without_quotes_and_a_folder_are_told(root, monkeypatch, change, 
     config["benchmarks"]["mlneedle"] |= change.get("benchmarks", {}).get("mlneedle", {})
     with pytest.raises(UserError, match=message):
         validated(config | {"corpora": change.get("corpora", {})})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("retrieval.top", 10**12, "maximum of 100000"),
+        ("embedders.ngram.dimensions", 10**9, "maximum of 65536"),
+        ("models.lexical.context", 10**30, "an integer of about 31 digits"),
+        ("models.lexical.request", {"x": 10**5000}, "an integer of about"),
+        ("models.lexical.sampling.temperature", "hot", "is not of type 'number'"),
+        ("models.lexical.sampling.temperature", "0.7", "write 0.7 without quotes"),
+        ("models.lexical.sampling.temperature", "1e-5", "write 1.0e-5"),
+        ("models.lexical.sampling.temperature", "2.5E3", "write 2.5e+3"),
+        ("models.lexical.system", "a\x1bb", "the control character U+001B"),
+        ("models.lexical.published", "a\nb", "a tab or a line break"),
+        ("models.lexical.name", "x" * 300, "the name of a file or folder has at most 255 bytes"),
+        ("models.lexical.engine", {"a\0": 1}, "the control character U+0000"),
+        ("journal", "a\ud800b", "half of a character"),
+        ("benchmarks.mlneedle.question_lang", "e" * 300, "of 300 characters"),
+        ("benchmarks.lost_in_the_middle.unambiguous", "a\0b", "the control character U+0000"),
+        ("models.lexical.revision", "x" * 5_000_000, "the most is 100,000"),
+        ("models.Lexical", {"backend": "oracle"}, "lacks the key"),
+    ],
+)
+def test_values_without_measure_are_refused(key: str, value: Any, said: str) -> None:
+    message = complaint(changed(key, value))
+    assert said in message and len(message) < 600
+
+
+def test_names_that_differ_only_in_case_are_refused() -> None:
+    config = copy.deepcopy(DEFAULT)
+    config["models"]["LEXICAL"] = config["models"]["lexical"]
+    assert "the names 'lexical' and 'LEXICAL'" in complaint(config)
+
+
+def test_every_number_and_text_of_the_schema_has_limits() -> None:
+    def unlimited(node: Any, path: str) -> list[str]:
+        if isinstance(node, list):
+            return [found for part in node for found in unlimited(part, path)]
+        if not isinstance(node, Mapping):
+            return []
+        types = node.get("type", [])
+        types = [types] if isinstance(types, str) else types
+        found = [where for key, part in node.items() for where in unlimited(part, f"{path}.{key}")]
+        if not isinstance(types, list):
+            return found
+        if {"integer", "number"} & {*types} and not (
+            "maximum" in node and {"minimum", "exclusiveMinimum"} & node.keys()
+        ):
+            found.append(path)
+        if "string" in types and "maxLength" not in node:
+            found.append(path)
+        return found
+
+    assert unlimited(schema(), "") == []
+
+
+def test_a_star_is_the_only_pattern_in_a_files_name(tmp_path: Path) -> None:
+    for name in ("q1.jsonl", "q[1].jsonl", "q?.jsonl", ".q.jsonl", "p.jsonl"):
+        (tmp_path / name).touch()
+
+    def found(*patterns: str) -> list[str]:
+        return [Path(f).name for f in local_files([f"{tmp_path}/{each}" for each in patterns])]
+
+    assert found("q*.jsonl") == ["q1.jsonl", "q?.jsonl", "q[1].jsonl"]
+    assert found("q[1].jsonl") == ["q[1].jsonl"] and found("q?.jsonl") == ["q?.jsonl"]
+    assert found("q1.jsonl", "q*.jsonl", "*1*.jsonl") == ["q1.jsonl", "q?.jsonl", "q[1].jsonl"]
+    assert found("*q*q*") == found("nothing.jsonl") == found("no/where*") == []
+    assert found("*" * 100 + "x") == []
+
+
+def test_a_files_name_with_two_colons_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a::b.csv").touch()
+    files = {"files": [f"{tmp_path}/*.csv"]}
+    own = {"kind": "texts", "columns": {"text": "t"}, "languages": {"tr": files}}
+    said = complaint(changed("corpora.mine", own))
+    assert f"{tmp_path}/a::b.csv has '::' in its name" in said and said.endswith("rename it.")
+
+
+# Languages that follow from the needles
+
+
+def own_questions(*languages: str, **own: Any) -> dict[str, Any]:
+    """A run of MLNeedle on questions of a user's own, validated: the benchmark's block."""
+    config = copy.deepcopy(DEFAULT)
+    data = {"files": [str(ROOT / "resources/examples/turkish/data/sorular.csv")]}
+    config["run"] = {"models": ["oracle"], "benchmarks": ["mlneedle"]}
+    config["corpora"] = {
+        "mine": {
+            "kind": "questions",
+            "columns": {"question": "soru", "context": "metin", "answers": "cevaplar"},
+            "languages": dict.fromkeys(languages, data),
+        }
+    }
+    chosen = {"needles": "mine", "haystack": "mine_paragraphs", "tasks": ["exact"]}
+    config["benchmarks"]["mlneedle"] |= chosen | {
+        "needle_languages": list(languages),
+        "haystack_languages": list(languages),
+        **own,
+    }
+    return validated(config)
+
+
+@pytest.mark.parametrize(
+    ("languages", "question"), [(("tr",), "tr"), (("tr", "de"), "tr"), (("tr", "en"), "en")]
+)
+def test_the_questions_language_is_one_of_the_corpus(
+    languages: tuple[str, ...], question: str
+) -> None:
+    own = own_questions(*languages)["benchmarks"]["mlneedle"]
+    assert own["question_lang"] == question and set(own["answer_languages"]) == set(languages)
+
+
+def test_without_english_answers_nothing_is_translated() -> None:
+    texts = {"tr": {"exact": "{passages} {question}"}}
+    made = {lang: Layout(own_questions(lang, instructions=texts)) for lang in ("tr", "en")}
+    assert not made["tr"].translated("mlneedle") and made["en"].translated("mlneedle")
+    names = {lang: [r.name for r in files.results("mlneedle")] for lang, files in made.items()}
+    assert "translation_ceiling" in names["en"] and "translation_ceiling" not in names["tr"]
+
+
+def test_english_instructions_of_other_questions_are_a_notice() -> None:
+    (notice,) = notices(own_questions("tr"))
+    assert "the questions in tr have the paper's instructions, in English" in notice
+    texts = {"tr": {"exact": "{passages} {question}"}}
+    assert notices(own_questions("tr", instructions=texts)) == notices(validated(DEFAULT)) == []
+
+
+def test_provenance_has_the_texts_of_a_folder() -> None:
+    folder = str(ROOT / "resources/examples/turkish/languages/tr")
+    made = effective_config(own_questions("tr", instructions={"tr": folder}))
+    texts = made["benchmarks"]["mlneedle"]["instructions"]["tr"]
+    assert texts["yes"] == "Evet" and texts["exact"].startswith("Verilen soruya")

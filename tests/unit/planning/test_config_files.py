@@ -8,7 +8,12 @@ import pytest
 import yaml
 
 from needlework.errors import UserError
-from needlework.planning.config_files import check_arguments, check_file, named
+from needlework.planning.config_files import (
+    check_arguments,
+    check_file,
+    check_folder,
+    named,
+)
 
 ROOT = Path(__file__).parents[3]
 LAUGHS = "a0: &a0 [x, x]\n" + "".join(
@@ -20,6 +25,10 @@ WRONG = {
     "line 1 contains itself": b"&a [*a]",
     "holds more than 1,000,000 values": LAUGHS.encode(),
     "nests values too deeply": b"a: " + b"[" * 5000 + b"]" * 5000,
+    "value at line 2, '2024-13-45', cannot be read": b"a: 1\nb: 2024-13-45\n",
+    "cannot be read as its type": b"a: " + b"9" * 5000,
+    "has 200,000 characters": b"a: " + b"x" * 200_000,
+    "has 1,000,00. bytes": b"#" + b"x" * 1_000_001,
     "key 'b' stands at line 2 and again at line 4": b"a:\n  b: 1\n  c: {b: 2}\n  b: 3\n",
 }
 
@@ -28,7 +37,7 @@ WRONG = {
 def test_an_unreadable_file_is_one_sentence(said, tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_bytes(WRONG[said])
-    with pytest.raises(UserError, match=f"^{file}.*{said}.*: [a-zA-Z 0-9-]+[.]$"):
+    with pytest.raises(UserError, match=f"^{file}.*{said}.*: [a-zA-Z 0-9,-]+[.]$"):
         check_file(file)
 
 
@@ -47,6 +56,12 @@ def test_shared_values_and_every_preset_pass(tmp_path):
     assert presets
     file.write_text("")
     check_file(file)
+
+
+def test_a_folder_with_a_brace_is_refused(tmp_path):
+    check_folder(tmp_path)
+    with pytest.raises(UserError, match=r"has a brace .*run in another folder"):
+        check_folder(tmp_path, tmp_path / "run{1}")
 
 
 def test_files_are_those_of_the_command_line():

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
+import preset_runs
 from needlework.data.corpora.registry import CORPORA, languages_of
 from needlework.planning.config import schema, validated
-from needlework.planning.devices import CPU_THREADS
+from needlework.planning.devices import CPU_THREADS, job_gpus, job_threads
 from needlework.planning.digests import numbers_digest, shown_digest
 from needlework.planning.layout import Layout, resource
 
@@ -71,14 +72,14 @@ def test_the_sample_is_read_from_the_resources(files: Layout) -> None:
     assert found == sorted(found) and len(found) == len(
         list((ROOT / "resources/sample").glob("*.json"))
     )
-    assert files.corpus_reader("sample_questions") == "sample"
+    assert files.corpus_reader("sample_questions") == "data.corpora.sample"
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_every_corpus_has_a_reader_and_its_languages(files: Layout, corpus: str) -> None:
     from importlib import import_module
 
-    assert callable(import_module(f"needlework.data.corpora.{files.corpus_reader(corpus)}").table)
+    assert callable(import_module(f"needlework.{files.corpus_reader(corpus)}").table)
     assert languages_of(corpus)
     if corpus == "m4le_constructed":
         return  # Its files are in a user's folder.
@@ -139,8 +140,8 @@ def test_only_neural_embedders_take_a_gpu_and_several_cores(config: dict[str, An
     config["embedders"] |= {"slow": config["embedders"]["mpnet"] | {"device": "cpu"}}
     files = Layout(validated(config))
     names = ("ngram", "mpnet", "slow")
-    assert [files.embedding_gpus(name) for name in names] == [0, 1, 0]
-    assert [files.embedding_threads(name) for name in names] == [1, 6, CPU_THREADS]
+    assert [job_gpus(files.config["embedders"][name]) for name in names] == [0, 1, 0]
+    assert [job_threads(files.config["embedders"][name]) for name in names] == [1, 6, CPU_THREADS]
 
 
 # Instances
@@ -216,7 +217,10 @@ def test_names_and_selections_do_not_invalidate_answers(config: dict[str, Any]) 
 def test_a_model_has_cores_for_its_gpus(config, entry, gpus, threads) -> None:
     config["models"]["mine"] = {"tokenizer": "words", "context": 40000} | entry
     files = Layout(validated(config))
-    assert (files.generation_gpus("mine"), files.generation_threads("mine")) == (gpus, threads)
+    assert (
+        job_gpus(files.config["models"]["mine"]),
+        job_threads(files.config["models"]["mine"]),
+    ) == (gpus, threads)
     assert "device" not in files.model_settings("mine")
 
 
@@ -247,7 +251,7 @@ def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
     config, entry, gpus, threads
 ) -> None:
     files = translated(config, entry)
-    assert (files.translation_gpus, files.translation_threads) == (gpus, threads)
+    assert (job_gpus(files.translator), job_threads(files.translator)) == (gpus, threads)
 
 
 @pytest.mark.parametrize(
@@ -304,8 +308,8 @@ def jobs_of(config: dict[str, Any]) -> dict[tuple[str, str], tuple[Any, ...]]:
     return {
         (name, needs): (
             layout.run_settings(name, needs),
-            numbers_digest(results),
-            shown_digest(layout.benchmark(name), results),
+            numbers_digest(name),
+            shown_digest(name),
         )
         for name in config["run"]["benchmarks"]
         for needs, results in layout.results_by_needs(name).items()
@@ -345,3 +349,25 @@ def test_a_phrase_for_none_is_an_input_of_scoring_alone() -> None:
         [layout.slice_tables("oneruler", "words", name) for name in layout.slices("oneruler")]
     )
     assert not layout.scoring_files("mlneedle")
+
+
+def test_captions_name_the_data_of_both_sides() -> None:
+    """Where they differ; and the models of means over models, without controls."""
+    own = {"run": {"models": ["lexical", "oracle"], "benchmarks": ["oneruler", "m4le"]}}
+    files = Layout(validated({**DEFAULT, **own}))
+    results = files.benchmark("oneruler").by_name
+    said = {name: files.caption("oneruler", results[name]) for name in ("figure4b", "accuracy")}
+    examples = files.settings("oneruler")["examples"]
+    data = f"Data: ours the embedded sample, {examples} examples a cell; the paper's oneruler, 50 "
+    counted = "Means over models are of lexical; controls (oracle) are left out."
+    assert all(data in caption for caption in said.values())
+    assert counted in said["figure4b"] and "Means over" not in said["accuracy"]
+    assert files.run_settings("oneruler", "scores")["data"].startswith(data)
+
+
+@pytest.mark.parametrize(
+    "benchmark", ["mlneedle", "lost_in_the_middle", "oneruler", "mlongrr", "m4le"]
+)
+def test_a_preset_has_the_papers_data(benchmark: str) -> None:
+    assert preset_runs.layout(benchmark).data(benchmark) == ""
+    assert "the embedded sample" in Layout(validated(DEFAULT)).data(benchmark)

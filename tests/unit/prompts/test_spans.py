@@ -13,10 +13,10 @@ from needlework.prompts.spans import (
     Documents,
     Span,
     literal,
-    read_template,
     render,
     span_text,
 )
+from needlework.prompts.wording import read_template
 from needlework.records import PASSAGES, QUESTIONS, SPAN, write_table
 
 DOCUMENTS = {"c/de/1": "Der Turm steht.", "c/zh/1": "塔还在。", "c/en/𝄞": "a𝄞b"}

@@ -14,9 +14,9 @@ import pytest
 import tokenizers_made
 from needlework.benchmarks.oneruler.haystack import Haystack, Run
 from needlework.errors import UserError
-from needlework.prompts.patterns import Automaton, Unproven
-from needlework.prompts.spans import literal
-from needlework.prompts.sums import Counter, counter
+from needlework.prompts.counting.patterns import Automaton, Unproven
+from needlework.prompts.counting.pieces import Pieces
+from needlework.prompts.counting.sums import Counter
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from tokenizers_made import NAMES, PACKAGED
 
@@ -34,8 +34,8 @@ def tokenizer(request, named_tokenizer) -> Tokenizer:
 
 
 def exact(tokenizer: Tokenizer) -> Counter:
-    found = counter(tokenizer)
-    assert found is not None
+    found = Counter(tokenizer)
+    assert found.exact
     return found
 
 
@@ -104,7 +104,7 @@ def test_a_pattern_splits_where_no_path_reads_on() -> None:
     ],
 )
 def test_a_tokenizer_of_which_nothing_is_proved_is_refused(change, tmp_path) -> None:
-    from needlework.prompts.proofs import of_huggingface
+    from needlework.prompts.counting.proofs import of_huggingface
 
     tokenizers_made.save("llama-3", tmp_path)
     told = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
@@ -113,7 +113,7 @@ def test_a_tokenizer_of_which_nothing_is_proved_is_refused(change, tmp_path) -> 
         of_huggingface(json.dumps({**told, **change}))
 
 
-def test_without_a_proof_there_is_no_counter(tmp_path) -> None:
+def test_without_a_proof_sums_are_estimates_and_prompts_exact(tmp_path) -> None:
     from tokenizers import Tokenizer as Made
     from tokenizers import models
     from transformers import PreTrainedTokenizerFast
@@ -122,15 +122,20 @@ def test_without_a_proof_there_is_no_counter(tmp_path) -> None:
     PreTrainedTokenizerFast(tokenizer_object=words).save_pretrained(tmp_path)
     loaded = load_tokenizer("mine", {"kind": "huggingface", "name": str(tmp_path)})
     assert loaded.proof is None
-    assert counter(loaded) is None
+    assert not Counter(loaded).exact
     whole = load_tokenizer("words", {"kind": "words"}, {"from_pieces": False})
-    assert counter(whole) is None
+    pieces = Pieces(whole)
+    # Sums take a word that is cut in two for two words.
+    numbers = [pieces.slice("haystack", "book", BOOK, start, start + 9000) for start in (5, 9005)]
+    joined = pieces.sums.tokens([pieces.document(BOOK).part(5, 9005)])
+    assert not pieces.sums.exact and abs(joined - whole.count(BOOK[5:9005])) <= 2
+    assert pieces.tokens(numbers) == whole.count(BOOK[5:9005] + BOOK[9005:18005])
 
 
 def test_a_long_document_is_summed_in_stretches(tokenizer, monkeypatch) -> None:
     text = max(tokenizers_made.texts(), key=len)
     document = exact(tokenizer).document(text)
-    monkeypatch.setattr("needlework.prompts.sums._STRETCH", 1000)
+    monkeypatch.setattr("needlework.prompts.counting.sums._STRETCH", 1000)
     in_stretches = exact(tokenizer).document(text)
     assert in_stretches.places == document.places
     assert in_stretches.sums == document.sums
@@ -207,18 +212,18 @@ def test_sums_of_concurrent_jobs_are_known_to_a_third(tmp_path) -> None:
     one, two = counting_words(tmp_path)[0], counting_words(tmp_path)[0]
     for job, own in ((one, texts[:3]), (two, texts[1:])):
         for text in own:
-            job.cut(text)
+            job.part(text)
     one.save()
     two.save()
     third = exact(replace(load_tokenizer("words", PACKAGED["words"]), sums=tmp_path))
     counted = []
     third.proof = replace(third.proof, within=lambda text: counted.append(text) or 0)
-    assert [third.cut(text).inner for text in texts] == [one.cut(texts[0]).inner] * 4
+    assert [third.part(text).inner for text in texts] == [one.part(texts[0]).inner] * 4
     assert counted == []
 
 
 def test_a_job_reads_what_another_counted_after_it_began(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("needlework.prompts.sums._SHARE", 2)
+    monkeypatch.setattr("needlework.prompts.counting.sums._SHARE", 2)
     texts = [f"{i} " + "word " * 80 for i in range(12)]
     first, second = counting_words(tmp_path)[0], counting_words(tmp_path)[0]
     within, counted = second.proof.within, []
@@ -253,7 +258,7 @@ def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path) -> None:
     (tmp_path / "file").write_text("in the way")
     kept, _ = counting_words(tmp_path / "file")
     assert kept.document(BOOK).tokens == counting_words(tmp_path / "other")[0].document(BOOK).tokens
-    kept.cut("word " * 80)
+    kept.part("word " * 80)
     kept.save()
 
 
@@ -271,7 +276,7 @@ def test_two_million_tokens_take_seconds_and_little_memory(named_tokenizer) -> N
 
     import pyarrow as pa
 
-    from needlework.data.corpora.oneruler import BOOKS
+    from needlework.data.corpora.books import BOOKS
 
     tokenizer = named_tokenizer("tekken")
     sentences = [
@@ -283,24 +288,20 @@ def test_two_million_tokens_take_seconds_and_little_memory(named_tokenizer) -> N
         starts.append(len(text))
         text += sentence
     table = pa.table([["book"], [text], [starts]], schema=BOOKS)
-    counting = exact(tokenizer)
-    haystack = Haystack("books", "en", table, tokenizer, 2_000_000, counting)
+    pieces = Pieces(tokenizer, 2_000_000)
+    haystack = Haystack("books", "en", table, pieces, 2_000_000)
     haystack.most(1)
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
     n = haystack.most(1_990_000)
-    parts = [
-        counting.part("Read this. "),
-        *haystack.parts(Run(0, n)),
-        counting.part("\n\nWhat now?"),
+    numbers = [
+        pieces.literal("instruction", "Read this. "),
+        *haystack.numbers(Run(0, n)),
+        pieces.literal("question", "\n\nWhat now?"),
     ]
-    tokens = counting.tokens(parts)
+    tokens = pieces.tokens(numbers)
     spent = time.perf_counter() - start
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert 1_900_000 < tokens <= 2_000_000
     assert spent < 2
     assert grown < 50_000  # KiB
-    spans = [literal("instruction", "Read this. "), *haystack.spans(Run(0, n))]
-    from needlework.prompts.spans import render
-
-    whole = render(spans, haystack.documents) + "\n\nWhat now?"
-    assert tokenizer.count(whole) == tokens
+    assert tokenizer.count(pieces.text(numbers)) == tokens

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+import yaml
 
 from needlework.data.registry import load_registry
 from needlework.errors import UserError
@@ -17,8 +18,10 @@ from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.generation import generate
 from needlework.prompts.spans import literal
 from needlework.records import GENERATIONS, ROOT, file_digest, write_table
+from needlework.results import artifact
 from needlework.results.artifact import RulePaths, jobs_of, withheld, write_artifact
 from needlework.results.seal import differences, seal, used_records
+from needlework.services.endpoints import PRIVATE_URL
 from rocrate_cache import errors
 
 GENERATED = "results/generations/m/b.parquet"
@@ -234,6 +237,17 @@ def test_an_artifact_references_sources_without_their_bytes(run, tmp_path) -> No
     assert entity["sha256"] == source["sha256"]
     assert "mmarco (" in metadata and "left out" in metadata
     assert errors(Path("a.zip"), tmp_path) == []
+
+
+def test_the_workflows_configuration_is_packed_without_private_addresses(tmp_path) -> None:
+    own = tmp_path / "config.yaml"
+    text = "a: {base_url: http://gpu:8000/v1, x: 1}\nb:\n  base_url: 'http://10.0.0.1/v1'  # mine\n"
+    own.write_text(f"{text}c: {{base_url: https://api.openai.com/v1}}\n")
+    shown = artifact._without_addresses(own, tmp_path).read_text()
+    assert "gpu" not in shown and "10.0.0.1" not in shown and "https://api.openai.com/v1}" in shown
+    assert yaml.safe_load(shown)["a"] == {"base_url": PRIVATE_URL, "x": 1}
+    own.write_text("a: {base_url: https://api.openai.com/v1}\n")
+    assert artifact._without_addresses(own, tmp_path) == own
 
 
 def test_the_seal_is_json(run) -> None:

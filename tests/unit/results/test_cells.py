@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pandas as pd
 import pytest
 
 from needlework.results.cells import paired
+from needlework.results.parts import Table
 
 BY = ("example_id", "sample")
 
@@ -41,3 +45,10 @@ def test_two_answers_of_one_prompt_are_refused() -> None:
     for sides in ((twice, answers({("a", 0): 1.0})), (answers({("a", 0): 1.0}), twice)):
         with pytest.raises(ValueError, match="by example_id sample"):
             paired(*sides, BY)
+
+
+def test_how_many_were_cut_is_unknown_where_an_end_is() -> None:
+    rows = pd.DataFrame({"finish_reason": ["unknown", "length"], "outcome": ["answered", "cut"]})
+    whole = Table(rows).all()
+    assert math.isnan(whole.lost()["n_cut"]) and whole.lost()["n_error"] == 0
+    assert whole.where(np.array([False, True])).lost()["n_cut"] == 1

@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from needlework.benchmarks.benchmark import load_benchmark, names
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.parts import names
 from needlework.errors import UserError
 from needlework.results.comparisons import (
+    DRAWS,
     Pair,
     as_text,
     compare,
@@ -76,6 +78,11 @@ def test_permutation_of_single_values_agrees_with_scipy() -> None:
     )
     assert found == pytest.approx(theirs.pvalue, abs=0.01)
     assert found == permutation_test(d, np.arange(60))
+
+
+def test_the_least_p_is_one_of_all_signs_drawn() -> None:
+    drawn = 1 / permutation_test(np.ones(40), np.arange(40)) - 1
+    assert drawn == pytest.approx(999 * (DRAWS // 999 + 1)) and drawn >= DRAWS
 
 
 def test_permutation_holds_its_level_where_prompts_share_questions() -> None:
@@ -164,6 +171,16 @@ def test_compare_says_which_is_better_where() -> None:
     assert levels.loc["en", "p_holm"] == 2 * levels.loc["en", "p"]
     assert sets_of(table, ["one", "two"]) == {"exact": []}
     assert "two - one = +25.0 points" in as_text(table, {})
+
+
+def test_mcnemars_p_is_of_answers_that_are_right_or_wrong() -> None:
+    one, two = scores([0.0] * 8, "one", ("en",)), scores([1.0] * 7 + [0.0], "two", ("en",))
+    asked = [Pair("one", "two")]
+    table = compare({"one": one, "two": two}, asked, FACTORS)
+    assert table["p_mcnemar"].iloc[0] == scipy_stats.binomtest(0, 7).pvalue
+    two["value"] /= 2
+    table = compare({"one": one, "two": two}, asked, FACTORS)
+    assert math.isnan(table["p_mcnemar"].iloc[0]) and table["p"].iloc[0] == 2 / 2**7
 
 
 def test_models_that_answer_alike_are_not_told_apart() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -20,15 +19,27 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 import lost_in_the_middle_scores
 import mlneedle_scores
 import oneruler_scores
+from described import results
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.drawings import Bars, Heatmap, Lines, Points, Polar, StackedBars
-from needlework.benchmarks.factor import Factor
+from needlework.data.language_names import language_name
+from needlework.factor import Factor, in_1024
 from needlework.results import published
-from needlework.results.context import Context
+from needlework.results.context import Context, without_controls
 from needlework.results.drawing import NothingToDraw, draw, notice
-from needlework.results.figures.save import save_figure
-from needlework.results.figures.style import COLOURS, PAGE, TALLEST, style
-from needlework.results.numbers import frame
+from needlework.results.drawing.blocks import HEAT
+from needlework.results.drawings import Bars, Heatmap, Lines, Points, Polar, StackedBars
+from needlework.results.figures.save import save_figure, save_notes
+from needlework.results.figures.style import (
+    COLOURS,
+    COLUMN,
+    PAGE,
+    PRINTING,
+    REST,
+    TALLEST,
+    Printing,
+    style,
+)
+from print_rules import check_print
 
 ROOT = Path(__file__).parents[3]
 SCORES = {
@@ -54,7 +65,7 @@ OF_RUN = {
 ALL = [
     pytest.param(b, n, marks=pytest.mark.xdist_group(f"drawings-{b}"))
     for b in SCORES
-    for n in import_module(f"needlework.benchmarks.{b}.drawings").DRAWINGS
+    for n in results(b, "figures")
 ]
 
 
@@ -85,7 +96,7 @@ class Shipped:
                 {**settings, "text_tokenizer": "cl100k_base"},
             )
         numbers = self.numbers if numbers is None else numbers
-        return frame(self.benchmark.by_name[name].numbers, scores, Context(numbers, settings))
+        return self.benchmark.by_name[name](scores, Context(numbers, settings))
 
     def draw(self, name, frame=None):
         """The figure of these numbers, or that of `frame(name)`, which is drawn once."""
@@ -130,14 +141,12 @@ def frame_of(models=("a", "b"), langs=("en", "de"), lengths=(1024, 2048), **colu
         for model in models for lang in langs for length in lengths
     ]  # fmt: skip
     data = pd.DataFrame(rows).assign(value=0.6, n=10, n_questions=10, n_skipped=0, n_error=0)
-    return data.assign(ci_low_clustered=0.4, ci_high_clustered=0.8, published=np.nan).assign(
-        **columns
-    )
+    return data.assign(ci_low=0.4, ci_high=0.8, published=np.nan).assign(**columns)
 
 
 FACTORS = {
-    "lang": Factor("lang", label="Language", order=("en", "de"), format="language"),
-    "length": Factor("length", label="Context length", format="1024"),
+    "lang": Factor("lang", label="Language", order=("en", "de"), format=language_name),
+    "length": Factor("length", label="Context length", format=in_1024),
 }
 PLAIN = Lines(x="lang", panel="length", nothing="nobody answered", paper="the paper's Table 9")
 
@@ -157,7 +166,9 @@ def lines_of(ax, label):
 @pytest.mark.parametrize("benchmark, name", ALL)
 def test_pictures_say_n_and_only_what_is_drawn(benchmark, name, shipped):
     it = shipped(benchmark)
-    text = words(laid_out(it.draw(name))).replace("\n", " ")
+    figure = laid_out(it.draw(name))
+    check_print(figure)
+    text = words(figure).replace("\n", " ")
     assert re.search(r"n\s=\s[\d,]+", text)
     drawing = it.benchmark.by_name[name].shown
     bars = drawing.intervals and not getattr(drawing, "numbers", False)
@@ -319,7 +330,7 @@ def test_a_description_needs_no_drawing_library():
     import sys
 
     code = (
-        "import sys, needlework.benchmarks.drawings as d; "
+        "import sys, needlework.results.drawings as d; "
         "print({'pandas', 'matplotlib', 'numpy'} & set(sys.modules))"
     )
     where = str(ROOT / "workflow" / "scripts")
@@ -327,12 +338,45 @@ def test_a_description_needs_no_drawing_library():
     assert ran.stdout.strip() == "set()", ran.stderr
 
 
-def test_lines_of_many_models_get_panels_of_six_at_most():
+def test_six_models_have_a_colour_and_the_others_are_grey():
     names = [f"model {i}" for i in range(15)]
-    figure = shown(PLAIN, frame_of(names, langs=[f"l{i:02}" for i in range(26)]), models=names)
+    chosen = Printing(coloured=names[9:12])
+    for printing, coloured in ((PRINTING, names[:6]), (chosen, names[9:12])):
+        figure = laid_out(only(draw(PLAIN, frame_of(names), FACTORS, {"models": names}, printing)))
+        (legend,) = figure.legends
+        labels = [text.get_text() for text in legend.get_texts()]
+        assert labels == [*coloured, f"{15 - len(coloured)} other models"]
+        (ax, _) = figure.axes
+        drawn = [to_hex(line.get_color()) for line in ax.lines if len(line.get_xdata())]
+        assert drawn.count(REST[0]) == 15 - len(coloured)
+        assert len(
+            {to_hex(lines_of(ax, name)[0].lines[0].get_color()) for name in coloured}
+        ) == len(coloured)
+    run = {"models": names, "controls": names[:10]}
+    figure = only(draw(PLAIN, frame_of(names), FACTORS, run))
+    coloured = [text.get_text() for text in figure.legends[0].get_texts()][:-1]
+    assert coloured == [names[0], *names[10:]]
+
+
+def test_the_papers_lines_stand_among_those_of_many_models():
+    names = [f"model {i}" for i in range(8)]
+    theirs = frame_of(["Theirs"]).assign(source="published", published=0.6)
+    figure = shown(PLAIN, pd.concat([frame_of(names), theirs], ignore_index=True), models=names)
+    assert len(figure.axes) == 2
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == [*names[:6], "2 other models", "Theirs (paper)"]
+    (line,) = lines_of(figure.axes[0], "Theirs (paper)")
+    assert line.get_linestyle() == "--" and to_hex(line.get_color()) != REST[0]
+
+
+def test_lines_of_many_languages_get_panels_of_seven_at_most():
+    names = [f"model {i}" for i in range(15)]
+    drawing = replace(PLAIN, line="kind")
+    frame = frame_of(names).rename(columns={"model": "kind"}).assign(model="m")
+    figure = shown(drawing, frame)
     counts = [len(ax.get_legend_handles_labels()[1]) for ax in figure.axes]
-    assert max(counts) <= 6 and sum(counts) == 15 * 2
-    assert figure.get_size_inches()[0] <= PAGE
+    assert max(counts) <= 7 and sum(counts) == 15 * 2
+    check_print(figure)
     legends = [ax.get_legend() for ax in figure.axes if ax.get_legend()]
     assert {text.get_text() for one in legends for text in one.get_texts()} == set(names)
 
@@ -417,6 +461,47 @@ def test_a_radar_of_few_values_is_bars():
     assert "prompts a bar" in words(few) and "prompts a point" in words(many)
 
 
+def test_a_radar_of_many_values_is_dots_sorted_by_value():
+    langs = [f"l{i:02}" for i in range(26)]
+    frame = frame_of(langs=langs)
+    frame["value"] = frame["lang"].map({lang: (7 * i % 26) / 26 for i, lang in enumerate(langs)})
+    figure = shown(NEW["polar"], frame)
+    check_print(figure)
+    (ax,) = figure.axes
+    named = [label.get_text() for label in ax.get_yticklabels()]
+    assert named == sorted(langs, key=lambda lang: -(7 * langs.index(lang) % 26))
+    assert "Error bars: 95% intervals" in words(figure)
+    radar = Printing(radars=True)
+    assert only(draw(NEW["polar"], frame, FACTORS, {}, radar)).axes[0].name == "polar"
+
+
+def test_notes_stand_in_a_text_beside_if_they_are_off(tmp_path):
+    within, without = (
+        only(draw(PLAIN, frame_of(), FACTORS, {}, Printing(notes=on))) for on in (True, False)
+    )
+    save_notes([without], tmp_path / "a.txt")
+    note = (tmp_path / "a.txt").read_text()
+    assert note.startswith("n\u00a0=\u00a010 prompts a point") and "95% intervals" in note
+    assert "intervals" in words(within) and "intervals" not in words(without)
+    assert without.get_size_inches()[1] < within.get_size_inches()[1]
+
+
+def test_a_style_of_narrower_pages_is_kept():
+    (figure,) = draw(PLAIN, frame_of(), FACTORS, {}, Printing(width=5.5))
+    check_print(laid_out(figure), wide=5.5)
+    assert figure.get_size_inches()[0] == 5.5 > COLUMN
+
+
+def test_half_right_is_half_way_up_the_colours():
+    figure = shown(NEW["heatmap"], frame_of(value=0.5))
+    (bar,) = [ax for ax in figure.axes if not ax.get_title()]
+    assert bar.get_xlim() == (0, 1) and figure.axes[0].get_title() == "a"
+    cells = [to_hex(patch.get_facecolor()) for patch in figure.axes[0].patches]
+    from matplotlib.colors import LinearSegmentedColormap
+
+    assert set(cells) == {to_hex(LinearSegmentedColormap.from_list("heat", HEAT)(0.5))}
+
+
 def test_errors_are_stacked_to_their_sum():
     drawing = NEW["stacked"]
     (ax,) = only(draw(drawing, frame_of(value=0.3), FACTORS, {})).axes
@@ -467,7 +552,7 @@ def test_a_file_of_nothing_says_why(benchmark, name):
 
 def test_a_page_explains_its_own_marks():
     names = [f"model {i}" for i in range(15)]
-    frame = frame_of(names, langs=[f"l{i}" for i in range(3)])
+    frame = frame_of(names, langs=[f"l{i}" for i in range(9)])
     drawing = replace(PLAIN, panel="", x="length", row=("lang",))
     frame.loc[frame["lang"] == "l0", "published"] = 0.5
     first, *others = map(words, draw(drawing, frame, FACTORS, {"models": names}))
@@ -475,20 +560,26 @@ def test_a_page_explains_its_own_marks():
     assert not any("Dashed" in text for text in others)
 
 
-def test_a_panel_without_rows_says_so():
+def test_a_panel_without_rows_is_not_drawn():
     frame = frame_of()
-    frame = frame[~((frame["model"] == "b") & (frame["length"] == 2048))]
+    frame = frame[~((frame["model"] == "a") & (frame["length"] == 1024))]
     drawing = replace(PLAIN, panel="model", row=("length",))
-    assert words(shown(drawing, frame)).split("\n").count("not run") == 1
+    figure = shown(drawing, frame)
+    assert len(figure.axes) == 3 and "not run" not in words(figure)
+    # Each panel is named where its first one stands, and the first of a row has the numbers.
+    first, second, _ = figure.axes
+    assert (first.get_title(), second.get_title()) == ("b", "a")
+    assert all(ax.yaxis.get_tick_params()["labelleft"] for ax in (first, second))
+
+
+def test_a_panel_without_answers_says_so():
     frame = frame_of()
     frame.loc[frame["length"] == 2048, "value"] = np.nan
     assert "no answer" in words(shown(PLAIN, frame))
 
 
 def test_a_bar_without_width_is_not_called_an_interval():
-    assert "intervals" not in words(
-        shown(PLAIN, frame_of(ci_low_clustered=0.6, ci_high_clustered=0.6))
-    )
+    assert "intervals" not in words(shown(PLAIN, frame_of(ci_low=0.6, ci_high=0.6)))
 
 
 def test_a_number_of_the_papers_is_drawn_as_printed():
@@ -552,3 +643,14 @@ def test_a_caption_promises_no_mark(benchmark, name):
     """Error bars and dashed lines are named in the small print alone, where they are drawn."""
     caption = load_benchmark(benchmark).by_name[name].full_caption
     assert not re.search(r"Dashed|Hollow|Hatched|Dotted|Error bars|Small numbers", caption)
+
+
+def test_controls_are_in_no_figure_that_has_a_model() -> None:
+    run = {"controls": ["oracle"]}
+    rows = [("a", "ours", 0.5), ("oracle", "ours", 1.0), ("theirs", "published", 0.6)]
+    frame = pd.DataFrame(rows, columns=["model", "source", "value"])
+    assert without_controls(frame, run)["model"].tolist() == ["a", "theirs"]
+    alone = frame[frame["model"] != "a"]
+    assert without_controls(alone, run)["model"].tolist() == ["oracle", "theirs"]
+    counts = pd.DataFrame({"lang": ["en"], "value": [1.0]})
+    assert without_controls(counts, run) is counts

@@ -11,15 +11,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from explorer_run import FACTORS, Asked, explore, identifier, write_files
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.errors import UserError
-from needlework.prompts.spans import Span, literal
-from needlework.records import read_table, write_table
+from needlework.models import accounts
+from needlework.prompts.spans import Documents, Span, literal
+from needlework.records import DOCUMENTS, read_table, write_table
+from needlework.results.explorer import verdicts
+from needlework.results.explorer.data import Explored
+from needlework.results.explorer.documents import DocumentShards
 from needlework.results.explorer.page import write_explorer
 from needlework.results.explorer.shards import columns, encoded, smallest
-from needlework.results.explorer.verdicts import MEANINGS
+from needlework.results.explorer.verdicts import IN_WORDS, MEANINGS
 
 ROOT = Path(__file__).resolve().parents[3]
 TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "i32": "<i4", "f32": "<f4"}
@@ -42,6 +48,29 @@ def shards(page: Path) -> dict[str, bytes]:
         for file in page.parent.glob("data/*.js")
     ]
     return {name: gzip.decompress(base64.b64decode(text)) for name, text in [*inside, *beside]}
+
+
+def documents_of(found: dict[str, bytes]) -> list[str | list[str]]:
+    """All documents of an explorer, as the page reads them."""
+    documents: list[str | list[str]] = []
+    names = sorted((name for name in found if name.startswith("documents-")), key=len)
+    for name in names:
+        header, planes = unpacked(found[name])
+        codes = sum(
+            planes[plane].astype(np.int64) << shift
+            for plane, shift in (("low", 0), ("middle", 8), ("high", 16))
+            if plane in planes
+        )
+        at = 0
+        for piece in header["pieces"]:
+            if isinstance(piece, str):
+                documents.append(piece)
+                continue
+            vocabulary, length = piece
+            words = json.loads(found[f"words-{vocabulary}"])
+            documents.append([words[code] for code in codes[at : at + length]])
+            at += length
+    return documents
 
 
 def unpacked(payload: bytes) -> tuple[dict, dict[str, np.ndarray]]:
@@ -108,6 +137,37 @@ def test_index_says_what_the_scores_say(tmp_path) -> None:
     assert arrays["prompt_tokens"].tolist() == [100] * 6
 
 
+def test_index_says_what_was_asked_and_became_of_it(tmp_path) -> None:
+    told = [
+        Asked(SPANS, {"m": ""}, outcome="empty", remarks=["reasoning_only"], reasoning="Ada?"),
+        Asked(SPANS, {"m": "x"}, references=["Ada", "Lovelace"], remarks=["odd_count: 3 of 9"]),
+        # Files of older versions have no outcome.
+        Asked(SPANS, {"m": "Ada"}, finish="length"),
+        Asked([literal("instruction", "Sum\nup. ")], {"m": "x"}, finish="skipped"),
+        Asked([Span("question", "texts/en/b", 2, 5)], {"m": "x"}),
+    ]
+    found = shards(explore(tmp_path, told, PASSAGES))
+    header, arrays = unpacked(found["made_up-index"])
+    _, texts = unpacked(found["made_up-texts"])
+    offsets, all_bytes = texts["offsets"], texts["bytes"].tobytes()
+
+    def text(name: str, row: int) -> str:
+        code = arrays[name][row]
+        return all_bytes[offsets[code] : offsets[code + 1]].decode()
+
+    assert [header["outcomes"][code] for code in arrays["outcome"]] == [
+        *("empty", "answered", "cut", "skipped", "answered")
+    ]
+    assert [header["remarks"][code] for code in arrays["remarks"]] == [
+        *("reasoning_only", "odd_count", "", "", "")
+    ]
+    assert [text("question", row) for row in range(5)] == ["Who?"] * 3 + ["Sum up.", "bc🙂"]
+    assert text("reference", 1) == "Ada | Lovelace"
+    details = json.loads(found["made_up-details-0"])
+    assert details[0]["answers"][0]["reasoning"] == "Ada?"
+    assert details[1]["answers"][0]["remarks"] == ["odd_count: 3 of 9"]
+
+
 def test_measured_numbers_have_four_digits(tmp_path) -> None:
     measured = [
         Asked(SPANS, {"one": "x"}, factors={"tongue": "en", "place": place, "size": 1})
@@ -130,7 +190,7 @@ def test_models_with_other_tokenizers_answer_the_same_question(tmp_path) -> None
     write_explorer(
         tmp_path / "explorer",
         {
-            "made_up": (
+            "made_up": Explored(
                 "Made up",
                 ["task", "tongue", "size"],
                 {"words": one[0]["words"], "other": two[0]["words"]},
@@ -153,7 +213,11 @@ def test_a_file_without_prompts_is_left_out(tmp_path) -> None:
     for folder, files in {"with": [*own.instances, str(empty)], "without": own.instances}.items():
         write_explorer(
             tmp_path / folder,
-            {"made_up": ("Made up", ["task"], {"words": replace(own, instances=files)}, answers)},
+            {
+                "made_up": Explored(
+                    "Made up", ["task"], {"words": replace(own, instances=files)}, answers
+                )
+            },
             program=ROOT / "resources/explorer/explorer.js",
             style=ROOT / "resources/explorer/explorer.css",
         )
@@ -168,13 +232,64 @@ def test_details_hold_spans_answers_and_references(tmp_path) -> None:
     assert [answer["text"] for answer in detail["answers"]] == ["Ada Lovelace", "nobody 0"]
     # Two faces before it, which a browser counts as four.
     assert detail["prompt"] == [[0, "Find it. "], [2, 0], [3, 1, 4, 6], [4, "Who?"]]
-    assert json.loads(found["documents-0"]) == ["apple", "🙂🙂bc🙂d"]
+    assert documents_of(found) == ["apple", "🙂🙂bc🙂d"]
 
 
 def test_each_document_is_stored_once(tmp_path) -> None:
     found = shards(explore(tmp_path, asked(50), PASSAGES))
-    documents = [text for name in found if "documents" in name for text in json.loads(found[name])]
-    assert documents == ["apple", "🙂🙂bc🙂d"]
+    assert documents_of(found) == ["apple", "🙂🙂bc🙂d"]
+
+
+# One vocabulary of more than 256 words, one of more than 65,536, and characters outside the basic plane.
+LISTS = {
+    "few": ["b", "a", "b", "🙂c"],
+    "many": [f"word {i % 300}" for i in range(1234)],
+    "most": [f"w{i * 7919 % 70_000}" for i in range(70_000)],
+    "none": [],
+}
+
+
+def test_numbered_lists_come_back_from_their_vocabulary(tmp_path) -> None:
+    file = tmp_path / "made_up/lists.parquet"
+    rows = {"passage_id": list(LISTS), "text": [None] * len(LISTS), "words": list(LISTS.values())}
+    write_table(pa.table(rows, schema=DOCUMENTS), file)
+    sources = [f"made_up/lists/{name}" for name in LISTS]
+    texts = Documents.of("made_up", [], [str(file)])
+    found: dict[str, bytes] = {}
+    made = DocumentShards(
+        lambda n, payload, shuffled: found.update({f"documents-{n}": payload}),
+        lambda n, payload: found.update({f"words-{n}": payload}),
+    )
+    numbers = [made.number("made_up/words", source, texts) for source in sources]
+    made.flush()
+    assert numbers == [0, 1, 2, 3]
+    assert documents_of(found) == list(LISTS.values())
+    units = [len(texts[source].encode("utf-16-le")) // 2 for source in sources]
+    assert [made.length(number) for number in numbers] == units
+
+
+def test_shuffled_bytes_take_no_more_room(tmp_path) -> None:
+    payload = np.random.default_rng(1).integers(9, size=100_000, dtype=np.uint8).tobytes()
+    assert len(encoded(payload, shuffled=True)) < len(encoded(payload))
+    assert gzip.decompress(base64.b64decode(encoded(payload, shuffled=True))) == payload
+
+
+def test_threads_change_no_byte(tmp_path) -> None:
+    for threads in (1, 2):
+        prompts, answers = write_files(tmp_path / str(threads), asked(200), PASSAGES)
+        write_explorer(
+            tmp_path / str(threads),
+            {"made_up": Explored("Made up", ["task"], prompts, answers)},
+            program=ROOT / "resources/explorer/explorer.js",
+            style=ROOT / "resources/explorer/explorer.css",
+            one_file=0,
+            threads=threads,
+        )
+    one, two = (
+        {file.name: file.read_bytes() for file in (tmp_path / threads / "data").iterdir()}
+        for threads in "12"
+    )
+    assert one == two
 
 
 def test_large_runs_lie_beside_the_page(tmp_path) -> None:
@@ -210,7 +325,7 @@ def test_answers_without_an_instance_are_refused(tmp_path) -> None:
     with pytest.raises(UserError, match="answers 1, which no"):
         write_explorer(
             tmp_path / "out",
-            {"made_up": ("Made up", ["task", *FACTORS], fewer, answers)},
+            {"made_up": Explored("Made up", ["task", *FACTORS], fewer, answers)},
             program=ROOT / "resources/explorer/explorer.js",
             style=ROOT / "resources/explorer/explorer.css",
         )
@@ -237,12 +352,37 @@ def returned_verdicts(file: Path) -> set[str]:
 
 def test_every_verdict_that_a_metric_writes_has_a_meaning() -> None:
     package = ROOT / "workflow/scripts/needlework"
-    files = [*package.glob("**/metrics/**/*.py"), *package.glob("**/scoring.py")]
+    files = [*package.glob("scoring/metrics/*.py"), *package.glob("benchmarks/**/*.py")]
     found = {verdict for file in files for verdict in returned_verdicts(file)}
     assert {"correct", "partial", "no_match", "empty", "several", "wrong", "not_found"} <= found
     assert found <= set(MEANINGS)
+    assert set(IN_WORDS) == set(MEANINGS)
+
+
+def test_every_outcome_and_remark_is_in_words() -> None:
+    assert set(verdicts.OUTCOMES) == set(accounts.OUTCOMES)
+    told = {value for name, value in vars(accounts).items() if name.isupper() and name[0] != "_"}
+    assert {remark for remark in told if isinstance(remark, str)} - {accounts.UNKNOWN} == {
+        *verdicts.OUTCOMES,
+        *verdicts.REMARKS,
+    }
 
 
 def test_encoding_depends_on_the_payload_alone() -> None:
     assert encoded(b"text") == encoded(b"text")
     assert gzip.decompress(base64.b64decode(encoded(b"text"))) == b"text"
+
+
+@pytest.mark.parametrize(
+    "name, factor",
+    {
+        "mlneedle": "position",
+        "lost_in_the_middle": "gold_index",
+        "oneruler": "length",
+        "mlongrr": "length",
+        "m4le": "length",
+    }.items(),
+)
+def test_benchmarks_say_what_they_vary(name, factor) -> None:
+    own = load_benchmark(name)
+    assert own.designed[0] == factor and factor in own.columns and factor in own.asked

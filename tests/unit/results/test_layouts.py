@@ -7,10 +7,8 @@ import subprocess
 import sys
 from dataclasses import fields, is_dataclass
 from functools import cache
-from importlib import import_module
 from io import StringIO
 from pathlib import Path
-from pkgutil import resolve_name
 
 import pandas as pd
 import pyarrow as pa
@@ -19,14 +17,15 @@ import pytest
 import lost_in_the_middle_scores
 import mlneedle_scores
 import oneruler_scores
+from described import results
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.layouts import PERCENT, Grid, Line, Mark, Number, PromptTable
+from needlework.factor import Factor
 from needlework.records import write_table
 from needlework.results import latex, published
 from needlework.results.context import Context
+from needlework.results.html_tables import html_table
 from needlework.results.latex import escape, lay_out
-from needlework.results.numbers import frame
+from needlework.results.layouts import PERCENT, Grid, Line, Mark, Number, PromptTable
 from needlework.results.prompts import describe
 
 ROOT = Path(__file__).parents[3]
@@ -36,11 +35,7 @@ SCORES = {
     "lost_in_the_middle": lost_in_the_middle_scores,
     "oneruler": oneruler_scores,
 }
-TABLES = [
-    (benchmark, name)
-    for benchmark in SCORES
-    for name in import_module(f"needlework.benchmarks.{benchmark}.layouts").LAYOUTS
-]
+TABLES = [(benchmark, name) for benchmark in SCORES for name in results(benchmark, "tables")]
 TOKENS = ("table2", "table3", "table4")
 
 
@@ -67,7 +62,7 @@ def numbers(benchmark, name, rows=None, **changes):
         if name == "translation_ceiling":
             rows = CEILINGS
     paper = published.load(ROOT / "resources" / "published" / f"{benchmark}.csv")
-    return frame(table.numbers, rows, Context(paper, SCORES[benchmark].SETTINGS | changes))
+    return table(rows, Context(paper, SCORES[benchmark].SETTINGS | changes))
 
 
 @cache
@@ -77,7 +72,7 @@ def made(benchmark, name):
 
 
 def laid_out(benchmark, name, table):
-    layout = import_module(f"needlework.benchmarks.{benchmark}.layouts").LAYOUTS[name]
+    layout = load_benchmark(benchmark).by_name[name].shown
     return lay_out(table, layout, f"{benchmark}-{name}", "A_title")
 
 
@@ -136,16 +131,16 @@ def test_every_number_of_ours_stands_in_latex(benchmark, name):
     if name in TOKENS and benchmark == "lost_in_the_middle":
         pytest.skip("its numbers are in columns")
     table = made(benchmark, name)
-    layout = import_module(f"needlework.benchmarks.{benchmark}.layouts").LAYOUTS[name]
+    layout = load_benchmark(benchmark).by_name[name].shown
     text = laid_out(benchmark, name, table)
+    page = html_table(table, layout, "A_title")
     shown = 0
     for grid in layout:
         rows = table.query(grid.show) if grid.show else table
-        if "column" in rows:
-            rows = rows[~rows["column"].isin(["claimed_length", "effective_length"])]
-        for value in rows["value"].dropna():
+        for value in rows[grid.number.column].dropna():
             number = f"{grid.number.scale * value:.{grid.number.digits}f}"
             assert number.removeprefix("-") in text
+            assert number in page
             shown += 1
     assert shown > 1
 
@@ -236,7 +231,7 @@ def test_percentages_have_intervals_and_the_papers_number_below():
     row = table.query("model == 'gpt-16k' and lang == 'en' and column == '0'").iloc[0]
     ours, interval, paper = lines(text, "gpt-16k (en)")
     assert ours[1] == f"{100 * row['value']:.1f}"
-    low, high = 100 * row["ci_low_clustered"], 100 * row["ci_high_clustered"]
+    low, high = 100 * row["ci_low"], 100 * row["ci_high"]
     assert interval[1] == rf"{{\scriptsize[{low:.1f}, {high:.1f}]}}"
     assert paper[1].startswith(r"\textit{75.7}\textsuperscript{$")
 
@@ -319,7 +314,7 @@ def tidy(models=2, colours=("red", "green"), **columns):
     """A tidy table that no benchmark has."""
     rows = [
         {"model": f"m{i:02}", "source": "ours", "colour": colour, "value": 0.25 + 0.01 * i, "n": 7}
-        | {"ci_low_clustered": 0.125, "ci_high_clustered": 0.5, "published": 0.5 if i else None}
+        | {"ci_low": 0.125, "ci_high": 0.5, "published": 0.5 if i else None}
         | {"comparison": "below: x", "n_skipped": 0, "n_error": 0}
         for i in range(models)
         for colour in colours
@@ -446,18 +441,9 @@ def values(spec):
         yield from values(item)
 
 
-@pytest.mark.parametrize(("benchmark", "name"), TABLES)
-def test_hooks_are_names_of_functions(benchmark, name):
-    layout = import_module(f"needlework.benchmarks.{benchmark}.layouts").LAYOUTS[name]
-    for field, value in values(layout):
-        assert not callable(value) or isinstance(value, Factor)
-        if field in ("hook", "prepare") and value:
-            assert callable(resolve_name(value))
-
-
 def test_descriptions_need_the_standard_library_alone():
     code = "import sys; sys.modules.update(dict.fromkeys(('pandas', 'numpy', 'pyarrow')))\n"
-    code += "import needlework.benchmarks.layouts, needlework.results.prompts"
+    code += "import needlework.results.layouts, needlework.results.prompts"
     path = ROOT / "workflow" / "scripts"
     subprocess.run([sys.executable, "-c", code], cwd=path, check=True)
 

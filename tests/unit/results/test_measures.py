@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from needlework.benchmarks.columns import MEASURES
-from needlework.benchmarks.result import MODEL, By, Measure, View
 from needlework.results import published
+from needlework.results.columns import MEASURES
 from needlework.results.context import Context
-from needlework.results.numbers import frame
+from needlework.results.measures import measure_of_sums
+from needlework.results.tabulate import MODEL, Measure, mean, tabulate
 
-HERE = "test_measures"
 NOTHING = Context(published.none(), {})
 
 
@@ -31,12 +30,10 @@ def scores(counts: list[tuple[int, int, int]], questions: list[str]) -> pd.DataF
 
 
 def cell(rows: pd.DataFrame, measure: Measure) -> pd.Series:
-    return frame(View(by=(By(MODEL),), measure=measure), rows, NOTHING).iloc[0]
+    return tabulate(rows, (MODEL,), NOTHING, measure=measure).iloc[0]
 
 
-F1 = Measure(
-    MEASURES, f"needlework.results.measures:of_sums?column=counts&function={HERE}:micro_f1"
-)
+F1 = Measure(MEASURES, lambda cell: measure_of_sums(cell.part, "counts", micro_f1))
 
 
 def test_a_corpus_metric_is_of_sums_not_a_mean() -> None:
@@ -45,7 +42,7 @@ def test_a_corpus_metric_is_of_sums_not_a_mean() -> None:
     assert made["value"] == pytest.approx(2 * 4 / (15 + 6))
     assert made["value"] != pytest.approx(np.mean([1.0, 0.0, 0.75]))
     assert (made["n"], made["n_questions"]) == (3, 3)
-    assert made["ci_low"] < made["value"] < made["ci_high"]
+    assert made["ci_low_independent"] < made["value"] < made["ci_high_independent"]
 
 
 def test_its_interval_over_questions_is_wider() -> None:
@@ -53,8 +50,8 @@ def test_its_interval_over_questions_is_wider() -> None:
     one_each = cell(scores(counts, [str(i) for i in range(40)]), F1)
     asked_often = cell(scores(counts, [str(i // 10) for i in range(40)]), F1)
     assert one_each["value"] == asked_often["value"] == 0.5
-    wide = asked_often["ci_high_clustered"] - asked_often["ci_low_clustered"]
-    narrow = one_each["ci_high_clustered"] - one_each["ci_low_clustered"]
+    wide = asked_often["ci_high"] - asked_often["ci_low"]
+    narrow = one_each["ci_high"] - one_each["ci_low"]
     assert wide > 1.5 * narrow
 
 
@@ -82,7 +79,9 @@ def test_a_cell_without_answers_has_no_value() -> None:
 def test_values_between_0_and_1_have_bootstrap_intervals() -> None:
     rows = scores([(1, 1, 1)] * 30, [str(i) for i in range(30)])
     rows["value"] = np.linspace(0.2, 0.8, 30)
-    made = cell(rows, Measure())
+    made = cell(rows, mean())
     assert made["value"] == pytest.approx(0.5)
     spread = rows["value"].std() / np.sqrt(30)
-    assert made["ci_high"] - made["ci_low"] == pytest.approx(2 * 1.96 * spread, rel=0.15)
+    assert made["ci_high_independent"] - made["ci_low_independent"] == pytest.approx(
+        2 * 1.96 * spread, rel=0.15
+    )

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 
+from needlework.factor import Factor
+from needlework.planning.layout import Layout
 from needlework.records import scores_schema, write_table
-from needlework.results import overview
+from needlework.results import overview, reproduction
 from needlework.results.drawing import notice
 from needlework.results.drawing.grid import figure_of
 from needlework.results.figures.save import save_figure
+from needlework.results.html_tables import html_table
+from needlework.results.layouts import Grid
 from needlework.results.overview_page import write_page
+from needlework.results.reproduction_picture import draw
 
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATE = ROOT / "resources/overview/index.html.j2"
@@ -148,8 +155,12 @@ def test_agreement_counts_and_gives_the_usual_reason(tmp_path) -> None:
     table.write_text("value\n1\n")
     assert overview.agreements({"t": table}) == []
     table.write_text("value,comparison\n1,cannot tell: a\n1,cannot tell: a\n")
-    (none,) = overview.agreements({"t": table, "u": table})
+    other = tmp_path / "v.csv"
+    other.write_text("value,comparison\n1,covers\n")
+    _, none = overview.agreements({"t": table, "v": other, "u": table})
     assert (none.results, none.cannot_tell, none.reason) == (("t", "u"), 4, "a")
+    # One sentence says so.
+    assert overview.agreements({"t": table, "u": table}) == []
 
 
 def test_a_figure_of_nothing_is_a_sentence_and_no_picture(tmp_path) -> None:
@@ -181,15 +192,44 @@ def test_a_figure_of_nothing_is_a_sentence_and_no_picture(tmp_path) -> None:
     assert "Title b. Nothing to draw: &lt;nobody&gt; answered." in page
 
 
+@pytest.mark.parametrize("verdict", ["covers", "cannot tell"])
+def test_printed_numbers_stand_above_the_means(verdict: str, tmp_path: Path) -> None:
+    """As a picture whose dots are links; in a run without any verdict as a sentence."""
+    place = {"benchmark": "b", "table": "table1", "row": "m", "column": "x", "result": "t"}
+    numbers = {"published": 0.5, "value": 0.5, "ci_low": 0.4, "ci_high": 0.6}
+    said = {"verdict": verdict, "reason": "other <data>", "link": "explorer/index.html#b=b"}
+    table = pd.DataFrame([place | numbers | said])[list(reproduction.COLUMNS)]
+    figure = draw(table, {"b": "B"}) if verdict == "covers" else notice(reproduction.summary(table))
+    scores, target = tmp_path / "results/scores.parquet", tmp_path / "results/index.html"
+    save_figure([figure], tmp_path / "results/reproduction")
+    table.to_csv(tmp_path / "results/reproduction.csv", index=False)
+    schema = scores_schema({"first_lang": "string"})
+    write_table(pa.Table.from_pylist(rows("m", {"en": 0.5}), schema=schema), scores)
+    own = {"title": "Made up", "closed_book": CLOSED_BOOK, "scores": [str(scores)]}
+    own |= {"tables": {}, "figures": {}}
+    both = [tmp_path / f"results/reproduction.{ending}" for ending in ("csv", "svg")]
+    summary = tmp_path / "summary.html"
+    files = {"template": TEMPLATE, "target": target, "summary": summary, "reproduction": both}
+    write_page({"made_up": own}, ["m"], **files)
+    page = target.read_text("utf-8")
+    top = page[page.index('<section id="reproduction"') : page.index('id="made_up"')]
+    if verdict == "covers":
+        assert 'xlink:href="explorer/index.html#b=b"' in top and "<svg " in top
+        assert "1 of 1 printed numbers are covered; 0 more have no verdict." in top
+        assert "data:image/svg+xml;base64," in summary.read_text("utf-8")
+    else:
+        assert "<svg" not in top and "most often because other &lt;data&gt;." in top
+
+
 @pytest.mark.parametrize("tongues, shown", [(["en"], False), (["en", "hi"], True)])
-def test_languages_have_a_heading_where_there_are_several(tmp_path, tongues, shown) -> None:
+def test_languages_have_columns_where_there_are_several(tmp_path, tongues, shown) -> None:
     scores, target = tmp_path / "results/scores.parquet", tmp_path / "results/index.html"
     schema = scores_schema({"first_lang": "string"})
     write_table(pa.Table.from_pylist(rows("m", dict.fromkeys(tongues, 0.5)), schema=schema), scores)
     own = {"title": "Made up", "closed_book": CLOSED_BOOK, "scores": [str(scores)]}
     own |= {"tables": {}, "figures": {}}
     write_page({"made_up": own}, ["m"], template=TEMPLATE, target=target)
-    assert ("By language" in target.read_text()) is shown
+    assert ('<th scope="col">hi</th>' in target.read_text()) is shown
 
 
 def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
@@ -198,7 +238,10 @@ def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
     write_table(pa.Table.from_pylist(rows(HOSTILE, {"en": 0.5, "hi": 0.5}), schema=schema), scores)
     table = tmp_path / "results/tables/t.csv"
     table.parent.mkdir()
-    table.write_text(f"model,value,empty\n{HOSTILE},0.123456789,\n")
+    table.write_text(f"model,value\n{HOSTILE},0.123456789\n")
+    grid = Grid(rows=(Factor("model", label="Model"),), head="Accuracy")
+    shown = html_table(pd.read_csv(table), (grid,), "T")
+    table.with_suffix(".html").write_text(shown)
     caption = "**A table** of ``values``."
     target = tmp_path / "results/index.html"
     write_page(
@@ -207,7 +250,14 @@ def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
                 "title": "Made up",
                 "closed_book": CLOSED_BOOK,
                 "scores": [str(scores)],
-                "tables": {"t": {"file": str(table), "title": "T", "caption": caption}},
+                "tables": {
+                    "t": {
+                        "file": str(table),
+                        "shown": str(table.with_suffix(".html")),
+                        "title": "T",
+                        "caption": caption,
+                    }
+                },
                 "figures": {},
             }
         },
@@ -221,7 +271,104 @@ def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
     assert 'href="results/explorer/index.html#b=made_up' in summary
     assert HOSTILE not in page
     assert "<strong>A table</strong> of" in page
-    assert "<td>0.1235</td>" in page
-    assert ">empty<" not in page
+    assert '<td data-v="0.123457">0.123</td>' in page
+    script = page.rpartition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in page
     assert 'href="tables/t.csv"' in page
     assert "50.0" in page
+
+
+def a_page(folder: Path, scores: pd.DataFrame, models: list[str], **said) -> str:
+    """The page of one benchmark with these scores."""
+    file, target = folder / "results/scores.parquet", folder / "results/index.html"
+    schema = scores_schema({"first_lang": "string"})
+    write_table(pa.Table.from_pylist(scores.to_dict("records"), schema=schema), file)
+    own = {"title": "Made up", "closed_book": CLOSED_BOOK, "scores": [str(file)]}
+    own |= {"tables": {}, "figures": {}}
+    write_page({"made_up": own}, models, template=TEMPLATE, target=target, **said)
+    return target.read_text("utf-8")
+
+
+READERS = {"oracle": "oracle", "empty": "empty"}
+
+
+def control_scores(oracle: float = 1.0) -> pd.DataFrame:
+    return pd.DataFrame(rows("oracle", {"en": oracle}) + rows("empty", {"en": 0.0}))
+
+
+def test_controls_are_in_no_mean_but_behind_a_fold(tmp_path) -> None:
+    scores = pd.concat([control_scores(), pd.DataFrame(rows("a", {"en": 0.5}))], ignore_index=True)
+    page = a_page(tmp_path, scores, ["a", "oracle", "empty"], run={"readers": READERS})
+    first, folded = page.split("<summary>Built-in readers</summary>")
+    assert '<th scope="row">a</th>' in first and '<th scope="row">a</th>' not in folded
+    assert '<th scope="row">oracle</th>' in folded and '<th scope="row">oracle</th>' not in first
+    assert (
+        "Construction and scoring hold: oracle" in first and "is right in all 10 prompts" in first
+    )
+    # A model is not compared with what controls were asked.
+    assert "asked other prompts" not in page
+
+
+@pytest.mark.parametrize("share, wrong", [(1.0, None), (0.9, "in 1 of 10 of Made up")])
+def test_a_control_with_another_score_is_told(tmp_path, share, wrong) -> None:
+    page = a_page(tmp_path, control_scores(share), [*READERS], run={"readers": READERS})
+    assert ("Construction and scoring hold" in page) is (wrong is None)
+    if wrong:
+        assert wrong in page and "f.model=oracle" in page
+
+
+def test_a_run_of_controls_alone_shows_how_models_are_added(tmp_path) -> None:
+    page = a_page(tmp_path, control_scores(), [*READERS], run={"readers": READERS})
+    assert "No model was run." in page and "--configfile mine.yaml" in page
+    assert '<th scope="row">oracle</th>' in page
+    with_model = pd.concat([control_scores(), pd.DataFrame(rows("a", {"en": 0.5}))])
+    page = a_page(tmp_path, with_model, ["a", *READERS], run={"readers": READERS})
+    assert "No model was run." not in page
+
+
+def test_every_mean_has_n_and_other_prompts_a_mark(tmp_path) -> None:
+    scores = pd.DataFrame(rows("a", {"en": 0.8, "hi": 0.2}) + rows("b", {"en": 1.0}))
+    page = a_page(tmp_path, scores, ["a", "b"])
+    assert page.count('<span class="mean"') == page.count(", n 10</span>") + page.count(
+        ", n 20</span>"
+    )
+    assert 'b<a class="mark"' in page and 'a<a class="mark"' not in page
+    assert "cannot be ranked" in page
+
+
+def test_the_front_says_what_was_run_before_it_shows_cards(tmp_path) -> None:
+    figure = figure_of(3, 1)
+    figure.text(0.1, 0.1, "card")
+    save_figure([figure], tmp_path / "results/cards/a")
+    (tmp_path / "results/cards/a.txt").write_text("a loses <nothing>.\nMethod.\n")
+    run = {
+        "files": ["presets/x.yaml"],
+        "models": {"a": "org/a, vllm"},
+        "readers": {},
+        "data": {"Made up": "a corpus, 10 questions"},
+    }
+    scores, card = pd.DataFrame(rows("a", {"en": 0.5})), tmp_path / "results/cards/a.svg"
+    page = a_page(tmp_path, scores, ["a"], run=run, cards=[card])
+    parts = (
+        *("presets/x.yaml", "org/a, vllm", "a corpus, 10 questions", "<dt>Written</dt>"),
+        *('src="cards/a.svg"', "a loses &lt;nothing&gt;.", 'href="cards/a.pdf"', 'id="made_up"'),
+    )
+    places = [page.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_folders_of_this_machine_are_on_no_page() -> None:
+    layout = Layout(
+        {
+            "run": {"models": ["m", "e"], "benchmarks": []},
+            "models": {
+                "m": {"backend": "vllm", "name": "/home/me/weights/llama", "revision": None},
+                "e": {"backend": "empty", "name": None, "revision": None},
+            },
+        }
+    )
+    ran = layout.ran([ROOT / "presets/small.yaml", "/home/me/secret/mine.yaml"], {"run": {}})
+    assert ran["files"] == ["presets/small.yaml", "mine.yaml", "run of --config"]
+    assert layout.ran([], {})["files"] == ["config.yaml, the demo's"]
+    assert (ran["models"], ran["readers"]) == ({"m": "llama, vllm"}, {"e": "empty"})

@@ -22,7 +22,9 @@ from needlework.planning.config import validated
 from needlework.planning.effective_config import effective_config, key_variables
 from needlework.prompts.spans import literal
 from needlework.records import GENERATIONS, file_digest, write_table
+from needlework.results import clone as version
 from needlework.results import provenance
+from needlework.services.endpoints import PRIVATE_URL
 
 ROOT = Path(__file__).resolve().parents[3]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -139,7 +141,8 @@ def test_the_recorded_configuration_holds_no_secret() -> None:
     found = effective_config(configured())
     assert CANARY not in json.dumps(found) and "A_VARIABLE" not in json.dumps(found)
     assert "/some/place" not in json.dumps(found)
-    assert found["models"]["used"]["base_url"] == "https://host:8000/v1"
+    assert found["models"]["used"]["base_url"] == PRIVATE_URL
+    assert "host:8000" not in json.dumps(found)
     assert list(found["models"]) == ["lexical", "used"]
     assert list(found["tokenizers"]) == ["words"]
     assert list(found["embedders"]) == ["ngram"]
@@ -184,7 +187,7 @@ def clone(tmp_path, monkeypatch) -> Path:
     who = ["-c", "user.name=n", "-c", "user.email=e"]
     for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "m"]):
         subprocess.run(["git", *command], cwd=folder, check=True)
-    monkeypatch.setattr(provenance, "ROOT", folder)
+    monkeypatch.setattr(version, "ROOT", folder)
     return folder
 
 
@@ -193,21 +196,21 @@ def test_a_clone_has_a_commit(clone) -> None:
         ["git", "rev-parse", "HEAD"], cwd=clone, capture_output=True, text=True, check=True
     ).stdout.strip()
     (clone / "results.json").write_text("made by a run")
-    found = provenance.workflow()
+    found = version.workflow()
     assert (found["commit"], found["modified"]) == (head, False)
     (clone / "workflow/new.py").write_text("b = 2\n")
-    assert provenance.workflow()["modified"] is True
+    assert version.workflow()["modified"] is True
 
 
 def test_a_copy_inside_another_repository_has_none(clone, monkeypatch) -> None:
-    monkeypatch.setattr(provenance, "ROOT", clone / "workflow")
-    assert provenance.workflow()["commit"] is None
+    monkeypatch.setattr(version, "ROOT", clone / "workflow")
+    assert version.workflow()["commit"] is None
 
 
 def test_without_git_there_is_none(clone, monkeypatch) -> None:
     monkeypatch.setenv("PATH", "")
-    assert provenance.workflow()["commit"] is None
-    assert provenance.workflow()["version"]
+    assert version.workflow()["commit"] is None
+    assert version.workflow()["version"]
 
 
 # Files, answers, times

@@ -109,9 +109,9 @@ def test_the_paper_prints_the_repositorys_numbers_but_for_those_noted(numbers):
 
 
 def test_lookup(numbers):
-    assert printed(numbers, "table1", "Llama3-8B-Instruct", "4096") == published.Number(
-        0.479, 16800
-    )
+    place = ("table1", "Llama3-8B-Instruct", "4096")
+    found = printed(numbers, *place)
+    assert found == published.Number(0.479, 16800, "paper", published.cell_name(*place))
     assert printed(numbers, "table1", "Llama3-8B-Instruct", "average").n is None
     assert printed(numbers, "table1", "Llama3-8B-Instruct", "16384") is None
     assert printed(numbers, "table2", "Cohere-Aya-23-8B/es", "zh").value == 0.35

@@ -8,11 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from needlework.benchmarks.oneruler import hooks
+from needlework.benchmarks.oneruler.rows import with_errors
 from needlework.records import scores_schema, write_table
-from needlework.results.context import Context
 from needlework.results.parts import Table
-from needlework.results.published import none
 from needlework.results.rows import result_rows
 
 FACTORS = {"instruction_lang": "string", "context_lang": "string"}
@@ -58,5 +56,5 @@ def test_lost_answers_have_an_error_of_their_own(tmp_path: Path) -> None:
         verdict=["wrong:1", "skipped", "length"],
         finish_reason=["stop", "skipped", "length"],
     )
-    rows = hooks.with_errors(result_rows("scores", [path], FACTORS), Context(none(), {}))
+    rows = with_errors(result_rows("scores", [path], FACTORS))
     assert rows["error"].tolist() == ["wrong", "lost", "no_answer"]

@@ -39,19 +39,17 @@ def test_wilson_ends_exactly_at_0_and_1():
 def test_nothing_measured_is_nan_not_zero():
     estimate = stats.estimate([], [])
     assert (estimate.n, estimate.n_questions) == (0, 0)
-    assert math.isnan(estimate.value) and math.isnan(estimate.ci_low)
+    assert math.isnan(estimate.value) and math.isnan(estimate.ci_low_independent)
     assert all(math.isnan(end) for end in stats.wilson(math.nan, 0))
 
 
 def test_estimate_of_a_proportion():
     estimate = stats.estimate([1, 1, 1, 0], list("abcd"))
     assert estimate.value == 0.75
-    assert estimate.se == pytest.approx(math.sqrt(0.75 * 0.25 / 4))
-    assert (estimate.ci_low, estimate.ci_high) == stats.wilson(0.75, 4)
+    assert estimate.se_independent == pytest.approx(math.sqrt(0.75 * 0.25 / 4))
+    assert (estimate.ci_low_independent, estimate.ci_high_independent) == stats.wilson(0.75, 4)
     # One prompt a question: n - 1 degrees of freedom are left.
-    assert (estimate.ci_low_clustered, estimate.ci_high_clustered) == pytest.approx(
-        stats.wilson(0.75, 3)
-    )
+    assert (estimate.ci_low, estimate.ci_high) == pytest.approx(stats.wilson(0.75, 3))
 
 
 def test_questions_whose_prompts_all_agree_count_once():
@@ -59,24 +57,22 @@ def test_questions_whose_prompts_all_agree_count_once():
     questions = np.repeat(np.arange(10), 24)
     estimate = stats.estimate(values, questions)
     assert (estimate.n, estimate.n_questions) == (240, 10)
-    assert (estimate.ci_low, estimate.ci_high) == stats.wilson(0.6, 240)
+    assert (estimate.ci_low_independent, estimate.ci_high_independent) == stats.wilson(0.6, 240)
     # By hand: the variance of ten questions' means is 0.6 * 0.4 / 9.
-    assert (estimate.ci_low_clustered, estimate.ci_high_clustered) == pytest.approx(
-        stats.wilson(0.6, 9)
-    )
+    assert (estimate.ci_low, estimate.ci_high) == pytest.approx(stats.wilson(0.6, 9))
 
 
 def test_all_right_is_as_sure_as_the_questions_are_many():
     estimate = stats.estimate(np.ones(60), np.repeat(np.arange(20), 3))
-    assert (estimate.ci_low_clustered, estimate.ci_high_clustered) == stats.wilson(1.0, 20)
-    assert stats.estimate(np.ones(60), np.zeros(60)).ci_low_clustered == stats.wilson(1.0, 1)[0]
+    assert (estimate.ci_low, estimate.ci_high) == stats.wilson(1.0, 20)
+    assert stats.estimate(np.ones(60), np.zeros(60)).ci_low == stats.wilson(1.0, 1)[0]
 
 
 def test_the_clustered_interval_is_never_the_narrower_one():
     # Within each question one right and one wrong: less spread than independent draws have.
     estimate = stats.estimate([1, 0] * 10, np.repeat(np.arange(10), 2))
-    assert estimate.ci_low_clustered <= estimate.ci_low
-    assert estimate.ci_high_clustered >= estimate.ci_high
+    assert estimate.ci_low <= estimate.ci_low_independent
+    assert estimate.ci_high >= estimate.ci_high_independent
 
 
 def test_strata_weigh_the_same_whatever_their_size():
@@ -84,7 +80,7 @@ def test_strata_weigh_the_same_whatever_their_size():
     estimate = stats.estimate(values, list("abcdef"), strata)
     assert estimate.value == pytest.approx((1 + 0.5) / 2)
     # By hand: (0 / 4 + 0.25 / 2) / 2^2.
-    assert estimate.se == pytest.approx(math.sqrt(0.25 / 2 / 4))
+    assert estimate.se_independent == pytest.approx(math.sqrt(0.25 / 2 / 4))
 
 
 def test_clustered_interval_covers_where_wilson_does_not():
@@ -94,8 +90,8 @@ def test_clustered_interval_covers_where_wilson_does_not():
         ease = rng.beta(0.6, 0.9, size=40)  # mean 0.4
         values = (rng.random((40, 24)) < ease[:, None]).astype(float).ravel()
         estimate = stats.estimate(values, np.repeat(np.arange(40), 24))
-        covered["wilson"] += estimate.ci_low <= 0.4 <= estimate.ci_high
-        covered["clustered"] += estimate.ci_low_clustered <= 0.4 <= estimate.ci_high_clustered
+        covered["wilson"] += estimate.ci_low_independent <= 0.4 <= estimate.ci_high_independent
+        covered["clustered"] += estimate.ci_low <= 0.4 <= estimate.ci_high
     assert covered["clustered"] / 300 > 0.92
     assert covered["wilson"] / 300 < 0.6
 
@@ -105,9 +101,9 @@ def test_bootstrap_for_what_is_no_proportion():
     values = rng.random(200)
     estimate = stats.estimate(values, np.arange(200), seed=("test",))
     se = values.std() / math.sqrt(200)
-    assert estimate.ci_low == pytest.approx(values.mean() - 1.96 * se, abs=0.006)
-    assert estimate.ci_high == pytest.approx(values.mean() + 1.96 * se, abs=0.006)
-    assert estimate.se == pytest.approx(se)
+    assert estimate.ci_low_independent == pytest.approx(values.mean() - 1.96 * se, abs=0.006)
+    assert estimate.ci_high_independent == pytest.approx(values.mean() + 1.96 * se, abs=0.006)
+    assert estimate.se_independent == pytest.approx(se)
 
 
 def test_bootstrap_depends_on_the_seed_alone():
@@ -168,16 +164,16 @@ def test_paired_difference_by_hand():
     assert difference.value == 0.25
     # d = 1, 1, 0, -1; squared deviations from 0.25 add up to 2.75.
     se = math.sqrt(2.75) / 4
-    assert difference.se == pytest.approx(se)
-    assert difference.ci_low == pytest.approx(0.25 - 1.959964 * se)
-    assert difference.ci_low_clustered == pytest.approx(0.25 - 1.959964 * se * math.sqrt(4 / 3))
+    assert difference.se_independent == pytest.approx(se)
+    assert difference.ci_low_independent == pytest.approx(0.25 - 1.959964 * se)
+    assert difference.ci_low == pytest.approx(0.25 - 1.959964 * se * math.sqrt(4 / 3))
 
 
 def test_models_that_never_differ_may_still_differ():
     difference = stats.paired_difference([1, 0] * 20, [1, 0] * 20, np.repeat(np.arange(10), 4))
-    assert (difference.value, difference.se) == (0, 0)
-    assert difference.ci_high == stats.wilson(0, 40)[1]
-    assert difference.ci_high_clustered == stats.wilson(0, 10)[1]
+    assert (difference.value, difference.se_independent) == (0, 0)
+    assert difference.ci_high_independent == stats.wilson(0, 40)[1]
+    assert difference.ci_high == stats.wilson(0, 10)[1]
 
 
 def test_paired_difference_of_means_of_strata():

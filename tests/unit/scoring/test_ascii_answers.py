@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from needlework.benchmarks.oneruler import strict as oneruler_strict
 from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS
-from needlework.scoring.metrics import bounded, oneruler_strict
-from needlework.scoring.metrics.oneruler_words import words_of
+from needlework.scoring.careful.words import read
+from needlework.scoring.metrics.numbers import numbers
+from needlework.scoring.metrics.words import words_of
 
 PIECES = [
     *(
@@ -37,12 +39,9 @@ def texts() -> Iterator[str]:
         yield "".join(piece + draw.choice(["", "", " "]) for piece in pieces)
 
 
-def test_words_of_bounded_matches_are_those_beside_another_script() -> None:
+def test_words_of_careful_verdicts_are_those_beside_another_script() -> None:
     for text in texts():
-        *expected, _ = bounded.words(f"{text} é")
-        # Articles alone are words.
-        if expected:
-            assert list(bounded.words(text)) == expected, repr(text)
+        assert read(text).words == read(f"{text} é").words[:-1], repr(text)
 
 
 def test_words_of_oneruler_are_those_beside_another_script() -> None:
@@ -52,7 +51,7 @@ def test_words_of_oneruler_are_those_beside_another_script() -> None:
 
 def test_numbers_of_oneruler_are_those_beside_another_script() -> None:
     for text in texts():
-        assert oneruler_strict.numbers(text) == oneruler_strict.numbers(f"{text} é"), repr(text)
+        assert numbers(text) == numbers(f"{text} é"), repr(text)
 
 
 def test_a_closed_tag_is_read_as_one_among_others() -> None:

@@ -9,7 +9,7 @@ import unicodedata
 
 import pytest
 
-from needlework.scoring.metrics import best_subspan_em, key_value
+from needlework.benchmarks.lost_in_the_middle import best_subspan_em, key_value
 
 
 @pytest.mark.parametrize(

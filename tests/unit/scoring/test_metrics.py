@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from needlework.scoring.metrics import containment, existence, released_mlneedle
+from needlework.benchmarks.mlneedle import existence
+from needlework.benchmarks.mlneedle import released as released_mlneedle
+from needlework.scoring.metrics import containment
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 RELEASED = json.loads((DATA / "mlneedle_released_scorer.json").read_text("utf-8"))["cases"]
@@ -178,6 +180,29 @@ def test_released_score(prediction, translated, references, value, verdict):
 )
 def test_existence_score(prediction, translated, reference, value, verdict):
     assert existence.score(prediction, translated, [reference]) == (value, verdict)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words", "reference", "value"),
+    [
+        ("Evet, ikinci parçada.", ("Hayır", "Evet"), "Evet", 1.0),
+        ("HAYIR", ("Hayır", "Evet"), "Hayır", 1.0),
+        ("Cevap [Evet/Hayır]: Hayır", ("Hayır", "Evet"), "Hayır", 1.0),
+        ("Evetlemek", ("Hayır", "Evet"), "Evet", 0.0),
+        ("没有。", ("没有", "有"), "没有", 1.0),
+        ("是的,有答案", ("没有", "有"), "有", 1.0),
+        ("ไม่ใช่ครับ", ("ไม่ใช่", "ใช่"), "ไม่ใช่", 1.0),
+        ("ใช่", ("ไม่ใช่", "ใช่"), "ไม่ใช่", 0.0),
+        ("नहीं", ("नहीं", "हाँ"), "नहीं", 1.0),
+        ("لا", ("لا", "نعم"), "لا", 1.0),
+        ("Yes", ("Hayır", "Evet"), "Evet", 1.0),
+        ("", ("Hayır", "Evet"), "Evet", 0.0),
+    ],
+)
+def test_existence_in_a_users_words(
+    answer: str, words: tuple[str, str], reference: str, value: float
+) -> None:
+    assert existence.score(answer, None, [reference], words)[0] == value
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 import oneruler_answers
+from needlework.benchmarks.oneruler import strict
+from needlework.benchmarks.oneruler.none_answers import says_none
 from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, PHRASES, languages, phrases
 from needlework.errors import UserError
-from needlework.scoring.metrics import oneruler_strict as strict
-from needlework.scoring.metrics.oneruler_none import says_none
+from needlework.scoring.metrics.numbers import numbers
 
 
 def test_the_tables_are_large_and_share_no_row() -> None:
@@ -82,7 +83,7 @@ def test_verdicts_that_a_review_found_wrong(lang: str, text: str, none: bool) ->
     ],
 )
 def test_numbers_are_read_however_they_are_written(text: str, found: set[int]) -> None:
-    assert strict.numbers(strict.answer(text, ANSWER_TAGS)) == found
+    assert numbers(strict.answer(text, ANSWER_TAGS)) == found
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,9 @@ import re
 import pytest
 
 import oneruler_data
+from needlework.benchmarks.oneruler import released, strict
 from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, check, phrases
 from needlework.errors import UserError
-from needlework.scoring.metrics import oneruler_strict as strict
-from needlework.scoring.metrics import released_oneruler as released
 
 NONE_WORDS = phrases()
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import oneruler_data
+from needlework.benchmarks.oneruler import strict
+from needlework.benchmarks.oneruler.none_answers import says_none
 from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, phrases
+from needlework.benchmarks.oneruler.wording import Wording
 from needlework.data import sentences
-from needlework.scoring.metrics import oneruler_strict as strict
-from needlework.scoring.metrics.oneruler_none import says_none
-from needlework.scoring.metrics.oneruler_wording import Wording
 
 NONE_WORDS = phrases()
 

@@ -20,10 +20,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from needlework.benchmarks.mlneedle import released as released_mlneedle
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.records import GENERATIONS, QUESTIONS, TRANSLATIONS
-from needlework.scoring.metrics import containment, released_mlneedle
+from needlework.scoring.metrics import containment
 from needlework.scoring.translation import (
     LANGUAGES,
     Translation,
@@ -32,6 +33,7 @@ from needlework.scoring.translation import (
     translate_generations,
     translation_ceiling,
 )
+from needlework.scoring.translators import google as google_translator
 from needlework.scoring.translators import http
 from needlework.scoring.translators.base import Translator, check_translator, load_translator
 from needlework.scoring.translators.nllb import FLORES
@@ -443,6 +445,12 @@ KINDS = {"google": (google, google_answer), "llm": (llm, llm_answer)}
 def kind(request) -> tuple[Callable[..., dict[str, Any]], Callable[[Any], Response]]:
     """A service's block of the configuration, and its right answer to a request."""
     return KINDS[request.param]
+
+
+def test_a_request_to_google_may_hold_all_that_it_takes() -> None:
+    half = google_translator.MAX_CHARACTERS // 2
+    texts = ["a" * half, "b" * (google_translator.MAX_CHARACTERS - half), "c"]
+    assert [*map(len, google_translator._portions(texts))] == [2, 1]
 
 
 def test_google_gets_the_texts_and_the_key_in_a_header(service):

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime, formatdate
+from pathlib import Path
 
 import httpx
 import pytest
 
 from needlework.services.endpoints import (
+    PRIVATE_URL,
+    check_url,
     excerpt,
     may_pass,
+    published_url,
     retry_after,
     shown_url,
     without,
@@ -126,3 +131,25 @@ def test_only_an_unmistakable_secret_is_taken_out_of_answers(secret, gone) -> No
     expected = {"a": [f"x {shown}", 5, None, True], shown: {"b": shown}}
     assert without_secrets(body, [secret]) == expected
     assert excerpt(f"x {secret}", secret) == "x ***"
+
+
+def test_only_addresses_of_public_services_are_published() -> None:
+    assert published_url("https://api.openai.com/v1") == "https://api.openai.com/v1"
+    assert published_url("https://u:p@openrouter.ai/api/v1?key=x") == "https://openrouter.ai/api/v1"
+    private = (
+        "http://127.0.0.1:8000/v1",
+        "https://gpu.lab.example/v1",
+        "http://[",
+        "https://openai/",
+    )
+    assert {*map(published_url, private)} == {PRIVATE_URL}
+    # Whoever runs the published configuration needs an address, if one that leads nowhere.
+    check_url(PRIVATE_URL, "it")
+
+
+def test_the_presets_name_public_services_alone() -> None:
+    presets = Path(__file__).parents[3].glob("presets/*.yaml")
+    found = [
+        url for file in presets for url in re.findall(r"base_url: (\S+)", file.read_text("utf-8"))
+    ]
+    assert found and all(published_url(url) == url for url in found)

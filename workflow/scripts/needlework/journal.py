@@ -17,6 +17,7 @@ import os
 import platform
 import re
 import secrets
+import stat
 import sys
 import warnings
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -26,6 +27,7 @@ from types import TracebackType
 from typing import Any
 
 from needlework.errors import UserError
+from needlework.folders import entries, unreadable
 from needlework.published_records import Publications
 
 Record = dict[str, Any]
@@ -110,16 +112,19 @@ class Journal:
     def news(self) -> Iterator[Record]:
         """The records that other writers have finished since this journal was last read."""
         for path in self._files():
-            if path.name != self._name and path.stat().st_size > self._read.get(path.name, 0):
+            if path.name != self._name and _stat(path).st_size > self._read.get(path.name, 0):
                 for _, record in self._records_of(path, self._read.get(path.name, 0)):
                     yield record
 
     def _files(self) -> list[Path]:
-        """The writers' files, in order of their start. Raises UserError if one is not a regular file."""
-        files = sorted(self.directory.glob("*.jsonl"))
+        """The writers' files, in order of their start.
+
+        Raises UserError if one is not a regular file, or if the directory is there and cannot be listed.
+        """
+        files = entries(self.directory, ".jsonl")
         for path in files:
             # Opening a FIFO would wait for ever.
-            if not path.is_file():
+            if not stat.S_ISREG(_stat(path).st_mode):
                 raise UserError(
                     f"{path}, in the journal, is not a regular file: move it away and run again."
                 )
@@ -127,7 +132,7 @@ class Journal:
 
     def _records_of(self, path: Path, start: int = 0) -> Iterator[tuple[int, Record]]:
         """The complete records of a file from a byte on, each with the byte at which it ends."""
-        unreadable, end = 0, start
+        damaged, end = 0, start
         try:
             with path.open("rb") as lines:
                 lines.seek(start)
@@ -137,18 +142,15 @@ class Journal:
                     end += len(line)
                     record = _record(line)
                     if record is None:
-                        unreadable += 1
+                        damaged += 1
                     else:
                         yield end, record
         except OSError as error:
-            raise UserError(
-                f"{path}, in the journal, cannot be read ({error.strerror}): correct its permissions, "
-                "or the disk, and run again."
-            ) from None
+            raise unreadable(path, error) from None
         self._read[path.name] = end
-        if unreadable:
+        if damaged:
             warnings.warn(
-                f"{path} holds {unreadable} unreadable line(s): what they recorded is lost "
+                f"{path} holds {damaged} unreadable line(s): what they recorded is lost "
                 "and will be done again",
                 stacklevel=3,
             )
@@ -186,7 +188,7 @@ class Journal:
         # By the clock of the disk, which other hosts share.
         now = os.fstat(self._file).st_mtime
         earlier = [path for path in self._files() if path.name < self._name]
-        return sum(path.stat().st_mtime > now - ACTIVE_SECONDS for path in earlier)
+        return sum(_stat(path).st_mtime > now - ACTIVE_SECONDS for path in earlier)
 
     def _unwritable(self, error: OSError) -> UserError:
         return UserError(
@@ -230,6 +232,13 @@ class Journal:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _stat(path: Path) -> os.stat_result:
+    try:
+        return path.stat()
+    except OSError as error:
+        raise unreadable(path, error) from None
 
 
 def _line(record: Mapping[str, object]) -> bytes:

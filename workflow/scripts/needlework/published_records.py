@@ -15,6 +15,7 @@ import json
 import os
 import secrets
 import shutil
+import stat
 import time
 import warnings
 from bisect import bisect_left
@@ -23,6 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from needlework.errors import UserError
+from needlework.folders import content, entries, mode
 
 LENGTHS = "lengths.json"
 # How long a network file system may hide a publication that exists.
@@ -42,6 +44,12 @@ class Publications:
         # Of each writer's file: the lengths published, ascending, and the publications' numbers.
         self._lengths: dict[str, list[int]] = {}
         self._numbers: dict[str, list[int]] = {}
+        if stat.S_ISREG(mode(self._directory) or 0):
+            raise UserError(
+                f"{self._directory}, in the journal, is not a directory: move it away and run again."
+            )
+        # If the folder cannot be listed, no number in it is known to be free.
+        entries(self._directory)
         while (lengths := self._published(self._count + 1)) is not None:
             self._count += 1
             for name, length in lengths.items():
@@ -61,10 +69,6 @@ class Publications:
         Raises UserError if the disk is full or the number that is taken stays invisible.
         """
         new = {name: end for name, end in sorted(lengths.items()) if end > self._length(name)}
-        if self._directory.exists() and not self._directory.is_dir():
-            raise UserError(
-                f"{self._directory}, in the journal, is not a directory: move it away and run again."
-            )
         temporary = self._directory / f"{secrets.token_hex(8)}.part"
         try:
             temporary.mkdir(parents=True)
@@ -94,7 +98,7 @@ class Publications:
 
     def _remove_left_overs(self) -> None:
         """Remove what runs that were killed had begun to publish."""
-        for part in self._directory.glob("*.part"):
+        for part in entries(self._directory, ".part"):
             with suppress(OSError):
                 if part.stat().st_mtime < time.time() - STALE_S:
                     shutil.rmtree(part)
@@ -106,15 +110,16 @@ class Publications:
         return self._directory / f"{number:06d}"
 
     def _published(self, number: int) -> dict[str, int] | None:
-        """The lengths of a publication; None if the number is free."""
+        """The lengths of a publication; None if the number is free. UserError if it cannot be read."""
         path = self._path(number) / LENGTHS
+        read = content(path)
+        if read is None:
+            return None
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            found = json.loads(read)
             if all(isinstance(length, int) for length in found.values()):
                 return found
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except (OSError, ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             pass
         warnings.warn(f"{path} is unreadable: what it published is ranked anew", stacklevel=4)
         return {}

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -55,7 +56,7 @@ QUESTIONS = pa.schema(
     ]
 )
 
-# Documents of a user's with what can be asked about them (`corpora.m4le_data.records.Record`).
+# Documents of a user's with what can be asked about them (`benchmarks.m4le.data.records.Record`).
 RECORDS = pa.schema(
     [
         *((name, pa.string()) for name in ("text", "title", "label", "question")),
@@ -97,6 +98,11 @@ GENERATIONS = pa.schema(
         ("error", pa.string()),
         # All that the model wrote, if reasoning was removed from `text`.
         ("raw_text", pa.string()),
+        # What became of the request, and what else is to be told of it (`models.accounts`).
+        ("outcome", pa.string()),
+        ("remarks", pa.list_(pa.string())),
+        # What an endpoint gave beside an empty text.
+        ("reasoning", pa.string()),
     ]
 )
 
@@ -152,6 +158,8 @@ def scores_schema(factors: Mapping[str, str]) -> pa.Schema:
             ("finish_reason", pa.string()),
             ("completion_tokens", pa.int32()),
             ("reasoning_tokens", pa.int32()),
+            ("outcome", pa.string()),
+            ("answered_in", pa.string()),
             ("example_id", pa.string()),
             ("task", pa.string()),
             *_columns(factors),
@@ -264,6 +272,48 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> pa.Tab
     # What decoding took would stay with the process: of long columns, as much as they hold.
     pa.default_memory_pool().release_unused()
     return table if columns is None else table.select(list(columns))
+
+
+# An Arrow array holds less than 2 GB of text. Columns of more than this are taken in blocks.
+LARGE_BYTES = 1 << 30
+
+
+def taken(table: pa.Table, rows: pa.Array) -> pa.Table:
+    """The rows of a table with these numbers, in their order, however long its texts are.
+
+    Arrow's `take` and `sort_by` make one array of a column first, which fails above 2 GB of text.
+    """
+    columns = [
+        column.take(rows) if column.nbytes < LARGE_BYTES else _taken_in_blocks(column, rows)
+        for column in table.columns
+    ]
+    return pa.table(columns, schema=table.schema)
+
+
+def _taken_in_blocks(column: pa.ChunkedArray, rows: pa.Array) -> pa.ChunkedArray:
+    """The values of a column at these places, in chunks of a quarter of LARGE_BYTES or less."""
+    import pyarrow.compute as pc  # a tenth of a second, which few jobs need
+
+    text = pa.types.is_string(column.type)
+    longest = (
+        pc.max(pc.binary_length(column)).as_py() or 1 if text else column.nbytes // len(column)
+    )
+    size = max(1, min(1 << 12, LARGE_BYTES // 4 // max(1, longest)))
+    ends = np.cumsum([len(chunk) for chunk in column.chunks])
+    places = rows.to_numpy().astype(np.int64)
+    blocks = []
+    for first in range(0, len(places), size):
+        own = places[first : first + size]
+        chunks = np.searchsorted(ends, own, side="right")
+        parts, order = [], []
+        for number in np.unique(chunks):
+            among = np.flatnonzero(chunks == number)
+            chunk = column.chunk(int(number))
+            parts.append(chunk.take(pa.array(own[among] - (ends[number] - len(chunk)))))
+            order.append(among)
+        back = np.argsort(np.concatenate(order))
+        blocks.append(pa.concat_arrays(parts).take(pa.array(back)))
+    return pa.chunked_array(blocks, column.type)
 
 
 @contextmanager

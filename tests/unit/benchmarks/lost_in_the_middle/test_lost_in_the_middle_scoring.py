@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
-from needlework.benchmarks.lost_in_the_middle.scoring import score
+from needlework.benchmarks.lost_in_the_middle.scores import score
 from needlework.records import GENERATIONS, scores_schema
 
 VALUE = "6bc5d8e4-0000-4000-8000-c0ffee000000"
@@ -46,7 +47,20 @@ def answers(*rows: tuple[str, str, str]) -> pa.Table:
 
 
 def scored(asked, given):
-    return score(asked, given, None, model="m", settings={})
+    """The scores without those of the metric that stands beside."""
+    made = score(asked, given, None, model="m", settings={})
+    return made.filter(pc.field("metric") != "careful")
+
+
+def test_careful_verdicts_stand_beside_or_alone():
+    asked = instances(("a", "oracle", ["Paris"]), ("b", "key_value", [VALUE]))
+    given = answers(("a", "Not Paris, but Lyon.", "stop"), ("b", f"It is {VALUE}.", "stop"))
+    made = score(asked, given, None, model="m", settings={})
+    found = list(zip(made["metric"].to_pylist(), made["value"].to_pylist(), strict=True))
+    papers = [("best_subspan_em", 1.0), ("key_value_accuracy", 1.0)]
+    assert found == [papers[0], ("careful", 0.0), papers[1], ("careful", 1.0)]
+    alone = score(asked, given, None, model="m", settings={"metric": "careful"})
+    assert alone["metric"].to_pylist() == ["careful"] * 2
 
 
 @pytest.mark.parametrize("task", ["multi_document_qa", "closed_book", "oracle", "open_domain"])

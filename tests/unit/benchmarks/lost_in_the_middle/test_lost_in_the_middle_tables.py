@@ -17,8 +17,8 @@ import lost_in_the_middle_scores
 from described import numbers, printed, results
 from lost_in_the_middle_scores import SETTINGS
 from needlework.benchmarks.lost_in_the_middle import factors, plan
-from needlework.benchmarks.lost_in_the_middle.layouts import PROMPTS
-from needlework.benchmarks.lost_in_the_middle.results import ANSWERS, SETUP
+from needlework.benchmarks.lost_in_the_middle.paper import SETUP
+from needlework.benchmarks.lost_in_the_middle.token_tables import PROMPTS
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.results import published
@@ -74,7 +74,7 @@ def test_table1_is_closed_book_and_oracle(scores):
         mine = of(scores, task=task, model="gpt-16k", lang="en")
         row = cell(table, model="gpt-16k", lang="en", column=task)
         assert row["value"] == pytest.approx(mine["value"].mean()) and row["n"] == 12
-        assert row["ci_low_clustered"] <= row["value"] <= row["ci_high_clustered"]
+        assert row["ci_low"] <= row["value"] <= row["ci_high"]
     row = cell(table, model="gpt-16k", lang="en", column="oracle")
     assert (row["published"], row["published_n"]) == (0.886, 2655)
     assert row["comparison"] in ("covers", "above", "below")
@@ -173,8 +173,15 @@ def test_results_know_how_each_model_decodes():
         "sampling": "temperature 0.7, top-k 50, top-p 1",
     }
     # All that stands in `setup` is read.
-    assert set(settings["setup"]) == {*SETUP.settings, *ANSWERS[0].settings, "source"}
+    assert set(settings["setup"]) == {*SETUP, "max_new_tokens", "source"}
     assert settings["setup"]["max_new_tokens"] == 100
+
+
+def test_a_users_instructions_are_not_compared(scores):
+    for lang, told in (("en", True), ("de", False)):
+        table = made("table6", scores, SETTINGS | {"instructions": [lang]})
+        found = set(of(table, lang="en", source="ours", model="gpt-16k")["comparison"])
+        assert (found == {"cannot tell: instructions of the user's own"}) == told
 
 
 def test_another_limit_on_answers_is_an_obstacle(scores, prompts):

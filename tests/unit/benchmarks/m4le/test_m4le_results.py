@@ -10,13 +10,14 @@ import pytest
 
 from described import printed as published_number
 from m4le_scores import SETTINGS, rows, shares
-from needlework.benchmarks.m4le.benchmark import BENCHMARK
-from needlework.benchmarks.m4le.factors import PRINTED, TABLES
-from needlework.data.corpora.m4le_data.tasks import PAPER_BUCKETS, TASKS
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.m4le import bleu
+from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, PRINTED, TASKS
+from needlework.benchmarks.m4le.factors import TABLES
+from needlework.benchmarks.m4le.printed import derived
 from needlework.results import published
 from needlework.results.context import Context
-from needlework.results.numbers import frame
-from needlework.scoring.metrics import m4le_bleu as bleu
+from needlework.results.latex import lay_out
 
 ROOT = Path(__file__).resolve().parents[4]
 GPT = "GPT-3.5-Turbo-16K"
@@ -32,7 +33,7 @@ def numbers(
 ) -> pd.DataFrame:
     """The frame of a result."""
     context = Context(printed, SETTINGS | settings)
-    return frame(BENCHMARK.by_name[name].numbers, pd.DataFrame(scores), context)
+    return load_benchmark("m4le").by_name[name](pd.DataFrame(scores), context)
 
 
 def cell(data: pd.DataFrame, **labels: Any) -> pd.Series:
@@ -55,7 +56,7 @@ def test_a_mean_is_of_normalised_scores(printed: pd.DataFrame) -> None:
     # NQ-Open: 124 of 200 is the printed 62%.
     assert found["value"] == pytest.approx((0.5 / (g + 0.5) + 0.5) / 2)
     assert (found["n_tasks"], found["n"]) == (2, 400)
-    assert found["ci_low_clustered"] < found["value"] < found["ci_high_clustered"]
+    assert found["ci_low"] < found["value"] < found["ci_high"]
 
 
 def test_a_task_without_its_reference_is_left_out(printed: pd.DataFrame) -> None:
@@ -149,19 +150,52 @@ def _whole_paper(printed: pd.DataFrame, model: str, buckets: tuple[int, ...]) ->
 
 
 def test_table_3_follows_from_the_printed_scores(printed: pd.DataFrame) -> None:
-    """Up to 4K; beyond, the paper's own tables disagree."""
+    """Closely up to 4K; beyond, the paper's own tables disagree."""
     scores = _whole_paper(printed, "LLaMA2-7B", PAPER_BUCKETS)
     data = numbers("table3", scores, printed)
     for bucket in PAPER_BUCKETS:
         found = cell(data, model="a", column=str(bucket))
-        if bucket <= 4000:
-            assert found["value"] == pytest.approx(found["published"], abs=0.0125)
-            assert "cannot tell" not in found["comparison"]
-        else:
-            assert "dropped rows" in found["comparison"]
+        near = 0.0125 if bucket <= 4000 else 0.085
+        assert found["value"] == pytest.approx(found["published"], abs=near)
+        assert "cannot tell" not in found["comparison"]
     average = cell(data, model="a", column="average")
     assert average["published"] == 0.23
-    assert "dropped rows" in average["comparison"]
+    assert "cannot tell" not in average["comparison"]
+
+
+def by_both(scores: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The scores by both metrics, the paper's all right."""
+    return scores + [row | {"metric": "paper", "value": 1.0} for row in scores]
+
+
+@pytest.mark.parametrize("name", ["table3", "table4", "figure3_slopes"])
+def test_the_released_metric_alone_is_compared_beside_the_papers(
+    name: str, printed: pd.DataFrame
+) -> None:
+    scores = by_both(_whole_paper(printed, "LLaMA2-7B", PAPER_BUCKETS))
+    data = numbers(name, scores, printed, metric="paper")
+    ours = data[(data["source"] == "ours") & data["published"].notna()]
+    told = ours["comparison"].str.contains("metric is paper, in the paper released")
+    assert list(dict.fromkeys(ours["metric"])) == ["paper", "released"]
+    assert told.equals(ours["metric"] == "paper")
+    assert not ours.loc[~told, "comparison"].str.contains("cannot tell").any()
+
+
+def test_dureaders_normalised_score_is_of_rouge(printed: pd.DataFrame) -> None:
+    scores = rows("dureader", 1000, [0.0, 0.0])
+    scores += [row | {"metric": "paper", "value": 0.5} for row in scores]
+    found = cell(numbers("table3", scores, printed), model="a", column="1000")
+    g = reference("dureader", printed)
+    assert found["value"] == pytest.approx(0.5 / (g + 0.5))
+
+
+def test_an_accuracy_that_no_rows_give_is_not_compared(
+    printed: pd.DataFrame,
+) -> None:
+    scores = [row for n in (6000, 8000) for row in rows("nq-open", n, shares(50))]
+    data = numbers("tasks", scores, printed, published={"a": "LongChat-13B-16K"})
+    said = [cell(data, length=n)["comparison"] for n in (6000, 8000)]
+    assert "cannot tell" not in said[0] and "left out rows that failed" in said[1]
 
 
 def test_every_printed_number_of_a_task_stands_somewhere(printed: pd.DataFrame) -> None:
@@ -173,7 +207,7 @@ def test_every_printed_number_of_a_task_stands_somewhere(printed: pd.DataFrame) 
 
 def test_other_settings_are_told(printed: pd.DataFrame) -> None:
     scores = rows("c3", 1000, shares(100))
-    setup = {**SETTINGS["setup"], "release": "2024", "metric": "paper"}
+    setup = {**SETTINGS["setup"], "release": "2024"}
     why = cell(
         numbers(
             "table3", scores, printed, setup=setup, chat=["a"], decoding={"a": "temperature 1"}
@@ -182,7 +216,7 @@ def test_other_settings_are_told(printed: pd.DataFrame) -> None:
         column="1000",
     )["comparison"]
     for part in (
-        *("metric is paper", "release is 2024", "decoding is temperature 1"),
+        *("release is 2024", "decoding is temperature 1"),
         *("a chat template", "other tasks"),
     ):
         assert part in why
@@ -201,6 +235,14 @@ def test_the_papers_metric_is_not_compared_where_it_differs(printed: pd.DataFram
     ):
         told = data[(data["source"] == "ours") & data["comparison"].str.contains(words)]
         assert set(zip(told["task"], told["metric"], strict=True)) == wanted
+
+
+def test_a_users_wording_is_not_compared(printed: pd.DataFrame) -> None:
+    scores = rows("marc", 1000, shares(100)) + rows("wow", 1000, shares(100))
+    data = numbers("tasks", scores, printed, instructions=["wow"])
+    for task, told in (("marc", False), ("wow", True)):
+        said = cell(data, model="a", task=task)["comparison"]
+        assert ("instructions of the user's own" in said) == told
 
 
 def test_places_are_means_of_tasks_by_kind(printed: pd.DataFrame) -> None:
@@ -282,3 +324,22 @@ def test_a_task_that_nobody_answered_leaves_no_bounds(printed: pd.DataFrame) -> 
     scores += [row | {"finish_reason": "error"} for row in rows("nq-open", 1000, shares(0))]
     found = cell(numbers("table3", scores, printed), model="a", column="1000")
     assert found["value"] > 0 and found[["lowest", "highest"]].isna().all()
+
+
+def test_printed_numbers_follow_from_each_other(printed: pd.DataFrame) -> None:
+    """Up to 4000 and in Figure 3; beyond, the paper's own tables disagree (docs/fidelity.md)."""
+    made = derived(printed, Context(printed, {}))
+    verdicts = made.assign(long=made["column"].isin(["6000", "8000"]))
+    counts = verdicts.groupby("long")["comparison"].value_counts()
+    assert counts.to_dict() == {
+        (False, "equals"): 53,
+        (False, "differs"): 2,
+        (True, "equals"): 6,
+        (True, "differs"): 16,
+    }
+    assert set(made[made["column"] == "slope"]["comparison"]) == {"equals"}
+    reference = made[(made["model"] == "GPT-3.5-Turbo-16K") & (made["column"] == "1000")]
+    assert reference[["value", "n"]].values.tolist() == [[0.5, 39]]
+    result = load_benchmark("m4le").by_name["derived"]
+    text = lay_out(made, result.shown, "m4le-derived", result.title)
+    assert "Average" in text and "Slope" in text

@@ -11,13 +11,12 @@ import pyarrow as pa
 import pytest
 
 from m4le_data import mirrored, sample
-from needlework.benchmarks.m4le import plan
-from needlework.benchmarks.m4le.construct import build
-from needlework.benchmarks.m4le.scoring import METRICS, OVERLAP, paper, released, score
-from needlework.data.corpora.m4le_data.tasks import TASKS
+from needlework.benchmarks.m4le import bleu, plan
+from needlework.benchmarks.m4le.data.tasks import TASKS
+from needlework.benchmarks.m4le.prompts import build
+from needlework.benchmarks.m4le.scores import METRICS, OVERLAP, paper, released, score
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import GENERATIONS
-from needlework.scoring.metrics import m4le_bleu as bleu
 
 SCORED = [name for name, task in TASKS.items() if task.metric != "bleu"]
 
@@ -31,6 +30,7 @@ def _slice_settings(**changes: Any) -> dict[str, Any]:
         "examples": 4,
         "seed": 0,
         "closed_book": False,
+        "instructions": {},
         "max_new_tokens": {"preset": "types", "types": {}},
         **changes,
     }
@@ -44,10 +44,13 @@ def instances() -> pa.Table:
     return build(_slice_settings(), {"rows": {"sample": sample()}}, [], words).instances
 
 
-def _answers(instances: pa.Table, texts: list[str], reason: str = "stop") -> pa.Table:
+def _answers(
+    instances: pa.Table, texts: list[str], reason: str = "stop", raw: list[str] | None = None
+) -> pa.Table:
+    ids, raw_texts = instances["instance_id"].to_pylist(), raw or [None] * len(texts)
     rows = [
-        {"instance_id": id_, "sample": 0, "text": text, "finish_reason": reason}
-        for id_, text in zip(instances["instance_id"].to_pylist(), texts, strict=True)
+        {"instance_id": id_, "sample": 0, "text": text, "raw_text": own, "finish_reason": reason}
+        for id_, text, own in zip(ids, texts, raw_texts, strict=True)
     ]
     return pa.Table.from_pylist(rows, schema=GENERATIONS)
 
@@ -56,7 +59,7 @@ def test_the_oracle_scores_one_and_the_empty_answer_zero(instances: pa.Table) ->
     golds = [references[0] for references in instances["references"].to_pylist()]
     for texts, value in ((golds, 1.0), ([""] * len(golds), 0.0)):
         table = score(instances, _answers(instances, texts), model="m", settings={}).to_pylist()
-        assert {row["metric"] for row in table} == {*METRICS, *OVERLAP}
+        assert {row["metric"] for row in table} == {*METRICS, *OVERLAP, "careful"}
         for row in table:
             if row["metric"] != "released":
                 assert row["value"] == pytest.approx(value), (row["task"], row["metric"])
@@ -67,6 +70,21 @@ def test_failed_requests_score_zero_and_say_why(instances: pa.Table) -> None:
         instances, _answers(instances, ["x"] * len(instances), "skipped"), model="m", settings={}
     ).to_pylist()
     assert {(row["value"], row["verdict"]) for row in table} == {(0.0, "skipped")}
+
+
+def test_the_released_scorer_sees_thoughts(instances: pa.Table) -> None:
+    """As evaluation.py does: what a model thinks before its answer is scored, and BLEU counts it."""
+    golds = [references[0] for references in instances["references"].to_pylist()]
+    raw = [f"<think> no \n: . 。，, </think>{gold}" for gold in golds]
+    plain = score(instances, _answers(instances, golds), model="m", settings={}).to_pylist()
+    thought = score(instances, _answers(instances, golds, raw=raw), model="m", settings={})
+    changed = {
+        (row["task_type"], row["metric"])
+        for row, own in zip(plain, thought.to_pylist(), strict=True)
+        if (row["value"], row["bleu_statistics"]) != (own["value"], own["bleu_statistics"])
+    }
+    assert {metric for _, metric in changed} == {"released"}
+    assert {kind.split("+")[0] for kind, _ in changed} >= {"CLS", "QA", "SUM", "TRAN"}
 
 
 def test_a_cells_bleu_comes_from_its_rows(instances: pa.Table) -> None:

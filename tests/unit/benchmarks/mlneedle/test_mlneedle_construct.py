@@ -22,8 +22,8 @@ import pytest
 import yaml
 
 from needlework.benchmarks.mlneedle import plan
-from needlework.benchmarks.mlneedle.construct import build
 from needlework.benchmarks.mlneedle.factors import COLUMNS
+from needlework.benchmarks.mlneedle.prompts import build
 from needlework.data.corpora import mlqa, mmarco, sample
 from needlework.data.words import word_starts
 from needlework.errors import UserError
@@ -42,7 +42,7 @@ DEFAULT["run"]["benchmarks"] = ["mlneedle"]
 for key in ("needle_languages", "multilingual"):
     del DEFAULT["benchmarks"]["mlneedle"][key]
 # What MLNeedle's instances say beside the factors.
-COUNTS = {"n_distractors": "int32", "exhausted": "bool"}
+COUNTS = {"n_distractors": "int32", "exhausted": "bool", "accepted": "strings"}
 TEMPLATES = sorted(map(str, (ROOT / "resources/prompts/mlneedle").glob("*.txt")))
 LANGUAGES = ["en", "de", "es", "zh", "vi", "hi", "ar"]
 
@@ -693,6 +693,22 @@ def test_the_papers_prompts_to_the_letter() -> None:
         in (found["existence", "none"])
     )
     assert "[0] The tower is Ostrel.\n[1] Storms come in winter.\n" in found["exact", "start"]
+
+
+@pytest.mark.parametrize("name", ["en-en", "en-none"])
+def test_the_contexts_end_is_stripped(name: str) -> None:
+    """Of the last passage alone, be it the needle or a distractor."""
+    item = question("q1", ["Ostrel"], "The tower is Ostrel. \n")
+    passages = {"a": "Fog signals are loud.  ", "b": "A lamp burns oil. "}
+    spaced = made({"en": [item]}, passages, ["a", "b"])
+    kept = prompts(spaced, name, 100)
+    stripped = prompts(spaced, name, 100, strip_context=True)
+    assert kept.keys() == stripped.keys() and {key for key in kept if key[0] == "exact"}
+    for key, prompt in kept.items():
+        head, question_follows, rest = prompt.partition("\n\nQuestion:")
+        assert stripped[key] == head.rstrip() + question_follows + rest, key
+    asked = [key for key in kept if key[0] != "closed_book"]
+    assert all(stripped[key] != kept[key] for key in asked)
 
 
 def test_prompts_without_a_haystack_to_the_letter() -> None:

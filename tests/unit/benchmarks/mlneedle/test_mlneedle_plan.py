@@ -125,6 +125,7 @@ def test_the_order_in_which_languages_are_written_changes_nothing() -> None:
         ("positions", 9, {"de-en", "de-multilingual"}),
         ("retrieval", ["random"], {"de-en", "de-multilingual"}),
         ("truncate_last", False, {"de-en", "de-multilingual"}),
+        ("strip_context", True, {"de-en", "de-multilingual", "de-none"}),
         ("answer_buffer", 5, {"de-en", "de-multilingual"}),
         ("needle_absent", False, {"de-en", "de-multilingual"}),
         ("multilingual", ["en"], {"de-multilingual"}),

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from needlework.benchmarks.mlneedle.scoring import beside
-from needlework.benchmarks.mlneedle.scoring import score as all_scores
+from needlework.benchmarks.mlneedle import released as released_mlneedle
+from needlework.benchmarks.mlneedle.released_semantic import Semantic
+from needlework.benchmarks.mlneedle.scores import score as all_scores
 from needlework.errors import UserError
 from needlework.records import GENERATIONS, TRANSLATIONS, scores_schema, write_table
 from needlework.results.rows import result_rows
@@ -18,7 +19,7 @@ from needlework.results.rows import result_rows
 
 def score(*tables: pa.Table | None, **how: Any) -> pa.Table:
     """The scores without those by the metric that stands beside."""
-    return all_scores(*tables, **how).filter(pc.field("metric") != "bounded")
+    return all_scores(*tables, **how).filter(pc.field("metric") != "careful")
 
 
 EXACT = {"metric": "containment"}
@@ -109,6 +110,8 @@ def test_scores_keep_the_order_and_factors_of_answers():
         "finish_reason": "length",
         "completion_tokens": None,
         "reasoning_tokens": None,
+        "outcome": None,
+        "answered_in": None,
         "example_id": "example of c",
         "task": "closed_book",
         "needle_lang": "lang of c",
@@ -217,20 +220,34 @@ def test_a_hundred_thousand_answers_take_seconds():
 
 
 @pytest.mark.parametrize("metric", ["containment", "released"])
-def test_the_bounded_metric_stands_beside_in_the_scores(metric):
+def test_careful_verdicts_stand_beside_in_the_scores(metric):
     answers = generations(
         ("a", 0, "Gustave Eiffels", "stop"), ("b", 0, "No", "stop"), ("c", 0, "Rome", "stop")
     )
     found = all_scores(THREE, answers, None, model="m", settings={"metric": metric})
     metrics = found["metric"].to_pylist()
-    assert metrics == [metric, "bounded", "existence", metric, "bounded"]
-    alone = all_scores(THREE, answers, None, model="m", settings={"metric": "bounded"})
-    assert alone["metric"].to_pylist() == ["bounded", "existence", "bounded"]
+    assert metrics == [metric, "careful", "existence", "careful", metric, "careful"]
+    alone = all_scores(THREE, answers, None, model="m", settings={"metric": "careful"})
+    assert alone["metric"].to_pylist() == ["careful"] * 3
 
 
 def test_results_are_made_of_the_chosen_metric_alone(tmp_path):
     answers = generations(*((name, 0, "Rome", "stop") for name in "abc"))
     table = all_scores(THREE, answers, None, model="m", settings=EXACT)
-    write_table(table, tmp_path / "scores.parquet", notes={"beside": beside(EXACT)})
+    write_table(table, tmp_path / "scores.parquet", notes={"beside": ["careful"]})
     rows = result_rows("scores", [str(tmp_path / "scores.parquet")], {})
     assert sorted(rows["metric"]) == ["containment", "containment", "existence"]
+
+
+def test_an_answer_that_is_near_in_meaning_counts() -> None:
+    """Here in n-grams, whose nearness is one of letters."""
+    wanted = "the lighthouses of the old harbour towns of Orveld and Quillmouth in the northern provinces"
+    said = wanted.replace("provinces", "province,").replace("lighthouses", "lighthouse")
+    far = "a bakery in the south"
+    semantic = Semantic({"kind": "ngram"})
+    assert released_mlneedle.score(said, None, [wanted])[0] == 0.0
+    assert semantic.score(said, None, [far, wanted]) == (1.0, "semantic:raw:1")
+    assert semantic.score("?", said, [wanted]) == (1.0, "semantic:translated:0")
+    assert semantic.score(far, None, [wanted]) == (0.0, "no_match")
+    assert semantic.score("", None, [wanted]) == (0.0, "empty")
+    assert semantic.score(wanted, None, [wanted]) == (1.0, "match:raw:0")

@@ -13,7 +13,9 @@ import mlneedle_scores
 from described import numbers, results
 from mlneedle_scores import SETTINGS
 from needlework.benchmarks.mlneedle import factors
+from needlework.benchmarks.mlneedle.card import CARD
 from needlework.results import published, stats
+from needlework.results.context import Context
 
 TABLES = results("mlneedle", "tables")
 
@@ -63,10 +65,10 @@ def test_table1_is_means_and_their_mean(scores):
         assert row["value"] == pytest.approx(means[length])
         assert row["n"] == (21 if length == 0 else 504)
         assert row["n_questions"] == 21
-        assert (row["ci_low"], row["ci_high"]) == pytest.approx(
+        assert (row["ci_low_independent"], row["ci_high_independent"]) == pytest.approx(
             stats.wilson(means[length], row["n"])
         )
-        assert row["ci_low_clustered"] <= row["ci_low"] <= row["value"]
+        assert row["ci_low"] <= row["ci_low_independent"] <= row["value"]
         assert row["share_of_baseline"] == pytest.approx(means[length] / means[0])
     average = cell(table, model="llama3", column="average")
     assert average["value"] == pytest.approx(sum(means.values()) / 3)
@@ -77,10 +79,16 @@ def test_table1_lengths(scores):
     perfect = scores.assign(value=1.0)
     perfect.loc[perfect["length"] > 8192, "value"] = 0.0
     table = made("table1", perfect)
-    assert cell(table, model="mistral", column="claimed_length")["value"] == 32768
-    assert cell(table, model="mistral", column="effective_length")["value"] == 8192
+    assert cell(table, model="mistral", column="claimed_length")["tokens"] == 32768
+    assert cell(table, model="mistral", column="effective_length")["tokens"] == 8192
     nothing = scores.assign(value=(scores["length"] == 0).astype(float))
-    assert cell(made("table1", nothing), model="mistral", column="effective_length")["value"] == 0
+    assert cell(made("table1", nothing), model="mistral", column="effective_length")["tokens"] == 0
+    # Report cards show them.
+    assert CARD.lengths is not None
+    assert CARD.lengths(perfect, Context(NUMBERS, SETTINGS))["mistral"] == (32768, 8192)
+    lengths = table["column"].isin(["claimed_length", "effective_length"])
+    assert table.loc[lengths, "value"].isna().all()
+    assert table.loc[~lengths, ["tokens", "published_tokens"]].isna().all(axis=None)
 
 
 def test_table1_has_the_paper_beside_ours_and_its_other_models(scores):
@@ -99,8 +107,8 @@ def test_table1_has_the_paper_beside_ours_and_its_other_models(scores):
 def test_table1_without_a_baseline_or_a_claim(scores):
     table = made("table1", scores[scores["length"] > 0], {})
     row = cell(table, model="mistral", column="effective_length")
-    assert np.isnan(row["value"])
-    assert np.isnan(cell(table, model="mistral", column="claimed_length")["value"])
+    assert pd.isna(row["tokens"])
+    assert pd.isna(cell(table, model="mistral", column="claimed_length")["tokens"])
     assert cell(table, model="mistral", column="average")["n"] == 4 * 504
 
 
@@ -123,7 +131,7 @@ def test_comparisons_say_on_which_side_we_are(scores):
     table = made("table1", scores)
     row = cell(table, model="mistral", column="8192")
     assert row["comparison"] == "covers"
-    assert row["ci_low_clustered"] <= row["published"] <= row["ci_high_clustered"]
+    assert row["ci_low"] <= row["published"] <= row["ci_high"]
 
 
 def test_other_settings_cannot_be_compared(scores):
@@ -158,6 +166,11 @@ def test_other_prompts_cannot_be_compared(scores, change, reason):
     assert re.search(reason, verdict) and verdict.startswith("cannot tell: ")
 
 
+def test_a_users_instructions_cannot_be_compared(scores):
+    table = made("table1", scores, {**SETTINGS, "instructions": ["en"]})
+    assert verdicts(table, column="4096") == {"cannot tell: instructions of the user's own"}
+
+
 def test_an_average_over_other_lengths_cannot_be_compared(scores):
     table = made("table1", scores[scores["length"] != 32768])
     assert verdicts(table, model="mistral", column="average") == {"cannot tell: other lengths"}
@@ -174,9 +187,13 @@ def test_skipped_and_failed_answers_are_counted_and_in_no_mean(scores):
     scores.loc[here[:5], ["finish_reason", "value"]] = ["skipped", 0.0]
     scores.loc[here[5:8], ["finish_reason", "value"]] = ["error", 0.0]
     scores.loc[here[8:10], "finish_reason"] = "length"
+    scores["outcome"] = "answered"
+    scores.loc[here[5:7], "outcome"] = ["refused", "prompt_cut"]
+    scores.loc[here[10:14], "outcome"] = "empty"
     table = made("table1", scores)
     row = cell(table, model="mistral", column="4096")
     assert (row["n"], row["n_skipped"], row["n_error"], row["n_cut"]) == (496, 5, 3, 2)
+    assert (row["n_empty"], row["n_prompt_cut"], row["n_refused"]) == (4, 1, 1)
     assert row["value"] == 1.0
     # If the eight were wrong, and if they were right.
     assert (row["lowest"], row["highest"]) == (496 / 504, 1.0)
@@ -369,7 +386,7 @@ def test_translation_ceiling():
     assert list(table["lang"]) == ["de", "hi"]
     row = table.iloc[0]
     assert (row["value"], row["n"]) == (0.91, 100)
-    assert (row["ci_low"], row["ci_high"]) == stats.wilson(0.91, 100)
+    assert (row["ci_low_independent"], row["ci_high_independent"]) == stats.wilson(0.91, 100)
 
 
 # Order and sources of rows do not matter

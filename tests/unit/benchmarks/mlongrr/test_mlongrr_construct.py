@@ -12,12 +12,14 @@ import pyarrow as pa
 import pytest
 
 from mlongrr_data import PUNKT, settings, table, tables
-from needlework.benchmarks.mlongrr import construct, draws, factors
+from needlework.benchmarks.mlongrr import corpus as mlongrr
+from needlework.benchmarks.mlongrr import draws, factors
+from needlework.benchmarks.mlongrr import prompts as construct
 from needlework.benchmarks.mlongrr.haystack import Haystack
-from needlework.benchmarks.mlongrr.layouts import PROMPTS
+from needlework.benchmarks.mlongrr.prompt_tables import PROMPTS
 from needlework.data import english_punkt
-from needlework.data.corpora import mlongrr
 from needlework.errors import UserError
+from needlework.prompts.counting.pieces import Pieces
 from needlework.prompts.spans import Documents, render, span_text
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import write_table
@@ -52,6 +54,16 @@ def made(lang: str, lengths: list[int], tokenizer: Any = WORDS, **own: Any) -> l
         row["text"] = render(row["prompt"], documents)
         row["roles"] = [(span["role"], span_text(span, documents)) for span in row["prompt"]]
     return rows
+
+
+def test_a_further_prompt_is_asked_where_there_is_one() -> None:
+    """Those of the first prompt stay as they are, to the byte."""
+    alone = made("en", [500], absent=[])
+    both = made("en", [500], absent=[], prompts=["paper", "prompt2"])
+    texts = {row["instance_id"]: row["text"] for row in both if row["template"] == "paper"}
+    assert texts == {row["instance_id"]: row["text"] for row in alone}
+    further = [row for row in both if row["template"] == "prompt2"]
+    assert {row["n_needles"] for row in further} == {1} and len(further) == 5 * 2
 
 
 @pytest.mark.parametrize("lang", ["en", "sw", "zh"])
@@ -204,7 +216,7 @@ def test_the_question_may_be_in_the_haystacks_language() -> None:
 def test_the_rule_of_gpt4s_files_takes_the_most_sentences() -> None:
     """Ten sentences of two tokens: 25% are five tokens, after the third sentence or the second."""
     text = " ".join(f"Word w{i}." for i in range(10))
-    haystack = Haystack("x", "en", mlongrr.articles(text, "en", MODEL), WORDS, 10**6)
+    haystack = Haystack("x", "en", mlongrr.articles(text, "en", MODEL), Pieces(WORDS), 10**6)
     assert haystack.tokens(10) == 20
     assert haystack.before(10, 25, "gpt4o") == 3
     assert haystack.before(10, 25, "gpt4") == 2

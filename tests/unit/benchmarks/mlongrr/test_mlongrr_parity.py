@@ -15,15 +15,15 @@ import pytest
 import mlongrr_scores
 from mlongrr_data import LANGUAGES, PUNKT, ROOT, settings, table, tables
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.mlongrr import construct
+from needlework.benchmarks.mlongrr import corpus as mlongrr
+from needlework.benchmarks.mlongrr import prompts as construct
 from needlework.benchmarks.mlongrr.haystack import Haystack, fertility
+from needlework.benchmarks.mlongrr.prompt_files import read_rows
 from needlework.data import english_punkt
-from needlework.data.corpora import mlongrr
-from needlework.data.corpora.mlongrr_csv import read_rows
+from needlework.prompts.counting.pieces import Pieces
 from needlework.prompts.spans import Documents, render
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.results.context import Context
-from needlework.results.numbers import frame
 from needlework.results.published import load
 from oneruler_data import tiktoken_cache
 
@@ -60,11 +60,11 @@ def bare(lang: str, length: int, mirror: Path) -> str:
 
 
 def haystack_of(text: str, lang: str, tokenizer: Tokenizer) -> Haystack:
-    return Haystack("x", lang, mlongrr.articles(text, lang, MODEL), tokenizer, 10**9)
+    return Haystack("x", lang, mlongrr.articles(text, lang, MODEL), Pieces(tokenizer), 10**9)
 
 
 def rendered(haystack: Haystack, places: list[int], needles: list[str]) -> str:
-    return render(haystack.spans(haystack.longest, places, needles), haystack.documents)
+    return haystack.pieces.text(haystack.numbers(haystack.longest, places, needles))
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -129,9 +129,9 @@ def test_cut_haystacks_equal_22_of_24_released_ones(mirror: Path, o200k: Tokeniz
     other = set()
     for lang in LANGUAGES:
         articles = table("mlongrr_articles", lang, mirror)
-        haystack = Haystack("x", lang, articles, o200k, 10**9)
+        haystack = Haystack("x", lang, articles, Pieces(o200k), 10**9)
         for length in (8000, 16000, 32000, 64000):
-            ours = render(haystack.spans(haystack.most(length - 100), [], []), haystack.documents)
+            ours = haystack.pieces.text(haystack.numbers(haystack.most(length - 100), [], []))
             if re.sub(r"\s", "", ours) != re.sub(r"\s", "", bare(lang, length, mirror)):
                 other.add((lang, length))
     assert other <= OTHER_CUTS
@@ -279,11 +279,11 @@ def test_tables_of_the_released_files_equal_the_authors_log(
     context = Context(load(ROOT / "resources/published/mlongrr.csv"), run)
     by_name = load_benchmark("mlongrr").by_name
 
-    log = frame(by_name["construction"].numbers, rows, context)
+    log = by_name["construction"](rows, context)
     log = log[(log["tokenizer"] == "o200k_base") & (log["what"] != "haystack_tokens")]
     assert set(log["comparison"]) == {"equals"}
     assert len(log) == 2 * 5 * 4
     for name in ("table2", "fertility"):
-        words = frame(by_name[name].numbers, rows, context)
+        words = by_name[name](rows, context)
         assert set(words.loc[words["language"] != "Average", "comparison"]) == {"equals"}
         assert len(words) == 2 * 3

@@ -94,6 +94,10 @@ RELEASED = {"source": "released", "tasks": [ONE]}
         ({"prompts": ["paper", "mine"]}, "no prompt 'mine'.*none of that name"),
         (
             {"prompts": ["translated"], "languages": ["vi"]},
+            "prompts is .translated., none of which asks for the number of 2 needles in 'vi': add `p",
+        ),
+        (
+            {"prompts": ["translated"], "tasks": [{**ONE, "n": 2}], "languages": ["vi"]},
             "no prompt 'translated' for 2 needles.*'vi'",
         ),
         ({"prompts": ["prompt2"], "tasks": [ONE], "absent": [1]}, "does not say what to answer"),
@@ -152,6 +156,8 @@ def test_a_users_folder_brings_a_language(tmp_path: Path) -> None:
     assert str(tmp_path / "fr/text.txt") in files.corpus_sources("mlongrr_articles", "fr")
     assert str(tmp_path / "needles.csv") in files.corpus_sources("mlongrr_needles", "fr")
     assert any("English" in path for path in files.corpus_sources("mlongrr_articles", "en"))
+    assert files.run_settings("mlongrr", "scores")["instructions"] == ["en", "fr"]
+    assert Layout(config()).run_settings("mlongrr", "scores")["instructions"] == []
 
 
 def test_the_preset_compares_no_other_revision_with_the_paper() -> None:

@@ -20,7 +20,6 @@ from needlework.results.comparisons import holm
 from needlework.results.context import Context
 from needlework.results.drawing import NothingToDraw, draw
 from needlework.results.latex import lay_out
-from needlework.results.numbers import frame
 
 MLONGRR = load_benchmark("mlongrr")
 NUMBERS = published.load(Path(__file__).parents[4] / "resources/published/mlongrr.csv")
@@ -28,7 +27,7 @@ NUMBERS = published.load(Path(__file__).parents[4] / "resources/published/mlongr
 
 def made(name: str, rows: list[dict[str, Any]] | pd.DataFrame, **run: Any) -> pd.DataFrame:
     context = Context(NUMBERS, {**SETTINGS, **run})
-    return frame(MLONGRR.by_name[name].numbers, pd.DataFrame(rows), context)
+    return MLONGRR.by_name[name](pd.DataFrame(rows), context)
 
 
 def cell(table: pd.DataFrame, **labels: Any) -> pd.Series:
@@ -74,7 +73,7 @@ def test_the_abstracts_numbers_stand_beside_its_best_models_alone(scores: pd.Dat
         }
         assert values == {("en", 1): 0.96, ("so", 1): 0.36, ("en", 3): 0.4, ("so", 3): 0.0}
     for _, found in told.iterrows():
-        inside = found["ci_low_clustered"] <= found["published"] <= found["ci_high_clustered"]
+        inside = found["ci_low"] <= found["published"] <= found["ci_high"]
         assert (found["comparison"] == "covers") == inside
 
 
@@ -83,6 +82,13 @@ def test_other_lengths_or_data_cannot_be_told(scores: pd.DataFrame) -> None:
     assert "other lengths" in cell(short, model="gpt-4o", lang="en", n_needles=1)["comparison"]
     own = made("figure3", scores, setup={**SETTINGS["setup"], "data": "sample"})
     assert "data is sample" in cell(own, model="gpt-4o", lang="en", n_needles=1)["comparison"]
+
+
+def test_a_users_tables_are_not_compared(scores: pd.DataFrame) -> None:
+    table = made("figure3", scores, instructions=["en"])
+    for lang, told in (("en", True), ("so", False)):
+        found = cell(table, model="gpt-4o", lang=lang, n_needles=1)["comparison"]
+        assert (found == "cannot tell: instructions of the user's own") == told
 
 
 # Tests of pairs
@@ -174,7 +180,9 @@ def test_the_slope_is_least_squares_over_languages() -> None:
     table = made("slope", rows)
     found = cell(table, model="gpt-4")
     assert found["value"] == pytest.approx(wanted.slope)
-    assert found["ci_high"] - found["value"] == pytest.approx(wanted.stderr * t.ppf(0.975, 2))
+    assert found["ci_high_independent"] - found["value"] == pytest.approx(
+        wanted.stderr * t.ppf(0.975, 2)
+    )
     # A second model, always wrong, has a level of its own: the slope over both is half.
     both = made("slope", [*rows, *({**r, "model": "gemini", "value": 0.0} for r in rows)])
     assert cell(both, model="all")["value"] == pytest.approx(wanted.slope / 2)
@@ -262,11 +270,11 @@ def test_construction_equals_the_authors_log() -> None:
     rows = [prompts("o200k_base", depth=25), prompts("o200k_base", depth=100, sentences_before=33)]
     rows[0]["haystack_tokens"] = 1700
     table = made("construction", rows, setup=released)
-    said = table.set_index("what")[["value", "published", "comparison"]].T
-    assert said["sentences"].tolist() == [33, 33, "equals"]
-    assert said["sentences_before_25"].tolist() == [8, 8, "equals"]
+    said = table.set_index("what")[["sentences", "published_sentences", "comparison", "tokens"]].T
+    assert said["sentences"].tolist()[:3] == [33, 33, "equals"]
+    assert said["sentences_before_25"].tolist()[:3] == [8, 8, "equals"]
     # Of the haystack without a needle inside.
-    assert said["haystack_tokens"]["value"] == 1800
+    assert said["haystack_tokens"]["tokens"] == 1800
     assert (
         said["haystack_tokens"]["comparison"] == "cannot tell: the paper's is a sum over articles"
     )

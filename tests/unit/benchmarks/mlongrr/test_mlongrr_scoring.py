@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 from mlongrr_data import settings, tables
-from needlework.benchmarks.mlongrr import construct, scoring
-from needlework.data.corpora.mlongrr_csv import read_rows
+from needlework.benchmarks.mlongrr import prompts as construct
+from needlework.benchmarks.mlongrr import released, strict
+from needlework.benchmarks.mlongrr import scores as scoring
+from needlework.benchmarks.mlongrr.prompt_files import read_rows
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import GENERATIONS
-from needlework.scoring.metrics import mlongrr_strict as strict
-from needlework.scoring.metrics import released_mlongrr as released
 
 WORDS = ["UNANSWERABLE", "无法回答"]
 
@@ -103,8 +103,8 @@ def test_the_notebooks_20_answers_get_their_verdicts(mirror: Path) -> None:
     assert (len(rows), wrong_gold) == (20, 2)
 
 
-def answered(answer) -> dict[str, dict[str, tuple[float, str]]]:
-    """Values and verdicts by instance and metric, of the sample in English."""
+def answered(answer, thoughts=lambda row: "") -> dict[str, dict[str, tuple[float, str]]]:
+    """Values and verdicts by instance and metric, of the sample in English; `thoughts` precede answers."""
     slice_settings = settings(
         "en", [500], haystacks=["sample_books"], data="sample", absent=[1], examples=2
     )
@@ -117,6 +117,7 @@ def answered(answer) -> dict[str, dict[str, tuple[float, str]]]:
             "instance_id": row["instance_id"],
             "sample": 0,
             "text": answer(row),
+            "raw_text": f"<think>{thoughts(row)}</think>{answer(row)}" if thoughts(row) else None,
             "finish_reason": "stop",
         }
         for row in built.to_pylist()
@@ -145,6 +146,20 @@ def test_who_lists_all_needles_passes_by_the_notebooks_alone() -> None:
     several = [scores for scores in listed.values() if scores["strict"][1] == "several"]
     assert several
     assert all(scores["released"][0] == 1.0 for scores in several)
+
+
+def test_the_notebooks_rules_see_thoughts() -> None:
+    """As the notebooks do; by the strict rules a model that only thought said nothing."""
+
+    def gold(row: dict) -> str:
+        return row["references"][0]
+
+    thought = answered(lambda row: "", gold)
+    assert {scores["strict"] for scores in thought.values()} == {(0.0, "no_answer")}
+    assert {scores["released"][0] for scores in thought.values()} == {1.0}
+    refused = answered(lambda row: "7", gold)
+    assert {scores["strict"][0] for scores in refused.values()} == {0.0}
+    assert {scores["released"][0] for scores in refused.values()} == {1.0}
 
 
 def test_claudes_gold_leaves_out_the_third_needle() -> None:

@@ -13,7 +13,7 @@ from described import numbers, results
 from needlework.errors import UserError
 from needlework.planning.layout import Layout
 from needlework.prompts.books import token_counts
-from needlework.prompts.spans import read_template
+from needlework.prompts.wording import read_template
 from needlework.results import published
 
 ROOT = Path(__file__).parents[4]

@@ -14,14 +14,16 @@ import pyarrow as pa
 import pytest
 
 from needlework.benchmarks.contract import Built
-from needlework.benchmarks.oneruler import construct, niah, plan
+from needlework.benchmarks.oneruler import niah, plan
+from needlework.benchmarks.oneruler import prompts as construct
 from needlework.benchmarks.oneruler.cwe import vocabulary
 from needlework.benchmarks.oneruler.haystack import Haystack, Run
-from needlework.benchmarks.oneruler.layouts import PROMPTS
+from needlework.benchmarks.oneruler.tables import PROMPTS
 from needlework.errors import UserError
 from needlework.planning.config import _with_defaults as with_defaults
 from needlework.planning.config import schema
-from needlework.prompts.fitting import fit
+from needlework.prompts.counting.fitting import fit
+from needlework.prompts.counting.pieces import Pieces
 from needlework.prompts.spans import Documents, render, span_text
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import DOCUMENTS, read_table, write_table
@@ -227,16 +229,17 @@ def test_a_short_book_repeats(make, cl100k: Tokenizer) -> None:
 def test_several_books_follow_each_other() -> None:
     first, second = book_of(["A b.", "C d."]), book_of(["E f.", "G h.", "I j."])
     both = pa.concat_tables([first, second])
-    hay = Haystack("books", "en", both, WORDS, 25)
+    pieces = Pieces(WORDS)
+    hay = Haystack("books", "en", both, pieces, 25)
     assert [hay.sentence(i) for i in range(7)] == [
         *("A b.", "C d.", "E f.", "G h."),
         "I j.",
         "A b.",
         "C d.",
     ]
-    spans = [span_text(span, {"books/en/book": "E f. G h. I j."}) for span in hay.spans(Run(2, 4))]
-    assert spans == ["E f. G h."]
-    assert hay.cost(Run(1, 7)) == 12 and hay.most(12) == 6
+    assert pieces.text(hay.numbers(Run(2, 4))) == "E f. G h."
+    assert pieces.text(hay.numbers(Run(1, 7))) == "C d. E f. G h. I j. A b. C d."
+    assert pieces.tokens(hay.numbers(Run(1, 7))) == 12
 
 
 # Common words

@@ -10,14 +10,13 @@ import pytest
 import oneruler_scores
 from described import numbers, results
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.oneruler import factors, hooks
-from needlework.benchmarks.oneruler.results import MEASURE
-from needlework.benchmarks.oneruler.results import SETTINGS as THE_PAPERS
-from needlework.benchmarks.result import Over
-from needlework.results import paper, published
+from needlework.benchmarks.oneruler import factors, measures, paper
+from needlework.benchmarks.oneruler import rows as oneruler_rows
+from needlework.results import published
 from needlework.results.cells import contrast
-from needlework.results.context import Cell, Context
+from needlework.results.context import Context
 from needlework.results.parts import Table
+from needlework.results.tabulate import Cell
 from oneruler_scores import SETTINGS
 
 FIGURES = results("oneruler", "figures")
@@ -78,10 +77,10 @@ def kept(rows):
     return rows[rows["verdict"] != "length"]
 
 
-def obstacle(rows, settings, *over):
+def obstacle(rows, settings, **over):
     """Why the paper's mean is of something else than these rows."""
-    cell = Cell({}, Table(rows.reset_index(drop=True)).all(), {}, Context(NUMBERS, settings), {})
-    return paper.obstacle((*THE_PAPERS, *over), cell)
+    cell = Cell({}, Table(rows.reset_index(drop=True)).all(), {}, Context(NUMBERS, settings))
+    return "; ".join(paper.other_prompts(cell, none=False, **over)) or None
 
 
 # The numbers
@@ -158,6 +157,12 @@ def test_common_words_of_other_frequencies_are_not_compared(of_the_paper):
     assert set(of(figure, context_lang="en")["comparison"]) <= {"covers", "below", "above"}
 
 
+def test_a_users_folder_of_a_language_is_not_compared(of_the_paper):
+    rows = of(of_the_paper, metric="released", task="niah_single", context_lang="en")
+    assert obstacle(rows, SETTINGS | {"instructions": ["eo"]}) is None
+    assert obstacle(rows, SETTINGS | {"instructions": ["en"]}) == "instructions of the user's own"
+
+
 def test_figure3_orders_languages_and_has_their_mean(scores, data):
     figure = data["figure3"]
     langs = list(dict.fromkeys(figure["context_lang"]))
@@ -174,7 +179,7 @@ def test_the_released_metric_can_be_compared(scores):
     mine = kept(main(scores, "released", model="gemini", context_lang="pl", length=8000, task=NIAH))
     row = of(figure, model="gemini", context_lang="pl", length=8000)
     assert row["value"].item() == pytest.approx(mine["value"].mean())
-    low, high = row["ci_low_clustered"].item(), row["ci_high_clustered"].item()
+    low, high = row["ci_low"].item(), row["ci_high"].item()
     expected = "below" if high < 0.98 else "above" if low > 0.98 else "covers"
     assert row["comparison"].item() == expected
 
@@ -201,7 +206,7 @@ def test_figure1a_is_the_two_ends_and_their_gap(scores, data):
     assert gap["value"].item() == pytest.approx(means["top"] - means["bottom"])
     assert gap["published"].item() == 0.34
     assert "other languages" in gap["comparison"].item()
-    assert gap["ci_low_clustered"].item() < gap["value"].item() < gap["ci_high_clustered"].item()
+    assert gap["ci_low"].item() < gap["value"].item() < gap["ci_high"].item()
 
 
 def test_newcombe_s_interval():
@@ -211,10 +216,12 @@ def test_newcombe_s_interval():
     cells = []
     for right, n in ((48, 80), (56, 70)):
         found = estimate([1.0] * right + [0.0] * (n - right), range(n))
-        cells.append({**vars(found), **dict.fromkeys(MEASURE.columns[8:], 0)})
+        cells.append({**vars(found), **dict.fromkeys(measures.ACCURACY.columns[8:], 0)})
     gap = contrast(*cells)
     assert gap["value"] == pytest.approx(0.2)
-    assert (gap["ci_low"], gap["ci_high"]) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    assert (gap["ci_low_independent"], gap["ci_high_independent"]) == pytest.approx(
+        (0.0524, 0.3339), abs=5e-5
+    )
 
 
 def test_differences_are_of_all_prompts_too(scores):
@@ -322,7 +329,7 @@ def test_figure20_parts_right_from_wrong(scores, data):
         row = of(data["figure20"], answer=answer, length=8000)
         tokens = of(mine, value=value)["reasoning_tokens"].astype(float)
         assert row["value"].item() == pytest.approx(tokens.mean())
-        assert row["ci_low_clustered"].item() <= row["value"].item()
+        assert row["ci_low"].item() <= row["value"].item()
     assert set(data["figure20"]["model"]) == {"o3"}
 
 
@@ -382,10 +389,10 @@ def test_other_texts_have_no_paper_beside_them(own, reason):
 def test_resources_of_languages_that_the_paper_lacks():
     own = {"wikipedia_articles": {"eu": 450_000, "zu": 11_000}}
     context = Context(NUMBERS, own)
-    assert [hooks.resources(lang, context) for lang in ("en", "eu", "zu", "xx")] == [
+    assert [oneruler_rows.resources(lang, context) for lang in ("en", "eu", "zu", "xx")] == [
         *("english", "high", "low", "unknown")
     ]
-    assert hooks.by_articles(["zu", "xx", "de", "eu"], context) == ["de", "eu", "zu", "xx"]
+    assert oneruler_rows.by_articles(["zu", "xx", "de", "eu"], context) == ["de", "eu", "zu", "xx"]
 
 
 @pytest.mark.parametrize(
@@ -426,12 +433,11 @@ def test_numbers_of_other_decoding_are_not_compared(scores):
 
 def test_each_model_must_have_what_the_mean_is_over(scores):
     mine = main(scores, "released", task=NIAH, context_lang="en")
-    lengths = Over("length", (8000, 64000, 128000), "other lengths")
-    assert obstacle(mine, SETTINGS, lengths) is None
+    lengths = (8000, 64000, 128000)
+    assert obstacle(mine, SETTINGS, lengths=lengths) is None
     one = mine[(mine["model"] != "o3") | (mine["length"] == 8000)]
-    assert obstacle(one, SETTINGS, lengths) == "other lengths"
-    languages = Over("context_lang", ("en", "ko"), "other languages")
-    assert obstacle(mine, SETTINGS, languages) == "other languages"
+    assert obstacle(one, SETTINGS, lengths=lengths) == "other lengths"
+    assert obstacle(mine, SETTINGS, languages=("en", "ko")) == "other languages"
 
 
 @pytest.mark.parametrize("name", FIGURES)

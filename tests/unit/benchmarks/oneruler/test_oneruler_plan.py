@@ -14,8 +14,7 @@ import oneruler_scores
 from described import filled, numbers, results
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.oneruler import plan
-from needlework.benchmarks.oneruler.hooks import PAPER_TEXT
-from needlework.benchmarks.oneruler.results import ALL_MODELS
+from needlework.benchmarks.oneruler.paper import MODELS, TEXT
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
@@ -85,14 +84,14 @@ def test_the_preset_asks_what_the_paper_asks_and_no_more(preset) -> None:
 def test_preset_models_are_compared_as_the_paper_ran_them(preset) -> None:
     settings = Layout(preset).run_settings("oneruler", "scores")
     assert preset["models"]["deepseek-r1"]["sampling"]["temperature"] == 0.6
-    assert set(ALL_MODELS.names) - set(settings["published"].values()) == {"Gemini 1.5 Flash"}
+    assert set(MODELS) - set(settings["published"].values()) == {"Gemini 1.5 Flash"}
     for model, name in settings["published"].items():
         assert settings["decoding"][model] == {"o3-mini-high": "the endpoint's own"}.get(
             name, "greedy"
         )
     # Figure 24 is of texts measured as in the paper's appendix D.
-    assert settings["encodings"][settings["text_tokenizer"]] == PAPER_TEXT["measuring tokenizer"]
-    assert PAPER_TEXT["length"] in preset["benchmarks"]["oneruler"]["lengths"]
+    assert settings["encodings"][settings["text_tokenizer"]] == TEXT["measuring tokenizer"]
+    assert TEXT["length"] in preset["benchmarks"]["oneruler"]["lengths"]
     assert Layout(preset).text_tokenizer == settings["text_tokenizer"]
 
 

@@ -9,11 +9,9 @@ import pytest
 import oneruler_scores
 from described import printed as number
 from described import results
-from needlework.benchmarks.oneruler import factors, hooks
-from needlework.benchmarks.oneruler.results import ALL_MODELS
+from needlework.benchmarks.oneruler import factors, paper, rows
 from needlework.results import published
 from needlework.results.context import Context
-from needlework.results.numbers import frame
 from oneruler_scores import SETTINGS
 
 TABLES = results("oneruler", "tables")
@@ -54,17 +52,17 @@ def test_every_number_stands_beside_one_of_ours(numbers, monkeypatch):
     settings = {**SETTINGS, **counted, "metric": "released"}
     for name, table in TABLES.items():
         rows = oneruler_scores.books() if name == "table4" else scores
-        frame(table.numbers, rows, Context(numbers, settings))
+        table(rows, Context(numbers, settings))
     for name, figure in FIGURES.items():
         rows = oneruler_scores.token_counts() if name == "figure24" else scores
-        frame(figure.numbers, rows, Context(numbers, settings))
+        figure(rows, Context(numbers, settings))
     keys = zip(*(numbers[name] for name in ("table", "row", "column")), strict=True)
     assert not [key for key in keys if key not in found]
 
 
 def test_figure_3_is_whole(heatmap):
     assert len(heatmap) == 6 * 26 * 4
-    assert set(heatmap["model"]) == set(ALL_MODELS.names)
+    assert set(heatmap["model"]) == set(paper.MODELS)
     assert set(heatmap["lang"]) == set(factors.ARTICLES)
     assert set(heatmap["source"]) == {"repository"}
 
@@ -94,7 +92,7 @@ def test_figure_3_has_the_numbers_that_the_text_repeats(numbers):
 
 def test_low_resource_languages_are_four_by_table_2():
     context = Context(published.load(FILE), {})
-    low = {lang for lang in factors.ARTICLES if hooks.resources(lang, context) == "low"}
+    low = {lang for lang in factors.ARTICLES if rows.resources(lang, context) == "low"}
     assert low == {"hi", "st", "sw", "ta"}
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from needlework.benchmarks.oneruler import construct, plan
-from needlework.benchmarks.oneruler.scoring import METRICS, score
+from needlework.benchmarks.oneruler import plan
+from needlework.benchmarks.oneruler import prompts as construct
+from needlework.benchmarks.oneruler.scores import METRICS, score
 from needlework.errors import UserError
 from needlework.planning.config import _with_defaults as with_defaults
 from needlework.planning.config import schema
@@ -92,12 +93,16 @@ def test_every_answer_has_a_row_for_each_metric():
     assert scored(ASKED, answers) == {
         ("number", "strict"): (1.0, "correct"),
         ("number", "released"): (0.0, "wrong_number"),
+        ("number", "careful"): (1.0, "right"),
         ("values", "strict"): (1.0, "correct"),
         ("values", "released"): (0.0, "none_word"),
+        ("values", "careful"): (1.0, "right"),
         ("none", "strict"): (1.0, "correct"),
         ("none", "released"): (1.0, "correct"),
+        ("none", "careful"): (1.0, "right"),
         ("words", "strict"): (0.0, "wrong_words"),
         ("words", "released"): (1.0, "correct"),
+        ("words", "careful"): (0.0, "other"),
     }
 
 
@@ -176,7 +181,7 @@ def test_references_are_right_and_silence_wrong_on_real_prompts(mirror, pair):
     tagged = {key: f"Of 77: <answer>{text}</answer> See 88." for key, text in told.items()}
     for texts, metrics, value in (
         (told, METRICS, 1.0),
-        (tagged, ("strict",), 1.0),
+        (tagged, ("strict", "careful"), 1.0),
         (dict.fromkeys(told, ""), METRICS, 0.0),
     ):
         found = scored(asked, generations(**texts))

@@ -1,5 +1,5 @@
-"""Benchmarks: in this folder the types in which one is described, and one package each.
+"""Benchmarks: one package or module each. `benchmark`, `parts` and `contract` say what one is.
 
-Types know no room but these modules. A package uses every room; no room, and no other benchmark, uses it,
-but by the name that the configuration gives (`benchmark.load_benchmark`) and by hooks.
+A benchmark uses every room. No room, and no other benchmark, imports it: it is loaded by the name that the
+configuration gives (`benchmark.load_benchmark`, `parts.load_part`).
 """

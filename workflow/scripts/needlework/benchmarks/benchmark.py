@@ -1,28 +1,33 @@
-"""What a benchmark is, as one typed value; docs/adding-a-benchmark.md says it in words.
-
-Planning reads it, so builders, scorers and checks are named ("package.module:function") and imported by
-the jobs that call them.
-"""
+"""What a benchmark is, read from its modules; docs/adding-a-benchmark.md shows how to write one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from importlib import import_module
-from pathlib import Path
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, Search, SliceSettings
-from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.result import Hook, Result
+from needlework.benchmarks.contract import Config, CorpusTable, Own, Search, SliceSettings
+from needlework.benchmarks.parts import PLAN, has_part, load_part, part_file
+from needlework.factor import Factor
+from needlework.results.cards.card import Card
+from needlework.results.context import Run
+from needlework.results.result import Result
 
 if TYPE_CHECKING:
-    from needlework.benchmarks.layouts import PromptTable
+    from needlework.results.layouts import PromptTable
+
+
+# What is looked for in a benchmark's results; all else is in its plan.
+SHOWN = ("RESULTS", "PROMPTS", "CALLED", "DESIGNED")
 
 
 def _nothing(settings: Mapping[str, object]) -> list[str]:
     return []
+
+
+def _never(own: Own) -> bool:
+    return False
 
 
 def _no_values(config: Config) -> Run:
@@ -31,6 +36,10 @@ def _no_values(config: Config) -> Run:
 
 def _no_decisions(own: Own) -> Own:
     return {}
+
+
+def _no_data(own: Own) -> tuple[str, str]:
+    return "", ""
 
 
 def _unbounded(own: Own) -> int | None:
@@ -46,28 +55,30 @@ class Benchmark:
     """A benchmark: what tells its prompts apart, what they are made of, and what is made of their scores.
 
     factors: columns of instances and scores; `length` (int32) is one: the token budget, 0 where there is
-    none. called: how figures order and name the values of factors and other labels. Of its configuration
-    (`own`): decided, the keys whose values follow from others, with these values; notices, sentences
+    none. called: how figures order and name the values of factors and other labels. designed: the factor that
+    prompts were made to vary, and the tasks that ask for it (none: all). paper: its address. Of its
+    configuration (`own`): decided, the keys whose values follow from others, with these values; data, what
+    its prompts and the paper's are made of, in words; notices, sentences
     about what it leaves out; slices, the names of the files into which prompts are divided; settings, all
     that a slice's prompts depend on, as JSON values, but files and tokenizer, given the lengths that
     models want; quotes, the tables that any prompt can refer to; spare, of each length in tokens, what a
     chat template may take beside the tokenizer's `reserve` (None: lengths do not bound prompts in
-    tokens). conditions: by the names that `Result.conditions` has, whether `config` has prompts and
-    models that fill such results. Of a slice's settings: reads, the tables that it is built from, by
+    tokens). conditions: by the names that `Result.when` has, whether `config` has prompts and
+    models that fill such results; filled_by, keys and values (as YAML; <model> and <file> are the user's)
+    with which each holds. Of a slice's settings: reads, the tables that it is built from, by
     input name, and searches, the languages whose distractors.
 
-    build: `(slice_settings, tables, templates, tokenizer) -> Built`. score: `(instances, generations,
-    translations, *, model, settings) -> scores`; scoring_files: data that it alone reads, by the name of
-    its argument, below resources/; scores_read: the argument that gets the tables that prompts quote,
-    where it needs them; beside: metrics of further rows of scores, of which results are made only where
-    the key `metric` names one; scored_by: columns of instances that it needs beside the factors.
-    corpus_settings, corpus_files: of a corpus of this benchmark alone, what a table depends on, and its
-    files (or None: as the registry says). setup: by name, where the configuration has what the paper's
-    numbers depend on ("benchmarks.x.needles"). run: what else its results need to know. check: a hook that
-    raises UserError where `config` cannot be built. prompts: the table of what its prompts are like.
+    scoring_files: data that scores alone read, by the name of `score`'s argument, below resources/;
+    scores_read: the argument that gets the tables that prompts quote, where it needs them; beside: metrics
+    of further rows of scores, of which results are made only where the key `metric` names one; scored_by:
+    columns of instances that scores need beside the factors. corpus_settings, corpus_files: of a corpus of
+    this benchmark alone, what a table depends on, and its files (or None: as the registry says). setup: by
+    name, where the configuration has what the paper's numbers depend on ("benchmarks.x.needles").
+    run_settings: what else its results need to know. prompts: the table of what its prompts are like. card:
+    how report cards show it, if they do.
     closed_book: column and value of prompts that ask without the texts. translated: whether answers are
-    scored in English; metric: then, of the settings of scores, the function that says whether a gold
-    answer survived. baselines: the slices that together ask every question.
+    scored in English too; then `metric` in `scores` gives, of the settings of scores, the function that says
+    whether a gold answer survived. baseline_slices: the slices that together ask every question.
     """
 
     name: str
@@ -78,29 +89,30 @@ class Benchmark:
     settings: Callable[[Own, str, list[int]], SliceSettings]
     reads: Callable[[SliceSettings], dict[str, list[CorpusTable]]]
     quotes: Callable[[Own], list[CorpusTable]]
-    build: Hook
-    score: Hook
     prompts: PromptTable
     called: Mapping[str, Factor] = field(default_factory=dict)
+    card: Card | None = None
+    designed: tuple[str, tuple[str, ...]] = ("", ())
     setup: Mapping[str, str] = field(default_factory=dict)
-    check: Hook = ""
-    run: Callable[[Config], Run] = _no_values
+    run_settings: Callable[[Config], Run] = _no_values
+    paper: str = ""
     decided: Callable[[Own], Own] = _no_decisions
+    data: Callable[[Own], tuple[str, str]] = _no_data
     notices: Callable[[Own], list[str]] = _nothing
     spare: Callable[[Own], int | None] = _unbounded
     conditions: Callable[[Config], dict[str, bool]] = _no_conditions
+    filled_by: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     scoring_files: Mapping[str, str] = field(default_factory=dict)
     scores_read: str = ""
     scored_by: tuple[str, ...] = ()
-    corpus_settings: Callable[[Own], Own] | None = None
+    corpus_settings: Callable[[Own, str], Own] | None = None
     corpus_files: Callable[[Own, str, str], list[str] | None] | None = None
     beside: tuple[str, ...] = ()
     searches: Callable[[SliceSettings], list[str]] = _nothing
     search: Callable[[Own, str], Search] | None = None
     closed_book: tuple[str, Any] = ("task", "closed_book")
-    translated: bool = False
-    metric: Hook = ""
-    baselines: Callable[[Own], list[str]] | None = None
+    translated: Callable[[Own], bool] = _never
+    baseline_slices: Callable[[Own], list[str]] | None = None
 
     @property
     def columns(self) -> dict[str, str]:
@@ -117,17 +129,41 @@ class Benchmark:
         """The results by name."""
         return {result.name: result for result in self.results}
 
+    def unmet(self, result: Result, config: Config) -> list[str]:
+        """The conditions of a result that this configuration does not meet."""
+        holds = self.conditions(config)
+        return [name for name in result.when if not holds[name]]
+
     def filled(self, config: Config) -> list[Result]:
         """The results for which this configuration has prompts and models."""
         holds = self.conditions(config)
-        return [result for result in self.results if all(holds[name] for name in result.conditions)]
+        return [result for result in self.results if all(holds[name] for name in result.when)]
 
 
-def names() -> list[str]:
-    """All benchmarks: the packages beside this module that have a `benchmark.py`."""
-    return sorted(path.parent.name for path in Path(__file__).parent.glob("*/benchmark.py"))
-
-
+@lru_cache(None)
 def load_benchmark(name: str) -> Benchmark:
-    """The benchmark of a package beside this module."""
-    return import_module(f"needlework.benchmarks.{name}.benchmark").BENCHMARK
+    """The benchmark of this name, from its plan, factors and results.
+
+    Of its fields, functions have their own names in these modules, and other values the same in capitals.
+    TypeError if one without a default is missing.
+    """
+    found: dict[str, Any] = {"name": name}
+    for each in fields(Benchmark)[1:]:
+        written = each.name if "Callable" in str(each.type) else each.name.upper()
+        parts = ("results",) if written in SHOWN else (PLAN, "factors")
+        parts = ("card",) if written == "CARD" else parts
+        values = [
+            vars(load_part(name, part)).get(written) for part in parts if has_part(name, part)
+        ]
+        value = next((value for value in values if value is not None), None)
+        if value is not None:
+            found[each.name] = value
+        elif each.default is MISSING and each.default_factory is MISSING:
+            raise TypeError(f"{part_file(name, parts[0])} lacks {written}: define it.")
+    return Benchmark(**found)
+
+
+def check_benchmark(name: str, config: Config) -> None:
+    """Raise UserError if a benchmark cannot be built as `config` says."""
+    if has_part(name, "checks") and (check := vars(load_part(name, "checks")).get("check")):
+        check(config)

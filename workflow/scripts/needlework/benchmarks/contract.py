@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 Own: TypeAlias = Mapping[str, Any]
 Config: TypeAlias = Mapping[str, Any]
 SliceSettings: TypeAlias = Mapping[str, Any]
-# What results know of a run (`results.context.Context.run`), and the labels of a cell, by column.
+# What results know of a run. `results.context` has the same type: no prompt may depend on results.
 Run: TypeAlias = Mapping[str, Any]
-Labels: TypeAlias = Mapping[str, Any]
 # (corpus, language) of a table.
 CorpusTable: TypeAlias = tuple[str, str]
+
+
+def in_words(corpus: str, number: int | str, of: str) -> str:
+    """A corpus and how much of it is asked, as captions name them."""
+    name = "the embedded sample" if corpus.startswith("sample") else corpus
+    return f"{name}, {number} {of}"
 
 
 class Search(NamedTuple):

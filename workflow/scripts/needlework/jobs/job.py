@@ -78,13 +78,15 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
                 flush=True,
             )
             sys.exit(1)
-        except Exception as error:
+        except (SystemExit, KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:  # Rust's panics are no Exception
             _report(snakemake, error, path, terminal)
         # At its end, Python would collect everything: a tenth of a short job's time.
         gc.freeze()
 
 
-def _report(snakemake: Any, error: Exception, path: Path, terminal: TextIO) -> NoReturn:
+def _report(snakemake: Any, error: BaseException, path: Path, terminal: TextIO) -> NoReturn:
     """Report an unexpected error and the file with its traceback, and end the job."""
     traceback.print_exc()
     last = traceback.format_exception_only(error)[-1].strip()

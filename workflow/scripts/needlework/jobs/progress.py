@@ -29,6 +29,13 @@ def show_on(terminal: TextIO, job: str = "", log: str = "") -> None:
     _job, _log = job, log
 
 
+def tell(sentence: str) -> None:
+    """Print a sentence on the terminal, and in the job's log."""
+    print(sentence, file=sys.stderr, flush=True)
+    if terminal := _watched or _told:
+        print(f"\n{_job}: {sentence}", file=terminal, flush=True)
+
+
 def progress(
     items: Iterable[T] | None = None,
     *,

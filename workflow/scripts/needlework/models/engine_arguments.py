@@ -41,6 +41,35 @@ def answer_arguments(engine: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in engine.items() if name not in _SPEED}
 
 
+# Other names of the same values.
+_SAME = {"half": "float16", "float": "float32", "fp8": "fp8_e4m3"}
+
+
+def ignored(
+    given: Mapping[str, object],
+    effective: Mapping[str, object],
+    sets: Mapping[str, tuple[str, ...]],
+) -> list[str]:
+    """The settings that an engine was given and did not take, in words, by what it says that it uses.
+
+    `sets` names the effective settings of those that have other names. A value that leaves the choice to the
+    engine is never ignored, nor is a setting of which the engine says nothing.
+    """
+    said = []
+    for name, wanted in given.items():
+        used = {n: effective[n] for n in sets.get(name, (name,)) if n in effective}
+        other = {n: v for n, v in used.items() if _value(v) != _value(wanted)}
+        if other and _value(wanted) not in ("auto", "none", "-1"):
+            shown = ", ".join(f"{n} is {v}" for n, v in other.items())
+            said.append(f"{name}: {wanted} was ignored: {shown}")
+    return said
+
+
+def _value(value: object) -> str:
+    text = str(value).lower().removeprefix("torch.")
+    return _SAME.get(text, text)
+
+
 def gpus(engine: Mapping[str, Any]) -> int:
     """How many GPUs an engine takes: its pipeline's stages times the GPUs of each."""
     return engine["pipeline_parallel_size"] * engine["tensor_parallel_size"]

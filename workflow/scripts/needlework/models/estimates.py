@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 
 from needlework.entry import Entry
 from needlework.models.backends.base import Backend, Request
-from needlework.models.generation import request_key
+from needlework.models.generation import languages, of_kind, request_key
+from needlework.models.outcomes import Size
 from needlework.models.selection import Selection, mask
 from needlework.prompts.ordering import Prompts
 from needlework.records import read_table
@@ -51,14 +52,15 @@ class PromptSet:
     ) -> None:
         """`factors` are those by which `of_lengths` may select."""
         columns = list(dict.fromkeys([*self.COLUMNS, *factors]))
-        self.documents, self._factors = documents, set(columns) - set(self.COLUMNS)
+        self.documents = documents
         self.spans, tables, sizes = Prompts(), [], []
         for file in files:
-            table = read_table(file, columns)
+            table = read_table(file, list(dict.fromkeys([*columns, *of_kind(file)])))
             self.spans.add(table["prompt"])
             sizes.append(_characters(table["prompt"]))
             tables.append(table.drop_columns("prompt"))
         self.table = pa.concat_tables(tables)
+        self._factors = set(self.table.column_names) - set(self.COLUMNS)
         self.tokens = self.table["n_tokens"].to_numpy().astype(np.int64)
         self.characters = np.concatenate(sizes)
 
@@ -75,7 +77,9 @@ class PromptSet:
 
     @cached_property
     def _rows(self) -> list[dict[str, Any]]:
-        return self.table.drop_columns(["length", *self._factors]).to_pylist()
+        kinds = pc.binary_join_element_wise(self.table["task"], languages(self.table), " ")
+        own = self.table.drop_columns(["length", *(self._factors - {"example_id"})])
+        return own.append_column("kind", kinds).to_pylist()
 
     @cached_property
     def _order(self) -> tuple[list[int], np.ndarray]:
@@ -198,11 +202,13 @@ class Work:
         gpus: int,
         guess: Mapping[str, float],
         only: Selection | None = None,
+        retried: Callable[[Mapping[str, Size]], Set[str]] = lambda sizes: set(),
     ) -> None:
         """`entry` is the model's, and its `backend` is not loaded.
 
         `done` are the keys of the answers in its journal that still hold (`Backend.holds`), `names` the
-        model's and the benchmark's, `guess` as in `throughput`.
+        model's and the benchmark's, `guess` as in `throughput`; `retried` gives those of some requests that
+        are done and asked again all the same (`generation.again`).
         """
         self.entry, self.prompts, self.names, self.gpus = entry, prompts, names, gpus
         places = prompts.of_lengths(lengths, only)
@@ -217,15 +223,19 @@ class Work:
         self.left = self.counts.copy()
         if done:
             identity = backend.identity()
+            keys: dict[int, list[str]] = {}
+            sizes: dict[str, Size] = {}
             for place in fitting.tolist():
-                requests = (prompts.request(place, sample) for sample in range(samples))
-                keys = {
-                    request_key(
+                for sample in range(samples):
+                    r = prompts.request(place, sample)
+                    key = request_key(
                         identity, r.prompt, r.sample, r.max_new_tokens, backend.depends_on(r)
                     )
-                    for r in requests
-                }
-                self.left[place] = sum(key not in done for key in keys)
+                    keys.setdefault(place, []).append(key)
+                    sizes[key] = Size(r.kind, r.example_id, r.n_tokens, r.max_new_tokens)
+            again = retried(sizes)
+            for place, own in keys.items():
+                self.left[place] = sum(key not in done or key in again for key in own)
 
     def estimate(self, kept: np.ndarray | bool = True) -> Estimate:
         """What that takes; of the prompts (by place) for which `kept` is true."""
@@ -295,53 +305,53 @@ def _rounded(value: object) -> object:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
+# The columns of the table for the terminal, each in at most two lines.
+_HEADS = (
+    *("", "prompts", "left", "prompt\ntokens", "cached", "output\nat most"),
+    *("GPU\nhours", "cost"),
+)
+
+
 def as_text(rows: Sequence[Estimate]) -> str:
-    """The requests left, as a table for the terminal, with a sum."""
-    head = [
-        *("model", "benchmark", "prompts", "left", "prompt tokens", "cached", "output at most"),
-        *("GPU hours", "cost"),
-    ]
-    body = [
-        [
-            row.model,
-            row.benchmark,
-            f"{row.prompts:,}",
-            f"{row.left_prompts:,}",
-            _short(row.left_prompt_tokens),
-            _share(row.left_cached_tokens, row.left_prompt_tokens),
-            _short(row.left_output_tokens),
-            _number(row.gpu_hours),
-            _number(row.cost),
-        ]
-        for row in rows
-    ]
+    """The requests left, as a table for a terminal of 80 columns: by model, with a sum."""
+    body = [(row.model, [f"  {row.benchmark}", *_cells([row])]) for row in rows]
     if len(rows) > 1:
-        read = sum(row.left_prompt_tokens for row in rows)
-        body.append(
-            [
-                *("all", ""),
-                f"{sum(row.prompts for row in rows):,}",
-                f"{sum(row.left_prompts for row in rows):,}",
-                _short(read),
-                _share(sum(row.left_cached_tokens for row in rows), read),
-                _short(sum(row.left_output_tokens for row in rows)),
-                _number(_total(row.gpu_hours for row in rows)),
-                _number(_total(row.cost for row in rows)),
-            ]
-        )
+        body.append(("", ["all", *_cells(rows)]))
     # A column without values is left out.
-    shown = [i for i in range(len(head)) if i < 7 or any(line[i] != "-" for line in body)]
-    table = [[line[i] for i in shown] for line in [head, *body]]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = [
-        "  ".join(
-            text.ljust(width) if i < 2 else text.rjust(width)
-            for i, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in table
-    ]
-    lines.insert(1, "  ".join("-" * width for width in widths))
+    shown = [i for i in range(len(_HEADS)) if i < 6 or any(cells[i] != "-" for _, cells in body)]
+    heads = [_HEADS[i].split("\n") for i in shown]
+    head = [[own[0] if len(own) > 1 else "" for own in heads], [own[-1] for own in heads]]
+    table = [[cells[i] for i in shown] for _, cells in body]
+    widths = [max(map(len, column)) for column in zip(*head, *table, strict=True)]
+    lines = [*(_line(own, widths) for own in head), "  ".join("-" * width for width in widths)]
+    before = ""
+    for (model, _), cells in zip(body, table, strict=True):
+        if model != before and model:
+            lines.append(model)
+        before = model
+        lines.append(_line(cells, widths))
     return "\n".join([*lines, *_remarks(rows)])
+
+
+def _cells(rows: Sequence[Estimate]) -> list[str]:
+    """The numbers of a line: sums over these rows."""
+    read = sum(row.left_prompt_tokens for row in rows)
+    return [
+        _whole(sum(row.prompts for row in rows)),
+        _whole(sum(row.left_prompts for row in rows)),
+        _short(read),
+        _share(sum(row.left_cached_tokens for row in rows), read),
+        _short(sum(row.left_output_tokens for row in rows)),
+        _number(_total(row.gpu_hours for row in rows)),
+        _number(_total(row.cost for row in rows)),
+    ]
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first, *others = zip(cells, widths, strict=True)
+    return "  ".join(
+        [first[0].ljust(first[1]), *(text.rjust(width) for text, width in others)]
+    ).rstrip()
 
 
 def _remarks(rows: Sequence[Estimate]) -> list[str]:
@@ -366,6 +376,10 @@ def _total(values: Iterable[float | None]) -> float | None:
 
 def _share(part: int, whole: int) -> str:
     return f"{part / whole:.0%}" if part else "-"
+
+
+def _whole(count: int) -> str:
+    return f"{count:,}" if count < 1e6 else _short(count)
 
 
 def _short(count: int) -> str:

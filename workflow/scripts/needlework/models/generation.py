@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import random
+import sys
 from collections.abc import (
     Callable,
     Collection,
@@ -15,9 +17,11 @@ from collections.abc import (
     Set,
 )
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,10 +30,13 @@ from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.journal import Journal, Record
 from needlework.models import selection
+from needlework.models.accounts import FAILED, PROMPT_CUT, REFUSED, SKIPPED
 from needlework.models.backends.base import Answer, Backend, Request
-from needlework.models.other_runs import Others, start_place
+from needlework.models.control_tokens import CONTROL_TEXT
+from needlework.models.other_runs import Others, Turns
+from needlework.models.outcomes import Outcomes, Size
 from needlework.models.selection import Selection
-from needlework.models.thoughts import KNOWN, Mark, answer_row
+from needlework.models.thoughts import KNOWN, Mark
 from needlework.prompts.ordering import Prompts, cut
 from needlework.records import GENERATIONS, read_names, read_table
 
@@ -37,7 +44,9 @@ logger = logging.getLogger("needlework")
 
 COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
 # Fields of an answer beside its text. Only the journal stores all of them.
-TOLD = (*COUNTS, "cut_at", "whole", "special", "mark")
+TOLD = (*COUNTS, "cut_at", "whole", "special", "mark", "reasoning", "served")
+# So many requests are passed over one by one.
+_SKIPPED = 256
 
 
 class InstanceRequests(Iterable[Request]):
@@ -46,7 +55,7 @@ class InstanceRequests(Iterable[Request]):
     With `lengths`, only the instances whose factor `length` is among them or 0 (no haystack): models
     that share a tokenizer share instance files, and may want different lengths of them. With `only`,
     those of the selected values of other factors too (`selection`). With `shard`
-    (i, n), only the i-th (from 0) of n parts.
+    (i, n), only the i-th (from 0) of n parts. With `backwards`, the last comes first.
 
     They come in the order in which neighbours share the longest prefix (`ordering`), whatever the
     files' order. Shards are split where neighbours share least. The files are read once. Memory holds
@@ -64,21 +73,38 @@ class InstanceRequests(Iterable[Request]):
         lengths: Collection[int] | None = None,
         only: Selection | None = None,
         shard: tuple[int, int] = (0, 1),
+        backwards: bool = False,
     ) -> None:
         if not 0 <= shard[0] < shard[1]:
             raise ValueError(f"there is no shard {shard[0]} of {shard[1]}")
         self.files, self.documents, self.samples, self.shard = files, documents, samples, shard
-        self.only = only or {}
+        self.only, self.backwards = only or {}, backwards
         self.lengths = None if lengths is None else pa.array({0, *lengths}, pa.int32())
 
     def __iter__(self) -> Iterator[Request]:
+        return self.starting_at(0)
+
+    def starting_at(self, request: int) -> Iterator[Request]:
+        """The requests from a place on, without making those before it."""
+        instance, sample = divmod(request, self.samples)
         places = self._places
-        for first in range(0, len(places), 64):
+        for first in range(instance, len(places), 64):
             some = places[first : first + 64]
             for place, row in zip(some, self._rows.take(some).to_pylist(), strict=True):
                 spans = self._prompts[place]
-                for sample in range(self.samples):
-                    yield Request(sample=sample, spans=spans, documents=self.documents, **row)
+                row["kind"] = f"{row['task']} {row.pop('languages')}"
+                for number in range(sample, self.samples):
+                    yield Request(sample=number, spans=spans, documents=self.documents, **row)
+                sample = 0
+
+    def sizes(self) -> dict[str, Size]:
+        """The size of each instance of all shards."""
+        rows = self._rows
+        kinds = pc.binary_join_element_wise(rows["task"], rows["languages"], " ")
+        names = "example_id" if "example_id" in rows.column_names else "instance_id"
+        columns = (kinds, rows[names], rows["n_tokens"], rows["max_new_tokens"])
+        made = map(Size, *(column.to_pylist() for column in columns))
+        return dict(zip(rows["instance_id"].to_pylist(), made, strict=True))
 
     def longest(self, context: int) -> int:
         """The tokens of the longest prompt that fits into the context, with its answer if that fits too."""
@@ -98,7 +124,8 @@ class InstanceRequests(Iterable[Request]):
         order = self._prompts.order(self.documents)
         shard, n = self.shard
         tokens = self._rows["n_tokens"].to_numpy()[order.places]
-        return [order.places[place] for place in cut(tokens, order.shared, n)[shard]]
+        places = [order.places[place] for place in cut(tokens, order.shared, n)[shard]]
+        return places[::-1] if self.backwards else places
 
     @property
     def _rows(self) -> pa.Table:
@@ -116,7 +143,7 @@ class InstanceRequests(Iterable[Request]):
         seen: dict[str, set[object]] = {}
         for file in progress(self.files, desc="instances", unit="file"):
             own = selection.columns(self.only, read_names(file)) if self.only else []
-            table = read_table(file, list(dict.fromkeys([*columns, *own])))
+            table = read_table(file, list(dict.fromkeys([*columns, *own, *of_kind(file)])))
             for factor in own:
                 seen.setdefault(factor, set()).update(table[factor].unique().to_pylist())
             if self.lengths is not None:
@@ -124,7 +151,9 @@ class InstanceRequests(Iterable[Request]):
             if own:
                 table = table.filter(selection.mask(table, self.only))
             prompts.add(table["prompt"])
-            rows.append(table.select(self.COLUMNS))
+            kept = [name for name in table.column_names if name == "example_id"]
+            named = table.select([*self.COLUMNS, *kept])
+            rows.append(named.append_column("languages", languages(table)))
         for factor, values in seen.items():
             absent = [value for value in self.only[factor] if value not in values]
             if absent:
@@ -134,6 +163,20 @@ class InstanceRequests(Iterable[Request]):
                     selection.listed(absent),
                 )
         return pa.concat_tables(rows).combine_chunks(), prompts
+
+
+def of_kind(file: str | Path) -> list[str]:
+    """The columns of an instance file that say what a prompt is of: its example, and its languages."""
+    return [name for name in read_names(file) if name == "example_id" or name.endswith("lang")]
+
+
+def languages(table: pa.Table) -> pa.ChunkedArray:
+    """The languages of each prompt, as one text."""
+    names = [name for name in table.column_names if name.endswith("lang")]
+    named = [table[name] for name in names if pa.types.is_string(table[name].type)]
+    if not named:
+        return pa.chunked_array([[""] * table.num_rows], pa.string())
+    return pc.binary_join_element_wise(*named, " ", null_handling="skip")
 
 
 def request_key(
@@ -166,38 +209,56 @@ def generate(
     marks: Sequence[Mark] = KNOWN,
     opened: bool = False,
     loaded: Callable[[], None] = lambda: None,
+    again: Collection[str] = (),
+    told: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
 ) -> pa.Table:
     """The model's answers, one row a request (schema GENERATIONS), by instance_id and sample.
 
     Answers in the journal are taken from there. The backend is loaded only if some are missing; it gets
-    these requests in the order of `requests`, and each answer goes into the journal as soon as the
-    backend returns it. `requests` is iterated twice, first for the keys and then for the
-    missing prompts, so it must not be an iterator. Requests with the same key are sent once. `known`
-    are the (instance_id, sample) of the whole benchmark, if `requests` are a shard of it. Reasoning is
-    separated from answers by `marks`; `opened` is whether the model always reasons (`thoughts.part`).
-    `loaded` is called once the backend is loaded, before any request.
+    these requests in the order of `requests`, beginning where no other run is (`Turns`), and each answer
+    goes into the journal as soon as the backend returns it. `requests` is iterated several times, first
+    for the keys and then for the missing prompts, so it must not be an iterator. Requests with the same
+    key are sent once. `known` are the (instance_id, sample) of the whole benchmark, if `requests` are a
+    shard of it. Reasoning is separated from answers by `marks`; `opened` is whether the model always
+    reasons (`thoughts.part`). `loaded` is called once the backend is loaded, before any request. `again`
+    are the outcomes of answers that are asked again though they were paid for: `cut` and `empty`
+    (`generation.again`). `told` gets all rows before a UserError, too; what was not asked until then is
+    `unasked`.
 
     A prompt of more than `context` tokens (None: no limit), or of more than the backend takes with
-    its chat template, is `skipped`. A request that fails is `error` in the table. Both stay out of
-    the journal, so the next run sends them again.
+    its chat template, is `skipped`. A request that fails is `error` in the table, and so is one that a
+    server refuses as too long, though its prompt and answer fit into `context`. These stay out of the
+    journal, so the next run sends them again. A prompt that the server cut (`prompts_read`) is an `error`
+    too; its answer, which was paid for, is in the journal.
 
     Runs that share the journal end with the same answers (`Journal.settled`), and what another run has
     finished when its turn comes is not sent.
 
-    Raises UserError if more than `max_failed` requests failed, after all the others are done,
-    and if the backend refuses the requests.
+    Raises UserError if more than `max_failed` requests failed, after all the others are done, if every
+    request that was sent failed, and if the backend refuses the requests.
     """
     identity, former = backend.identity(), backend.former_identity()
     rows: list[tuple[str, int, str]] = []
+    sizes: dict[str, Size] = {}
     # What older records have for a key.
     renamed: dict[str, str] = {}
     outcomes: dict[str, Record] = {}
+    # The text of a control token in a prompt whose engine may read it as one.
+    controls: dict[str, str] = {}
     for request in progress(requests, desc="keys", unit="prompt"):
         # Rendered once: `request.prompt` renders it each time.
         prompt, extra = request.prompt, backend.depends_on(request)
         limits = (request.sample, request.max_new_tokens)
         key = request_key(identity, prompt, *limits, extra)
         rows.append((request.instance_id, request.sample, key))
+        sizes[key] = Size(
+            sys.intern(request.kind),
+            sys.intern(request.example_id or request.instance_id),
+            request.n_tokens,
+            request.max_new_tokens,
+        )
+        if (quoted := CONTROL_TEXT.search(prompt)) and backend.reads_control_tokens(prompt):
+            controls[key] = quoted[0]
         if former is not None:
             renamed[key] = request_key(former, prompt, *limits, extra)
         if context is not None and request.n_tokens > context:
@@ -218,25 +279,42 @@ def generate(
         outcomes |= {key: older[renamed[key]] for key in wanted if renamed[key] in older}
         wanted = {key: None for key in wanted if key not in outcomes}
     outcomes |= journal.settled(wanted, holds)
-    missing = wanted.keys() - outcomes.keys()
-    if missing:
-        outcomes |= _ask(requests, keys, missing, backend, journal, holds, loaded)
-        # Another run may have answered some of it too, and have ended with its own answers.
-        outcomes |= journal.settled(wanted, holds)
-    # Counted in rows, as in all shards together: two rows may have one request.
-    _refuse_failures([outcomes[key] for key in keys], max_failed)
-    return pa.Table.from_pylist(
-        [
+    found = Outcomes(outcomes, sizes, controls, context, marks, opened, backend.asks_a_model)
+    found.replace(journal, wanted, holds)
+    retried = found.retried(again) & wanted.keys()
+    missing = (wanted.keys() - outcomes.keys()) | retried
+
+    def fresh(record: Record) -> bool:
+        return holds(record) and (record["key"] not in retried or found.better(record))
+
+    def made() -> list[dict[str, Any]]:
+        return [
             {
-                **answer_row(outcomes[key], marks, opened),
+                **found.row(key),
                 # Under which the journal has the answer: an older one, for an older record.
-                "request_key": outcomes[key].get("key", key),
+                "request_key": outcomes[key].get("key", key) if key in outcomes else key,
                 **{"instance_id": instance, "sample": sample},
             }
             for instance, sample, key in sorted(rows)
-        ],
-        schema=GENERATIONS,
-    )
+        ]
+
+    if missing:
+        before = {key: outcomes[key] for key in retried}
+        try:
+            _ask(requests, keys, missing, backend, journal, fresh, loaded, outcomes)
+            # Another run may have answered some of it too, and have ended with its own answers.
+            outcomes |= journal.settled(wanted.keys() - retried, holds)
+            # What was paid for stays, if the second request failed.
+            outcomes |= {key: old for key, old in before.items() if "error" in outcomes[key]}
+            found.replace(journal, wanted, holds)
+        except BaseException:
+            told(made())
+            raise
+    table = made()
+    told(table)
+    # Counted in rows, as in all shards together: two rows may have one request.
+    _refuse_failures(table, max_failed, backend.asks_a_model)
+    return pa.Table.from_pylist(table, schema=GENERATIONS)
 
 
 def _ask(
@@ -247,26 +325,37 @@ def _ask(
     journal: Journal,
     holds: Callable[[Record], bool],
     loaded: Callable[[], None],
-) -> dict[str, Record]:
-    """The outcomes of the requests whose keys are `missing`; finished ones are in the journal."""
+    found: dict[str, Record],
+) -> None:
+    """Put the outcomes of the requests whose keys are `missing` into `found`, each as soon as it is known.
+
+    Finished ones are in the journal.
+    """
     outcomes: dict[str, Record] = {}
-    others = Others(journal, missing, holds)
-    start = start_place(keys, missing, journal.begin())
+    # Each request's first place, in the order of sending.
+    places: dict[str, int] = {}
+    for place, key in enumerate(keys):
+        if key in missing:
+            places.setdefault(key, place)
+    others = Others(journal, [*places], holds)
+    # Two runs must not jump alike, so the dice are not seeded: no answer depends on them.
+    turns = Turns(len(places), journal.begin(), random.Random())
     writer = _Writer(journal)
     try:
         backend.load()
         loaded()
-        left = _missing(requests, keys, missing, start, others.answer)
+        left = _missing(requests, places, turns, others)
         answers, failed = _answers(left, backend), 0
         with progress(desc="answers", total=len(missing), unit="prompt", told=True) as bar:
             for key, answer in answers:
-                outcomes[key] = outcome(answer)
+                found[key] = outcomes[key] = outcome(answer)
                 if answer.error is None:
                     writer.put({"key": key, **outcomes[key]})
                 failed += outcomes[key]["finish_reason"] == "error"
                 bar.set_postfix_str(f"{failed} failed", refresh=False)
                 bar.update()
-        outcomes |= others.used
+        outcomes = {**others.found, **outcomes}
+        found |= outcomes
         if len(outcomes) != len(missing):
             raise ValueError(f"{len(outcomes)} answers to {len(missing)} requests")
     finally:
@@ -274,7 +363,6 @@ def _ask(
             writer.close()
         finally:
             backend.close()
-    return outcomes
 
 
 class _Writer:
@@ -333,25 +421,32 @@ def _answers(
 
 
 def _missing(
-    requests: Iterable[Request],
-    keys: Sequence[str],
-    missing: Set[str],
-    start: int,
-    finished: Callable[[str], bool],
+    requests: Iterable[Request], places: Mapping[str, int], turns: Turns, others: Others
 ) -> Iterator[tuple[str, Request]]:
-    """The missing requests with their keys, each key once, from a place on, and then those before it.
+    """The missing requests with their keys, each key once, without those that other runs finish first.
 
-    A request that is `finished` when its turn comes is left out.
+    `places` are those of the missing keys in `requests`.
     """
-    left = set(missing)
-    for first, last in ((start, len(keys)), (0, start)):
-        if first == last:
-            continue
-        for place, (request, key) in enumerate(zip(requests, keys, strict=True)):
-            if first <= place < last and key in left:
-                left.remove(key)
-                if not finished(key):
-                    yield key, request
+    keys = list(places)
+    coming, at = iter(requests), 0
+    while True:
+        turns.finished(others.look())
+        turn = turns.next()
+        if turn is None:
+            return
+        place = places[keys[turn]]
+        if place < at or (place > at + _SKIPPED and isinstance(requests, InstanceRequests)):
+            # A run that goes on elsewhere does not make what lies between.
+            coming, at = _from(requests, place), place
+        yield keys[turn], next(islice(coming, place - at, None))
+        at = place + 1
+
+
+def _from(requests: Iterable[Request], place: int) -> Iterator[Request]:
+    """The requests from a place on."""
+    if place and isinstance(requests, InstanceRequests):
+        return requests.starting_at(place)
+    return islice(requests, place, None)
 
 
 def is_answer(record: Record) -> bool:
@@ -359,7 +454,7 @@ def is_answer(record: Record) -> bool:
     counts = [record.get(name) for name in COUNTS]
     return (
         isinstance(record.get("text"), str)
-        and isinstance(record.get("whole", ""), str)
+        and all(isinstance(record.get(name, ""), str) for name in ("whole", "reasoning", "served"))
         and all(isinstance(token, str) for token in record.get("special", ()))
         and record.get("finish_reason") in ("stop", "length")
         and all(count is None or type(count) is int for count in counts)
@@ -370,10 +465,14 @@ def outcome(answer: Answer) -> Record:
     """The fields of an answer that the journal keeps, without unknown ones."""
     if answer.error is not None:
         reason = "skipped" if answer.finish_reason == "skipped" else "error"
-        return {"text": "", "finish_reason": reason, "error": _well_formed(answer.error)}
+        said = {"text": "", "finish_reason": reason, "error": _well_formed(answer.error)}
+        return {**said, "refused": True} if answer.refused else said
     told = {name: getattr(answer, name) for name in TOLD}
-    if answer.whole is not None:
-        told["whole"] = _well_formed(answer.whole)
+    for name in ("whole", "reasoning", "served"):
+        if told[name] is not None:
+            told[name] = _well_formed(told[name])
+    if answer.unknown_end:
+        told["unknown_end"] = True
     return {
         "text": _well_formed(answer.text),
         "finish_reason": answer.finish_reason,
@@ -391,33 +490,23 @@ def _well_formed(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _refuse_failures(outcomes: Sequence[Record], max_failed: int) -> None:
-    """Raise UserError if too many of the outcomes are errors."""
-    errors = [outcome["error"] for outcome in outcomes if outcome["finish_reason"] == "error"]
+def _refuse_failures(
+    rows: Sequence[Mapping[str, Any]], max_failed: int, asked: bool = True
+) -> None:
+    """Raise UserError if too many of the requests failed, or all that were sent."""
+    errors = [row for row in rows if row["finish_reason"] == "error"]
+    sent = [row for row in rows if row["outcome"] != SKIPPED]
+    others = "The other answers are in the journal: correct the cause and run again"
+    if any(row["outcome"] == PROMPT_CUT for row in errors):
+        others += " (`generation: {again: [cut]}` asks those again whose prompts were cut)"
     if len(errors) > max_failed:
         raise UserError(
-            f"{len(errors)} of {len(outcomes)} requests failed, more than `max_failed: {max_failed}` "
-            f"allows; the first: {errors[0]}. The other answers are in the journal: correct the cause "
-            "and run again."
+            f"{len(errors)} of {len(rows)} requests failed, more than `max_failed: {max_failed}` "
+            f"allows; the first: {errors[0]['error']}. {others}."
         )
-
-
-def merge(files: Sequence[str | Path], max_failed: int = 0) -> pa.Table:
-    """The answers of all shards of a benchmark, in the rows and the order that `generate` gives of it.
-
-    Raises UserError if more than `max_failed` requests failed in all shards together.
-    """
-    tables = [read_table(file) for file in files]
-    merged = pa.concat_tables(tables).sort_by(
-        [("instance_id", "ascending"), ("sample", "ascending")]
-    )
-    errors = [table.filter(pc.field("finish_reason") == "error")["error"] for table in tables]
-    if sum(map(len, errors)) > max_failed:
-        failed = [str(file) for file, found in zip(files, errors, strict=True) if len(found)]
-        first = next(found[0] for found in errors if len(found))
+    none = [row for row in sent if row["outcome"] in (REFUSED, FAILED, PROMPT_CUT)]
+    if asked and sent and len(none) == len(sent):
         raise UserError(
-            f"{sum(map(len, errors))} of {len(merged)} requests failed in all shards, more than "
-            f"`max_failed: {max_failed}` allows; the first: {first}. Correct the cause, delete "
-            f"{', '.join(failed)} and run again to retry them."
+            f"all {len(sent)} requests that were sent were refused or failed; the first: "
+            f"{none[0]['error']}. Correct the cause and run again."
         )
-    return merged.combine_chunks().cast(GENERATIONS)

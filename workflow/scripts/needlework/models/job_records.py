@@ -11,6 +11,7 @@ import csv
 import hashlib
 import importlib.metadata
 import json
+import logging
 import os
 import platform
 import re
@@ -22,6 +23,8 @@ from pathlib import Path
 from needlework.journal import Journal
 from needlework.models.backends.base import Backend, Request
 from needlework.records import ROOT
+
+logger = logging.getLogger("needlework")
 
 # Of a longer prompt, this number of characters at either end is shown.
 SHOWN = 4000
@@ -38,12 +41,16 @@ def remember(
 
     `folder` is the model's journal of jobs, `first` the first of all prompts (in the shard that has it).
     """
+    engine = backend.settings()
+    found = engine.get("ignored")
+    for sentence in found if isinstance(found, list) else []:
+        logger.warning("models.%s.engine.%s: leave it out.", Path(folder).name, sentence)
     record = {
         "benchmark": benchmark,
         "identity": backend.identity(),
         "software": software(),
         "gpus": gpus() if on_gpus else [],
-        "engine": backend.settings(),
+        "engine": engine,
         "overhead_tokens": backend.overhead(),
         "first_prompt": first and _shown(first, *backend.as_sent(first.prompt)),
     }
@@ -72,7 +79,7 @@ def software() -> dict[str, str | dict[str, str]]:
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]
     pins = {pin for group in groups.values() for pin in group if isinstance(pin, str)}
     found = {}
-    for name in sorted({re.split(r"[<>=!~ ]", pin)[0] for pin in pins}):
+    for name in sorted({re.split(r"[<>=!~ \[]", pin)[0] for pin in pins}):
         try:
             own = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from needlework.entry import Entry
 from needlework.errors import UserError, reason
 from needlework.models.backends.base import Answer, Request
+from needlework.models.control_tokens import control_texts, pieces
 from needlework.models.thoughts import marks, part
 
 USUAL_END = "</think>"
@@ -38,29 +41,64 @@ def messages(config: Entry, prompt: str) -> list[dict[str, str]]:
 
 
 def regime(config: Entry) -> dict[str, object]:
-    """The keys of a model's entry around prompts, at the end of answers and for repeatability.
+    """The keys of a model's entry around prompts, at the end of answers, for repeatability, and `variant`.
 
     Part of the identity. Older records lack these keys, as does an entry that sets none of them.
     """
-    own = ("system", "answer_prefix", "stop", "repeatable")
+    own = ("system", "answer_prefix", "stop", "repeatable", "variant")
     return {key: config[key] for key in own if config.get(key)}
 
 
 def encode(tokenizer: Any, prompt: str, config: Entry, template: str | None) -> list[int]:
     """The prompt as the model of an entry gets it. A chat template brings its own first token."""
     prefix = config["answer_prefix"] or ""
+    quoted = any(name in prompt for name in _controls(tokenizer))
     if not config["chat"]:
+        if quoted:
+            return _plain(tokenizer, prompt + prefix, prompt, chat=False)
         return list(tokenizer.encode(prompt + prefix))
     filled = tokenizer.apply_chat_template(
         messages(config, prompt),
         chat_template=template,
         add_generation_prompt=True,
-        tokenize=not prefix,
+        tokenize=not prefix and not quoted,
         return_dict=False,
     )
+    if quoted:
+        return _plain(tokenizer, filled + prefix, prompt, chat=True)
     if prefix:
         return list(tokenizer.encode(filled + prefix, add_special_tokens=False))
     return list(filled)
+
+
+@lru_cache(maxsize=8)
+def _controls(tokenizer: Any) -> tuple[str, ...]:
+    """The control tokens of a transformers tokenizer, as texts."""
+    return control_texts([*tokenizer.get_added_vocab(), *tokenizer.all_special_tokens])
+
+
+def _plain(tokenizer: Any, text: str, prompt: str, *, chat: bool) -> list[int]:
+    """The tokens of a text in which the prompt's own words are no control tokens."""
+    parts = pieces(text, prompt, _controls(tokenizer))
+    if parts is None:
+        warn_of_template()
+        return list(tokenizer.encode(text, add_special_tokens=not chat))
+    tokens = [t for part in parts for t in tokenizer.encode(part, add_special_tokens=False)]
+    if chat:
+        return tokens
+    # What the tokenizer puts around any text.
+    bare, around = tokenizer.encode("a", add_special_tokens=False), tokenizer.encode("a")
+    before = next(n for n in range(len(around)) if around[n : n + len(bare)] == bare)
+    return [*around[:before], *tokens, *around[before + len(bare) :]]
+
+
+@cache
+def warn_of_template() -> None:
+    """Warn, once, of prompts whose texts of control tokens stay what they are."""
+    logger.warning(
+        "A prompt quotes the text of a control token, and the chat template changes the prompt: the model "
+        "reads the text as that token."
+    )
 
 
 def form(config: Entry) -> str:
@@ -152,9 +190,13 @@ def warn_if_unpinned(where: str, name: str, revision: str | None) -> None:
         )
 
 
-def unfilled_template(where: str, name: str, error: Exception) -> UserError:
-    """What to raise where no prompt can be put into the chat template of the model `name`."""
-    return UserError(
-        f"{where}: a prompt cannot be put into the chat template of {name}: {reason(error)}. Set "
-        "`chat: false` for a base model, or give `chat_template`."
-    )
+@contextmanager
+def template_check(where: str, name: str) -> Iterator[None]:
+    """Around a prompt's way into the chat template of the model `name`: UserError if the template fails."""
+    try:
+        yield
+    except Exception as error:  # the template's own
+        raise UserError(
+            f"{where}: a prompt cannot be put into the chat template of {name}: {reason(error)}. Set "
+            "`chat: false` for a base model, or give `chat_template`."
+        ) from error

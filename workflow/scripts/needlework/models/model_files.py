@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 
+from needlework.folders import entries
 from needlework.records import file_digest
 
 # The files that a loader reads. A folder's README or licence does not change its model.
@@ -24,7 +25,7 @@ def weights_identity(name: str, revision: str | None) -> dict[str, object]:
     """
     path = Path(name)
     if path.is_dir():
-        files = sorted(p for p in path.iterdir() if p.suffix in _READ and p.is_file())
+        files = [p for p in entries(path) if p.suffix in _READ and p.is_file()]
     elif path.is_file():
         files = [path]
     else:

@@ -12,10 +12,11 @@ from needlework.models.backends.base import Answer
 from needlework.models.openai_protocol import (
     MALFORMED,
     NO_MONEY,
-    TOO_LONG,
+    Refusal,
     connection_trouble,
     message_of,
-    read_completion,
+    parsed,
+    read_body,
 )
 from needlework.services.bounded_replies import REPLY_BYTES
 from needlework.services.endpoints import Passing, excerpt, may_pass, retry_after
@@ -39,7 +40,8 @@ class Endpoint:
     """The batch API of one endpoint, through the official client, one call after the other.
 
     `chat` is whether it gives chat completions; `clean` removes secrets from a text that is shown, `keep`
-    from parsed JSON that is kept. Every call raises Passing or Refused if it fails.
+    from parsed JSON that is kept; `read` is applied to each answer. Every call raises Passing or Refused
+    if it fails.
     """
 
     def __init__(
@@ -52,12 +54,13 @@ class Endpoint:
         timeout: float,
         clean: Callable[[str], str],
         keep: Callable[[Any], Any],
+        read: Callable[[Answer], Answer],
     ) -> None:
         self._client, self._run, self._chat = client, run, chat
         self.path: Literal["/v1/chat/completions", "/v1/completions"]
         self.path = "/v1/chat/completions" if chat else "/v1/completions"
         self._headers, self._timeout, self._keep = headers, timeout, keep
-        self.clean = clean
+        self.clean, self._read_answer = clean, read
 
     def create(self, name: str, file: str) -> str:
         """Submit an uploaded file as a batch; the batch's id."""
@@ -155,7 +158,9 @@ class Endpoint:
             key = result["custom_id"]
         except MALFORMED:
             return None
-        return (key, read_result(result, self._chat, self.clean)) if isinstance(key, str) else None
+        if not isinstance(key, str):
+            return None
+        return key, self._read_answer(read_result(result, self._chat, self.clean))
 
     def _id(self, call: Awaitable[Any], timeout: float | None = None) -> str:
         found = self._json(call, timeout).get("id")
@@ -192,7 +197,7 @@ class Endpoint:
             raise Passing(connection_trouble(error.__cause__)) from None
         except openai.APIStatusError as error:
             content = error.response.text
-            shown = excerpt(self.clean(message_of(content)), "")
+            shown = excerpt(self.clean(message_of(parsed(content))), "")
             reply = f"status {error.status_code}: {shown}"
             if may_pass(error.status_code) and not NO_MONEY.search(content):
                 raise Passing(reply, retry_after(error.response.headers)) from None
@@ -219,21 +224,21 @@ def read_result(line: Mapping[str, Any], chat: bool, clean: Callable[[str], str]
         response = line.get("response")
         if not response:
             return Answer("", error=_refusal(line.get("error"), clean))
-        if response["status_code"] == 200:
-            return read_completion(response["body"], chat, clean)
-        content = json.dumps(response.get("body"))
-        shown = excerpt(clean(message_of(content)), "")
-        reply = f"status {response['status_code']}: {shown}"
+        status = response["status_code"]
+        found = read_body(status, response.get("body"), chat, clean)
     except MALFORMED:
         shown = excerpt(clean(json.dumps(line)), "")
         return Answer("", error=f"the line is not a completion: {shown}")
-    return Answer("", "skipped" if TOO_LONG.search(content) else "error", error=reply)
+    if not isinstance(found, Refusal):
+        return found
+    if found.kind == "too_long":
+        return Answer("", "skipped", error=found.said, refused=True)
+    return Answer("", error=found.said)
 
 
 def _refusal(error: object, clean: Callable[[str], str]) -> str:
     """Why a request has no response, in the words of the line's field `error`."""
-    content = json.dumps(error)
-    return excerpt(f"not answered: {clean(message_of(content))}", "")
+    return excerpt(f"not answered: {clean(message_of(error))}", "")
 
 
 def why_unanswered(reply: Mapping[str, Any], clean: Callable[[str], str]) -> str:

@@ -1,14 +1,19 @@
-"""Reads the bodies of OpenAI-compatible endpoints: a completion, a refusal, a prompt too long."""
+"""The one reader of replies of OpenAI-compatible endpoints, of single requests and of batches.
+
+It decides by what the body says: endpoints send errors with status 200, and answers with bytes around them.
+"""
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from needlework.models.backends.base import Answer
-from needlework.services.endpoints import excerpt
+from needlework.services.endpoints import excerpt, may_pass
 
 # How endpoints say that a prompt is too long: OpenAI, vLLM, TGI, Mistral, llama.cpp, Anthropic,
 # Gemini and SGLang.
@@ -18,6 +23,15 @@ TOO_LONG = re.compile(
     r"|`inputs` tokens \+|exceeds the maximum number of tokens",
     re.IGNORECASE,
 )
+
+# How they say that an answer may not be as long as was asked, whatever the prompt: vLLM, OpenAI, Groq and
+# Anthropic.
+_LIMIT_TOO_LARGE = re.compile(
+    r"max_(completion_|output_|new_)?tokens\W{0,3}('? ?(is|are) too (large|high)"
+    r"|( value)? (must|should|cannot|can't) (not )?(be|exceed)|: \d+ >)",
+    re.IGNORECASE,
+)
+_SUM_TOO_LARGE = "`inputs` tokens +"
 
 # How they say that the money has run out, with any status: further requests will fail too.
 NO_MONEY = re.compile("insufficient_quota|billing_hard_limit_reached")
@@ -30,9 +44,23 @@ ITS_OWN_FAULT = re.compile(
     re.IGNORECASE,
 )
 
+# Statuses that concern all requests: the key, the payment or the model's name is wrong.
+_FATAL = {401, 402, 404}
+
+# The status that an error's words mean, if a body with status 200 has no number.
+_IN_WORDS = {
+    401: "invalid_api_key|authentication_error|unauthenticated|unauthorized|invalid api key",
+    402: "insufficient[_ ](credits|balance|funds)|payment[_ ]required",
+    404: "model_not_found|not_found_error",
+    429: "rate[_ -]?limit|too[_ ]many[_ ]requests|resource_exhausted",
+}
+
+# JSON texts that are looked for in one reply.
+_MOST_TEXTS = 8
+
 # Why an answer ended, in lower case: the protocol's own words, Together's, TGI's, Anthropic's and
 # Mistral's.
-_REASONS: dict[str, Literal["stop", "length"]] = {
+ENDS: dict[str, Literal["stop", "length"]] = {
     "stop": "stop",
     "eos": "stop",
     "eos_token": "stop",
@@ -52,6 +80,188 @@ _NO_TEXT = {"thinking", "redacted_thinking", "reasoning", "reference"}
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A reply that has no answer, and why.
+
+    `fatal`: no request can succeed. `limited`: too many requests, wait. `passing`: a retry may help.
+    `too_long`: the prompt exceeds the context. `limit`: the answer's limit exceeds what the endpoint allows.
+    `content`: this prompt was refused for its content. `failed`: anything else; a retry does not help.
+    """
+
+    kind: Literal["fatal", "limited", "passing", "too_long", "limit", "content", "failed"]
+    said: str
+
+
+def read_reply(
+    status: int,
+    content: bytes,
+    chat: bool,
+    clean: Callable[[str], str],
+    keep: Callable[[Any], Any],
+) -> Answer | Refusal:
+    """What a reply with a status and a body says.
+
+    `clean` removes secrets from a text that is shown, `keep` from parsed JSON that is kept.
+    """
+    text = _decoded(content)
+    try:
+        # Parsed before it is cleaned: a short key may be a word of the protocol.
+        found = [read_body(status, keep(body), chat, clean) for body in _bodies(text)]
+    except RecursionError:
+        found = []
+    for reply in found:
+        if isinstance(reply, Answer) and reply.error is None:
+            return reply
+    if found:
+        return found[0]
+    shown = excerpt(clean(text), "")
+    if status == 200:
+        return Refusal("passing", f"the response is not a completion: {shown}")
+    return _refusal(status, text, f"status {status}: {shown}")
+
+
+def read_body(status: int, body: Any, chat: bool, clean: Callable[[str], str]) -> Answer | Refusal:
+    """What a reply says whose body was parsed."""
+    if status != 200:
+        said = f"status {status}: {excerpt(clean(message_of(body)), '')}"
+        return _refusal(status, _as_text(body), said)
+    error = _error_of(body)
+    if error is None:
+        try:
+            return read_completion(body, chat, clean)
+        except MALFORMED:
+            shown = excerpt(clean(_as_text(body)), "")
+            return Refusal("passing", f"the response is not a completion: {shown}")
+    meant = _status_of(error)
+    number = f" {meant}" if meant else ""
+    said = f"status 200 with the error{number}: {excerpt(clean(message_of({'error': error})), '')}"
+    found = _refusal(meant or 500, _as_text(error), said)
+    # A model that began to answer was paid for: no second attempt.
+    paid = _has_answer(body) and found.kind == "passing"
+    return Refusal("failed", said) if paid else found
+
+
+def _refusal(status: int, content: str, said: str) -> Refusal:
+    """What a status other than 200 means, with what the body says."""
+    own = ITS_OWN_FAULT.search(content)
+    if status in _FATAL or NO_MONEY.search(content):
+        return Refusal("fatal", said)
+    if status < 500 and _SUM_TOO_LARGE not in content and _LIMIT_TOO_LARGE.search(content):
+        return Refusal("limit", said)
+    if status != 429 and TOO_LONG.search(content):
+        return Refusal("too_long", said)
+    if own:
+        return Refusal("content", said)
+    if status == 429:
+        return Refusal("limited", said)
+    return Refusal("passing" if may_pass(status) else "failed", said)
+
+
+def _decoded(content: bytes) -> str:
+    """A body as text: UTF-8, or UTF-16 where a mark at its beginning says so; without marks and padding."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", "replace").strip("\ufeff\0 \t\r\n")
+    return content.decode("utf-8", "replace").strip("\ufeff\0 \t\r\n")
+
+
+def _bodies(text: str) -> Iterator[Any]:
+    """The JSON texts in a body, the first few; of a stream of events the completion that they make."""
+    if text.startswith(("data:", "event:", ":")):
+        yield from _streamed(text)
+        return
+    decoder, place = json.JSONDecoder(), 0
+    for _ in range(_MOST_TEXTS):
+        try:
+            body, place = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            return
+        yield body
+        while text[place : place + 1].isspace():
+            place += 1
+
+
+def _streamed(text: str) -> Iterator[Any]:
+    """The completion in server-sent events, which were not asked for."""
+    events = []
+    for line in text.splitlines():
+        if line.startswith("data:") and line[5:].strip() != "[DONE]":
+            try:
+                events.append(json.loads(line[5:]))
+            except (ValueError, RecursionError):
+                return
+    parts: dict[str, list[str]] = {}
+    made: dict[str, Any] = {"index": 0}
+    whole: dict[str, Any] = {}
+    for event in events:
+        if not isinstance(event, dict):
+            return
+        whole |= {name: event[name] for name in ("model", "usage", "error") if event.get(name)}
+        for choice in event.get("choices") or ():
+            if not isinstance(choice, dict) or choice.get("index", 0) != 0:
+                continue
+            delta = choice.get("delta") or choice.get("message") or {"text": choice.get("text")}
+            for name, piece in delta.items() if isinstance(delta, dict) else ():
+                if isinstance(piece, str):
+                    parts.setdefault(name, []).append(piece)
+            if choice.get("finish_reason") is not None:
+                made["finish_reason"] = choice["finish_reason"]
+    # A stream that was torn has no reason for its end.
+    if parts and "finish_reason" in made:
+        texts = {name: "".join(pieces) for name, pieces in parts.items()}
+        whole["choices"] = [{**made, "message": texts, "text": texts.get("text", "")}]
+    if whole:
+        yield whole
+
+
+def _error_of(body: Any) -> Any:
+    """The error in a body that is called a success; None if there is none."""
+    if isinstance(body, list):
+        # Google's.
+        body = body[0] if len(body) == 1 else None
+    if not isinstance(body, dict):
+        return None
+    if _says(body.get("error")):
+        return body["error"]
+    choices = body.get("choices")
+    if isinstance(choices, list) and choices:
+        choice = _choice(choices)
+        error = choice.get("error") if isinstance(choice, dict) else None
+        return error if _says(error) else None
+    if body.get("choices") is None and not _count(body.get("usage"), "completion_tokens"):
+        # The error's own fields, without a name around them.
+        named = any(isinstance(body.get(name), str) for name in ("message", "detail", "msg"))
+        return body if named and not isinstance(body.get("message"), dict) else None
+    return None
+
+
+def _says(error: Any) -> bool:
+    """Whether a field says that something went wrong; some servers send it empty."""
+    return any(error.values()) if isinstance(error, dict) else bool(error)
+
+
+def _status_of(error: Any) -> int | None:
+    """The status that an error in a good status means, by its number or else its words."""
+    if isinstance(error, dict):
+        for name in ("code", "status", "status_code"):
+            value = error.get(name)
+            value = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
+            if type(value) is int and 400 <= value < 600:
+                return value
+    words = _as_text(error)
+    for status, pattern in _IN_WORDS.items():
+        if re.search(pattern, words, re.IGNORECASE):
+            return status
+    # A prompt that is too long, or refused for its content, is not asked again.
+    if TOO_LONG.search(words) or _LIMIT_TOO_LARGE.search(words) or ITS_OWN_FAULT.search(words):
+        return 400
+    return None
+
+
+def _as_text(body: Any) -> str:
+    return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+
+
 def read_completion(body: Any, chat: bool, clean: Callable[[str], str]) -> Answer:
     """The answer in a response; `clean` removes secrets from what an error shows.
 
@@ -59,19 +269,26 @@ def read_completion(body: Any, chat: bool, clean: Callable[[str], str]) -> Answe
     MALFORMED if there is no answer.
     """
     try:
-        choice = body["choices"][0]
+        choice = _choice(body["choices"])
         text, reason = _text(choice, chat), choice.get("finish_reason")
+        reasoning = _reasoning(choice)
     except MALFORMED:
         if not _has_answer(body):
             raise
         said = f"the answer has an unknown shape: {clean(json.dumps(body))}"
         return Answer("", error=excerpt(said, ""))
-    ended = _REASONS.get(reason.casefold()) if isinstance(reason, str) else None
+    usage = body.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    unknown = reason is None or reason == ""
+    ended = ENDS.get(reason.casefold()) if isinstance(reason, str) else None
+    if unknown and text.strip():
+        ended = "stop"
     if ended is None:
         said = f"the answer was ended with {clean(f'{reason!r}: {text}')}"
         return Answer("", error=excerpt(said, ""))
-    usage = body.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
+    if not text.strip() and _calls(choice):
+        return Answer("", error="the model called a tool instead of answering")
+    served = body.get("model")
     return Answer(
         text,
         ended,
@@ -79,7 +296,58 @@ def read_completion(body: Any, chat: bool, clean: Callable[[str], str]) -> Answe
         cached_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens"),
         completion_tokens=_count(usage, "completion_tokens"),
         reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+        # Beside a text it is not kept: it may be many times as long.
+        reasoning=None if text.strip() or not reasoning.strip() else reasoning,
+        served=excerpt(served, "")[:100] if isinstance(served, str) and served.strip() else None,
+        unknown_end=unknown,
     )
+
+
+def _choice(choices: Any) -> Any:
+    """The answer that was asked for: the choice with the lowest index. Raises one of MALFORMED."""
+    indexed = [c for c in choices if isinstance(c, dict) and type(c.get("index")) is int]
+    return min(indexed, key=lambda choice: choice["index"]) if indexed else choices[0]
+
+
+def _calls(choice: Any) -> bool:
+    """Whether the model called a tool."""
+    message = choice.get("message")
+    named = ("tool_calls", "function_call")
+    return isinstance(message, dict) and any(message.get(name) for name in named)
+
+
+def _reasoning(choice: Any) -> str:
+    """The reasoning beside an answer, under the names that endpoints give it, or in parts of the content."""
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        return ""
+    for name in ("reasoning_content", "reasoning", "thinking"):
+        if isinstance(message.get(name), str):
+            return str(message[name])
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    return "".join(
+        str(text)
+        for part in parts
+        if isinstance(part, dict) and part.get("type") in _NO_TEXT
+        for text in (part.get("thinking"), part.get("reasoning"), part.get("text"))
+        if isinstance(text, str)
+    )
+
+
+def other_model(asked: str, served: str) -> bool:
+    """Whether a reply names another model than the one that was asked.
+
+    Dates, tags of releases and the name of the owner are no other model: `gpt-4o` is served as
+    `gpt-4o-2024-08-06`, `org/name` as `name`.
+    """
+    return _plain_name(asked) != _plain_name(served)
+
+
+def _plain_name(name: str) -> str:
+    last = name.casefold().rstrip("/").rpartition("/")[2]
+    last = re.sub(r"\.gguf$", "", last)
+    return re.sub(r"([-@:](latest|free|preview|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|\d{3,8}))+$", "", last)
 
 
 def _text(choice: Any, chat: bool) -> str:
@@ -133,12 +401,17 @@ def connection_trouble(error: BaseException | None) -> str:
     return f"the connection failed ({type(error).__name__})"
 
 
-def message_of(content: str) -> str:
-    """The message in an error's body, which is JSON of one of several shapes, or other text."""
+def parsed(content: str) -> Any:
+    """The JSON that a body is, or else its text."""
     try:
-        body = json.loads(content)
+        return json.loads(content)
     except (ValueError, RecursionError):
         return content
-    error = body.get("error", body) if isinstance(body, dict) else body
+
+
+def message_of(body: Any) -> str:
+    """The message in an error's body, which is parsed JSON of one of several shapes."""
+    first = body[0] if isinstance(body, list) and body else body
+    error = first.get("error", first) if isinstance(first, dict) else first
     message = error.get("message") if isinstance(error, dict) else error
-    return message if isinstance(message, str) else content
+    return message if isinstance(message, str) else _as_text(body)

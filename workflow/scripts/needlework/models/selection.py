@@ -30,14 +30,18 @@ def shared(only: Mapping[str, Any]) -> dict[str, list[object]]:
 
 
 def in_words(only: Mapping[str, Selection]) -> str:
-    """In words, for tables and figures: the part of the prompts that each restricted model got."""
+    """In words, for tables and figures: the part of the prompts that each restricted model got.
+
+    A model that was asked nothing stands in none of them. Ids of questions are counted.
+    """
     said = []
     for model, own in only.items():
-        if own.get("task", True) == []:
-            said.append(f"{model} was asked nothing.")
-        elif own:
-            words = "; ".join(f"{name} {listed(values)}" for name, values in own.items())
-            said.append(f"{model} was asked only {words}.")
+        if own and own.get("task", True) != []:
+            words = [
+                f"{len(values)} questions" if name == "example_id" else f"{name} {listed(values)}"
+                for name, values in own.items()
+            ]
+            said.append(f"{model} was asked only {'; '.join(words)}.")
     return " ".join(said)
 
 

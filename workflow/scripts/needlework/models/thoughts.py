@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 from needlework.entry import Entry
@@ -29,18 +30,21 @@ class Parted(NamedTuple):
     mark: str | None
 
 
-# Qwen, DeepSeek and most others; Mistral's; the harmony format of gpt-oss, in which only the final channel
-# is the answer.
-KNOWN = (
-    Mark("<think>", "</think>"),
-    Mark("<thinking>", "</thinking>"),
-    Mark("[THINK]", "[/THINK]"),
-    Mark("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
-    Mark("<|channel|>commentary", "<|channel|>final<|message|>"),
-)
+_RESOURCES = Path(__file__).resolve().parents[4] / "resources"
+# The tables of marks, below resources/: what answers depend on beside the code.
+MARK_FILES = ("reasoning_marks.tsv", "answer_marks.tsv")
+
+
+def _rows(name: str) -> list[list[str]]:
+    lines = (_RESOURCES / name).read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
+KNOWN = tuple(Mark(begin or None, end) for begin, end, _ in _rows(MARK_FILES[0]))
+_AROUND_ANSWERS = tuple(mark for mark, _ in _rows(MARK_FILES[1]))
 # The harmony format if the engine leaves special tokens out: whole, and where a cut left its beginning.
-_BARE_HARMONY = re.compile(r"\s*analysis.*?(assistantfinal)", re.DOTALL)
-_BARE_BEGUN = re.compile(r"\s*analysis(?=[\w\"'(])")
+_BARE_HARMONY = re.compile(r"\s*(?:analysis|commentary).*?(assistantfinal)", re.DOTALL)
+_BARE_BEGUN = re.compile(r"\s*(?:analysis|commentary)(?=[\w\"'(])")
 
 
 def marks(model: Entry) -> tuple[Mark, ...]:
@@ -83,7 +87,28 @@ def part(text: str, marks: Sequence[Mark], *, cut: bool, opened: bool = False) -
         return Parted("".join(parts).lstrip(), None)
     if last is None:
         return Parted("", None) if cut and opened else None
-    return Parted(("".join(parts) + text[position:]).lstrip(), last)
+    answer = ("".join(parts) + text[position:]).lstrip()
+    for mark in _AROUND_ANSWERS:
+        answer = answer.replace(mark, "").lstrip() if mark in answer else answer
+    return Parted(answer, last)
+
+
+# A tag at the beginning of an answer, and the names of tags that are no reasoning.
+_TAG = re.compile(r"\s*(?:[<\[◁]|<\|)\s*(\w[\w:. -]{0,30}?)\s*(?:[>\]▷]|\|>)")
+_NO_REASONING = frozenset(
+    "answer final output response result solution b i u em strong p br ul ol li div span code pre h1 h2 h3 "
+    "h4 table html body sup sub quote json xml".split()
+)
+
+
+def unknown_mark(text: str) -> str | None:
+    """The unknown tag, perhaps of reasoning, that an answer opens with and closes; None without one."""
+    found = _TAG.match(text)
+    if found is None or found[1].casefold() in _NO_REASONING or not found[1].isascii():
+        return None
+    name = re.escape(found[1])
+    closes = re.compile(rf"[<\[◁]\s*/\s*{name}\s*[>\]▷]|<\|\s*(?:/|end_of_|END_){name}\s*\|>", re.I)
+    return found[0].strip() if closes.search(text, found.end()) else None
 
 
 @lru_cache(maxsize=64)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
-from pathlib import Path
 
 from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
+from needlework.folders import matching
+from needlework.models.readers import CONTROLS
 from needlework.models.selection import only_of
 from needlework.planning.config import check_named
-from needlework.planning.layout import CONTROLS
 
 
 def sides(config: Config, benchmark: str) -> dict[str, str]:
@@ -26,7 +26,7 @@ def sides(config: Config, benchmark: str) -> dict[str, str]:
                 f"runs has the name {run!r}, but a model of it is named <run>/<model>: take a name without "
                 "'/'."
             )
-        files = sorted(Path(folder).glob(f"results/scores/*/{benchmark}.parquet"))
+        files = matching(folder, f"results/scores/*/{benchmark}.parquet")
         if not files:
             raise UserError(
                 f"runs.{run}: {folder} holds no results/scores/<model>/{benchmark}.parquet: name the "

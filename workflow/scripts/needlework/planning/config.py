@@ -4,33 +4,38 @@ from __future__ import annotations
 
 import copy
 import difflib
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.benchmark import names as benchmark_names
+from needlework.benchmarks.benchmark import check_benchmark, load_benchmark
 from needlework.benchmarks.contract import Config
+from needlework.benchmarks.parts import names as benchmark_names
 from needlework.data.corpora.languages import LANGUAGE
 from needlework.data.corpora.registry import (
     CORPORA,
     OWN_FORMATS,
     OWN_NEEDS,
+    OWN_PARAGRAPHS,
     OWN_PASSAGES,
     OWN_SERVES,
+    base_of,
     languages_of,
     local_files,
     serving,
 )
 from needlework.data.packaged import find, is_packaged
 from needlework.errors import UserError
-from needlework.hooks import load_hook
 from needlework.models.engine_arguments import ELSEWHERE
+from needlework.models.logs.files import answer_files
 from needlework.models.room import check_room
 from needlework.models.selection import COLUMNS, only_of, shared
+from needlework.planning.published_values import check_key_variable, check_published_values
+from needlework.planning.quoting import LONGEST, quoted, with_short_quotes
+from needlework.planning.requests import check_request
+from needlework.planning.values import bad_path, check_values
 from needlework.services.endpoints import check_url
 
 # What the backends that have a model elsewhere call it by.
@@ -56,6 +61,7 @@ _ONLY = {
     "rope_scaling": ("transformers",),
     "stop": ("vllm", "openvino", "transformers", "openai"),
     "system": ("vllm", "openvino", "transformers", "openai"),
+    "variant": ("vllm", "openvino", "transformers", "openai"),
 }
 
 # What a factor's type allows in `only`.
@@ -64,6 +70,13 @@ _KINDS = {"string": (str,), "int32": (int,), "double": (int, float), "bool": (bo
 _QUOTED = "YAML reads no, off, yes and on as false and true: put such a text in quotes"
 # File systems take 255 bytes a name, and endings follow.
 LONGEST_NAME = 100
+# The most characters of a text, unless the schema says otherwise: of a name or a code; of a path; of a text
+# with lines (keyword `lines`), such as a system prompt.
+_CHARACTERS, _OF_A_PATH, _OF_LINES = 200, 4095, 50_000
+# No line breaks and tabs; other control characters are in no value (`check_values`).
+_ONE_LINE = r"^[^\t\n\r]*$"
+# A number as YAML 1.2 has it, and YAML 1.1, which Snakemake reads, does not.
+_NUMBER = re.compile(r"\s*[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?\s*")
 
 ROOT = Path(__file__).resolve().parents[4]
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
@@ -78,7 +91,25 @@ def schema() -> dict[str, Any]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     read = yaml.load(SCHEMA.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 (both are safe)
     _choices(read, {})
+    _limit(read)
     return read
+
+
+def _limit(node: Any) -> None:
+    """Give every text of the schema its limits: how long it is, and whether it has lines."""
+    if isinstance(node, list):
+        for child in node:
+            _limit(child)
+    if not isinstance(node, dict):
+        return
+    types = node.get("type", ())
+    if types == "string" or (isinstance(types, list) and "string" in types):
+        usual = _OF_A_PATH if node.get("path") else _CHARACTERS
+        node.setdefault("maxLength", _OF_LINES if node.get("lines") else usual)
+        if not node.get("lines"):
+            node.setdefault("pattern", _ONE_LINE)
+    for child in node.values():
+        _limit(child)
 
 
 def _schema_with(config: Any) -> dict[str, Any]:
@@ -89,7 +120,7 @@ def _schema_with(config: Any) -> dict[str, Any]:
     sound = {
         name: entry
         for name, entry in own.items()
-        if isinstance(entry, Mapping) and entry.get("kind") in OWN_SERVES
+        if isinstance(entry, Mapping) and entry.get("kind") in (*OWN_SERVES,)
     }
     found = copy.deepcopy(schema())
     _choices(found, sound)
@@ -112,10 +143,21 @@ def _choices(node: Any, own: Mapping[str, Any]) -> None:
 def validated(config: Config) -> dict[str, Any]:
     """A copy of `config` with every default filled in.
 
-    Raises UserError with one sentence that names the key, the value and the remedy.
+    Raises UserError with one sentence that names the key, the value and the remedy. It quotes no more than
+    the beginning of a long value.
     """
-    import jsonschema
+    try:
+        return _validated(config)
+    except UserError as error:
+        raise UserError(with_short_quotes(str(error), config)) from None
+    except OSError as error:
+        where = with_short_quotes(str(error.filename), config)
+        raise UserError(
+            f"{where} cannot be read ({error.strerror}): correct the path, or its permissions."
+        ) from None
 
+
+def _validated(config: Config) -> dict[str, Any]:
     try:
         config = _plain(config)
     except RecursionError:
@@ -123,19 +165,21 @@ def validated(config: Config) -> dict[str, Any]:
             "the configuration holds a value that contains itself (an anchor `&` and an alias `*` in a "
             "file): write it out."
         ) from None
-    _check_numbers(config, [])
-    validator = jsonschema.Draft202012Validator(_schema_with(config))
-    errors = sorted(validator.iter_errors(config), key=lambda e: list(map(str, e.absolute_path)))
+    check_values(config)
+    errors = sorted(
+        _validator()(_schema_with(config)).iter_errors(config),
+        key=lambda e: list(map(str, e.absolute_path)),
+    )
     if errors:
         raise UserError(_sentence(_deepest(errors[0])))
     config = dict(_with_defaults(config, schema()))
+    check_published_values(config)
+    _find_own_files(config)
     _check_run(config)
     absent = set(left_out(config))
     config["run"]["models"] = [name for name in config["run"]["models"] if name not in absent]
     for own in config["benchmarks"].values():
-        if "answer_languages" in own and own["answer_languages"] is None:
-            # Of an unknown corpus the schema has complained.
-            own["answer_languages"] = list(languages_of(own["needles"], config["corpora"]))
+        _choose_languages(own, config["corpora"])
     for name, own in _benchmarks(config):
         own.update(load_benchmark(name).decided(own))
     for check in (
@@ -146,12 +190,54 @@ def validated(config: Config) -> dict[str, Any]:
         _check_benchmarks,
     ):
         check(config)
-    for model in config["models"].values():
-        # A preset names the workflow's own file, wherever the run is.
-        path = model["chat_template"]
-        if path and not Path(path).is_file() and (ROOT / path).is_file():
-            model["chat_template"] = str(ROOT / path)
+    for name, model in config["models"].items():
+        model["chat_template"] = _of_workflow(model["chat_template"])
+        if name in config["run"]["models"]:
+            model["answers"] = answer_files(model["answers"], f"models.{name}.answers")
     return config
+
+
+def _of_workflow(path: str | None) -> str | None:
+    """A path in the workflow's folder where the run's has none: a preset names the workflow's own files."""
+    own = path and ROOT / path
+    return str(own) if own and not Path(str(path)).exists() and own.exists() else path
+
+
+def _find_own_files(config: Mapping[str, Any]) -> None:
+    """Find the files of the user's data and language among the workflow's own, as of a preset's example."""
+    for corpus in config["corpora"].values():
+        for data in corpus["languages"].values():
+            data["files"] = [_of_workflow(path) for path in data["files"]]
+    for name in ("oneruler", "mlongrr"):
+        config["sources"][name]["folder"] = _of_workflow(config["sources"][name]["folder"])
+    for own in config["benchmarks"].values():
+        for lang, given in own.get("instructions", {}).items():
+            if isinstance(given, str):
+                own["instructions"][lang] = _of_workflow(given)
+
+
+def _choose_languages(own: dict[str, Any], corpora: Mapping[str, Any]) -> None:
+    """Fill in the languages that a benchmark leaves to the corpus of its needles."""
+    if "answer_languages" not in own:
+        return
+    # Of an unknown corpus the schema has complained.
+    known = list(languages_of(own["needles"], corpora))
+    if own["answer_languages"] is None:
+        own["answer_languages"] = known
+    if own["question_lang"] is None:
+        own["question_lang"] = "en" if "en" in known else own["needle_languages"][0]
+
+
+@lru_cache(None)
+def _validator() -> Any:
+    """The class that validates, with the keyword `path`: what a file system takes as one."""
+    import jsonschema
+
+    def path(validator: Any, wanted: bool, value: Any, node: Any) -> Iterator[Any]:
+        if wanted and isinstance(value, str) and (trouble := bad_path(value)):
+            yield jsonschema.ValidationError(trouble)
+
+    return jsonschema.validators.extend(jsonschema.Draft202012Validator, {"path": path})
 
 
 def lengths_of(config: Config, model: str, benchmark: str) -> list[int]:
@@ -242,18 +328,6 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _check_numbers(value: Any, where: list[str]) -> None:
-    """Raise UserError where a number is none: every limit holds for `.nan`, and none is reached."""
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            _check_numbers(item, [*where, key])
-    elif isinstance(value, list):
-        for place, item in enumerate(value):
-            _check_numbers(item, [*where, str(place)])
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise UserError(f"{'.'.join(where)} is {value}, which is not a finite number: correct it.")
-
-
 def _with_defaults(value: Any, node: Mapping[str, Any]) -> Any:
     """A value with its defaults filled in, and `~/` in paths as the user's folder."""
     if "oneOf" in node and isinstance(value, Mapping):
@@ -296,35 +370,71 @@ def _kinds(error: Any) -> list[str]:
 
 def _sentence(error: Any) -> str:
     where = ".".join(map(str, error.absolute_path)) or "the configuration"
+    shown = quoted(error.instance)
+    # The library begins its messages with the whole value.
+    said = error.message.replace(repr(error.instance), shown)
+    see = "see docs/configuration.md"
     if error.validator == "additionalProperties":
         known = list(error.schema.get("properties", {}))
         unknown = next(key for key in error.instance if key not in known)
-        return f"unknown key {unknown!r} in {where}: {_nearest(unknown, known)}."
+        return f"unknown key {quoted(unknown)} in {where}: {_nearest(unknown, known)}."
     if error.validator == "required":
         missing = next(key for key in error.validator_value if key not in error.instance)
-        return f"{where} lacks the key {missing!r}: see docs/configuration.md."
+        return f"{where} lacks the key {missing!r}: {see}."
+    if error.validator == "enum" and str(error.instance) in error.schema.get("replaced", {}):
+        new = error.schema["replaced"][error.instance]
+        return f"{where} is {shown}, which {new!r} has replaced: write {new}."
     if error.validator == "enum":
-        return f"{where} is {error.instance!r}: {_nearest(error.instance, error.validator_value)}."
+        return f"{where} is {shown}: {_nearest(error.instance, error.validator_value)}."
     if error.validator == "oneOf" and not _kinds(error):
         wanted = " or ".join(
             repr(choice["const"]) if "const" in choice else f"of type {choice['type']!r}"
             for choice in error.schema["oneOf"]
         )
-        return f"{where} is {error.instance!r}, but must be {wanted}: see docs/configuration.md."
+        return f"{where} is {shown}, but must be {wanted}: {see}."
     if error.validator == "oneOf" and isinstance(error.instance, dict):
         kind = error.instance.get("kind")
-        return f"{where}.kind is {kind!r}: {_nearest(kind, _kinds(error))}."
+        return f"{where}.kind is {quoted(kind)}: {_nearest(kind, _kinds(error))}."
     if error.validator == "oneOf":
-        return f"{where} is {error.instance!r}, but must have the key 'kind': see docs/configuration.md."
+        return f"{where} is {shown}, but must have the key 'kind': {see}."
     if error.validator == "type" and isinstance(error.instance, bool):
-        return f"{where} is {error.instance!r}, but {error.message} ({_QUOTED}): see docs/configuration.md."
-    return f"{where} is {error.instance!r}, but {error.message}: see docs/configuration.md."
+        return f"{where} is {shown}, but {said} ({_QUOTED}): {see}."
+    if error.validator == "type" and isinstance(error.instance, str):
+        return f"{where} is {shown}, but {said}{_as_number(error)}: {see}."
+    if error.validator == "pattern" and error.validator_value == _ONE_LINE:
+        return f"{where} is {shown}, which holds a tab or a line break: take it out."
+    if error.validator == "maxLength":
+        most, long = error.validator_value, len(error.instance)
+        return f"{where} is {shown}, of {long:,} characters, but the most is {most:,}: shorten it."
+    if error.validator == "path":
+        return f"{where} is {shown}, but {said}: correct the path."
+    return f"{where} is {shown}, but {said}: {see}."
+
+
+def _as_number(error: Any) -> str:
+    """How a text is written as the number that is wanted; "" where it is no number."""
+    wanted = error.validator_value
+    if not {"number", "integer"} & {*([wanted] if isinstance(wanted, str) else wanted)}:
+        return ""
+    text = error.instance
+    if len(text) > LONGEST or not _NUMBER.fullmatch(text):
+        return ""
+    mantissa, e, exponent = text.strip().lower().partition("e")
+    if not e:
+        return f" (write {text.strip()} without quotes)"
+    # YAML 1.1 wants a point, and the exponent's sign.
+    mantissa += "" if "." in mantissa else ".0"
+    exponent = exponent if exponent[0] in "+-" else f"+{exponent}"
+    number = f"{mantissa}e{exponent}"
+    return f" (YAML reads a number with an exponent only with a point and a sign: write {number})"
 
 
 def _nearest(word: object, known: Iterable[object]) -> str:
     """The nearest known word as a question, and the known ones."""
     names = sorted(map(str, known))
-    near = difflib.get_close_matches(str(word), names, n=1, cutoff=0.5)
+    # A long word is like no name, and comparing it would take minutes.
+    text = str(word) if not isinstance(word, str | list | Mapping) or len(word) <= LONGEST else ""
+    near = difflib.get_close_matches(text, names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
     shown = names[:30] + ["..."] * (len(names) > 30)
     return f"{hint}Known: {', '.join(shown) or '(nothing)'}"
@@ -347,14 +457,15 @@ def replaced_choices(files: Iterable[str | Path]) -> list[str]:
     chosen: dict[str, tuple[Any, Any]] = {}
     for file in files:
         with open(file, encoding="utf-8") as text:
-            content = yaml.safe_load(text)
+            loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+            content = yaml.load(text, loader)  # noqa: S506 (both are safe)
         run = content.get("run") if isinstance(content, Mapping) else None
         for key, names in (run if isinstance(run, Mapping) else {}).items():
             if key in chosen and chosen[key][1] != names:
                 earlier, before = chosen[key]
                 said.append(
-                    f"run.{key} is {names}, from {file}, and not {before}, from {earlier}: the last "
-                    "--configfile wins, so name your own after the presets."
+                    f"run.{key} is {quoted(names)}, from {file}, and not {quoted(before)}, from {earlier}: "
+                    "the last --configfile wins, so name your own after the presets."
                 )
             chosen[key] = file, names
     return said
@@ -365,36 +476,53 @@ def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], whe
     for name in names:
         if name not in registry:
             raise UserError(
-                f"{key} names {name!r}, which is not in `{where}`: {_nearest(name, registry)}."
+                f"{key} names {quoted(name)}, which is not in `{where}`: {_nearest(name, registry)}."
             )
 
 
 def _check_run(config: Config) -> None:
+    for registry in ("models", "tokenizers", "embedders", "translators"):
+        _check_names(registry, config[registry])
     check_named("run.models", config["run"]["models"], config["models"], "models")
     check_named("run.benchmarks", config["run"]["benchmarks"], config["benchmarks"], "benchmarks")
     check_named("run.tokenizers", config["run"]["tokenizers"], config["tokenizers"], "tokenizers")
-    for registry in ("models", "tokenizers", "embedders", "translators"):
-        for name in config[registry]:
-            if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", name):
-                raise UserError(
-                    f"{registry} has the name {name!r}, but names are parts of paths: use the letters "
-                    "A to Z, digits, '.', '-' and '_'."
-                )
-            if len(name) > LONGEST_NAME:
-                raise UserError(
-                    f"{registry} has the name {name[:40]!r}..., of {len(name)} characters, but names "
-                    f"are parts of paths: take one of at most {LONGEST_NAME}."
-                )
+
+
+def _check_names(registry: str, names: Iterable[str]) -> None:
+    """Raise UserError where a name cannot be part of a path, or two would be the same on some systems."""
+    folded: dict[str, str] = {}
+    for name in names:
+        if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", name):
+            raise UserError(
+                f"{registry} has the name {quoted(name)}, but names are parts of paths: use the letters "
+                "A to Z, digits, '.', '-' and '_'."
+            )
+        if len(name) > LONGEST_NAME:
+            raise UserError(
+                f"{registry} has the name {name[:40]!r}..., of {len(name)} characters, but names "
+                f"are parts of paths: take one of at most {LONGEST_NAME}."
+            )
+        other = folded.setdefault(name.lower(), name)
+        if other != name:
+            raise UserError(
+                f"{registry} has the names {other!r} and {name!r}, which are the same file where a file "
+                "system ignores case: rename one of them."
+            )
 
 
 def _check_corpora(config: Config) -> None:
     """Raise UserError where a corpus of the user's has no name, data or column that can be used."""
     for name, entry in config["corpora"].items():
         where = f"corpora.{name}"
-        if not re.fullmatch("[a-z0-9_]+", name) or name.endswith(OWN_PASSAGES):
+        if not re.fullmatch("[a-z0-9_]+", name) or base_of(name) != name:
             raise UserError(
-                f"{where} is not a valid name: use small letters, digits and '_', and do not end it with "
-                f"{OWN_PASSAGES!r}."
+                f"corpora.{quoted(name)} is not a valid name: use small letters, digits and '_', and do not "
+                f"end it with {OWN_PASSAGES!r} or {OWN_PARAGRAPHS!r}."
+            )
+        if len(name) > LONGEST_NAME:
+            raise UserError(
+                f"{where} has a name of {len(name)} characters, but names are parts of paths: take one of at "
+                f"most {LONGEST_NAME}."
             )
         if name in CORPORA:
             raise UserError(f"{where} is already the name of a corpus: choose another name.")
@@ -424,6 +552,12 @@ def _check_data(where: str, data: Mapping[str, Any]) -> None:
         found = local_files(data["files"])
         if not found:
             raise UserError(f"{where}.files: {data['files'][0]} is not a file: correct the path.")
+        for file in found:
+            if "::" in file:
+                # The package that reads them takes `::` for a file within an archive.
+                raise UserError(
+                    f"{where}.files: {file} has '::' in its name, which cannot be read: rename it."
+                )
         endings = {Path(file).suffix for file in found}
         if len(endings) > 1 or not endings <= set(OWN_FORMATS):
             raise UserError(
@@ -584,25 +718,24 @@ def _check_npu(where: str, model: Mapping[str, Any]) -> None:
 
 
 def _check_endpoint(where: str, model: Mapping[str, Any]) -> None:
-    """Raise UserError where the address is none, or the name of the key's variable is none."""
+    """Raise UserError where the address or the key's variable is none, or `request` says what keys say."""
     check_url(model["base_url"], f"the model {where}")
-    if model["key_env"] and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", model["key_env"]):
-        # It may be the key itself, so it is not shown.
-        raise UserError(
-            f"{where}.key_env is not the name of an environment variable: put the key into a variable, "
-            "and the variable's name here."
-        )
+    check_key_variable(where, model["key_env"])
+    check_request(where, model["request"])
 
 
 def _check_translation(config: Config) -> None:
     name = config["translation"]["translator"]
     check_named("translation.translator", [name], config["translators"], "translators")
+    translator = config["translators"][name]
+    check_key_variable(f"translators.{name}", translator.get("key_env"))
+    if translator.get("base_url"):
+        check_url(translator["base_url"], f"translators.{name}")
 
 
 def _check_benchmarks(config: Config) -> None:
     for name, _ in _benchmarks(config):
-        if check := load_benchmark(name).check:
-            load_hook(check)(config)
+        check_benchmark(name, config)
 
 
 def _benchmarks(config: Config) -> Iterator[tuple[str, dict[str, Any]]]:

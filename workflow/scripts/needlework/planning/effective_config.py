@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from needlework.benchmarks.contract import Config
-from needlework.data.corpora.registry import OWN_PASSAGES
+from needlework.data.corpora.registry import base_of
 from needlework.planning.affects import not_affecting
 from needlework.planning.config import ROOT
-from needlework.services.endpoints import shown_url
+from needlework.prompts.wording import all_texts
+from needlework.services.endpoints import published_url
 
 # The variables that libraries look for by themselves.
 _USUAL = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "OPENAI_API_KEY", "GOOGLE_TRANSLATE_API_KEY")
@@ -26,10 +27,11 @@ def effective_config(config: Config) -> dict[str, Any]:
     models = {name: _plain_entry("models", config["models"][name]) for name in run["models"]}
     tokenizers = {entry["tokenizer"] for entry in models.values()} | set(run.get("tokenizers", []))
     embedder, translator = config["retrieval"]["embedder"], config["translation"]["translator"]
-    benchmarks = {name: config["benchmarks"][name] for name in run["benchmarks"]}
-    named = {name.removesuffix(OWN_PASSAGES) for name in _texts(benchmarks)}
+    benchmarks = {name: _worded(config["benchmarks"][name]) for name in run["benchmarks"]}
+    named = {base_of(name) for name in _texts(benchmarks)}
     return {
         "run": run,
+        **({"audit": config["audit"]} if run.get("audits") else {}),
         "sources": config["sources"],
         "corpora": {name: own for name, own in config["corpora"].items() if name in named},
         "retrieval": config["retrieval"],
@@ -40,6 +42,14 @@ def effective_config(config: Config) -> dict[str, Any]:
         "translators": {translator: _plain_entry("translators", config["translators"][translator])},
         "benchmarks": benchmarks,
     }
+
+
+def _worded(own: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A benchmark's block with the user's instructions themselves in the place of their folders."""
+    if not own.get("instructions"):
+        return own
+    texts = {lang: all_texts(given) for lang, given in own["instructions"].items()}
+    return {**own, "instructions": texts}
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -54,7 +64,7 @@ def _texts(value: Any) -> Iterator[str]:
 def _plain_entry(section: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     plain = not_affecting(section, entry, "nothing")
     if "base_url" in plain:
-        plain["base_url"] = shown_url(plain["base_url"])
+        plain["base_url"] = published_url(plain["base_url"])
     template = plain.get("chat_template")
     if template and Path(template).is_relative_to(ROOT):
         # In another clone, too, the workflow's own file is found by this path.

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from needlework.benchmarks.benchmark import Benchmark, load_benchmark
 from needlework.benchmarks.contract import Config, Own, Run, Search, SliceSettings
-from needlework.benchmarks.result import Needs, Result
+from needlework.data.corpora.corpus import Corpus
 from needlework.data.corpora.languages import folder_languages
 from needlework.data.corpora.registry import (
     CORPORA,
-    Corpus,
     local_files,
     own_corpus,
     sources,
 )
+from needlework.folders import matching
 from needlework.models.decoding import decoding
 from needlework.models.engine_arguments import answer_arguments
+from needlework.models.readers import CONTROLS, READERS
 from needlework.models.selection import in_words, only_of
 from needlework.planning.affects import affecting, not_affecting
 from needlework.planning.config import lengths_of
-from needlework.planning.devices import job_gpus, job_threads
+from needlework.results.result import Needs, Result, told
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -36,8 +37,8 @@ def resource(path: str) -> str:
     return str(found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found)
 
 
-# Backends that answer with the references or not at all: in no mean over models.
-CONTROLS = ("oracle", "empty")
+# Models that captions name one by one.
+MOST_NAMED = 6
 
 
 class Layout:
@@ -82,7 +83,7 @@ class Layout:
             own.source is None or extended or (own.files and lang in self._folder_languages(own))
         ):
             patterns = [pattern.format(lang=lang) for pattern in own.files]
-            found = [str(file) for each in patterns for file in sorted(Path(folder).glob(each))]
+            found = [str(file) for each in patterns for file in matching(folder, each)]
             return found
         if lang in own.packaged:
             return []
@@ -100,7 +101,7 @@ class Layout:
         assert entry is not None
         data = entry["languages"][lang]
         return {
-            **{key: entry[key] for key in ("kind", "columns", "rows")},
+            **{key: entry[key] for key in ("kind", "columns", "separator", "rows")},
             **data,
             "files": local_files(data["files"]),
         }
@@ -120,13 +121,13 @@ class Layout:
             return self._own(corpus, lang)
         source, benchmark = CORPORA[corpus].source, CORPORA[corpus].benchmark
         if benchmark and (settings := self.benchmark(benchmark).corpus_settings):
-            return settings(self.settings(benchmark))
+            return settings(self.settings(benchmark), lang)
         own = self.config["sources"].get(source, {})
         return not_affecting(f"sources.{source}", own, "files")
 
     def corpus_reader(self, corpus: str) -> str:
         """The name of the module in needlework/data/corpora that reads a corpus."""
-        return "tabular" if self.is_own_corpus(corpus) else CORPORA[corpus].reader
+        return "data.corpora.tabular" if self.is_own_corpus(corpus) else CORPORA[corpus].reader
 
     # Retrieval
 
@@ -154,14 +155,6 @@ class Layout:
         """How many GPUs a search takes; a random choice takes none."""
         return int(retrieval == "semantic" and self.config["retrieval"]["device"] == "gpu")
 
-    def embedding_gpus(self, embedder: str) -> int:
-        """How many GPUs an embedding job takes."""
-        return job_gpus(self.config["embedders"][embedder])
-
-    def embedding_threads(self, embedder: str) -> int:
-        """How many CPU cores an embedding job takes."""
-        return job_threads(self.config["embedders"][embedder])
-
     # Instances
 
     def slices(self, benchmark: str) -> list[str]:
@@ -180,7 +173,7 @@ class Layout:
 
     def baselines(self, benchmark: str) -> list[str]:
         """The smallest slices that name every question that is asked."""
-        baselines = self.benchmark(benchmark).baselines
+        baselines = self.benchmark(benchmark).baseline_slices
         return baselines(self.settings(benchmark)) if baselines else []
 
     def slice_settings(self, benchmark: str, tokenizer: str, name: str) -> SliceSettings:
@@ -223,14 +216,6 @@ class Layout:
         settings = affecting("models", entry, "answers")
         return settings | {"engine": answer_arguments(entry["engine"])}
 
-    def generation_gpus(self, model: str) -> int:
-        """How many GPUs a model's job takes."""
-        return job_gpus(self.config["models"][model])
-
-    def generation_threads(self, model: str) -> int:
-        """How many CPU cores a model's job takes."""
-        return job_threads(self.config["models"][model])
-
     def answer_shards(self, model: str) -> list[str]:
         """The names of the parts into which a model's requests are cut."""
         n = self.config["models"][model]["shards"]
@@ -245,6 +230,10 @@ class Layout:
         }
 
     # Translation
+
+    def translated(self, benchmark: str) -> bool:
+        """Whether a benchmark's answers are scored in English too."""
+        return self.benchmark(benchmark).translated(self.settings(benchmark))
 
     def scoring_files(self, benchmark: str) -> dict[str, list[str]]:
         """The resources that a benchmark's scorer reads, by its arguments."""
@@ -280,37 +269,29 @@ class Layout:
         """What translations depend on."""
         return not_affecting("translators", self.translator, "place", "nothing", "speed")
 
-    @property
-    def translation_gpus(self) -> int:
-        """How many GPUs a job takes that translates."""
-        return job_gpus(self.translator)
-
-    @property
-    def translation_threads(self) -> int:
-        """How many CPU cores a job takes that translates."""
-        return job_threads(self.translator)
-
     # Results
 
     def run_settings(self, benchmark: str, needs: Needs) -> Run:
-        """What results of such rows need to know of the run; of ceilings, nothing.
+        """What results of such rows need to know of the run; of ceilings and printed numbers, the data alone.
 
         How models decode matters to their scores alone.
         """
-        if needs == "ceilings":
-            return {}
+        said = {"data": self.data(benchmark)}
+        if needs in ("ceilings", "published"):
+            return said
         models, own = self.config["run"]["models"], self.benchmark(benchmark)
         entries = {model: self.config["models"][model] for model in models}
         settings: dict[str, Any] = {
+            **said,
             "models": models,
             "published": {m: e["published"] for m, e in entries.items() if e["published"]},
             "setup": {name: self._value(place) for name, place in own.setup.items()},
-            **own.run(self.config),
+            **own.run_settings(self.config),
         }
         if needs == "scores":
             settings["decoding"] = {m: decoding(e) for m, e in entries.items()}
             settings["controls"] = [m for m, e in entries.items() if e["backend"] in CONTROLS]
-            settings["asked"] = self.asked(benchmark)
+            settings |= {"asked": self.asked(benchmark), "counted": self.counted()}
         return settings
 
     def asked(self, benchmark: str) -> str:
@@ -318,10 +299,30 @@ class Layout:
         models = self.config["run"]["models"]
         return in_words({model: only_of(self.config, model, benchmark) for model in models})
 
+    def data(self, benchmark: str) -> str:
+        """What a benchmark's prompts and the paper's are made of, in words; "" where that is the same."""
+        ours, theirs = self.benchmark(benchmark).data(self.settings(benchmark))
+        return "" if ours == theirs else f"Data: ours {ours}; the paper's {theirs}."
+
+    def counted(self) -> str:
+        """Which models are in means over models, and which are not, in words."""
+        models = self.config["run"]["models"]
+        left = [m for m in models if self.config["models"][m]["backend"] in CONTROLS]
+        there = [m for m in models if m not in left] or left
+        but = f"; controls ({', '.join(left)}) are left out" if left and there != left else ""
+        names = ", ".join(there) if len(there) <= MOST_NAMED else f"{len(there)} models"
+        return f"Means over models are of {names}{but}."
+
     def caption(self, benchmark: str, result: Result) -> str:
-        """A result's caption, and what models were asked (reStructuredText)."""
-        asked = self.asked(benchmark) if result.needs == "scores" else ""
-        return f"{result.full_caption} {asked.replace('_', chr(92) + '_')}".strip()
+        """A result's caption, its data, and what models were asked (reStructuredText).
+
+        The last is in a figure's small print.
+        """
+        noted = result.kind == "figures" and self.config["figures"]["notes"]
+        asked = self.asked(benchmark) if result.needs == "scores" and not noted else ""
+        run = {"data": self.data(benchmark), "counted": self.counted(), "asked": asked}
+        said = told(result, run)
+        return f"{result.full_caption} {said.replace('_', chr(92) + '_')}".strip()
 
     def _value(self, place: str) -> Any:
         """The value at a place of the configuration, lists sorted. `embedder` and `translator` are the
@@ -360,6 +361,36 @@ class Layout:
             found.setdefault(result.needs, []).append(result)
         return found
 
+    def ran(self, config_files: Iterable[str | Path], values: Iterable[str]) -> dict[str, Any]:
+        """What was run, in words: the configuration, models, readers and data.
+
+        config_files, values: of the command line, the latter the keys of --config.
+        """
+        run = self.config["run"]
+        entries = {name: self.config["models"][name] for name in run["models"]}
+        return {
+            "files": [
+                *([_plain_name(file) for file in config_files] or ["config.yaml, the demo's"]),
+                *(f"{key} of --config" for key in values),
+            ],
+            "models": {name: _model_words(entries[name]) for name in self.card_models()},
+            "readers": self.readers(),
+            "data": {
+                self.benchmark(name).title: self.benchmark(name).data(self.settings(name))[0]
+                for name in run["benchmarks"]
+            },
+        }
+
+    def readers(self) -> dict[str, str]:
+        """The backends of the run's built-in readers, by name."""
+        backends = {n: self.config["models"][n]["backend"] for n in self.config["run"]["models"]}
+        return {name: backend for name, backend in backends.items() if backend in READERS}
+
+    def card_models(self) -> list[str]:
+        """The models that have a report card: those that are no built-in readers."""
+        readers = self.readers()
+        return [name for name in self.config["run"]["models"] if name not in readers]
+
     def unfilled(self) -> dict[str, str]:
         """The results, as targets, that this configuration leaves empty, and what fills them."""
         found, run = {}, self.config["run"]["benchmarks"]
@@ -373,12 +404,34 @@ class Layout:
                 elif result.needs == "token_counts":
                     remedy = "it compares tokenizers, so name a second one in run.tokenizers"
                 else:
-                    remedy = (
-                        f"benchmarks.{benchmark} asks for none of its prompts, or run.models has no model "
-                        "of its kind (docs/configuration.md)"
-                    )
+                    remedy = _remedy(self.benchmark(benchmark), result, self.config)
                 found[f"{benchmark}_{result.name}"] = f"{result.label}: {remedy}."
         return found
+
+
+def _remedy(benchmark: Benchmark, result: Result, config: Config) -> str:
+    """The keys and values that fill a result."""
+    keys: dict[str, str] = {}
+    for condition in benchmark.unmet(result, config):
+        keys |= benchmark.filled_by.get(condition, {})
+    if not keys:
+        return f"benchmarks.{benchmark.name} asks for none of its prompts (docs/configuration.md)"
+    return f"set {' and '.join(f'`{key}: {value}`' for key, value in keys.items())}"
+
+
+def _plain_name(path: str | Path) -> str:
+    """A path within the repository; of another file the name alone, as where it lies may be private."""
+    file = Path(path).absolute()
+    return str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else file.name
+
+
+def _model_words(entry: Mapping[str, Any]) -> str:
+    """What a model is, in words: its name, without a folder of this machine, its revision and its backend."""
+    name = str(entry.get("name") or "")
+    name = Path(name).name if name.startswith(("/", "~", "package:")) else name
+    revision = str(entry.get("revision") or "")
+    named = f"{name} at {revision[:10]}" if revision else name
+    return ", ".join(filter(None, [named, str(entry["backend"])]))
 
 
 def _tables(pairs: Iterable[tuple[str, str]]) -> list[str]:

@@ -12,8 +12,10 @@ from urllib.request import getproxies, proxy_bypass
 
 from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
+from needlework.folders import entries
 from needlework.models.engine_arguments import gpus
 from needlework.planning.config import check_lengths
+from needlework.planning.hub_models import check_hub_model
 from needlework.prompts.tokenizers import PACKAGES, load_tokenizer
 from needlework.scoring.translators.base import check_translator
 from needlework.services.endpoints import api_key, shown_url
@@ -34,20 +36,30 @@ def check(
     tokenizers: Iterable[str],
     translating: bool,
     *,
+    embedders: Iterable[str] = (),
     local: bool = True,
 ) -> list[str]:
     """Raise UserError where one of `models` or the translator lacks its key, or a tokenizer cannot be loaded.
 
-    Or where a folder of weights does not exist, or, where jobs are `local`, a length leaves no room for a
-    chat template, or an endpoint cannot be reached and the journal has no answer of it. If the journal has
-    any, it may have all: a sentence says so. A gated model lacks its key where there is no token of the
-    hub's.
+    Or where one of `embedders` cannot be had, a folder of weights does not exist, or, where jobs are
+    `local`, a length leaves no room for a chat template, or an endpoint cannot be reached and the journal
+    has no answer of it. If the journal has any, it may have all: a sentence says so. A gated model lacks its
+    key where there is no token of the hub's.
 
-    All three are what the jobs of this run use. A tokenizer whose package is not installed here is left
+    All four are what the jobs of this run use. A tokenizer whose package is not installed here is left
     to the job's own environment.
     """
     if translating:
-        check_translator(config["translators"][config["translation"]["translator"]])
+        translator = config["translators"][config["translation"]["translator"]]
+        check_translator(translator)
+        if translator["kind"] == "nllb" and local:
+            where = f"translators.{config['translation']['translator']}"
+            check_hub_model(where, translator["name"], translator["revision"])
+    for name in sorted(embedders):
+        embedder = config["embedders"][name]
+        # A cluster's machines may have a cache, or a network, that this one lacks.
+        if embedder["kind"] == "sentence-transformers" and local:
+            check_hub_model(f"embedders.{name}", embedder["name"], embedder["revision"])
     silent = []
     for name in sorted(models):
         model = config["models"][name]
@@ -56,7 +68,7 @@ def check(
         if model["backend"] == "openai" and local and (trouble := _unreachable(model["base_url"])):
             said = f"models.{name}: {shown_url(model['base_url'])} cannot be reached ({trouble})"
             journal = Path(config["journal"]).absolute() / "generations" / name
-            if not any(journal.glob("*")):
+            if not entries(journal):
                 raise UserError(
                     f"{said}, and {journal} has none of its answers: start the server, or correct `base_url`."
                 )
@@ -91,13 +103,14 @@ def check_model_files(config: Config, results: str | Path = "results") -> None:
     for name in config["run"]["models"]:
         older = Path(results) / "generations" / name
         for key in ("answers", "chat_template"):
-            path = config["models"][name][key]
-            if path and not Path(path).exists() and any(older.glob("*.parquet")):
-                raise UserError(
-                    f"models.{name}.{key} is {path}, which does not exist, but {older} has older answers: "
-                    "correct the path, which is relative to the folder in which the workflow runs, or delete "
-                    "that folder."
-                )
+            given = config["models"][name][key]
+            for path in given if isinstance(given, list) else [given]:
+                if path and not Path(path).exists() and entries(older, ".parquet"):
+                    raise UserError(
+                        f"models.{name}.{key} is {path}, which does not exist, but {older} has older "
+                        "answers: correct the path, which is relative to the folder in which the workflow "
+                        "runs, or delete that folder."
+                    )
 
 
 def without_records(folder: str | Path = ".") -> str:
@@ -106,8 +119,7 @@ def without_records(folder: str | Path = ".") -> str:
     Without them Snakemake knows neither parameters nor code, and goes by the times of files alone.
     """
     results, records = Path(folder) / "results", Path(folder) / ".snakemake/metadata"
-    made = results.is_dir() and any(results.iterdir())
-    if not made or (records.is_dir() and any(records.iterdir())):
+    if not entries(results) or entries(records):
         return ""
     return (
         f"{results.absolute()} comes without the records in .snakemake, so a change of settings is not "

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from needlework.jobs.progress import progress
-from needlework.prompts.spans import read_text
 from needlework.prompts.tokenizers import Tokenizer
+from needlework.prompts.wording import read_text
 
 
 def token_counts(books: Mapping[str, Sequence[str]], name: str, tokenizer: Tokenizer) -> pa.Table:

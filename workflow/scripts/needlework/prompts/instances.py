@@ -63,6 +63,7 @@ class Instances:
         self,
         numbers: Iterable[int],
         text: str,
+        /,
         *,
         named: Mapping[str, object],
         task: str,

@@ -5,8 +5,7 @@ So a prompt of 128K tokens takes a few hundred bytes on disk, and shows where it
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,6 +64,7 @@ class Documents(Mapping[str, str]):
         self._files: dict[str, tuple[str | Path, str]] = {}
         self._rows: dict[str, tuple[str, int]] = {}
         self._held: tuple[str, pa.ChunkedArray] | None = None
+        self._coded: tuple[str, list[tuple[pa.ListArray, pa.DictionaryArray]]] | None = None
 
     @classmethod
     def read(cls, files: Mapping[str, str]) -> Documents:
@@ -133,6 +133,26 @@ class Documents(Mapping[str, str]):
             self._held = (prefix, read_table(path, [column])[column])
         return self._held[1][row].as_py()
 
+    def words(self, source: str) -> tuple[str, pa.StringArray, pa.Int32Array] | None:
+        """A numbered list as places in its file's list of words; None for other documents.
+
+        The first value is the same for all documents of a file.
+        """
+        prefix, row = self._rows.get(source, ("", -1))
+        if row < 0 or self._files[prefix][1] != "words":
+            return None
+        if self._coded is None or self._coded[0] != prefix:
+            lists = read_table(self._files[prefix][0], ["words"])["words"]
+            coded = [(chunk, chunk.values.dictionary_encode()) for chunk in lists.chunks]
+            self._coded = (prefix, coded)
+        part = 0
+        while row >= len(self._coded[1][part][0]):
+            row -= len(self._coded[1][part][0])
+            part += 1
+        chunk, every = self._coded[1][part]
+        start, end = (chunk.offsets[place].as_py() for place in (row, row + 1))
+        return f"{prefix}/{part}", every.dictionary, every.indices[start:end]
+
     def __iter__(self) -> Iterator[str]:
         yield from self._texts
         yield from self._rows
@@ -144,27 +164,3 @@ class Documents(Mapping[str, str]):
 def numbered(words: Iterable[str]) -> str:
     """The text of a list of words: "1. one 2. two"."""
     return " ".join(f"{i}. {word}" for i, word in enumerate(words, start=1))
-
-
-def read_text(path: str | Path) -> str:
-    """The text of a file that a user may have written. Raises UserError unless it is in UTF-8."""
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise UserError(f"{path} is not in UTF-8: save it in that encoding.") from None
-
-
-def read_template(path: str | Path, placeholders: Sequence[str]) -> list[str]:
-    """The literal pieces of a prompt template around its placeholders, in the order given.
-
-    A template holds every `{placeholder}` once, in that order; white space at its ends is dropped.
-    Anything else in braces is an error rather than text that a model would see.
-    """
-    text = read_text(path).strip()
-    found = re.findall(r"\{([^{}]*)\}", text)
-    if found != list(placeholders):
-        raise UserError(
-            f"{path}: the template must hold {' and '.join(f'{{{p}}}' for p in placeholders)}, once and "
-            f"in this order; it holds {', '.join(f'{{{p}}}' for p in found) or 'none'}."
-        )
-    return re.split(r"\{[^{}]*\}", text)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, TypedDict
 from needlework.data.packaged import local_name
 from needlework.data.words import WORD, word_starts
 from needlework.errors import UserError, not_installed, reason
+from needlework.prompts.long_texts import in_pieces
 from needlework.prompts.openvino_runtime import genai
 
 if TYPE_CHECKING:
-    from needlework.prompts.proofs import Proof
+    from needlework.prompts.counting.proofs import Proof
 
 logger = logging.getLogger(__name__)
 
@@ -27,9 +28,9 @@ _SAMPLE = 100
 class Tokenizer:
     """Counts tokens. `name` is the tokenizer's key in the configuration.
 
-    `proof` says where it splits text, if that follows from its files. Then prompts are counted from their
-    pieces (`needlework.prompts.sums`); `verify`, one of VERIFY, tokenizes none, a hundredth or all of them
-    whole too. `sums` is the folder that caches the counts of documents.
+    `proof` says where the tokenizer splits text, if that follows from its files. Then prompts are counted
+    from their pieces (`needlework.prompts.counting`); `verify`, one of VERIFY, tokenizes none, a hundredth or
+    all of these prompts whole too. `sums` is the folder that caches the counts of documents.
     `reserve` tokens of a prompt's length are left for the models' chat templates and reasoning.
     """
 
@@ -90,7 +91,7 @@ def load_tokenizer(
 
 
 def _proved(name: str, prove: Callable[[], Proof]) -> Proof | None:
-    from needlework.prompts.patterns import Unproven
+    from needlework.prompts.counting.patterns import Unproven
 
     try:
         return prove()
@@ -104,7 +105,7 @@ Loaded = tuple[Callable[[str], int], Callable[[], "Proof"]]
 
 def _words(config: Mapping[str, str]) -> Loaded:
     def prove() -> Proof:
-        from needlework.prompts import proofs
+        from needlework.prompts.counting import proofs
 
         return proofs.of_words(WORD.pattern, word_starts)
 
@@ -113,7 +114,7 @@ def _words(config: Mapping[str, str]) -> Loaded:
 
 def _characters(config: Mapping[str, str]) -> Loaded:
     def prove() -> Proof:
-        from needlework.prompts import proofs
+        from needlework.prompts.counting import proofs
 
         return proofs.of_characters()
 
@@ -125,10 +126,10 @@ def _tiktoken(config: Mapping[str, str]) -> Loaded:
 
     encoding = tiktoken.get_encoding(config["encoding"])
     # `encode_ordinary` reads special tokens in the text as plain text: the text is untrusted.
-    encode = encoding.encode_ordinary
+    encode = in_pieces(encoding, encoding.encode_ordinary)
 
     def prove() -> Proof:
-        from needlework.prompts import proofs
+        from needlework.prompts.counting import proofs
 
         return proofs.of_tiktoken(encoding, encode)
 
@@ -143,16 +144,21 @@ def _mistral_common(config: Mapping[str, str]) -> Loaded:
     else:
         loaded = getattr(MistralTokenizer, config["version"])()
     tokenizer = loaded.instruct_tokenizer.tokenizer
+    model = tokenizer._model  # type: ignore[attr-defined]  # of both of its classes
+    is_sentencepiece = hasattr(model, "serialized_model_proto")
+
+    def plain(text: str) -> list[int]:
+        return tokenizer.encode(text, bos=False, eos=False)
 
     def prove() -> Proof:
-        from needlework.prompts import proofs
+        from needlework.prompts.counting import proofs
 
-        model = tokenizer._model  # type: ignore[attr-defined]  # of both of its classes
-        if hasattr(model, "serialized_model_proto"):
+        if is_sentencepiece:
             return proofs.of_sentencepiece(model)
-        return proofs.of_tiktoken(model, model.encode)
+        return proofs.of_tiktoken(model, in_pieces(model, model.encode))
 
-    return lambda text: len(tokenizer.encode(text, bos=False, eos=False)), prove
+    encode = plain if is_sentencepiece else in_pieces(model, plain)
+    return lambda text: len(encode(text)), prove
 
 
 def _huggingface(config: Mapping[str, str]) -> Loaded:
@@ -168,8 +174,8 @@ def _huggingface(config: Mapping[str, str]) -> Loaded:
         loaded.backend_tokenizer.model.ignore_merges = config["ignore_merges"]
 
     def prove() -> Proof:
-        from needlework.prompts import proofs
-        from needlework.prompts.patterns import Unproven
+        from needlework.prompts.counting import proofs
+        from needlework.prompts.counting.patterns import Unproven
 
         if not getattr(loaded, "is_fast", False):
             raise Unproven("code of its own")
@@ -182,7 +188,7 @@ def _openvino(config: Mapping[str, str]) -> Loaded:
     loaded = genai().Tokenizer(local_name(config["name"], "the tokenizer"))
 
     def prove() -> Proof:
-        from needlework.prompts.patterns import Unproven
+        from needlework.prompts.counting.patterns import Unproven
 
         raise Unproven("rules that OpenVINO does not tell")
 

@@ -1,5 +1,5 @@
 """From scores to results: numbers beside the paper's, tables, figures, comparisons, the explorer, provenance.
 
-A benchmark describes its results (`benchmarks.result`); nothing here knows a benchmark. `numbers` makes tidy
-tables of scores; `latex` lays them out and `drawing` draws them, as the benchmark describes it.
+A result is a function of scores (`result`), written in its benchmark with the verbs of `tabulate` and
+`beside`. `latex` lays out its tidy table, or `drawing` draws it. Nothing here knows a benchmark.
 """

@@ -18,11 +18,13 @@ from typing import Any
 
 from needlework.atomic import atomic_write
 from needlework.data.registry import load_registry
+from needlework.folders import files_below
 from needlework.journal import Journal
 from needlework.models.thoughts import without_reasoning
 from needlework.records import ROOT, file_digest, read_table
 from needlework.results.provenance import times
 from needlework.results.seal import used_records
+from needlework.services.endpoints import published_url
 
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": ("Process Run Crate", "0.5"),
@@ -35,6 +37,7 @@ CODE = ("Snakefile", "config.yaml", "workflow", "envs")
 TEXTS = ("corpora", "documents", "instances", "explorer", "export")
 # Licences, by the beginning of their names, under which texts may be passed on.
 FREE = re.compile(r"(CC0|CC-BY|CC-BY-SA|MIT|Apache|BSD)(-[\d.]+)?", re.IGNORECASE)
+_ADDRESS = re.compile(r"""(\bbase_url["']?\s*:\s*)("[^"\n]*"|'[^'\n]*'|[^\s,{}#]+)""")
 LICENCE = "https://spdx.org/licenses/MIT"
 
 
@@ -137,7 +140,7 @@ def write_artifact(
     held_back = withheld(provenance)
     _describe(crate, provenance, held_back)
     with tempfile.TemporaryDirectory() as folder:
-        workflow = _add_code(crate, provenance)
+        workflow = _add_code(crate, provenance, Path(folder))
         configuration = Path(folder) / "configuration.yaml"
         configuration.write_text(_yaml(provenance["configuration"]), encoding="utf-8")
         inputs = [_add_file(crate, configuration, "configuration.yaml", "The configuration.")]
@@ -209,10 +212,13 @@ def _describe(crate: Any, provenance: Mapping[str, Any], held_back: Sequence[str
     crate.root_dataset["conformsTo"] = profiles
 
 
-def _add_code(crate: Any, provenance: Mapping[str, Any]) -> Any:
-    """The workflow's own files; its entity."""
-    made = provenance["workflow"]
-    version = made["commit"] or made["version"]
+def _add_code(crate: Any, provenance: Mapping[str, Any], made: Path) -> Any:
+    """The workflow's own files, its configuration without private addresses; its entity.
+
+    What is written anew lies in the folder `made`.
+    """
+    own_version = provenance["workflow"]
+    version = own_version["commit"] or own_version["version"]
     workflow = crate.add_workflow(
         ROOT / "Snakefile",
         "code/Snakefile",
@@ -221,18 +227,31 @@ def _add_code(crate: Any, provenance: Mapping[str, Any]) -> Any:
         lang_version=provenance["software"]["packages"].get("snakemake"),
         properties={
             "name": "needlework",
-            "version": version + (" (modified)" if made["modified"] else ""),
+            "version": version + (" (modified)" if own_version["modified"] else ""),
             "license": LICENCE,
             "sha256": file_digest(ROOT / "Snakefile"),
         },
     )
     for name in CODE:
         folder = ROOT / name
-        for file in sorted(folder.rglob("*") if folder.is_dir() else [folder]):
+        for file in files_below(folder) if folder.is_dir() else [folder]:
             own = file.relative_to(ROOT).as_posix()
             if file.is_file() and "__pycache__" not in own and own != "Snakefile":
-                _add_file(crate, file, f"code/{own}")
+                shown = _without_addresses(file, made) if own == "config.yaml" else file
+                _add_file(crate, shown, f"code/{own}")
     return workflow
+
+
+def _without_addresses(file: Path, folder: Path) -> Path:
+    """A configuration file whose addresses are all public; a copy of it in `folder` where some are not."""
+    text = file.read_text(encoding="utf-8")
+    shown = _ADDRESS.sub(lambda found: found[1] + published_url(found[2].strip("\"'")), text)
+    if shown == text:
+        return file
+    copy = folder / "code" / file.name
+    copy.parent.mkdir()
+    copy.write_text(shown, encoding="utf-8")
+    return copy
 
 
 def _add_file(crate: Any, source: str | Path, path: str, description: str | None = None) -> Any:
@@ -282,12 +301,7 @@ def _add_results(
     """The sealed files and, where licences allow it, the folders that hold texts; entities by path."""
     paths = list(provenance["seal"]["files"])
     if texts:
-        paths += sorted(
-            str(file)
-            for name in TEXTS
-            for file in (Path(results) / name).rglob("*")
-            if file.is_file()
-        )
+        paths += sorted(str(f) for name in TEXTS for f in files_below(Path(results) / name))
     return {path: _add_file(crate, path, path) for path in paths}
 
 

@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from needlework.benchmarks.columns import MCNEMAR
 from needlework.results import published as publications
 from needlework.results import stats
+from needlework.results.columns import MCNEMAR
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # Answers that are counted apart, by their finish reasons.
 LOST = {"skipped": "skipped", "error": "error", "cut": "length"}
+# The same by their outcomes (`models.accounts`); prompts that a server cut and requests that it refused are
+# among the failed ones.
+OUTCOMES = ("empty", "prompt_cut", "refused")
 
 
 def judged(scores: pd.DataFrame) -> npt.NDArray[np.bool_]:
@@ -79,7 +82,7 @@ def difference_bounds(first: Mapping[str, float], second: Mapping[str, float]) -
 def contrast(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """The second of two cells less the first, with Newcombe's interval from the intervals of both."""
     made: dict[str, Any] = {"value": second["value"] - first["value"]}
-    for kind in ("", "_clustered"):
+    for kind in ("", "_independent"):
         low, high = f"ci_low{kind}", f"ci_high{kind}"
         down = np.hypot(second["value"] - second[low], first[high] - first["value"])
         up = np.hypot(second[high] - second["value"], first["value"] - first[low])
@@ -90,7 +93,7 @@ def contrast(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, A
     return {
         **made,
         **difference_bounds(first, second),
-        "se": float(np.hypot(first["se"], second["se"])),
+        "se_independent": float(np.hypot(first["se_independent"], second["se_independent"])),
         **counts,
         "n_questions": max(first["n_questions"], second["n_questions"]),
     }
@@ -111,11 +114,16 @@ def compared(
         missing = cell["n_skipped"] + cell["n_error"]
         if missing > 0:
             obstacle = f"{missing:,} answers are missing"
-        ends = float(cell["ci_low_clustered"]), float(cell["ci_high_clustered"])
+        ends = float(cell["ci_low"]), float(cell["ci_high"])
         found = publications.compare(float(cell["value"]), *ends, published, obstacle)
     else:
         found = publications.equal(cell["value"], number, digits, obstacle)
-    return {"published": published, "published_n": number and number.n, "comparison": found}
+    return {
+        "published": published,
+        "published_n": number and number.n,
+        "published_cell": number and number.cell,
+        "comparison": found,
+    }
 
 
 def differences(setup: Mapping[str, object], paper: Mapping[str, object]) -> list[str]:
@@ -131,6 +139,22 @@ def _plain(value: object) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def apart(table: pd.DataFrame, where: npt.ArrayLike, column: str) -> pd.DataFrame:
+    """The table with another quantity than its other values in a column of its own, where `where` holds.
+
+    The paper's number moves with it, to `published_<column>` and `published_cell_<column>`.
+    """
+    mask = np.asarray(where, dtype=bool)
+    moved = {"value": column, "published": f"published_{column}"}
+    moved["published_cell"] = f"published_cell_{column}"
+    made = table.assign(**{new: table[old].where(mask) for old, new in moved.items()})
+    made = made.assign(**{old: table[old].mask(mask) for old in moved})
+    said = table["comparison"].mask(mask & table["comparison"].eq("differs"), f"differs: {column}")
+    made = made.assign(comparison=said)
+    order = [name for old in table for name in (old, *([moved[old]] if old in moved else []))]
+    return made[list(dict.fromkeys(order))]
 
 
 def frame(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.DataFrame:

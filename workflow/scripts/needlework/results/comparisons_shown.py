@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from needlework.benchmarks.factor import Factor
-from needlework.benchmarks.layouts import PERCENT, Grid, Number
+from needlework.factor import Factor
 from needlework.results.comparisons import ALPHA, not_told_apart
 from needlework.results.figures.style import COLOURS, PAGE, style
 from needlework.results.latex import lay_out
+from needlework.results.layouts import PERCENT, Grid, Number
 
 if TYPE_CHECKING:
     import pandas as pd

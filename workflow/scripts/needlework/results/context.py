@@ -1,18 +1,20 @@
-"""What a number is made with and compared by: the run, the paper's numbers, and a cell on its way."""
+"""What numbers are made with: the run, and the paper's numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from needlework.benchmarks.contract import Labels, Run
 from needlework.results import published as publications
-from needlework.results.parts import Part
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# What results know of a run (`Context.run`), and the labels of a cell, by column.
+Run: TypeAlias = Mapping[str, Any]
+Labels: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -45,18 +47,16 @@ class Context:
         return self.run.get("published", {}).get(model, "")
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A cell on its way: its labels, its rows, the rows of each of its labels, and what it is made with."""
-
-    labels: Labels
-    part: Part
-    above: Mapping[str, Part]
-    context: Context
-    values: Mapping[str, Any]
-
-
 def model_order(present: Collection[str], run: Run) -> list[str]:
     """Models in the run's order, then any others by name."""
     listed = [model for model in run.get("models", ()) if model in present]
     return listed + sorted(set(present).difference(listed))
+
+
+def without_controls(numbers: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """The rows of a result without those of controls, unless it has no other model of the run."""
+    if "model" not in numbers:
+        return numbers
+    left = numbers[~numbers["model"].isin(list(run.get("controls", ())))]
+    ours = left["source"] == "ours" if "source" in left else left["model"].notna()
+    return left if ours.any() else numbers

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EXPLORER = "explorer/index.html"
-# Rows of a table that the page shows; its file has all.
-MOST_ROWS = 300
 
 
 @dataclass(frozen=True)
@@ -131,8 +129,8 @@ def _cell(scores: pd.DataFrame, link: str) -> Cell | None:
     )
     return Cell(
         value=found.value,
-        low=found.ci_low_clustered,
-        high=found.ci_high_clustered,
+        low=found.ci_low,
+        high=found.ci_high,
         n=found.n,
         n_questions=found.n_questions,
         link=link,
@@ -174,6 +172,13 @@ def warnings(
             text = "prompts are shorter than asked for, because the texts for them ended"
             found.append(Warning(str(model), f"{n:,} of {len(once):,} {text}", link))
     return [*found, *_unsteady(benchmark, repeated)]
+
+
+def asked_apart(scores: pd.DataFrame) -> set[str]:
+    """The models that were asked less than all of them together."""
+    everything = _asked(scores)
+    by_model = scores.groupby("model", sort=False)
+    return {str(model) for model, mine in by_model if _asked(mine) != everything}
 
 
 def _asked(scores: pd.DataFrame) -> set[tuple[Any, ...]]:
@@ -231,6 +236,7 @@ def agreements(results: Mapping[str, str | Path]) -> list[Agreement]:
     """What the columns `comparison` of results (names and CSV files) say of this run's numbers.
 
     Results that say nothing are left out; those that can be compared nowhere for the same reason are one.
+    Where no number can be compared there are none.
     """
     made: list[Agreement] = []
     nowhere: dict[str, Agreement] = {}
@@ -249,7 +255,7 @@ def agreements(results: Mapping[str, str | Path]) -> list[Agreement]:
             )
         else:
             nowhere[found.reason] = found
-    return [*made, *nowhere.values()]
+    return [*made, *nowhere.values()] if made else []
 
 
 def _agreement(result: str, file: str | Path) -> Agreement | None:

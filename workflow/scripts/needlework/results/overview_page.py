@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework import __version__
 from needlework.atomic import atomic_write
-from needlework.results import overview
+from needlework.models.accounts import Account, last_lines
+from needlework.results import front, misreads, overview
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def write_page(
@@ -19,13 +24,24 @@ def write_page(
     template: str | Path,
     target: str | Path,
     summary: str | Path | None = None,
+    reproduction: Sequence[str | Path] = (),
     repeated: str | Path | None = None,
+    accounts: Sequence[Account] = (),
+    own_data: Sequence[tuple[str, bool]] = (),
+    unfinished: bool = False,
+    run: Mapping[str, Any] | None = None,
+    cards: Sequence[str | Path] = (),
 ) -> None:
     """Write the page, and its first part alone as `summary`, which Snakemake's report shows.
 
     `benchmarks` have by name: title; closed_book as in `overview.grids`; scores, the files of all models;
     tables and figures, each by name its file (CSV, SVG), title and caption (reStructuredText, or None); of
-    figures also their `numbers` (CSV). `repeated` as in `overview.warnings`.
+    figures also their `numbers` (CSV), of tables `shown` (HTML). `reproduction` is table and picture (CSV,
+    SVG) of all printed numbers, `repeated` as in `overview.warnings`. `accounts` say what became of the
+    requests, `own_data` what the user's data held (sentences, each with whether nothing lacks); `unfinished`
+    that a job failed, so that results are missing. `run` says what was run: files of the configuration,
+    models and data in words, by name, and `readers`, the backends of the models that are built-in readers:
+    these are in no mean, unless there is no other model. `cards` are the SVGs of report cards.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -37,30 +53,80 @@ def write_page(
         trim_blocks=True,
     )
     environment.filters["percent"] = percent
-    shown = {
+    folder, readers = Path(target).parent, (run or {}).get("readers", {})
+    shown = front.shown_models(models, readers)
+    scores = {name: overview.read_scores(own["scores"]) for name, own in benchmarks.items()}
+    titles = {name: own["title"] for name, own in benchmarks.items()}
+    values = {
         "version": __version__,
+        **_sorting(templates / "sort.js"),
         "models": models,
+        "unfinished": unfinished,
+        "account": last_lines(accounts),
+        "reproduction": _reproduction(*reproduction) if reproduction else None,
+        "own_data": own_data,
+        "cards": list(front.cards(cards, folder)),
+        "run": front.what_was_run(run or {}),
+        "controls_alone": bool(readers) and shown == models,
+        "controls": front.control_sentences(scores, titles, readers, overview.explorer),
         "benchmarks": [
-            _part(name, own, Path(target).parent, repeated) for name, own in benchmarks.items()
+            _part(name, own, scores[name], shown, folder, repeated, readers)
+            for name, own in benchmarks.items()
         ],
     }
     pages = {Path(template).name: (target, "")}
     if summary is not None:
         # It stands on a page beside results/.
         pages["summary.html.j2"] = (summary, "results/")
-    for name, (file, folder) in pages.items():
-        page = environment.get_template(name).render(**shown, folder=folder)
+    for name, (file, beside) in pages.items():
+        page = environment.get_template(name).render(**values, folder=beside)
         with atomic_write(file) as part:
             part.write_text(page, encoding="utf-8")
 
 
+def _sorting(path: Path) -> dict[str, Any]:
+    """The script that sorts tables, and its hash, by which the page allows it alone."""
+    from markupsafe import Markup
+
+    text = path.read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+    return {"sort": Markup(text), "sort_hash": f"sha256-{digest}"}
+
+
+def _reproduction(table: str | Path, picture: str | Path) -> dict[str, Any]:
+    """How many printed numbers ours cover, and the picture of them, if any can be compared.
+
+    The picture is the project's own, so its markup is trusted; its dots are links.
+    """
+    import pandas as pd
+    from markupsafe import Markup
+
+    from needlework.results.reproduction import summary
+
+    numbers = pd.read_csv(table, keep_default_na=False, na_values=[""])
+    found: dict[str, Any] = {"words": summary(numbers), "picture": "", "data": ""}
+    if not overview.not_drawn(picture):
+        text = Path(picture).read_text(encoding="utf-8")
+        found["picture"] = Markup(text[text.index("<svg ") :])
+        found["data"] = base64.encodebytes(text.encode()).decode("ascii")
+    return found
+
+
 def _part(
-    name: str, own: Mapping[str, Any], folder: Path, repeated: str | Path | None
+    name: str,
+    own: Mapping[str, Any],
+    scores: pd.DataFrame,
+    shown: Collection[str],
+    folder: Path,
+    repeated: str | Path | None,
+    controls: Collection[str],
 ) -> dict[str, Any]:
-    """What the template shows of a benchmark."""
-    scores = overview.read_scores(own["scores"])
+    """What the template shows of a benchmark; of means and warnings, those of the models `shown`."""
+    read = misreads.misreads(scores, controls)
+    is_shown = scores["model"].isin(list(shown))
+    mine, rest = scores[is_shown], scores[~is_shown]
     tables = [_table(table, entry, folder) for table, entry in own["tables"].items()]
-    # The first that is drawn heads the benchmark.
+    # The first that is drawn heads the benchmark: of figures those that have models beside controls.
     figures = [
         {
             **entry,
@@ -73,15 +139,26 @@ def _part(
         for figure, entry in own["figures"].items()
         if not overview.not_drawn(entry["file"])
     ]
+    figures.sort(key=lambda figure: not _has_models(figure["numbers"], controls))
     numbers = {name: entry["file"] for name, entry in own["tables"].items()}
     numbers |= {name: entry["numbers"] for name, entry in own["figures"].items()}
     return {
         "name": name,
         "title": own["title"],
-        "grids": overview.grids(name, scores, own["closed_book"]),
-        "warnings": overview.warnings(name, scores, repeated),
+        "grids": overview.grids(name, mine, own["closed_book"]),
+        "reader_grids": overview.grids(name, rest, own["closed_book"]),
+        "warnings": overview.warnings(name, mine, repeated),
+        "apart": overview.asked_apart(mine),
+        "misreads": [
+            {
+                **each._asdict(),
+                "missed_link": overview.explorer(name, {misreads.READING: misreads.MISSED}),
+                "counted_link": overview.explorer(name, {misreads.READING: misreads.COUNTED}),
+            }
+            for each in read
+        ],
         "wrong": {
-            model: overview.explorer(name, {"model": model}) for model in scores["model"].unique()
+            model: overview.explorer(name, {"model": model}) for model in mine["model"].unique()
         },
         "agreement": overview.agreements(numbers),
         "tables": tables,
@@ -94,34 +171,36 @@ def _part(
     }
 
 
+def _has_models(numbers: str | Path, controls: Collection[str]) -> bool:
+    """Whether a figure's numbers have a model of this run that is no control."""
+    head, rows = overview.read_csv(numbers)
+    if "model" not in head:
+        return False
+    model, source = head.index("model"), head.index("source") if "source" in head else None
+    return any(
+        row[model] not in controls and (source is None or row[source] == "ours") for row in rows
+    )
+
+
 def _table(name: str, entry: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """A table as text, without columns that are empty."""
-    head, rows = overview.read_csv(entry["file"])
-    used = [i for i, _ in enumerate(head) if any(row[i] for row in rows)]
-    shown = rows[: overview.MOST_ROWS]
+    """A table with its HTML, which is the repository's own, if it has been made."""
+    from markupsafe import Markup
+
+    shown = Path(entry["shown"])
+    tex = shown.with_suffix(".tex")
     return {
         "name": name,
         "title": entry["title"],
         "caption": _caption(entry),
         "file": _beside(entry["file"], folder),
-        "head": [head[i] for i in used],
-        "rows": [[_short(row[i]) for i in used] for row in shown],
-        "left": len(rows) - len(shown),
+        "shown": Markup(shown.read_text(encoding="utf-8") if shown.is_file() else ""),
+        "tex": _beside(str(tex), folder) if tex.is_file() else "",
     }
 
 
 def _beside(file: str, folder: Path) -> str:
     """A file's path from the page's folder."""
     return Path(file).relative_to(folder).as_posix()
-
-
-def _short(text: str) -> str:
-    """A number in a table to four digits; anything else as it is."""
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return text if number.is_integer() or len(text) < 7 else f"{number:.4g}"
 
 
 def _caption(entry: Mapping[str, Any]) -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from needlework.models.accounts import UNKNOWN
 from needlework.results import cells, stats
 
 if TYPE_CHECKING:
@@ -147,12 +148,26 @@ class Part:
         """The rows of both, in the table's order."""
         return Part(self.table, np.sort(np.concatenate([self.places, other.places])))
 
-    def lost(self) -> dict[str, int]:
-        """How many requests were skipped or failed, and how many answers cut at the token limit."""
-        _, reasons = self.table.codes("finish_reason")
-        found = np.bincount(self.codes("finish_reason") + 1)[1:].tolist()
-        counts = dict(zip(reasons, found, strict=False))
-        return {f"n_{kind}": counts.get(why, 0) for kind, why in cells.LOST.items()}
+    def lost(self) -> dict[str, float | int]:
+        """How many requests have no answer, or one that is cut or empty, by `cells.LOST` and `OUTCOMES`.
+
+        How many are cut is NaN where it is not known why some answers ended.
+        Scores that were made by hand may lack the column `outcome`: then these counts are 0.
+        """
+        counts = self._counts("finish_reason")
+        found: dict[str, float | int] = {
+            f"n_{kind}": counts.get(why, 0) for kind, why in cells.LOST.items()
+        }
+        if counts.get(UNKNOWN):
+            found["n_cut"] = np.nan
+        counts = self._counts("outcome") if "outcome" in self.table.frame else {}
+        return found | {f"n_{kind}": counts.get(kind, 0) for kind in cells.OUTCOMES}
+
+    def _counts(self, column: str) -> dict[Any, int]:
+        """How many rows have each value of a column."""
+        _, values = self.table.codes(column)
+        found = np.bincount(self.codes(column) + 1)[1:].tolist()
+        return dict(zip(values, found, strict=False))
 
 
 def difference(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,40 +15,14 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from needlework import __version__
 from needlework.atomic import atomic_write
 from needlework.data.registry import load_registry
+from needlework.folders import files_below
 from needlework.journal import Journal
 from needlework.models.job_records import software
-from needlework.records import ROOT, read_notes, read_table
+from needlework.records import read_notes, read_table
+from needlework.results.clone import workflow
 from needlework.results.seal import seal
-
-# What of the workflow makes results: a change there is a modified workflow.
-CODE = ("Snakefile", "config.yaml", "workflow", "resources", "envs", "presets", "profiles")
-
-
-def workflow() -> dict[str, Any]:
-    """The workflow's version; of a clone its commit, and whether its files were changed since."""
-    here = _git("rev-parse", "--show-toplevel")
-    # A copy inside somebody else's repository is no clone of ours.
-    if here is None or Path(here).resolve() != ROOT.resolve():
-        return {"version": __version__, "commit": None, "modified": None}
-    changed = _git("status", "--porcelain", "--", *CODE)
-    return {
-        "version": __version__,
-        "commit": _git("rev-parse", "HEAD"),
-        "modified": None if changed is None else bool(changed),
-    }
-
-
-def _git(*arguments: str) -> str | None:
-    """What git says in the workflow's folder; None where there is no git, or no clone."""
-    command = ["git", "--no-optional-locks", "-C", str(ROOT), *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True)
-    except OSError:
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def made_from(files: Iterable[str | Path]) -> dict[str, str]:
@@ -86,6 +59,9 @@ def sources(leaves: Mapping[str, str], registry: str | Path) -> list[dict[str, A
         if name.startswith("results/sources/"):
             fetched = json.loads(Path(f"{name}.json").read_text(encoding="utf-8"))
             source = known[fetched["id"].split("/")[0]]
+            if fetched.get("via") == "mirror":
+                # A mirror is where this machine found it, and may be private.
+                fetched["url"] = None
             about = {key: getattr(source, key) for key in ("revision", "licence", "homepage")}
             found.append({**fetched, "sha256": digest, **about})
     return found
@@ -134,7 +110,9 @@ def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) 
 def times(folder: str | Path) -> dict[str, dict[str, float | None]]:
     """Seconds, and the most memory in MiB, of every job below Snakemake's folder of benchmark files."""
     found = {}
-    for file in sorted(Path(folder).rglob("*.tsv")):
+    for file in files_below(folder):
+        if file.suffix != ".tsv":
+            continue
         rows = list(csv.DictReader(file.read_text(encoding="utf-8").splitlines(), delimiter="\t"))
         if rows:
             name = file.relative_to(folder).with_suffix("").as_posix()

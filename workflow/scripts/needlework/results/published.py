@@ -20,11 +20,20 @@ SOURCES = ("paper", "repository")
 
 @dataclass(frozen=True)
 class Number:
-    """A published number, the number of answers behind it where that can be derived, and whose it is."""
+    """A published number, the number of answers behind it where that can be derived, and whose it is.
+
+    cell: the table, row and column of one that is printed; None of one that is computed from several.
+    """
 
     value: float
     n: int | None
     source: str = "paper"
+    cell: str | None = None
+
+
+def cell_name(table: str, row: str, column: str) -> str:
+    """The name of a printed number, in the column `published_cell`."""
+    return " | ".join((table, row, column))
 
 
 # Of a line of a table: its numbers by column.
@@ -117,7 +126,8 @@ def tables(published: pd.DataFrame) -> dict[str, dict[str, Line]]:
         line = found.setdefault(row.table, {}).setdefault(row.row, {})
         if row.column not in line or row.source == "paper":
             n = None if pd.isna(row.n) else int(row.n)
-            line[row.column] = Number(float(row.value), n, row.source)
+            cell = cell_name(row.table, row.row, row.column)
+            line[row.column] = Number(float(row.value), n, row.source, cell)
     return found
 
 

@@ -39,8 +39,8 @@ def compare(
             row |= {
                 f"{kind}_changed": changed,
                 f"{kind}_share": share,
-                f"{kind}_ci_low": low,
-                f"{kind}_ci_high": high,
+                f"{kind}_ci_low_independent": low,
+                f"{kind}_ci_high_independent": high,
             }
         rows.append(row)
     return rows

@@ -14,6 +14,7 @@ from typing import Any
 
 from needlework.errors import UserError
 from needlework.journal import Journal, Record
+from needlework.models.accounts import PROMPT_CUT, UNKNOWN
 from needlework.models.generation import is_answer
 from needlework.models.thoughts import written
 from needlework.records import file_digest, read_names, read_table
@@ -31,10 +32,10 @@ def used_records(journal: str | Path, generations: Iterable[str | Path]) -> Iter
     """
     wanted = {}
     for file in generations:
-        names = ["request_key", "text", "finish_reason", "raw_text"]
+        names = ["request_key", "text", "finish_reason", "raw_text", "outcome"]
         table = read_table(file, [name for name in names if name in read_names(file)])
         for row in table.to_pylist():
-            if row["finish_reason"] not in _UNKEPT:
+            if row["finish_reason"] not in _UNKEPT or row.get("outcome") == PROMPT_CUT:
                 wanted[row["request_key"]] = row
     for record in Journal(journal).records():
         if (row := wanted.get(record["key"])) and _gave(record, row):
@@ -49,8 +50,15 @@ def _gave(record: Record, row: Mapping[str, Any]) -> bool:
     if not is_answer(record):
         return False
     raw = row.get("raw_text")
+    # A failure, but one that was paid for.
+    if row.get("outcome") == PROMPT_CUT:
+        return written(record) == raw
     # Reasoning that was cut makes the answer one that was cut.
-    reasons = (record["finish_reason"], "length" if raw is not None else None)
+    reasons = (
+        UNKNOWN if record.get("unknown_end") else None,
+        record["finish_reason"],
+        "length" if raw is not None else None,
+    )
     return (
         written(record) == (row["text"] if raw is None else raw) and row["finish_reason"] in reasons
     )

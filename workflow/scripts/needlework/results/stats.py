@@ -1,9 +1,9 @@
 """How certain a mean is: standard errors, intervals, paired tests, effective length.
 
-Every mean comes with two 95% intervals. The first is Wilson's, as if all prompts were independent
-draws. They are not: one question is asked at three positions, in eight haystacks and at four
-lengths, and an easy question is easy in all of them. The second interval therefore counts
-questions (clusters) instead of prompts; it is the one to compare two runs, or a run and a paper, by.
+Every mean comes with two 95% intervals. `ci_low` and `ci_high` count questions (clusters), and are the
+ones to compare two runs, or a run and a paper, by. `ci_low_independent` and `ci_high_independent` are
+Wilson's, as if all prompts were independent draws. They are not: one question is asked at three
+positions, in eight haystacks and at four lengths, and an easy question is easy in all of them.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class Estimate:
 
     value: float
     n: int
-    se: float
+    n_questions: int
     ci_low: float
     ci_high: float
-    n_questions: int
-    ci_low_clustered: float
-    ci_high_clustered: float
+    se_independent: float
+    ci_low_independent: float
+    ci_high_independent: float
 
 
-_NOTHING = Estimate(math.nan, 0, math.nan, math.nan, math.nan, 0, math.nan, math.nan)
+_NOTHING = Estimate(math.nan, 0, 0, *[math.nan] * 5)
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,9 @@ def estimate(
 
     `values` are scores in [0, 1], `clusters` says which question each belongs to, `strata` which
     cell (a context length, say) it belongs to. Where all values are 0 or 1 both intervals are
-    Wilson's. The second uses the sample size at which independent draws would have the variance that
+    Wilson's. That over questions uses the sample size at which independent draws would have the variance that
     the questions show (Dean and Pagano, 2015, "Evaluating confidence interval methods for binomial
-    proportions in clustered surveys"), and never more than the first one. Other values get
+    proportions in clustered surveys"), and never more than the other. Other values get
     percentile bootstrap intervals, of values and of questions, drawn from `seed`.
     """
     y = np.asarray(values, dtype=np.float64)
@@ -107,7 +107,7 @@ def estimate(
     else:
         interval = bootstrap_interval(y, np.arange(len(y)), strata, seed=seed)
         clustered = bootstrap_interval(y, clusters, strata, seed=seed)
-    return Estimate(value, len(y), math.sqrt(variance), *interval, sums.questions, *clustered)
+    return Estimate(value, len(y), sums.questions, *clustered, math.sqrt(variance), *interval)
 
 
 def bounds(
@@ -187,12 +187,12 @@ def paired_difference(
     return Estimate(
         value,
         n,
-        se,
-        max(-1.0, value - half),
-        min(1.0, value + half),
         sums.questions,
         max(-1.0, value - half_clustered),
         min(1.0, value + half_clustered),
+        se,
+        max(-1.0, value - half),
+        min(1.0, value + half),
     )
 
 

@@ -13,8 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework.errors import UserError
-from needlework.records import read_table, scores_schema
+from needlework.records import read_table, scores_schema, taken
+from needlework.scoring.answer_language import languages_of
 
+# The metric that reads answers as a careful reader would: in the scores of every benchmark.
+CAREFUL = "careful"
 # An answer with one of these finish reasons is none.
 FAILED = ("skipped", "error")
 # The columns of instances that are no factor.
@@ -22,13 +25,14 @@ _NOT_FACTORS = {
     *("instance_id", "benchmark", "task", "example_id", "prompt", "references"),
     *("accepted", "metric", "max_new_tokens", "n_tokens"),
 }
-_OF_ANSWERS = ("finish_reason", "completion_tokens", "reasoning_tokens")
+_OF_ANSWERS = ("finish_reason", "completion_tokens", "reasoning_tokens", "outcome")
 # What scores are made of.
 ANSWER_COLUMNS = ("instance_id", "sample", "text", "raw_text", *_OF_ANSWERS)
 TRANSLATION_COLUMNS = ("instance_id", "sample", "text")
 
-# So many answers are held as Python's values at once.
+# So many answers, and so many of their bytes, are held as Python's values at once.
 _BATCH = 1 << 15
+_BATCH_BYTES = 1 << 28
 
 Places = npt.NDArray[np.int64]
 # One (value in [0, 1], verdict, metric) for each metric under which an answer is scored.
@@ -65,9 +69,9 @@ def score_rows(
 
     `instances` needs instance_id, task, example_id, references and the factors (not the prompt).
     `rate(row, text, translated)` gives an answer's value, verdict and metric, or several of them: a
-    row of scores each. Its `row` has the instance's columns, finish_reason, completion_tokens and
-    reasoning_tokens of the answer, and raw_text, all that the model wrote; `translated` is None where
-    the text is no other in English. A skipped or failed request has the value 0.0, and the finish
+    row of scores each. Its `row` has the instance's columns, finish_reason, completion_tokens,
+    reasoning_tokens and outcome of the answer, and raw_text, all that the model wrote; `translated` is
+    None where the text is no other in English. A skipped or failed request has the value 0.0, and the finish
     reason as its verdict.
 
     Raises UserError where an instance or an answer comes twice, an answer belongs to no instance, an
@@ -103,25 +107,28 @@ def _rated(
     translations: pa.Table | None,
     english: Places | None,
 ) -> tuple[npt.NDArray[np.intc], dict[str, pa.Array]]:
-    """How many scores each answer has, and their columns value, verdict and metric."""
+    """How many scores each answer has, and their columns value, verdict, metric and answered_in."""
     names = [*_OF_ANSWERS, *(n for n in instances.column_names if n not in _OF_ANSWERS)]
     counts, values = array("i"), array("d")
     verdicts: list[pa.Array] = []
     metrics: list[pa.Array] = []
-    for start in range(0, generations.num_rows, _BATCH):
-        own = generations.slice(start, _BATCH)
-        joined = instances.take(pa.array(places[start : start + _BATCH]))
+    spoken: list[pa.Array] = []
+    mean = generations.nbytes // max(1, generations.num_rows)
+    size = max(1, min(_BATCH, _BATCH_BYTES // max(1, mean)))
+    for start in range(0, generations.num_rows, size):
+        own = generations.slice(start, size)
+        joined = instances.take(pa.array(places[start : start + size]))
         columns = {name: (own if name in _OF_ANSWERS else joined)[name] for name in names}
         columns["raw_text"] = pc.coalesce(own["raw_text"], own["text"])
         rows = _Columns(columns)
         texts, reasons = own["text"].to_pylist(), rows["finish_reason"]
         others = None
         if english is not None and translations is not None:
-            others = (
-                translations["text"].take(pa.array(english[start : start + _BATCH])).to_pylist()
-            )
+            wanted = pa.array(english[start : start + size])
+            others = taken(translations.select(["text"]), wanted)["text"].to_pylist()
         own_verdicts: list[str] = []
         own_metrics: list[str] = []
+        own_counts: list[int] = []
         for i, (text, reason) in enumerate(zip(texts, reasons, strict=True)):
             row = _Row(rows, i)
             if reason in FAILED:
@@ -130,17 +137,24 @@ def _rated(
             else:
                 other = others[i] if others is not None and others[i] != text else None
                 rated = rate(row, text, other)
-            counts.append(len(rated))
+            own_counts.append(len(rated))
             for value, verdict, metric in rated:
                 values.append(value)
                 own_verdicts.append(verdict)
                 own_metrics.append(metric)
         verdicts.append(pa.array(own_verdicts, pa.string()))
         metrics.append(pa.array(own_metrics, pa.string()))
+        counts.extend(own_counts)
+        answered = (
+            "" if reason in FAILED else text for text, reason in zip(texts, reasons, strict=True)
+        )
+        langs = pa.array(languages_of(answered), pa.string())
+        spoken.append(langs.take(pa.array(np.repeat(np.arange(len(langs)), own_counts))))
     made = {
         "value": pa.array(np.frombuffer(values, np.float64)),
         "verdict": pa.chunked_array(verdicts, pa.string()).combine_chunks(),
         "metric": pa.chunked_array(metrics, pa.string()).combine_chunks(),
+        "answered_in": pa.chunked_array(spoken, pa.string()).combine_chunks(),
     }
     return np.frombuffer(counts, np.intc), made
 

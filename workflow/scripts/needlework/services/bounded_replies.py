@@ -14,6 +14,23 @@ REPLY_BYTES = 64_000_000
 # Endpoints take 200 MB of requests in a batch, whose answers may be longer.
 FILE_BYTES = 4_000_000_000
 TOO_LARGE = "the reply is longer than {:,} MB"
+# What a reply may have for each token of its answer, and for all else: one that is read takes some ten
+# times its bytes of memory. A token has 3 to 6 bytes, 12 of each as JSON escapes, and some 200 with its
+# probability; reasoning may come on top.
+TOKEN_BYTES = 1_000
+ENVELOPE_BYTES = 4_000_000
+# Pieces of this number of bytes are decompressed at once: gzip makes at most a thousand of each.
+PIECE_BYTES = 4_096
+
+
+def answer_bytes(tokens: int) -> int:
+    """How many bytes a reply may have whose answer has at most this number of tokens."""
+    return min(REPLY_BYTES, ENVELOPE_BYTES + TOKEN_BYTES * tokens)
+
+
+def is_too_large(error: BaseException | None) -> bool:
+    """Whether this is what reading a reply raised that is longer than it may be."""
+    return str(error).startswith(TOO_LARGE.partition("{")[0])
 
 
 def bounded(
@@ -66,12 +83,28 @@ def bounded_async(
 
 def _inner(library: ModuleType, response: Any) -> Any:
     """The response as the server sent it, which decompresses piece by piece."""
+    source = response.stream
+
+    class Pieces(library.SyncByteStream, library.AsyncByteStream):  # of either library
+        def __iter__(self) -> Iterator[bytes]:
+            for chunk in source:
+                yield from _pieces(chunk)
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for chunk in source:
+                for piece in _pieces(chunk):
+                    yield piece
+
     return library.Response(
         response.status_code,
         headers=response.headers,
-        stream=response.stream,
+        stream=Pieces() if "Content-Encoding" in response.headers else source,
         request=response.request,
     )
+
+
+def _pieces(chunk: bytes) -> Iterator[bytes]:
+    return (chunk[at : at + PIECE_BYTES] for at in range(0, len(chunk), PIECE_BYTES))
 
 
 def _checked(library: ModuleType, more: int, size: int, most: int) -> int:

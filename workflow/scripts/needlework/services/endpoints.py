@@ -66,6 +66,27 @@ def shown_url(url: str) -> str:
     return f"{scheme}://{re.split('[?#]', rest)[0].rpartition('@')[2]}"
 
 
+# Services that anybody can reach, whose addresses say whose answers these are.
+PUBLIC = frozenset(
+    """
+    api.openai.com api.anthropic.com generativelanguage.googleapis.com translation.googleapis.com
+    api.fireworks.ai api.mistral.ai api.deepseek.com api.together.xyz api.groq.com api.cohere.ai api.x.ai
+    openrouter.ai
+    """.split()
+)
+# Stands for any other address. No such host can exist (RFC 2606).
+PRIVATE_URL = "https://private.invalid/v1"
+
+
+def published_url(url: str) -> str:
+    """The URL as files for others show it: that of a known public service, or PRIVATE_URL."""
+    try:
+        known = urlsplit(url).hostname in PUBLIC
+    except ValueError:
+        known = False
+    return shown_url(url) if known else PRIVATE_URL
+
+
 # For what a library says of a proxy, which may hold a part of its password.
 PROXY_TROUBLE = "the proxy in the environment cannot be used"
 PROXY_REMEDY = (

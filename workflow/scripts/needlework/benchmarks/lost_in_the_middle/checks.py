@@ -7,15 +7,20 @@ from typing import Any
 
 from needlework.benchmarks.contract import Config, Own
 from needlework.benchmarks.lost_in_the_middle.plan import (
+    INSTRUCTIONS,
     NAME,
     NQ_OPEN,
     RELEASED_DOCUMENTS,
     RELEASED_PAIRS,
     read_list,
+    settings,
+    slices,
+    texts_of,
 )
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.planning.config import check_named
+from needlework.prompts.wording import check_texts
 
 
 def check(config: Config) -> None:
@@ -46,6 +51,11 @@ def check(config: Config) -> None:
                     )
     if own["unambiguous"] is not None:
         read_list(own["unambiguous"])
+    needed: dict[str, list[str]] = {}
+    for slice_settings in (settings(own, name, []) for name in slices(own)):
+        names = [name for name in texts_of(slice_settings) if name != "title"]
+        needed.setdefault(slice_settings["lang"], []).extend(names)
+    check_texts(f"{where}.instructions", own["instructions"], INSTRUCTIONS, needed)
     comparisons = own["comparisons"]
     for kind, names in (
         (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from needlework.benchmarks.factor import Factor
+from needlework.factor import Factor
 
 ENGLISH = "en"
 QA, PAIRS, OPEN = "multi_document_qa", "key_value", "open_domain"
@@ -10,6 +10,8 @@ TASKS = ("closed_book", "oracle", QA, PAIRS, OPEN)
 # What an ablation changes, one thing at a time. "main" is the paper's setting.
 VARIANTS = ("main", "query_aware", "random_distractors", "random_order", "unambiguous")
 
+# Without documents, and with the gold document alone.
+LEVELS = ("closed_book", "oracle")
 # The paper's table of each number of documents.
 QA_TABLES = {10: "table5", 20: "table6", 30: "table7"}
 

@@ -10,27 +10,23 @@ from typing import Any
 import pyarrow as pa
 
 from needlework.benchmarks.contract import Built, SliceSettings
-from needlework.benchmarks.lost_in_the_middle.counting import Prompt, Sums, counter
-from needlework.benchmarks.lost_in_the_middle.plan import NAME
+from needlework.benchmarks.lost_in_the_middle.pairs_corpus import SEPARATOR, pair, row
+from needlework.benchmarks.lost_in_the_middle.plan import NAME, template
 from needlework.benchmarks.lost_in_the_middle.rows import Rows
-from needlework.data.corpora.key_value import SEPARATOR, pair, row
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
-from needlework.prompts.spans import read_template
 from needlework.prompts.tokenizers import Tokenizer
+from needlework.prompts.wording import Templates
 from needlework.records import DOCUMENTS
 from needlework.seeding import rank_key, rng
 
 Tables = Mapping[str, Mapping[str, pa.Table]]
 
-# A line between two others begins and ends as this one.
-_STUB = ' "a": "a",'
-
 
 def build(
     slice_settings: SliceSettings,
     tables: Tables,
-    templates: Mapping[str, str],
+    texts: Templates,
     tokenizer: Tokenizer,
 ) -> Built:
     """The instances of a slice of key-value retrieval.
@@ -48,7 +44,7 @@ def build(
         objects = _with_uuids(slice_settings)
     else:
         objects = _released(slice_settings, tables, counts)
-    builder = _Builder(slice_settings, templates, tokenizer)
+    builder = _Builder(slice_settings, texts, tokenizer)
     builder.add(objects)
     documents = None
     if slice_settings["keys"] == "words" or slice_settings["source"] == "constructed":
@@ -64,8 +60,9 @@ def _released(slice_settings: SliceSettings, tables: Tables, counts: dict[str, i
     objects: Objects = {}
     lacking = 0
     for n, _ in slice_settings["places"]:
-        rows = tables[f"pairs_{n}"][slice_settings["lang"]].to_pylist()
-        prefix = f"key_value_{n}/{slice_settings['lang']}"
+        ((lang, table),) = tables[f"pairs_{n}"].items()
+        rows = table.to_pylist()
+        prefix = f"key_value_{n}/{lang}"
         ranked = sorted(
             rows, key=lambda r: rank_key(NAME, "examples", slice_settings["seed"], r["passage_id"])
         )[: slice_settings["examples"]]
@@ -170,30 +167,21 @@ class _Builder:
     """Puts the pair that is asked for at each index of its object."""
 
     def __init__(
-        self, slice_settings: SliceSettings, templates: Mapping[str, str], tokenizer: Tokenizer
+        self, slice_settings: SliceSettings, texts: Templates, tokenizer: Tokenizer
     ) -> None:
-        self.slice_settings, self.tokenizer = slice_settings, tokenizer
-        if slice_settings["query_aware"]:
-            path, places = templates["pairs_query_aware"], ["key", "pairs", "key"]
-        else:
-            path, places = templates["pairs"], ["pairs", "key"]
-        self.template = read_template(path, places)
+        self.slice_settings = slice_settings
+        self.template = texts.pieces(template(slice_settings))
         self.rows = Rows(slice_settings, tokenizer)
-        self.sums = Sums(tokenizer, lambda index, text: text, _STUB, self.template[-2])
 
     def add(self, objects: Objects) -> None:
         """Add the prompts of all objects."""
         asked = [(n, found) for n, rows in objects.items() for found in rows]
-        if (exact := self.rows.pieces.exact) is not None:
-            texts = (found["text"] for _, found in asked)
-            exact.sum_ahead(texts, self.slice_settings["slice"])
-        count = counter(self.tokenizer, self.rows.pieces, asked, self._prompts)
+        texts = (found["text"] for _, found in asked)
+        self.rows.pieces.sums.sum_ahead(texts, self.slice_settings["slice"])
         for n, found in progress(asked, desc="prompts", unit="example"):
-            for index, prompt in self._prompts((n, found)):
+            for index, numbers in self._prompts(n, found):
                 self.rows.add(
-                    prompt.numbers,
-                    prompt.text,
-                    count(prompt),
+                    numbers,
                     f"{n}-{found['passage_id'].rpartition('-')[2]}",
                     [found["value"]],
                     n_documents=n,
@@ -202,9 +190,8 @@ class _Builder:
                     keys=self.slice_settings["keys"],
                 )
 
-    def _prompts(self, asked: tuple[int, Mapping[str, Any]]) -> Iterator[tuple[int, Prompt]]:
-        """The prompts of an object, each with the index of the pair that is asked for."""
-        n, found = asked
+    def _prompts(self, n: int, found: Mapping[str, Any]) -> Iterator[tuple[int, list[int]]]:
+        """The span numbers of an object's prompts, each with the index of the pair that is asked for."""
         pieces, key = self.rows.pieces, found["key"]
         needle = pair(key, found["value"])
         *before, middle, end = self.template
@@ -218,14 +205,9 @@ class _Builder:
             pieces.literal("question", key),
             pieces.literal("answer_format", end),
         ]
-        others = None if pieces.exact is not None else _Others(found, self.sums)
-        frame = self.sums.frame(pieces.text(head[:-1]), pieces.text(tail[1:])) if others else 0
         ((_, indices),) = [place for place in self.slice_settings["places"] if place[0] == n]
         for index in indices:
-            numbers = [*head, *self._object(found, needle, index), *tail]
-            text = pieces.text(numbers)
-            predicted = frame + others.cost(needle, index) if others else 0
-            yield index, Prompt(numbers, text, predicted)
+            yield index, [*head, *self._object(found, needle, index), *tail]
 
     def _object(self, found: Mapping[str, Any], needle: str, index: int) -> list[int]:
         """The spans of the object, without its braces."""
@@ -238,29 +220,3 @@ class _Builder:
         rest = pieces.slice("distractor", source, text, start, len(text))
         before = [pieces.slice("distractor", source, text, 0, start)] if start else []
         return [*before, asked, separator, rest]
-
-
-class _Others:
-    """The costs of an object's lines, without the pair that is asked for."""
-
-    def __init__(self, found: Mapping[str, Any], sums: Sums) -> None:
-        self.sums = sums
-        text, starts = found["text"], found["starts"]
-        ends = [start - len(SEPARATOR) for start in starts[1:]] + [len(text)]
-        lines = [text[start:end] for start, end in zip(starts, ends, strict=True)]
-        self.first, self.last, self.n = lines[0], lines[-1], len(lines)
-        costs = sums.costs
-        self.between = sum(costs.text(f" {line},") for line in lines)
-
-    def cost(self, needle: str, index: int) -> int:
-        """The cost of all lines, with the pair that is asked for at `index`."""
-        costs, last = self.sums.costs, index == self.n
-        total = self.between
-        if index == 0:
-            total += costs.text("{" + needle + ",")
-        else:
-            total += costs.text("{" + self.first + ",") - costs.text(f" {self.first},")
-            total += 0 if last else costs.text(f" {needle},")
-        if last:
-            return total + self.sums.last(" " + needle + "}")
-        return total - costs.text(f" {self.last},") + self.sums.last(" " + self.last + "}")

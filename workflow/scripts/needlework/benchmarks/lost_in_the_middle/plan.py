@@ -9,11 +9,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, Search, SliceSettings
+from needlework.benchmarks.contract import (
+    Config,
+    CorpusTable,
+    Own,
+    Run,
+    Search,
+    SliceSettings,
+    in_words,
+)
 from needlework.data.corpora.registry import OWN_PASSAGES
 from needlework.errors import UserError
+from needlework.prompts.wording import papers_instructions, user_texts
 
 NAME = "lost_in_the_middle"
+TITLE = "Lost in the Middle"
+PAPER = "https://arxiv.org/abs/2307.03172"
+BESIDE = ("careful",)
+# Where the configuration has what the paper's numbers depend on.
+SETUP = {
+    "corpus": "benchmarks.lost_in_the_middle.needles",
+    **{
+        key: f"benchmarks.lost_in_the_middle.{key}"
+        for key in ("source", "gold_without_answer", "max_new_tokens")
+    },
+}
 
 # The questions of the paper, and where distractors of other questions come from.
 NQ_OPEN = "nq_open"
@@ -25,6 +45,17 @@ HAYSTACKS = {
 }
 # Passages of the sample have no titles, so its prompts name none: the gold passage would stand out.
 UNTITLED = ("sample_questions",)
+# The texts of a language's instructions. `document` and `title` are what stands before a document.
+INSTRUCTIONS = {
+    "closed_book": ("question",),
+    "documents": ("documents", "question"),
+    "documents_random_order": ("documents", "question"),
+    "documents_query_aware": ("question", "documents", "question"),
+    "document": ("number",),
+    "title": ("title",),
+    "pairs": ("pairs", "key"),
+    "pairs_query_aware": ("key", "pairs", "key"),
+}
 # How the words of a slice's name after its language read.
 _VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -34,11 +65,53 @@ _VARIANTS: dict[str, dict[str, Any]] = {
 }
 _DOCUMENTS = "documents"
 _PAIRS = "pairs"
+# The tasks whose prompts have no documents.
+ALONE = ("closed_book", "key_value")
 # What the released files hold (paper, sections 3.3 and 4.2).
 RELEASED_DOCUMENTS = 30
 RELEASED_PAIRS = (75, 140, 300)
 # The one language of the paper's questions.
 _ENGLISH = "en"
+# Keys and values that make a condition hold (`Benchmark.filled_by`).
+_QUESTIONS = {"tasks": "[multi_document_qa]"}
+_ENGLISH_QUESTIONS = {**_QUESTIONS, "languages": "[en]"}
+FILLED_BY = {
+    name: {f"benchmarks.{NAME}.{key}": value for key, value in keys.items()}
+    for name, keys in {
+        "levels": {"tasks": "[closed_book, oracle]"},
+        "questions": _QUESTIONS,
+        **{
+            f"{n}_documents": {**_QUESTIONS, "n_documents": f"[{{n: {n}, gold_indices: {where}}}]"}
+            for n, where in ((10, "[0, 4, 9]"), (20, "[0, 9, 19]"), (30, "[0, 14, 29]"))
+        },
+        "english": _ENGLISH_QUESTIONS,
+        "pairs": {"tasks": "[key_value]"},
+        "uuids": {"tasks": "[key_value]", "keys": "[uuid]"},
+        "words": {"tasks": "[key_value]", "keys": "[words]"},
+        "encoder_decoder": {**_ENGLISH_QUESTIONS, "comparisons.encoder_decoder": "[<model>]"},
+        "instruction_tuning": {
+            **_ENGLISH_QUESTIONS,
+            "comparisons.instruction_tuning": "[[<model>, <model>]]",
+        },
+        "query_aware": {**_ENGLISH_QUESTIONS, "query_aware": "[20]"},
+        "open_domain": {"tasks": "[open_domain]", "languages": "[en]", "needles": NQ_OPEN},
+        "unambiguous": {**_ENGLISH_QUESTIONS, "unambiguous": "<file>"},
+        "random_distractors": {
+            **_ENGLISH_QUESTIONS,
+            "needles": NQ_OPEN,
+            "random_distractors": "[20]",
+        },
+        "random_order": {**_ENGLISH_QUESTIONS, "random_order": "[20]"},
+        "other_languages": {**_QUESTIONS, "needles": "xquad", "languages": "[en, de]"},
+    }.items()
+}
+
+
+def data(own: Own) -> tuple[str, str]:
+    """What the run's prompts and the paper's are made of, in words."""
+    every = own["questions"] == "all"
+    number = "2,655" if every and own["needles"] == NQ_OPEN else own["questions"]
+    return in_words(own["needles"], number, "questions"), f"{NQ_OPEN}, 2,655 questions"
 
 
 def slices(own: Own) -> list[str]:
@@ -87,8 +160,14 @@ def _pair_numbers(own: Own) -> dict[str, list[int]]:
 
 
 def _key_languages(own: Own, keys: str) -> list[str]:
-    """The languages of keys and values; UUIDs are in none, and their prompts in English."""
-    return own["key_languages"] if keys == "words" else [_ENGLISH]
+    """The languages of keys and values.
+
+    UUIDs are in none: their prompts are in the languages of the user's instructions, otherwise in English.
+    """
+    if keys == "words":
+        return list(own["key_languages"])
+    worded = [lang for lang in own["key_languages"] if lang in own["instructions"]]
+    return worded or [_ENGLISH]
 
 
 def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
@@ -96,6 +175,33 @@ def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
 
     `lengths` say nothing here: the number of documents or pairs decides how long a prompt is.
     """
+    found = _settings(own, name)
+    if texts := user_texts(own["instructions"], found["lang"], texts_of(found)):
+        found["instructions"] = texts
+    return found
+
+
+def texts_of(slice_settings: SliceSettings) -> list[str]:
+    """The names of the texts that a slice's prompts take of INSTRUCTIONS."""
+    documents = slice_settings["task"] not in ALONE
+    return [template(slice_settings), *(("document", "title") if documents else ())]
+
+
+def template(slice_settings: SliceSettings) -> str:
+    """The name of a slice's template among INSTRUCTIONS."""
+    aware = "_query_aware" if slice_settings.get("query_aware") else ""
+    if slice_settings["task"] == "key_value":
+        return f"pairs{aware}"
+    if slice_settings["task"] == "closed_book":
+        return "closed_book"
+    shuffled = slice_settings.get("order") == "random" and (
+        slice_settings["distractors"] == "retrieved"
+    )
+    return f"documents{aware or ('_random_order' if shuffled else '')}"
+
+
+def _settings(own: Own, name: str) -> dict[str, Any]:
+    """The settings of a slice but for the user's instructions."""
     lang, kind, *rest = name.split("-", 2)
     slice_settings = {
         "slice": name,
@@ -175,7 +281,7 @@ def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
             return {"words": [(slice_settings["words"], lang)]}
         if slice_settings["source"] == "constructed":
             return {}
-        return {f"pairs_{n}": [(f"key_value_{n}", lang)] for n, _ in slice_settings["places"]}
+        return {f"pairs_{n}": [(f"key_value_{n}", _ENGLISH)] for n, _ in slice_settings["places"]}
     questions = question_corpus(slice_settings)
     found = {"questions": [(questions, lang)]}
     if (passages := passage_corpus(slice_settings)) is not None:
@@ -267,6 +373,11 @@ def _sizes(own: Own) -> list[int]:
     return [entry["n"] for entry in own["n_documents"]]
 
 
+def notices(own: Own) -> list[str]:
+    """That instructions are English though the user's questions are not."""
+    return papers_instructions(NAME, own, own["languages"])
+
+
 def run_settings(config: Config) -> Run:
     """What the results need to know of a run beside what all need.
 
@@ -279,6 +390,7 @@ def run_settings(config: Config) -> Run:
     tokenizers = list(dict.fromkeys([*used, *run["tokenizers"]]))
     return {
         **own["comparisons"],
+        "instructions": sorted(own["instructions"]),
         "tokenizers": tokenizers,
         # The paper's token counts of GPT-3.5-Turbo are those of its encoding (appendix F).
         "published_tokenizers": {

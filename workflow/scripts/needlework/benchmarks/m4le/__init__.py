@@ -1,1 +1,1 @@
-"""M4LE: 36 data sets, eleven task types, five abilities, in English and Chinese."""
+"""M4LE (Kwan et al., arXiv:2310.19240)."""

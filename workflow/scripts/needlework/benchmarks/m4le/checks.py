@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from needlework.benchmarks.contract import Config, Own
+from needlework.benchmarks.m4le.corpora import WORDED
+from needlework.benchmarks.m4le.data.frames import OPTIONAL, load_frames, texts_of
+from needlework.benchmarks.m4le.data.sampled import SAMPLED
+from needlework.benchmarks.m4le.data.tasks import BUCKETS, BUCKETS_2023, CONSTRUCTED, TASKS
 from needlework.benchmarks.m4le.factors import SHORTEST
-from needlework.benchmarks.m4le.plan import LIMITS, NAME, corpus, corpus_files, tasks
-from needlework.data.corpora.m4le_data.sampled import SAMPLED
-from needlework.data.corpora.m4le_data.tasks import BUCKETS, BUCKETS_2023, CONSTRUCTED, TASKS
+from needlework.benchmarks.m4le.plan import (
+    LIMITS,
+    NAME,
+    corpus,
+    corpus_files,
+    tasks,
+    wording,
+)
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
+from needlework.planning.layout import resource
+from needlework.prompts.wording import check_texts, user_texts
+
+# Tasks in one language whose gold answers belong to paragraphs.
+PAIRED = ("booksum",)
+# The columns of records that the types of tasks ask about.
+_ASKED = {
+    "CLS": ("label",),
+    "NLI": ("parts",),
+    "QA": ("question", "answers"),
+    "RET": ("title",),
+    "SUM": ("answers",),
+}
 
 
 def check(config: Config) -> None:
@@ -31,12 +54,14 @@ def check(config: Config) -> None:
                     f"{', '.join(map(str, released))}."
                 )
     if own["source"] == "constructed":
+        _check_wording(own, where)
         _check_records(own, where, config["corpora"])
         _check_folder(own, where)
-    elif own["records"]:
-        raise UserError(
-            f"{where}.records needs `source: constructed`: set that, or leave `records` out."
-        )
+    for key in ("records", "instructions"):
+        if own[key] and own["source"] != "constructed":
+            raise UserError(
+                f"{where}.{key} needs `source: constructed`: set that, or leave `{key}` out."
+            )
     for kind in own["max_new_tokens"]["types"]:
         if kind not in LIMITS:
             raise UserError(
@@ -54,17 +79,55 @@ def check(config: Config) -> None:
         )
 
 
+def _check_wording(own: Own, where: str) -> None:
+    """Raise UserError where a user's wording is of a task without records of the user's, or lacks a text."""
+    if not (given := own["instructions"]):
+        return
+    if not own["records"]:
+        raise UserError(
+            f"{where}.instructions needs `records`: only tasks with records of yours have another wording "
+            "than the paper's."
+        )
+    frames = load_frames(resource(WORDED["resources"][0]))
+    texts: dict[str, Sequence[str]] = {}
+    needed: dict[str, list[str]] = {lang: [] for lang in given}
+    for task in (task for task in own["records"] if task in TASKS):
+        own_texts = {f"{task}.{text}": held for text, held in texts_of(frames[task]).items()}
+        langs = [lang for lang in given if user_texts(given, lang, list(own_texts))]
+        if len(langs) > 1:
+            raise UserError(
+                f"{where}.instructions has texts of {task} in {' and '.join(langs)}, but a task's records "
+                "have one language: leave the others out."
+            )
+        for lang in langs:
+            needed[lang] += [name for name in own_texts if name.split(".")[1] not in OPTIONAL]
+        texts |= own_texts
+    check_texts(f"{where}.instructions", given, texts, needed)
+
+
 def _check_records(own: Own, where: str, corpora: Own) -> None:
-    """Raise UserError where a task is none, or is not in a language of the user's corpus."""
+    """Raise UserError where a task is none, or is of other texts, languages or columns than the user's."""
     for name, mine in own["records"].items():
         if name not in TASKS:
             raise UserError(f"{where}.records has {name!r}: the tasks are {', '.join(TASKS)}.")
+        if "," in TASKS[name].lang or name in PAIRED:
+            raise UserError(
+                f"{where}.records has {name}, which is made of pairs of texts, unlike records: choose "
+                "another task."
+            )
         known = languages_of(mine, corpora)
-        if (lang := TASKS[name].lang) not in known:
+        if (lang := wording(own, name)[0]) not in known:
             raise UserError(
                 f"{where}.records.{name} is {mine!r}, which has {', '.join(known)}, but the task is in "
-                f"{lang}: choose another task, or add the language."
+                f"{lang}: write the task's texts in a language of yours (`instructions`), choose another "
+                "task, or add the language."
             )
+        for column in _ASKED[TASKS[name].task_type.split("+")[0]]:
+            if column not in corpora[mine]["columns"]:
+                raise UserError(
+                    f"corpora.{mine}.columns lacks {column!r}, which {where}.records.{name} asks about: name "
+                    "the column, or choose another task."
+                )
 
 
 def _check_folder(own: Own, where: str) -> None:

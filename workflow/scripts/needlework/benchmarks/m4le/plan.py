@@ -5,16 +5,43 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, SliceSettings
+from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, SliceSettings, in_words
+from needlework.benchmarks.m4le.data.frames import TEXTS
+from needlework.benchmarks.m4le.data.origins import origin, source_files
+from needlework.benchmarks.m4le.data.sampled import SAMPLED
+from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, SLUGS, TASKS
 from needlework.benchmarks.m4le.factors import RANGES
-from needlework.data.corpora.m4le_data.origins import origin, source_files
-from needlework.data.corpora.m4le_data.sampled import SAMPLED
-from needlework.data.corpora.m4le_data.tasks import CONSTRUCTED, SLUGS, TASKS
 from needlework.data.corpora.registry import corpus_table
 from needlework.errors import UserError
+from needlework.prompts.wording import user_texts
 
 NAME = "m4le"
+TITLE = "M4LE"
+PAPER = "https://arxiv.org/abs/2310.19240"
+BESIDE = ("careful",)
+SCORED_BY = ("accepted",)
+# Questions that are asked without their texts have none to choose from.
+CLOSED_BOOK = ("candidates", 0)
+# Where the configuration has what the paper's numbers depend on.
+SETUP = {
+    **{key: f"benchmarks.m4le.{key}" for key in ("source", "release", "reference")},
+    "max_new_tokens": "benchmarks.m4le.max_new_tokens.preset",
+}
 SAMPLE = "sample"
+
+# Keys and values that make a condition hold (`Benchmark.filled_by`).
+FILLED_BY = {
+    name: {f"benchmarks.{NAME}.{key}": value for key, value in keys.items()}
+    for name, keys in {
+        "closed_book": {"closed_book": "true", "tasks": "all"},
+        "places": {
+            "source": "constructed",
+            "folder": "<folder>",
+            "positions": "{places: 5, candidates: 20, examples: 100}",
+        },
+        **{name: {"lengths": f"[{lengths[0]}]"} for name, (_, lengths) in RANGES.items()},
+    }.items()
+}
 
 # Answers of a task type, in tokens, where the limit is not the released one: above the longest gold
 # answers, since all that follows the first cut is dropped. None is the bucket.
@@ -67,6 +94,17 @@ def notices(own: Own) -> list[str]:
     ]
 
 
+def data(own: Own) -> tuple[str, str]:
+    """What the run's prompts and the paper's are made of, in words."""
+    theirs = "M4LE's release of 2023, 200 rows a task and length"
+    if own["source"] == "released":
+        mine = in_words(f"M4LE's release of {own['release']}", 200, "rows a task and length")
+    else:
+        corpus = "sample" if own["source"] == "sample" else "rows built from sources"
+        mine = in_words(corpus, own["examples"], "rows a task and length")
+    return mine, theirs
+
+
 def slices(own: Own) -> list[str]:
     """The slices of the benchmark's configuration: a task each; of the small sample, one for all."""
     return (
@@ -79,7 +117,19 @@ def corpus(own: Own) -> str:
     return f"m4le_{own['release'] if own['source'] == 'released' else own['source']}"
 
 
-def corpus_settings(own: Own) -> Own:
+def wording(own: Own, task: str) -> tuple[str, dict[str, str]]:
+    """The language of a task, and the user's texts for it, by the names of `frames.TEXTS`.
+
+    Without such texts it is the task's own language.
+    """
+    names = [f"{task}.{text}" for text in TEXTS]
+    for lang in own["instructions"]:
+        if found := user_texts(own["instructions"], lang, names):
+            return lang, {name.removeprefix(f"{task}."): text for name, text in found.items()}
+    return CONSTRUCTED[task].lang, {}
+
+
+def corpus_settings(own: Own, slug: str) -> Own:
     """What a table of rows depends on besides its files."""
     found: dict[str, Any] = {"lengths": sorted(own["lengths"])}
     if own["source"] != "released":
@@ -88,7 +138,9 @@ def corpus_settings(own: Own) -> Own:
             found["positions"] = dict(own["positions"])
     if own["source"] == "sample":
         found["tasks"] = tasks(own)
-    return found
+        return found
+    lang, texts = wording(own, SLUGS[slug].name)
+    return found | ({"lang": lang, "wording": texts} if texts else {})
 
 
 def corpus_files(own: Own, name: str, slug: str) -> list[str] | None:
@@ -102,7 +154,7 @@ def corpus_files(own: Own, name: str, slug: str) -> list[str] | None:
         return None
     task = SLUGS[slug]
     if records := own["records"].get(task.name):
-        return [corpus_table(records, task.lang)]
+        return [corpus_table(records, wording(own, task.name)[0])]
     if files := source_files(own["folder"], task):
         return files
     found = origin(task)
@@ -122,7 +174,9 @@ def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
     limits = own["max_new_tokens"]
     by_type = {**LIMITS, **limits["types"]} if limits["preset"] == "types" else {}
     asked = tasks(own) if name == SAMPLE else [SLUGS[name].name]
+    lang, texts = wording(own, asked[0])
     return {
+        **({"lang": lang} if texts else {}),
         "slice": name,
         "data": corpus(own),
         "source": own["source"],
@@ -160,8 +214,9 @@ def conditions(config: Config) -> dict[str, bool]:
 def run_settings(config: Config) -> Run:
     """What the results need to know of a run beside what all need.
 
-    reference_name: the model that scores are normalised by. lengths: the buckets, in order. places: how
-    many are studied. chat: the models whose prompts go through a chat template.
+    reference_name: the model that scores are normalised by. instructions: the tasks with a user's.
+    lengths: the buckets, in order. places: how many are studied. chat: the models whose prompts go through
+    a chat template.
     """
     own, run = config["benchmarks"][NAME], config["run"]
     entries = {model: config["models"][model] for model in run["models"]}
@@ -171,6 +226,7 @@ def run_settings(config: Config) -> Run:
         "reference_name": "GPT-3.5-Turbo-16K"
         if own["reference"] == "published"
         else own["reference"],
+        "instructions": [task for task in own["records"] if wording(own, task)[1]],
         "lengths": sorted(own["lengths"]),
         "places": own["positions"]["places"],
         "chat": [model for model, entry in entries.items() if entry.get("chat")],

@@ -1,1 +1,1 @@
-"""Multilingual Needle in a Haystack (Hengle et al., 2024)."""
+"""Multilingual Needle in a Haystack (Hengle et al., arXiv:2408.10151)."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from needlework.benchmarks.contract import Config
 from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
-from needlework.benchmarks.mlneedle.plan import NAME
+from needlework.benchmarks.mlneedle.plan import INSTRUCTIONS, NAME, texts_of
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.planning.config import check_named
+from needlework.prompts.wording import check_texts
 
 
 def check(config: Config) -> None:
@@ -42,6 +43,10 @@ def check(config: Config) -> None:
             f"{where}.lengths has {min(own['lengths'])}, and {where}.answer_buffer "
             f"({own['answer_buffer']}) leaves no room for a prompt: raise the length or lower answer_buffer."
         )
+    used = [name for task in own["tasks"] for name in texts_of(task)]
+    check_texts(
+        f"{where}.instructions", own["instructions"], INSTRUCTIONS, {own["question_lang"]: used}
+    )
     for kind, pairs in own["comparisons"].items():
         names = [name for pair in pairs for name in pair]
         check_named(f"{where}.comparisons.{kind}", names, config["models"], "models")

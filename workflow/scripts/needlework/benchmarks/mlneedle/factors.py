@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from needlework.benchmarks.factor import Factor
+from needlework.factor import Factor
 
 LANGUAGES = ("en", "de", "es", "zh", "vi", "hi", "ar")
 MULTILINGUAL = "multilingual"

@@ -4,11 +4,49 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, Search, SliceSettings
+from needlework.benchmarks.contract import (
+    Config,
+    CorpusTable,
+    Own,
+    Run,
+    Search,
+    SliceSettings,
+    in_words,
+)
 from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
+from needlework.prompts.wording import papers_instructions, user_texts
 
 NAME = "mlneedle"
+TITLE = "MLNeedle"
+PAPER = "https://arxiv.org/abs/2408.10151"
+BESIDE = ("careful",)
+# The two verdicts of existence, as the prompt words them.
+SCORED_BY = ("accepted",)
+# Where the configuration has what the paper's numbers depend on.
+SETUP = {
+    **{
+        key: f"benchmarks.mlneedle.{key}"
+        for key in (
+            *("needles", "haystack", "aligned", "truncate_last"),
+            *("metric", "answer_languages"),
+        )
+    },
+    "mlqa_split": "sources.mlqa.split",
+    "passages": "sources.mmarco.passages",
+    "embedder": "embedder",
+    "translator": "translator",
+}
 NO_HAYSTACK = "none"
+# Keys and values that make a condition hold (`Benchmark.filled_by`).
+FILLED_BY = {"english_answers": {f"benchmarks.{NAME}.answer_languages": "[en, <your languages>]"}}
+# The texts of a language's instructions. The words of the verdict are of `existence` alone.
+INSTRUCTIONS = {
+    "exact": ("passages", "question"),
+    "existence": ("passages", "question"),
+    "closed_book": ("question",),
+    "yes": (),
+    "no": (),
+}
 
 
 class Position(NamedTuple):
@@ -36,6 +74,17 @@ def positions(setting: int | list[str]) -> list[Position]:
         names = {0: "start", setting - 1: "end", (setting - 1) / 2: "middle"}
         return [Position(names.get(k, f"{k}/{setting - 1}"), k, setting) for k in range(setting)]
     return [Position(name, ("start", "middle", "end").index(name), 3) for name in setting]
+
+
+def data(own: Own) -> tuple[str, str]:
+    """What the run's prompts and the paper's are made of, in words."""
+    texts = own["needles"] if own["needles"].startswith("sample") else " among ".join(_corpora(own))
+    mine = in_words(texts, own["questions"], "questions a language")
+    return mine, "mlqa among mmarco, 100 questions a language"
+
+
+def _corpora(own: Own) -> tuple[str, str]:
+    return own["needles"], own["haystack"]
 
 
 def slices(config: Own) -> list[str]:
@@ -74,6 +123,7 @@ def settings(config: Own, name: str, lengths: list[int]) -> SliceSettings:
         "tasks",
         "answer_languages",
         "max_new_tokens",
+        "strip_context",
     )
     slice_settings = {key: config[key] for key in shared}
     # In whatever order they were written, the prompts are the same.
@@ -84,10 +134,18 @@ def settings(config: Own, name: str, lengths: list[int]) -> SliceSettings:
         slice_settings |= {key: config[key] for key in own}
         slice_settings["lengths"] = sorted(lengths)
         slice_settings["tasks"] = [task for task in config["tasks"] if task != "closed_book"]
+    used = [name for task in slice_settings["tasks"] for name in texts_of(task)]
+    if texts := user_texts(config["instructions"], config["question_lang"], used):
+        slice_settings["instructions"] = texts
     if haystack == MULTILINGUAL:
         slice_settings["multilingual"] = sorted(config["multilingual"])
         slice_settings["multilingual_top"] = config["multilingual_top"]
     return slice_settings
+
+
+def texts_of(task: str) -> list[str]:
+    """The names of the texts that a task's prompts and verdicts take of INSTRUCTIONS."""
+    return [task, "yes", "no"] if task == "existence" else [task]
 
 
 def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
@@ -146,6 +204,24 @@ def quotes(own: Own) -> list[CorpusTable]:
     ]
 
 
+def translated(own: Own) -> bool:
+    """Whether English answers count: they are accepted, or the paper's instructions ask for Yes or No."""
+    worded = own["question_lang"] in own["instructions"]
+    return "en" in own["answer_languages"] or ("existence" in own["tasks"] and not worded)
+
+
+def conditions(config: Config) -> dict[str, bool]:
+    """Which results a configuration has data for, by the names that results have (`Result.when`)."""
+    own = config["benchmarks"][NAME]
+    # What translation loses is measured against the English answers.
+    return {"english_answers": "en" in own["answer_languages"]}
+
+
+def notices(own: Own) -> list[str]:
+    """That instructions are English though the user's questions are not."""
+    return papers_instructions(NAME, own, [own["question_lang"]])
+
+
 def run_settings(config: Config) -> Run:
     """What the results need to know of a run beside what all need.
 
@@ -158,6 +234,7 @@ def run_settings(config: Config) -> Run:
     kinds = {config["tokenizers"][config["models"][m]["tokenizer"]]["kind"] for m in run["models"]}
     return {
         "needle_languages": own["needle_languages"],
+        "instructions": sorted(own["instructions"]),
         "unit_of_length": "words" if kinds == {"words"} else "tokens",
         "claimed_length": {m: config["models"][m]["context"] for m in run["models"]},
         "instruction_tuning": comparisons["instruction_tuning"],

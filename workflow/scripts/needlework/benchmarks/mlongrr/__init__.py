@@ -1,1 +1,1 @@
-"""mLongRR: Agrawal et al. 2024, "Evaluating Multilingual Long-Context Models for Retrieval and Reasoning"."""
+"""mLongRR (Agrawal et al. 2024, Multilingual Long-Context Models for Retrieval and Reasoning)."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.benchmarks.contract import Config, Own
+from needlework.benchmarks.mlongrr import prompt_files as tables_of_needles
 from needlework.benchmarks.mlongrr.factors import ABSENT
 from needlework.benchmarks.mlongrr.plan import (
     ARTICLES,
@@ -14,14 +15,16 @@ from needlework.benchmarks.mlongrr.plan import (
     RELEASED_DEPTHS,
     RELEASED_LENGTHS,
     SPREAD,
+    Cell,
     cells,
     needle_counts,
     texts,
 )
-from needlework.data.corpora import mlongrr_csv as tables_of_needles
+from needlework.benchmarks.mlongrr.prompt_files import Prompt, PromptKey
 from needlework.data.corpora.languages import folder_languages
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
+from needlework.folders import entries
 
 
 def check(config: Config) -> None:
@@ -118,7 +121,7 @@ def _check_needles(own: Own, folder: str | None) -> None:
     """Raise UserError where a language has no needle, a prompt is missing, or cities are too few."""
     root = Path(__file__).resolve().parents[5] / "resources"
     folders = [root / NAME, root / "sample" / NAME if own["data"] == "sample" else folder]
-    files = [path for each in folders if each for path in sorted(Path(each).glob("*.csv"))]
+    files = [path for each in folders if each for path in entries(each, ".csv")]
     needles, prompts = (
         tables_of_needles.needles(files, own["wording"]),
         tables_of_needles.prompts(files),
@@ -142,12 +145,31 @@ def _check_needles(own: Own, folder: str | None) -> None:
                 f"benchmarks.{NAME}.prompts has `translated` alone, but English prompts are not "
                 "translated: add `paper`, or leave en out of the languages."
             )
-        for cell in asked:
-            prompt = tables_of_needles.find_prompt(
-                prompts, cell.template, cell.n, cell.question, lang
+        _check_prompts(own, asked, prompts, lang)
+
+
+def _check_prompts(
+    own: Own, asked: list[Cell], prompts: dict[PromptKey, Prompt], lang: str
+) -> None:
+    """Raise UserError where a prompt has none of the tasks, or a task none of the prompts."""
+    there = [
+        cell
+        for cell in asked
+        if tables_of_needles.has_prompt(prompts, cell.template, cell.n, cell.question, lang)
+    ]
+    for cell in asked:
+        if not any(cell.template == other.template for other in there):
+            tables_of_needles.find_prompt(prompts, cell.template, cell.n, cell.question, lang)
+        if not any((cell.n, cell.question) == (other.n, other.question) for other in there):
+            raise UserError(
+                f"benchmarks.{NAME}.prompts is {_yaml(own['prompts'])}, none of which asks for the "
+                f"{cell.question} of {cell.n} needles in {lang!r}: add `paper`, or leave "
+                f"{cell.question} out of this task's `questions`."
             )
-            if cell.task == ABSENT and not prompt.unanswerable:
-                raise UserError(
-                    f"benchmarks.{NAME}.absent has {cell.n}, but the prompt {cell.template!r} does not say "
-                    "what to answer then: leave `absent` or the prompt out."
-                )
+    for cell in there:
+        prompt = tables_of_needles.find_prompt(prompts, cell.template, cell.n, cell.question, lang)
+        if cell.task == ABSENT and not prompt.unanswerable:
+            raise UserError(
+                f"benchmarks.{NAME}.absent has {cell.n}, but the prompt {cell.template!r} does not say "
+                "what to answer then: leave `absent` or the prompt out."
+            )

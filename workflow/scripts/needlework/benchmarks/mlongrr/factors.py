@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from needlework.benchmarks.factor import Factor
+from needlework.factor import Factor
 
 # Tasks: one needle to find, several to compare, none to say so.
 RETRIEVAL, REASONING, ABSENT = "retrieval", "reasoning", "absent"
@@ -53,7 +53,7 @@ FACTORS = (
 COLUMNS = {factor.name: factor.type for factor in FACTORS}
 
 # What results have besides.
-METRIC = Factor("metric", order=("strict", "released", "released_claude"))
+METRIC = Factor("metric", order=("strict", "released", "released_claude", "careful"))
 TASK = Factor("task", order=(RETRIEVAL, REASONING, ABSENT))
 VERDICT = Factor(
     "verdict",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
-from needlework.data.corpora.mlongrr import RAW
+from needlework.benchmarks.mlongrr.corpus import RAW
 from needlework.data.words import word_starts
-from needlework.prompts.spans import Span, literal
+from needlework.prompts.counting.pieces import Pieces
 from needlework.prompts.tokenizers import Tokenizer
 
 # Of a text whose words were not counted when it was read, so many characters tell its tokens a word.
@@ -25,9 +25,9 @@ class Haystack:
     """
 
     def __init__(
-        self, corpus: str, lang: str, table: pa.Table, tokenizer: Tokenizer, most_tokens: int
+        self, corpus: str, lang: str, table: pa.Table, pieces: Pieces, most_tokens: int
     ) -> None:
-        self._count = tokenizer.count
+        self.pieces, self._count = pieces, pieces.count
         rows = {row["passage_id"]: row for row in table.to_pylist()}
         joined = list(rows.values())[-1]
         raw = rows.get(RAW, joined)
@@ -106,40 +106,39 @@ class Haystack:
         """The percentage of the joined haystack's tokens that its first sentences have."""
         return 100.0 * int(self._tokens[before]) / int(self._tokens[n])
 
-    def predict(self, n: int, joined: bool) -> int:
-        """The tokens of n sentences, joined or not."""
-        return int((self._tokens if joined else self._raw_tokens)[n])
-
-    def spans(self, n: int, places: Sequence[int], needles: Sequence[str]) -> list[Span]:
-        """A haystack of n sentences with needles, each after so many sentences as its place says."""
+    def numbers(self, n: int, places: Sequence[int], needles: Sequence[str]) -> list[int]:
+        """The span numbers of a haystack of n sentences; before each needle stand `places` of them."""
         if not needles:
             return [self._whole(n)]
         if len(needles) == 1 and places[0] in (0, n):
             own = self._needle(needles[0])
             return [*own, self._whole(n)] if places[0] == 0 else [self._whole(n), *own]
-        spans: list[Span] = []
+        numbers: list[int] = []
         start = 0
         for place, needle in zip(places, needles, strict=True):
-            spans += self._joined(start, place) + self._needle(needle)
+            numbers += self._joined(start, place) + self._needle(needle)
             start = place
-        return spans + self._joined(start, n)
+        return numbers + self._joined(start, n)
 
-    def _needle(self, text: str) -> list[Span]:
+    def _needle(self, text: str) -> list[int]:
+        literal = self.pieces.literal
         joint = [literal("haystack", self.joint)] if self.joint else []
         return [*joint, literal("needle", text), *joint]
 
-    def _whole(self, n: int) -> Span:
-        return Span("haystack", self._names[0], 0, self._raw_places[n - 1][1])
+    def _whole(self, n: int) -> int:
+        end = self._raw_places[n - 1][1]
+        return self.pieces.slice("haystack", self._names[0], self._raw, 0, end)
 
-    def _joined(self, start: int, end: int) -> list[Span]:
+    def _joined(self, start: int, end: int) -> list[int]:
         if start == end:
             return []
-        return [Span("haystack", self._names[1], self._places[start][0], self._places[end - 1][1])]
+        places = self._places[start][0], self._places[end - 1][1]
+        return [self.pieces.slice("haystack", self._names[1], self._text, *places)]
 
     @property
-    def documents(self) -> dict[str, str]:
-        """The texts by the names under which spans refer to them."""
-        return dict(zip(self._names, (self._raw, self._text), strict=True))
+    def texts(self) -> tuple[str, str]:
+        """The text with its own white space, and with its sentences joined."""
+        return self._raw, self._text
 
 
 def fertility(table: pa.Table, tokenizer: Tokenizer) -> float:
@@ -150,15 +149,3 @@ def fertility(table: pa.Table, tokenizer: Tokenizer) -> float:
     row = table.to_pylist()[0]
     text = row["text"][: row.get("measured") or MEASURED]
     return tokenizer.count(text) / (row.get("words") or len(word_starts(text)))
-
-
-def text_counter(count: Callable[[str], int]) -> Callable[[str], int]:
-    """`count`, which remembers: needles and prompts are counted once."""
-    known: dict[str, int] = {}
-
-    def counted(text: str) -> int:
-        if text not in known:
-            known[text] = count(text)
-        return known[text]
-
-    return counted

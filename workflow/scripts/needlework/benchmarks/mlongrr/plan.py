@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, SliceSettings
+from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, SliceSettings, in_words
+from needlework.benchmarks.mlongrr import prompt_files
 from needlework.benchmarks.mlongrr.factors import ABSENT, QUESTIONS, REASONING, RETRIEVAL
+from needlework.data.corpora.languages import folder_languages
 from needlework.data.corpora.registry import CORPORA, languages_of
+from needlework.folders import entries
 
 NAME = "mlongrr"
+TITLE = "mLongRR"
+PAPER = "https://arxiv.org/abs/2409.18006"
+BESIDE = ("careful",)
+SCORING_FILES = {"city_names": "mlongrr/city_names.tsv"}
+# Where the configuration has what the paper's numbers depend on.
+SETUP = {
+    key: f"benchmarks.mlongrr.{key}" for key in ("source", "data", "examples", "max_new_tokens")
+}
 # The models of the paper that have a figure of their own, 7 to 11.
 DETAILED = ("GPT-4", "Gemini-1.5", "Claude-3", "Llama-3", "GPT-4o")
 # Percent points behind the first needle up to which the others stand (paper, section 3.2.2).
@@ -23,6 +34,30 @@ FREE = 0.01
 ARTICLES = "mlongrr_articles"
 # The encodings of the paper's models.
 ENCODINGS = {"cl100k_base": "GPT-4", "o200k_base": "GPT-4o"}
+
+
+# Keys and values that make a condition hold (`Benchmark.filled_by`).
+_ONE = {"tasks": "[{n: 1, depths: [0, 25, 50, 75, 100], questions: [number]}]"}
+FILLED_BY = {
+    **{model: {"models.<model>.published": model} for model in DETAILED},
+    **{
+        name: {f"benchmarks.{NAME}.{key}": value for key, value in keys.items()}
+        for name, keys in {
+            "one": _ONE,
+            "number": _ONE,
+            "city": {"tasks": "[{n: 2, depths: [0, 25, 50, 75], questions: [number, city]}]"},
+            "english": {"languages": "[en]"},
+            "absent": {**_ONE, "absent": "[1]"},
+            "texts": {"haystacks": f"[{ARTICLES}, paul_graham_essays]", "languages": "[en]"},
+            "prompts": {**_ONE, "prompts": "[paper, prompt2]"},
+            "translated": {
+                **_ONE,
+                **{"data": NAME, "haystacks": f"[{ARTICLES}]", "languages": "[en, vi]"},
+                "prompts": "[released_gpt4, translated]",
+            },
+        }.items()
+    },
+}
 
 
 class Cell(NamedTuple):
@@ -45,6 +80,13 @@ def decided(own: Own) -> Own:
         return {}
     text = {"haystacks": [ARTICLES], "data": NAME, "examples": 1, "wording": "released"}
     return {**text, "budget": "released", "depth_rule": "gpt4o"}
+
+
+def data(own: Own) -> tuple[str, str]:
+    """What the run's prompts and the paper's are made of, in words."""
+    n = own["examples"]
+    mine = in_words(own["haystacks"][0], n, f"example{'s' * (n != 1)} a cell")
+    return mine, f"{ARTICLES}, 1 example a cell"
 
 
 def slices(own: Own) -> list[str]:
@@ -178,9 +220,10 @@ def english_twin(own: Own) -> str:
 def run_settings(config: Config) -> Run:
     """What the results need to know of a run beside what all need.
 
-    metric: that of figures. haystack, template: the text and the prompt that come first. twin: the English
-    prompt of the translated ones. counted_as: the model of the paper that has a tokenizer;
-    other_tokenizers: why one is not that model's all the same.
+    metric: that of figures. instructions: the languages with tables or texts of the user's. haystack,
+    template: the text and the prompt that come first. twin: the English prompt of the translated ones.
+    counted_as: the model of the paper that has a tokenizer; other_tokenizers: why one is not that model's
+    all the same.
     """
     own = config["benchmarks"][NAME]
     prompts = sorted(own["prompts"], key=lambda name: (name != "paper", name == "translated"))
@@ -196,7 +239,18 @@ def run_settings(config: Config) -> Run:
         if model == "Llama-3" and config["tokenizers"][name].get("ignore_merges") is not False
     ]
     return {
+        "instructions": _own_languages(own, config["sources"].get(NAME, {}).get("folder")),
         **{"metric": own["metric"], "examples": own["examples"], "twin": english_twin(own)},
         **{"haystack": own["haystacks"][0], "template": prompts[0], "counted_as": named},
         "other_tokenizers": dict.fromkeys(merging, "ignore_merges is not false, as it was in 2024"),
     }
+
+
+def _own_languages(own: Own, folder: str | None) -> list[str]:
+    """The languages of the user's folder; all, if it has English prompts, which are asked of all texts."""
+    if folder is None or own["data"] == "sample":
+        return []
+    files = entries(folder, ".csv")
+    english = any(key.lang == "en" for key in prompt_files.prompts(files))
+    every = own["languages"] if english else []
+    return sorted({*prompt_files.languages(files), *folder_languages(folder, NAME), *every})

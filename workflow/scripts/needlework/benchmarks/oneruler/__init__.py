@@ -1,1 +1,1 @@
-"""ONERULER: 26 languages, five tasks with needles and two of common words (Kim et al., 2025)."""
+"""ONERULER (Kim et al., arXiv:2503.01996)."""

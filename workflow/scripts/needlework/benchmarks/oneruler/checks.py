@@ -15,6 +15,7 @@ from needlework.benchmarks.oneruler.plan import (
     slice_tasks,
     slices,
     variants,
+    word_tasks,
 )
 from needlework.data.corpora.languages import folder_languages
 from needlework.data.corpora.registry import languages_of
@@ -76,12 +77,15 @@ def _check_folder(own: Own, folder: str) -> None:
     """Raise UserError where a user's folder lacks a file that the prompts are made of."""
     theirs = folder_languages(folder)
     for name in slices(own):
-        for kind, read in reads(settings(own, name, own["lengths"])).items():
+        slice_settings = settings(own, name, own["lengths"])
+        for kind, read in reads(slice_settings).items():
             if kind == "books" and own["haystack"]:
                 continue
             # English words are those of a package.
             langs = [lang for _, lang in read if (kind, lang) != ("words", "en")]
-            for lang, file in ((lang, file) for lang in langs for file in FOLDER_FILES[kind]):
+            # The prompt of common words is of their tasks alone.
+            files = [f for f in FOLDER_FILES[kind] if "cwe" not in f or word_tasks(slice_settings)]
+            for lang, file in ((lang, file) for lang in langs for file in files):
                 path = Path(folder) / file.format(lang=lang)
                 if lang in theirs and not path.is_file():
                     raise UserError(

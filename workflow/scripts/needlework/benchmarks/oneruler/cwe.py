@@ -6,7 +6,7 @@ Paper, section 2.2; what it leaves open is as in the released code.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import chain
 
@@ -15,14 +15,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from needlework.benchmarks.contract import SliceSettings
-from needlework.benchmarks.oneruler.numbered import NumberedSums
 from needlework.benchmarks.oneruler.plan import COMMON_WORDS, NAME, Frequencies, frequencies
 from needlework.benchmarks.oneruler.templates import SPARE_TOKENS, Example, WordPrompt, corpus_file
 from needlework.errors import UserError
-from needlework.prompts.fitting import fit
-from needlework.prompts.spans import Span, literal
-from needlework.prompts.sums import Counter
-from needlework.prompts.tokenizers import Tokenizer
+from needlework.prompts.counting.fitting import fit
+from needlework.prompts.counting.numbered import NumberedLists
+from needlework.prompts.counting.pieces import Pieces
+from needlework.prompts.spans import Span
 from needlework.records import DOCUMENTS
 from needlework.seeding import rng
 
@@ -48,10 +47,9 @@ class WordTasks:
         slice_settings: SliceSettings,
         prompt: WordPrompt,
         words: Iterable[str],
-        tokenizer: Tokenizer,
-        counter: Counter | None = None,
+        pieces: Pieces,
     ) -> None:
-        self._slice_settings, self._count = slice_settings, tokenizer.count
+        self._slice_settings, self._pieces = slice_settings, pieces
         self._words = vocabulary(words)
         if len(self._words) <= COMMON_WORDS:
             raise UserError(
@@ -60,30 +58,16 @@ class WordTasks:
                 f"{len(self._words)} different nouns, adjectives and verbs (words that differ only in case "
                 f"or width are one), but {COMMON_WORDS + 1} are needed: add words to it."
             )
-        self._pieces, self._around_answer = prompt.pieces, prompt.around_answer
-        self._lists = len(self._pieces) - 1
-        # In a list each word and each number is tokenized once, between neighbours as they are there.
-        self._shortest = self._count("1. a")
-        self._counter = counter
-        self._exact = None if counter is None else NumberedSums.of(counter, self._words)
-        if self._exact is not None:
-            self._word_costs = self._exact.words - self._exact.shortest
-        else:
-            follower = self._count("1. a 2. a") - self._shortest
-            self._word_costs = np.array(
-                [self._count(f"1. {word} 2. a") - self._shortest - follower for word in self._words]
-            )
-        self._labels: list[str] = []
-        self._label_costs = np.zeros(1, dtype=np.int64)
-        self._frame = self._count(self._around("1. a")) - self._lists * self._shortest
+        self._around, self._around_answer = prompt.pieces, prompt.around_answer
+        self._lists = NumberedLists(pieces, self._words, self._around)
         self._ids: list[npt.NDArray[np.int32]] = []
         self._names: list[str] = []
 
     def room(self) -> int:
         """The tokens of the ten longest words, numbered, with what may stand around them."""
-        longest = np.argsort(self._word_costs, kind="stable")[-COMMON_WORDS:]
+        longest = np.argsort(self._lists.costs, kind="stable")[-COMMON_WORDS:]
         answer = "\n".join(f"{i}. {self._words[k]}" for i, k in enumerate(longest, start=1))
-        return self._count(self._around_answer) + self._count(answer) + SPARE_TOKENS
+        return self._pieces.count(self._around_answer) + self._pieces.count(answer) + SPARE_TOKENS
 
     def build(self, task: str, length: int, index: int, budget: int) -> Example | None:
         """The prompt of an example, with as many different words as fit; None where eleven do not.
@@ -100,35 +84,19 @@ class WordTasks:
         drawn = rng(*names, "words").permutation(len(self._words))
         counts = frequencies(self._slice_settings, task, length)
         word_costs = self._total_costs(drawn, counts)
-        texts: dict[int, str] = {}
 
         @cache
         def order(n: int) -> Array:
             each = np.repeat(drawn[:n], _repeats(n, counts))
             return each[rng(*names, "order", length).permutation(len(each))]
 
-        def text(n: int) -> str:
-            if n not in texts:
-                texts[n] = self._list(order(n))
-            return texts[n]
-
-        def count(n: int) -> int:
-            if self._counter is None or self._exact is None:
-                return self._count(self._around(text(n)))
-            listed, part = self._exact.part(order(n)), self._counter.part
-            first, *others = self._pieces
-            return self._counter.tokens(
-                [part(first), *chain(*((listed, part(piece)) for piece in others))]
-            )
-
         def predict(n: int) -> int:
-            listed = _entries(n, counts)
-            return self._frame + self._lists * int(word_costs[n] + self._label_total(listed))
+            return self._lists.predict(_entries(n, counts), int(word_costs[n]))
 
         fitted = fit(
             predict=predict,
-            count=count,
-            guess=lambda tokens: self._guess(tokens, word_costs, counts),
+            count=cache(lambda n: self._lists.tokens(order(n))),
+            guess=lambda tokens: _most(predict, tokens, len(drawn)),
             budget=budget,
             least=COMMON_WORDS + 1,
             most=len(drawn),
@@ -136,9 +104,10 @@ class WordTasks:
         if fitted is None:
             return None
         n, n_tokens = fitted
+        listed = self._lists.text(order(n))
         return Example(
-            self._spans(f"{task}-{length}-{index:03}", order(n), text(n)),
-            self._around(text(n)),
+            self._numbers(f"{task}-{length}-{index:03}", order(n), listed),
+            listed.join(self._around),
             n_tokens,
             [self._words[k] for k in drawn[:COMMON_WORDS]],
             exhausted=n == len(drawn),
@@ -157,62 +126,34 @@ class WordTasks:
         ]
         return pa.table(columns, schema=DOCUMENTS)
 
-    def _around(self, text: str) -> str:
-        return text.join(self._pieces)
-
-    def _list(self, ids: Array) -> str:
-        self._label_total(len(ids))
-        texts = [""] * (2 * len(ids))
-        texts[::2] = self._labels[: len(ids)]
-        texts[1::2] = map(self._words.__getitem__, ids.tolist())
-        return "".join(texts)[1:]
-
     def _total_costs(self, drawn: Array, counts: Frequencies) -> Array:
         """Entry n: what the words of a list of n different ones cost, without their numbers."""
-        own = self._word_costs[drawn]
+        own = self._lists.costs[drawn]
         weighted = own * _repeats(len(drawn), counts)
         return np.concatenate([[0], np.cumsum(weighted)])
 
-    def _label_total(self, n: int) -> int:
-        """What n numbers, each with the shortest word, cost."""
-        while len(self._label_costs) <= n:
-            size = 2 * len(self._labels) + 1024
-            start = len(self._labels)
-            labels = [f"{i}. " for i in range(start + 1, size + 1)]
-            if self._exact is not None:
-                costs = self._exact.numbers(size)[start + 1 : size + 1] + self._exact.shortest
-            else:
-                costs = np.array(
-                    [self._count(f"1. a {label}a") - self._shortest for label in labels]
-                )
-            if not start:
-                costs[0] = self._shortest
-            self._labels += [f" {label}" for label in labels]
-            total = self._label_costs[-1] + np.cumsum(costs)
-            self._label_costs = np.concatenate([self._label_costs, total])
-        return int(self._label_costs[n])
-
-    def _guess(self, tokens: int, word_costs: Array, counts: Frequencies) -> int:
-        """About how many different words make a prompt of so many tokens: bisection of the prediction."""
-        low, high = 0, len(word_costs) - 1
-        room = (tokens - self._frame) / self._lists
-        while low < high:
-            middle = (low + high + 1) // 2
-            if word_costs[middle] + self._label_total(_entries(middle, counts)) <= room:
-                low = middle
-            else:
-                high = middle - 1
-        return low
-
-    def _spans(self, name: str, ids: Array, text: str) -> list[Span]:
+    def _numbers(self, name: str, ids: Array, text: str) -> list[int]:
+        """The span numbers of a prompt with a list, which becomes a document."""
         self._names.append(name)
         self._ids.append(ids.astype(np.int32))
         source = f"{NAME}/{self._slice_settings['slice']}/{name}"
-        first, *others = self._pieces
-        spans = [literal("instruction", first)]
-        for piece in others[:-1]:
-            spans += [Span("haystack", source, 0, len(text)), literal("instruction", piece)]
-        return [*spans, Span("haystack", source, 0, len(text)), literal("question", others[-1])]
+        # The text of the list is not held: there are gigabytes of them.
+        listed = self._pieces.number(Span("haystack", source, 0, len(text)))
+        roles = [*["instruction"] * (len(self._around) - 1), "question"]
+        first, *others = map(self._pieces.literal, roles, self._around)
+        return [first, *chain.from_iterable((listed, other) for other in others)]
+
+
+def _most(predict: Callable[[int], int], tokens: int, most: int) -> int:
+    """The most different words whose prompt is predicted to have at most `tokens` tokens, by bisection."""
+    low = 0
+    while low < most:
+        middle = (low + most + 1) // 2
+        if predict(middle) <= tokens:
+            low = middle
+        else:
+            most = middle - 1
+    return low
 
 
 def _repeats(n: int, counts: Frequencies) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from needlework.benchmarks.factor import Factor
+from needlework.factor import Factor
 
 # The tasks in the order of the paper's Figure 5, and what they are called there.
 NIAH = {
@@ -84,7 +84,7 @@ FACTORS = (
 COLUMNS = {factor.name: factor.type for factor in FACTORS}
 
 # What results have besides.
-METRIC = Factor("metric", order=("strict", "released"))
+METRIC = Factor("metric", order=("strict", "released", "careful"))
 TASK = Factor("task", order=("niah", "all", *TASKS))
 GROUP = Factor("group", order=("all", *GROUPS))
 ERROR = Factor("error", order=tuple(ERRORS))

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from needlework.prompts.spans import Span, literal
-from needlework.prompts.sums import Counter, Document, Part
-from needlework.prompts.tokenizers import Tokenizer
-
-# More characters than a token has in running text.
-_CHARACTERS = 8
-
-
-class Text(NamedTuple):
-    """A piece of a prompt and its tokens, counted by itself."""
-
-    text: str
-    tokens: int
+from needlework.prompts.counting.pieces import Pieces
 
 
 class Run(NamedTuple):
@@ -32,25 +20,15 @@ class Run(NamedTuple):
 
 
 class Haystack:
-    """The sentences of a language's books (rows of BOOKS, two at the least), from the first again after
-    the last.
+    """The sentences of a language's books, two at the least, from the first again after the last.
 
-    With a `counter`, runs are counted from the books' running sums. Without, from their sentences' costs;
-    that is exact where a sentence changes the tokens of no other than its neighbours. `most_tokens` is as
-    far as sentences are ever wanted.
+    `table` has the schema BOOKS. Sentences are wanted as far as `most_tokens`.
     """
 
     def __init__(
-        self,
-        corpus: str,
-        lang: str,
-        table: pa.Table,
-        tokenizer: Tokenizer,
-        most_tokens: int,
-        counter: Counter | None = None,
+        self, corpus: str, lang: str, table: pa.Table, pieces: Pieces, most_tokens: int
     ) -> None:
-        self._count, self._most_tokens = tokenizer.count, most_tokens
-        self._counter = counter
+        self._pieces, self._most_tokens = pieces, most_tokens
         self._texts: list[str] = table["text"].to_pylist()
         self._names = [f"{corpus}/{lang}/{book}" for book in table["passage_id"].to_pylist()]
         # (book, first character, one after the last) of each sentence.
@@ -73,92 +51,41 @@ class Haystack:
         return self._texts[book][start:end]
 
     @cached_property
-    def _costs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Tokens of each sentence alone, and of all sentences before each one (one entry more)."""
-        n = len(self._places)
-        own, gains, total = [], [], 0
-        for i in range(n):
-            if total > self._most_tokens:
-                break
-            own.append(self._count(self.sentence(i)))
-            gains.append(own[0] if i == 0 else self._gain(i, own[i - 1]))
-            total += gains[-1]
-        if total <= self._most_tokens:
-            # The book again and again, with the cost of its first sentence after its last.
-            again = [self._gain(n, own[-1]), *gains[1:]]
-            repeats = self._most_tokens // max(1, sum(again)) + 1
-            own, gains = own * (repeats + 1), gains + again * repeats
-        return np.array(own), np.concatenate([[0], np.cumsum(gains)])
-
-    @cached_property
-    def _sums(self) -> list[Document]:
-        """The books with their running sums, as far as sentences are ever wanted."""
-        return [self._summed(text) for text in self._texts]
-
-    def _summed(self, text: str) -> Document:
-        assert self._counter is not None
-        beginning = self._counter.document(text[: _CHARACTERS * self._most_tokens])
-        if len(beginning.text) == len(text) or beginning.tokens > self._most_tokens:
-            return beginning
-        return self._counter.document(text)
-
-    @cached_property
     def _totals(self) -> np.ndarray:
-        """The tokens of all sentences before each one (one entry more); with a counter, about."""
-        if self._counter is None:
-            return self._costs[1]
+        """About the tokens of all sentences before each one (one entry more)."""
+        documents = [self._pieces.document(text) for text in self._texts]
         own = np.array(
             [
-                sums.before(end) - sums.before(start)
+                document.before(end) - document.before(start)
                 for book, start, end in self._places
-                for sums in [self._sums[book]]
+                for document in [documents[book]]
             ]
         )
         own = np.maximum(own, 1)
         repeats = self._most_tokens // int(own.sum()) + 1
         return np.concatenate([[0], np.cumsum(np.tile(own, repeats + 1))])
 
-    def _gain(self, index: int, before: int) -> int:
-        """The tokens that a sentence adds to the one before it, which has `before`."""
-        pair = self.sentence(index - 1) + self.joint + self.sentence(index)
-        return self._count(pair) - before
-
     def most(self, tokens: int) -> int:
-        """How many sentences from the first have at most so many tokens."""
+        """About the number of sentences from the first that have at most `tokens` tokens."""
         return int(np.searchsorted(self._totals, tokens, side="right")) - 1
 
     @property
     def longest(self) -> int:
-        """How many sentences there are costs of."""
+        """The number of sentences that are wanted at most."""
         return len(self._totals) - 1
 
-    def parts(self, run: Run) -> Iterator[Part]:
-        """A run as pieces for the counter."""
-        assert self._counter is not None
-        for i, (first, last) in enumerate(self._stretches(run)):
-            if i and self.joint:
-                yield self._counter.part(self.joint)
-            book, start, _ = self._places[first]
-            yield self._sums[book].part(start, self._places[last][2])
-
-    def edge(self, index: int) -> Text:
-        """A sentence and its tokens."""
-        return Text(self.sentence(index), int(self._costs[0][index]))
-
-    def cost(self, run: Run) -> int:
-        """The tokens of a run of at least one sentence."""
-        own, totals = self._costs
-        return int(own[run.start] + totals[run.end] - totals[run.start + 1])
-
-    def spans(self, run: Run) -> list[Span]:
-        """A run as slices of the books, joined."""
-        spans: list[Span] = []
+    def numbers(self, run: Run) -> list[int]:
+        """The span numbers of a run: slices of the books, joined."""
+        numbers: list[int] = []
         for first, last in self._stretches(run):
-            if spans and self.joint:
-                spans.append(literal("haystack", self.joint))
+            if numbers and self.joint:
+                numbers.append(self._pieces.literal("haystack", self.joint))
             book, start, _ = self._places[first]
-            spans.append(Span("haystack", self._names[book], start, self._places[last][2]))
-        return spans
+            end = self._places[last][2]
+            numbers.append(
+                self._pieces.slice("haystack", self._names[book], self._texts[book], start, end)
+            )
+        return numbers
 
     def _stretches(self, run: Run) -> Sequence[tuple[int, int]]:
         """The first and last sentence of each part of a run that stands in one piece in a book."""
@@ -177,6 +104,6 @@ class Haystack:
         return {book: index + 1 for index, (book, _, _) in enumerate(self._places)}
 
     @property
-    def documents(self) -> dict[str, str]:
-        """The books by the names under which spans refer to them."""
-        return dict(zip(self._names, self._texts, strict=True))
+    def documents(self) -> list[str]:
+        """The texts of the books."""
+        return self._texts

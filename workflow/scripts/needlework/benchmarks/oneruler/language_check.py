@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from needlework.benchmarks.oneruler import corpus as oneruler
 from needlework.benchmarks.oneruler import none_words
 from needlework.benchmarks.oneruler.factors import ARTICLES
 from needlework.benchmarks.oneruler.plan import FOLDER_FILES
-from needlework.data.corpora import oneruler
 from needlework.data.corpora.languages import LANGUAGE, folder_languages
 from needlework.data.corpora.registry import CORPORA, languages_of
 from needlework.errors import UserError
@@ -94,6 +94,9 @@ def _files(lang: str, folder: Path) -> Iterator[Finding]:
             yield from _tokens(text)
         else:
             yield Finding(f"ONERULER's {kind}", f"{table.num_rows:,} rows")
+        lacks_cwe = kind == "prompts" and not any(path.name == "cwe.txt" for path in there)
+        if lacks_cwe:
+            yield Finding("cwe.txt", "not there: only tasks of common words need it")
 
 
 def _tokens(text: str) -> Iterator[Finding]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from needlework.benchmarks.contract import SliceSettings
-from needlework.benchmarks.oneruler.haystack import Haystack, Run, Text
+from needlework.benchmarks.oneruler.haystack import Haystack, Run
 from needlework.benchmarks.oneruler.plan import AMBIGUOUS_NOUNS, NAME, Needles
 from needlework.benchmarks.oneruler.templates import (
     SPARE_TOKENS,
@@ -23,10 +24,7 @@ from needlework.benchmarks.oneruler.templates import (
     corpus_file,
 )
 from needlework.errors import UserError
-from needlework.prompts.fitting import fit
-from needlework.prompts.spans import Span, literal, render
-from needlework.prompts.sums import Counter, Part
-from needlework.prompts.tokenizers import Tokenizer
+from needlework.prompts.counting.pieces import Pieces
 from needlework.seeding import rank_key, rng
 
 # 40 equally spaced depths of 0 to 100%, rounded (released code).
@@ -144,25 +142,21 @@ class NeedleTasks:
         prompt: NeedlePrompt,
         haystack: Haystack,
         nouns: Nouns,
-        tokenizer: Tokenizer,
-        counter: Counter | None = None,
+        pieces: Pieces,
     ) -> None:
         self._slice_settings, self._prompt, self._haystack = slice_settings, prompt, haystack
-        self._counter = counter
-        self._nouns, self._count = nouns, tokenizer.count
-        self._head = self._measured(prompt.head)
-        self._documents = haystack.documents
+        self._nouns, self._pieces = nouns, pieces
 
     @cached_property
     def _numbers(self) -> set[str]:
         """The numbers that the books have already."""
-        return {n for text in self._documents.values() for n in re.findall(r"\d+", text)}
+        return {n for text in self._haystack.documents for n in re.findall(r"\d+", text)}
 
     def room(self) -> int:
         """The tokens of the longest right answer with what may stand around it."""
         answers = [", ".join(["8888888"] * 4), self._prompt.none]
-        around = self._count(self._prompt.around_answer)
-        return around + max(map(self._count, answers)) + SPARE_TOKENS
+        around = self._pieces.count(self._prompt.around_answer)
+        return around + max(map(self._pieces.count, answers)) + SPARE_TOKENS
 
     def draws(self, task: str, needles: Needles) -> Iterator[Draw]:
         """What is hidden in each example of a task.
@@ -189,39 +183,23 @@ class NeedleTasks:
     def build(self, drawn: Draw, budget: int, *, none_option: bool) -> Example | None:
         """The prompt of an example, filled to within a sentence; None where two sentences do not fit."""
         context, asked = self._nouns.context, self._nouns.asked
-        needles = [self._measured(self._prompt.needle(context[row], v)) for row, v in drawn.needles]
+        pieces = self._pieces
         question = self._prompt.question(
             [asked[row] for row in drawn.asked], none_option=none_option
         )
-        tail = self._measured(self._prompt.middle + question + self._prompt.end)
-        fixed = self._head.tokens + tail.tokens + sum(needle.tokens for needle in needles)
-        finished: dict[int, list[Span]] = {}
-
-        def spans(n: int) -> list[Span]:
-            if n not in finished:
-                finished[n] = [
-                    literal("instruction", self._prompt.head),
-                    *self._context_spans(self._pieces(n, drawn.depths, needles)),
-                    literal("instruction", self._prompt.middle),
-                    literal("question", question),
-                    literal("answer_format", self._prompt.end),
-                ]
-            return finished[n]
-
-        @cache
-        def count(n: int) -> int:
-            if self._counter is not None:
-                return self._sum(self._pieces(n, drawn.depths, needles), tail)
-            return self._count(render(spans(n), self._documents))
-
-        def predict(n: int) -> int:
-            if self._counter is not None:
-                return count(n)
-            return self._predict(self._pieces(n, drawn.depths, needles), tail)
-
-        fitted = fit(
-            predict=predict,
-            count=count,
+        head = pieces.literal("instruction", self._prompt.head)
+        needles = [
+            pieces.literal("needle", self._prompt.needle(context[row], value))
+            for row, value in drawn.needles
+        ]
+        tail = [
+            pieces.literal("instruction", self._prompt.middle),
+            pieces.literal("question", question),
+            pieces.literal("answer_format", self._prompt.end),
+        ]
+        fixed = pieces.tokens(tail) + sum(pieces.tokens([number]) for number in (head, *needles))
+        fitted = pieces.fit(
+            prompt=lambda n: [head, *self._context(n, drawn.depths, needles), *tail],
             guess=lambda tokens: self._haystack.most(tokens - fixed),
             budget=budget,
             least=LEAST,
@@ -229,69 +207,20 @@ class NeedleTasks:
         )
         if fitted is None:
             return None
-        size, n_tokens = fitted
         references = [self._prompt.none] if drawn.answers is None else list(drawn.answers)
-        text = render(spans(size), self._documents)
-        return Example(spans(size), text, n_tokens, references)
+        text = pieces.text(fitted.numbers)
+        return Example(fitted.numbers, text, fitted.n_tokens, references)
 
-    def _measured(self, text: str) -> Text:
-        return Text(text, self._count(text))
-
-    def _pieces(
-        self, n: int, depths: Sequence[int], needles: Sequence[Text]
-    ) -> Iterator[Run | Text]:
+    def _context(self, n: int, depths: Sequence[int], needles: Sequence[int]) -> list[int]:
         """The first n sentences, with each needle after as many of them as its depth says."""
+        runs: list[list[int]] = []
         start = 0
         for depth, needle in zip(depths, needles, strict=True):
             place = n * depth // 100
-            if place > start:
-                yield Run(start, place)
-            yield needle
+            runs += [self._haystack.numbers(Run(start, place)), [needle]]
             start = place
-        if start < n:
-            yield Run(start, n)
-
-    def _sum(self, pieces: Iterator[Run | Text], tail: Text) -> int:
-        """The tokens of a prompt, from those of its pieces."""
-        counter, joint = self._counter, self._haystack.joint
-        assert counter is not None
-        parts = [counter.part(self._head.text)]
-        between: list[Part] = []
-        for piece in pieces:
-            parts += between
-            between = [counter.part(joint)] if joint else []
-            if isinstance(piece, Run):
-                parts += self._haystack.parts(piece)
-            else:
-                parts.append(counter.part(piece.text))
-        return counter.tokens([*parts, counter.part(tail.text)])
-
-    def _predict(self, pieces: Iterator[Run | Text], tail: Text) -> int:
-        """The tokens of a prompt, if no piece changes those of any but its neighbours."""
-        total, left, joint = self._head.tokens, self._head, ""
-        for piece in pieces:
-            if isinstance(piece, Run):
-                first, last = (self._haystack.edge(i) for i in (piece.start, piece.end - 1))
-                total += self._haystack.cost(piece)
-            else:
-                first = last = piece
-                total += piece.tokens
-            total += self._seam(left, joint, first)
-            left, joint = last, self._haystack.joint
-        return total + tail.tokens + self._seam(left, "", tail)
-
-    def _seam(self, left: Text, joint: str, right: Text) -> int:
-        """What two texts side by side have more than each by itself."""
-        return self._count(left.text + joint + right.text) - left.tokens - right.tokens
-
-    def _context_spans(self, pieces: Iterator[Run | Text]) -> list[Span]:
+        runs.append(self._haystack.numbers(Run(start, n)))
         joint = self._haystack.joint
-        spans: list[Span] = []
-        for piece in pieces:
-            if spans and joint:
-                spans.append(literal("haystack", joint))
-            if isinstance(piece, Run):
-                spans += self._haystack.spans(piece)
-            else:
-                spans.append(literal("needle", piece.text))
-        return spans
+        between = [self._pieces.literal("haystack", joint)] if joint else []
+        first, *others = filter(None, runs)
+        return [*first, *chain.from_iterable([*between, *run] for run in others)]

@@ -1,7 +1,7 @@
 """How each language says that there is no such number, and the names of its answer tag.
 
 The phrases are data that scoring alone reads (resources/oneruler/none_phrases.yaml).
-`metrics.oneruler_wording` says how they are written, `metrics.oneruler_none` how they are read.
+`benchmarks.oneruler.wording` says how they are written, `benchmarks.oneruler.none_answers` how they are read.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from needlework.benchmarks.oneruler.wording import Wording
 from needlework.errors import UserError
-from needlework.scoring.metrics.oneruler_wording import Wording
 
 PHRASES = Path(__file__).resolve().parents[5] / "resources/oneruler/none_phrases.yaml"
 

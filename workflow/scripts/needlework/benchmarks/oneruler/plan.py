@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, SliceSettings
-from needlework.benchmarks.factor import Factor
+from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, SliceSettings, in_words
 from needlework.benchmarks.oneruler.factors import LONG
+from needlework.data.corpora.languages import folder_languages
+from needlework.factor import Factor, in_1000
 
 NAME = "oneruler"
-LENGTH_CALLED = Factor("length", format="1000")
+TITLE = "ONERULER"
+PAPER = "https://arxiv.org/abs/2503.01996"
+BESIDE = ("careful",)
+SCORING_FILES = {"phrases": "oneruler/none_phrases.yaml"}
+# An answer that quotes a book says nothing.
+SCORES_READ = "books"
+# Where the configuration has what the paper's numbers depend on.
+SETUP = {
+    key: f"benchmarks.oneruler.{key}"
+    for key in ("data", "haystack", "multiquery_needles", "cwe_frequencies")
+}
+LENGTH_CALLED = Factor("length", format=in_1000)
 
 
 class Needles(NamedTuple):
@@ -47,6 +59,33 @@ SHORT_FREQUENCIES = {"cwe_easy": Frequencies(10, 1), "cwe_hard": Frequencies(10,
 SHORT = 8000
 COMMON_WORDS = 10
 TASKS = (*NEEDLES, *FREQUENCIES)
+# Keys and values that make a condition hold (`Benchmark.filled_by`).
+_ONE_NEEDLE, _ALL_NEEDLES = {"tasks": "[niah_single]"}, {"tasks": f"[{', '.join(NEEDLES)}]"}
+FILLED_BY = {
+    "endpoint": {"models.<model>.backend": "openai"},
+    "open": {"models.<model>.backend": "vllm"},
+    **{
+        name: {f"benchmarks.{NAME}.{key}": value for key, value in keys.items()}
+        for name, keys in {
+            "needles": _ALL_NEEDLES,
+            "books": {**_ALL_NEEDLES, "haystack": "null"},
+            "present": _ONE_NEEDLE,
+            "words": {"tasks": "[cwe_easy, cwe_hard]"},
+            "single": {**_ONE_NEEDLE, "none_option": "[true]"},
+            "without_none": {**_ONE_NEEDLE, "none_option": "[true, false]"},
+            "crossed": {
+                **_ONE_NEEDLE,
+                "cross_lingual": "[[en, ko]]",
+                "cross_lingual_tasks": "[niah_single]",
+            },
+            "equal_text": {
+                **_ALL_NEEDLES,
+                "comparisons.equal_text": "[[<model>, <same in cl100k_base>]]",
+            },
+            "reasoning": {"comparisons.reasoning": "[<model>]"},
+        }.items()
+    },
+}
 
 # Rows of the list of nouns that the released code leaves out where two languages meet.
 AMBIGUOUS_NOUNS = (21, 28, 42, 64, 65)
@@ -94,6 +133,12 @@ def needle_tasks(own: Own) -> list[str]:
 def word_tasks(own: Own) -> list[str]:
     """The tasks of common words among `tasks`."""
     return [task for task in own["tasks"] if task in FREQUENCIES]
+
+
+def data(own: Own) -> tuple[str, str]:
+    """What the run's prompts and the paper's are made of, in words."""
+    corpus = own["haystack"] or own["data"]
+    return in_words(corpus, own["examples"], "examples a cell"), "oneruler, 50 examples a cell"
 
 
 def slices(own: Own) -> list[str]:
@@ -243,13 +288,16 @@ def run_settings(config: Config) -> Run:
     with prompts measured in its own tokenizer, the other the same with prompts measured in a common
     one. backends: how each model is run. reasoning: models that reason. text_tokenizer: the tokenizer
     in which the texts that all tokenizers count are measured. encodings: tokenizer to its encoding,
-    for those of OpenAI. wikipedia_articles: by language, beside those of Table 2.
+    for those of OpenAI. wikipedia_articles: by language, beside those of Table 2. instructions: the
+    languages of the user's folder.
     """
     own, run = config["benchmarks"][NAME], config["run"]
     entries = {model: config["models"][model] for model in run["models"]}
     tokenizers = [*run["tokenizers"], *(entry["tokenizer"] for entry in entries.values())]
     long = [n for n in sorted(own["lengths"]) if n in LONG] or sorted(own["lengths"])[-2:]
+    folder = config["sources"].get(NAME, {}).get("folder") if own["data"] == NAME else None
     return {
+        "instructions": folder_languages(folder),
         "long_contexts": f"contexts of {' and '.join(map(LENGTH_CALLED.called, long))}",
         "backends": {m: e["backend"] for m, e in entries.items()},
         "metric": own["metric"],

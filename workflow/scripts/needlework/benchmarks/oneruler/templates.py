@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from needlework.prompts.spans import Span
-
 # Tokens that an answer may take beyond the question said again and the longest right answer.
 SPARE_TOKENS = 32
 
@@ -21,9 +19,9 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
 class Example(NamedTuple):
-    """A finished prompt: its spans, text and tokens, the accepted answer, and whether the words ran out."""
+    """A finished prompt: span numbers, text, tokens and accepted answers. `exhausted`: it has all words."""
 
-    spans: list[Span]
+    numbers: Sequence[int]
     text: str
     n_tokens: int
     references: list[str]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from needlework.data.budgets import RATIO, TOTAL_BYTES
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
 
@@ -81,10 +82,18 @@ def objects(path: Path, lines: Iterable[bytes]) -> Iterator[Line]:
 
 def _raw(path: Path) -> Iterator[bytes]:
     number = 0
+    size = 0
     try:
+        most = max(TOTAL_BYTES, RATIO * path.stat().st_size)
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             for data in iter(lambda: file.readline(MAX_LINE_BYTES), b""):
                 number += 1
+                size += len(data)
+                if size > most:
+                    raise UserError(
+                        f"{path} unpacks to more than {most:,} bytes by line {number}: delete it and run "
+                        "again, or split it if it is your own."
+                    )
                 yield data
     except FileNotFoundError:
         raise UserError(f"{path} does not exist: run the rule that downloads it.") from None

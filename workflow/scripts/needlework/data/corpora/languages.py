@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 from needlework.errors import UserError
+from needlework.folders import entries
 
 # A language's code, as a pattern: of the schema, of folders' names, and of files' names (common.smk).
-LANGUAGE = "[a-z0-9]+"
+LANGUAGE = "[a-z0-9]{1,35}"
 
 
 def folder_languages(folder: str | None, source: str = "oneruler") -> list[str]:
@@ -21,12 +22,12 @@ def folder_languages(folder: str | None, source: str = "oneruler") -> list[str]:
         return []
     if not Path(folder).is_dir():
         raise UserError(f"sources.{source}.folder: {folder} is not a folder: correct the path.")
-    names = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
+    names = [path.name for path in entries(folder) if path.is_dir()]
     names = [name for name in names if not name.startswith(".")]
     for name in names:
         if not re.fullmatch(LANGUAGE, name):
             raise UserError(
                 f"sources.{source}.folder: {Path(folder) / name} is not named by a language's code, "
-                "which has small letters and digits only: rename it, or move it elsewhere."
+                "which has small letters and digits only, at most 35: rename it, or move it elsewhere."
             )
     return names

@@ -7,126 +7,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
 
-from needlework.data.corpora.m4le_data.tasks import SLUGS, TASKS
+from needlework.data.corpora.corpus import Corpus
 from needlework.data.registry import Source, load_registry
 from needlework.entry import Entry
+from needlework.folders import entries
 
 ROOT = Path(__file__).resolve().parents[5]
 
 
-class Corpus(NamedTuple):
-    """Where a corpus comes from: the module that reads it, and the source and its part.
-
-    serves: the keys of the configuration that may choose it, by the schema's keyword `corpus`. files: the
-    patterns of its files, with the language for `{lang}`: of a corpus without a source in resources/sample,
-    of one that has languages of the user's own in the folder that `sources.<source>.folder` names. packaged:
-    the languages that a package holds. languages: those of a corpus whose files do not tell. resources:
-    files below resources/ that its reader gets first, in every language; a corpus that has these alone
-    besides `files`, and no `part`, is extended by a folder. benchmark: the one that says what else a table
-    depends on (`Benchmark.corpus_settings`, `corpus_files`).
-    """
-
-    reader: str
-    source: str | None = None
-    part: str | None = None
-    serves: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    packaged: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ()
-    resources: tuple[str, ...] = ()
-    benchmark: str = ""
-
-
-# What ONERULER has of a language, in the embedded sample and in a user's folder.
-_BOOKS = ("{lang}/book.txt", "{lang}/sentences.json")
-_NOUNS = ("nouns.tsv",)
-_WORDS = ("{lang}/words.csv",)
-_PROMPTS = ("{lang}/niah.json", "{lang}/cwe.txt")
 _SAMPLE = ("en", "de", "es", "zh", "vi", "hi", "ar")
-
-# mLongRR's needles, cities and prompts, and what a user's folder adds.
-_NEEDLES = ("needles.csv", "cities.csv", "prompts.csv")
-_CUT_BY = ("mlongrr/needles.csv", "mlongrr/english_punkt.txt")
-_OWN_NEEDLES = tuple(f"mlongrr/{name}" for name in _NEEDLES)
-_MLONGRR = ("en", "vi", "id", "sw", "so", "az")
-
-
-# The wording around what a row of M4LE holds.
-_M4LE: Any = {"resources": ("m4le/frames.yaml",), "benchmark": "m4le"}
-_M4LE_TASKS = tuple(task.slug for task in TASKS.values())
-
-
-def _in_sample(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"oneruler/{pattern}" for pattern in patterns)
-
-
-CORPORA = {
-    "mlqa": Corpus("mlqa", "mlqa", serves=("needles", "questions")),
-    "mlqa_passages": Corpus("titled", "mlqa"),
-    "xquad": Corpus("xquad", "xquad", serves=("needles", "questions")),
-    "xquad_passages": Corpus("titled", "xquad"),
-    "xquad_paragraphs": Corpus("titled", "xquad", serves=("haystack",)),
-    "mmarco": Corpus("mmarco", "mmarco", serves=("haystack",)),
+# Corpora that any benchmark may use.
+SHARED = {
+    "mlqa": Corpus("data.corpora.mlqa", "mlqa", serves=("needles", "questions")),
+    "mlqa_passages": Corpus("data.corpora.titled", "mlqa"),
+    "xquad": Corpus("data.corpora.xquad", "xquad", serves=("needles", "questions")),
+    "xquad_passages": Corpus("data.corpora.titled", "xquad"),
+    "xquad_paragraphs": Corpus("data.corpora.titled", "xquad", serves=("haystack",)),
+    "mmarco": Corpus("data.corpora.mmarco", "mmarco", serves=("haystack",)),
     "sample_questions": Corpus(
-        "sample", serves=("needles", "questions"), files=("*.json",), languages=_SAMPLE
+        "data.corpora.sample",
+        serves=("needles", "questions"),
+        files=("*.json",),
+        languages=_SAMPLE,
     ),
-    "sample_passages": Corpus("sample", serves=("haystack",), files=("*.json",), languages=_SAMPLE),
-    "nq_open": Corpus("nq_open", "lost-in-the-middle", "oracle", serves=("questions",)),
-    # The same questions among each other's gold passages: all in one small file.
-    "nq_gold": Corpus("nq_open", "lost-in-the-middle", "oracle", serves=("questions",)),
-    "nq_gold_passages": Corpus("titled", "lost-in-the-middle", "oracle"),
-    "nq_open_released": Corpus("nq_open", "lost-in-the-middle", "documents"),
-    "nq_open_released_passages": Corpus("nq_open", "lost-in-the-middle", "documents"),
-    "nq_open_retrieved": Corpus("nq_open", "lost-in-the-middle", "retrieval"),
-    "nq_open_retrieved_passages": Corpus("nq_open", "lost-in-the-middle", "retrieval"),
-    "wikipedia": Corpus("wikipedia", "wikipedia"),
-    **{
-        f"key_value_{n}": Corpus("key_value", "lost-in-the-middle", f"key_value_{n}")
-        for n in (75, 140, 300)
-    },
-    "oneruler_books": Corpus(
-        "oneruler", "oneruler", "books", serves=("haystacks", "books"), files=_BOOKS
+    "sample_passages": Corpus(
+        "data.corpora.sample", serves=("haystack",), files=("*.json",), languages=_SAMPLE
     ),
-    "oneruler_nouns": Corpus("oneruler", "oneruler", "nouns", files=_NOUNS),
-    "oneruler_words": Corpus(
-        "oneruler", "oneruler", "words", serves=("words",), files=_WORDS, packaged=("en",)
-    ),
-    "oneruler_prompts": Corpus("oneruler", "oneruler", "prompts", files=_PROMPTS),
-    "sample_books": Corpus("oneruler", serves=("haystacks", "books"), files=_in_sample(_BOOKS)),
-    "sample_nouns": Corpus("oneruler", files=_in_sample(_NOUNS)),
-    "sample_words": Corpus("oneruler", serves=("words",), files=_in_sample(_WORDS)),
-    "sample_prompts": Corpus("oneruler", files=_in_sample(_PROMPTS)),
-    "mlongrr_articles": Corpus(
-        *("mlongrr", "mlongrr", "one_needle"),
-        serves=("haystacks",),
-        files=("{lang}/*.txt",),
-        resources=_CUT_BY,
-    ),
-    "mlongrr_released_one": Corpus("mlongrr", "mlongrr", "one_needle", resources=_CUT_BY),
-    "mlongrr_released_three": Corpus("mlongrr", "mlongrr", "three_needles", resources=_CUT_BY),
-    "paul_graham_essays": Corpus(
-        *("mlongrr", "paul-graham-essays", "essays"), serves=("haystacks",), resources=_CUT_BY
-    ),
-    "mlongrr_needles": Corpus(
-        *("mlongrr", "mlongrr"), files=_NEEDLES, languages=_MLONGRR, resources=_OWN_NEEDLES
-    ),
-    "sample_needles": Corpus(
-        "mlongrr",
-        files=tuple(f"mlongrr/{name}" for name in _NEEDLES),
-        languages=("en", "sw", "zh"),
-        resources=_OWN_NEEDLES,
-    ),
-    **{
-        f"m4le_{release}": Corpus("m4le", "m4le", release, languages=_M4LE_TASKS, **_M4LE)
-        for release in ("2024", "2023")
-    },
-    "m4le_constructed": Corpus("m4le", languages=tuple(SLUGS), **_M4LE),
-    "m4le_sample": Corpus("m4le", files=("m4le/*.yaml",), languages=("sample",), **_M4LE),
 }
+
+
+def _all() -> dict[str, Corpus]:
+    """The shared corpora, and those of each benchmark that has a module `corpora`."""
+    found = dict(SHARED)
+    for path in sorted((ROOT / "workflow/scripts/needlework/benchmarks").glob("*/corpora.py")):
+        found |= import_module(f"needlework.benchmarks.{path.parent.name}.corpora").CORPORA
+    return found
+
+
+CORPORA = _all()
 
 
 @lru_cache(None)
@@ -152,6 +74,8 @@ OWN_NEEDS = {
 OWN_FORMATS = {".parquet": "parquet", ".jsonl": "json", ".csv": "csv"}
 # The contexts of a user's questions, as passages of their own: what the name ends with.
 OWN_PASSAGES = "_passages"
+# The same without their titles.
+OWN_PARAGRAPHS = "_paragraphs"
 
 Own = Mapping[str, Entry]
 
@@ -162,17 +86,51 @@ def corpus_table(corpus: str, lang: str) -> str:
 
 
 def local_files(patterns: Sequence[str]) -> list[str]:
-    """The files that the patterns of a user's data set name, in the patterns' order."""
+    """The files that the patterns of a user's data set name, in the patterns' order, each once.
+
+    `*` in a file's name stands for any characters; all else, such as `[1]` or `?`, for itself.
+    """
+    return list(dict.fromkeys(str(file) for pattern in patterns for file in _matching(pattern)))
+
+
+def _matching(pattern: str) -> list[Path]:
+    path = Path(pattern)
+    if "*" not in path.name:
+        return [path] if path.exists() else []
+    # A hidden file is meant only by a pattern that begins with its dot, as in a shell.
     return [
-        str(file)
-        for pattern in patterns
-        for file in sorted(Path(pattern).parent.glob(Path(pattern).name))
+        file
+        for file in entries(path.parent)
+        if _matches(file.name, path.name.split("*"))
+        and file.name.startswith(".") <= path.name.startswith(".")
     ]
+
+
+def _matches(name: str, parts: Sequence[str]) -> bool:
+    """Whether a name has these parts in this order, the first at its beginning and the last at its end.
+
+    A regular expression with many `.*` would take for ever.
+    """
+    first, *middle, last = parts
+    if not (name.startswith(first) and name.endswith(last) and len(name) >= len(first) + len(last)):
+        return False
+    at, end = len(first), len(name) - len(last)
+    for part in middle:
+        found = name.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
 
 
 def own_corpus(name: str, own: Own) -> Entry | None:
     """A user's corpus among `own` (`corpora` in the configuration), or that whose contexts these are."""
-    return own.get(name) or own.get(name.removesuffix(OWN_PASSAGES))
+    return own.get(name) or own.get(base_of(name))
+
+
+def base_of(name: str) -> str:
+    """The corpus of questions whose contexts a corpus of this name would be; else the name itself."""
+    return name.removesuffix(OWN_PASSAGES).removesuffix(OWN_PARAGRAPHS)
 
 
 def languages_of(name: str, own: Own = MappingProxyType({})) -> tuple[str, ...]:
@@ -196,4 +154,8 @@ def _languages_of(name: str) -> tuple[str, ...]:
 def serving(key: str, own: Own = MappingProxyType({})) -> list[str]:
     """The corpora among which a key of the configuration chooses (the schema's keyword `corpus`)."""
     named = [name for name, corpus in CORPORA.items() if key in corpus.serves]
-    return named + [name for name, entry in own.items() if key in OWN_SERVES[entry["kind"]]]
+    named += [name for name, entry in own.items() if key in OWN_SERVES[entry["kind"]]]
+    if key == "haystack":
+        # The contexts of questions as distractors, without titles: the needle has none either.
+        named += [f"{name}{OWN_PARAGRAPHS}" for name, e in own.items() if e["kind"] == "questions"]
+    return named

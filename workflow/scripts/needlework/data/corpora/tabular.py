@@ -7,8 +7,10 @@ column has that very name.
 
 from __future__ import annotations
 
-import logging
+import glob
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -17,28 +19,55 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from needlework.data import sentences
+from needlework.data.budgets import VALUE_BYTES, Budget, check_records
+from needlework.data.corpora.answers import Context
+from needlework.data.corpora.books import book_table
 from needlework.data.corpora.extractive import questions_table
-from needlework.data.corpora.oneruler import book_table
-from needlework.data.corpora.registry import OWN_FORMATS, OWN_PASSAGES
+from needlework.data.corpora.found import Found, shortened, with_left_out
+from needlework.data.corpora.registry import OWN_FORMATS, OWN_PASSAGES, base_of
 from needlework.data.corpora.titled import passages
 from needlework.entry import Entry
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.records import PASSAGES, RECORDS
 
-logger = logging.getLogger(__name__)
-
 ROWS_AT_ONCE = 1000
-"""Of a Parquet file, held in memory as Python's objects."""
+"""Held in memory as Python's objects, if they are short."""
+BYTES_AT_ONCE = 1 << 26
+
+
+# The lists of a row, and where a table's metadata have what was found.
+LISTS = ("answers", "parts")
+FOUND = "needlework.found"
+ELSEWHERE = "whose answers do not stand in the context"
+
+
+class ListForm(NamedTuple):
+    """How a text holds a list: as JSON, and parted by a separator."""
+
+    json: bool
+    separator: str | None
+
+    def parted(self, text: str) -> list[str]:
+        """The texts of a list that stands in one text; the text itself if it is none."""
+        if self.json and text.lstrip().startswith("["):
+            try:
+                found = json.loads(text)
+            except ValueError:
+                found = None
+            if isinstance(found, list) and all(isinstance(each, str | int) for each in found):
+                return [str(each) for each in found]
+        return text.split(self.separator) if self.separator else [text]
 
 
 class Row(NamedTuple):
-    """A row of a data set: its place, from 0, its columns, and what errors call the data set."""
+    """A row of a data set: its place, from 0, its columns, what errors call the data set, and its lists."""
 
     place: int
     values: Mapping[str, object]
     columns: Mapping[str, str]
     where: str
+    lists: ListForm
 
     def texts(self, key: str) -> list[str]:
         """The texts in the column of `key`: none if it is not mapped or empty."""
@@ -46,8 +75,10 @@ class Row(NamedTuple):
             return []
         name = self.columns[key]
         path = [name] if name in self.values else name.split(".")
-        found = self._inside(self.values, path, name)
-        return [text for value in found if (text := self._text(value, name)).strip()]
+        found = [self._text(value, name) for value in self._inside(self.values, path, name)]
+        if key in LISTS:
+            found = [each.strip() for text in found for each in self.lists.parted(text)]
+        return [text for text in found if text.strip()]
 
     def text(self, key: str) -> str:
         """The text in the column of `key`, or "". UserError if it has several."""
@@ -87,6 +118,11 @@ class Row(NamedTuple):
             f"{self.where}, row {self.place + 1} {what}: map another column, or correct the row."
         )
 
+    def shown(self, key: str) -> str:
+        """The row, and what its column of `key` holds."""
+        name = self.columns[key if key in self.columns else f"{key}s"]
+        return f"row {self.place + 1}, whose column {name!r} is empty"
+
     @property
     def name(self) -> str:
         """The row's id: that of its column, or its place, which is the same in every language."""
@@ -97,110 +133,148 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Entry) -> pa.T
     """The corpus in `lang`, as the rule `read_corpus` asks for it; `settings` are the layout's.
 
     `questions` (QUESTIONS), `<corpus>_passages` with their contexts (TITLED, or PASSAGES without
-    titles), `passages` (PASSAGES), `texts` (BOOKS) or `records` (RECORDS). Rows that lack what the kind
-    needs are left out, and counted in the log. UserError if the data set cannot be read, or no row is
-    left.
+    titles; `<corpus>_paragraphs` never has titles), `passages` (PASSAGES), `texts` (BOOKS) or `records`
+    (RECORDS). Rows that lack what the kind needs are left out, and counted in the table's metadata
+    (FOUND). UserError if the data set cannot be read, or no row is left.
     """
-    base = corpus.removesuffix(OWN_PASSAGES) if settings["kind"] == "questions" else corpus
+    base = base_of(corpus) if settings["kind"] == "questions" else corpus
     where = f"corpora.{base}.languages.{lang}"
-    rows = _rows(files, settings, where)
-    kinds: dict[str, Callable[[Iterator[Row], str, str], pa.Table]] = {
+    found = Found(where)
+    rows = _rows(files, settings, found)
+    kinds: dict[str, Callable[[Iterator[Row], str, Found], pa.Table]] = {
         "questions": _questions,
         "passages": _passages,
         "texts": _texts,
         "records": _records,
     }
-    made = kinds[settings["kind"]](rows, lang, where)
+    made = kinds[settings["kind"]](rows, lang, found)
+    about = {FOUND: json.dumps(asdict(found))}
     if base == corpus:
-        return made
+        return made.replace_schema_metadata(about)
     titled = passages(made)
-    if "title" in settings["columns"]:
-        return titled
+    if "title" in settings["columns"] and corpus.endswith(OWN_PASSAGES):
+        return titled.replace_schema_metadata(about)
     ids, contexts = (made[name].to_pylist() for name in ("example_id", "context"))
     texts = dict(zip(ids, contexts, strict=True))
     kept = titled["passage_id"].to_pylist()
-    return pa.table([kept, [texts[name] for name in kept]], schema=PASSAGES)
+    plain = pa.table([kept, [texts[name] for name in kept]], schema=PASSAGES)
+    return plain.replace_schema_metadata(about)
 
 
-def _questions(rows: Iterator[Row], lang: str, where: str) -> pa.Table:
-    found, lacking, elsewhere = [], 0, 0
+def _questions(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
+    kept = []
+    # Spellings of answers that are not those of the context.
+    given: dict[str, dict[str, int]] = {}
     for row in rows:
         context, question = row.text("context"), row.text("question")
-        given = list(dict.fromkeys(row.texts("answers")))
-        answers = [answer for answer in given if answer in context]
-        if not (context and question and given):
-            lacking += 1
-        elif not answers:
-            elsewhere += 1
-        else:
-            found.append(
-                {
-                    "example_id": row.name,
-                    "title": row.text("title"),
-                    "context": context,
-                    "question": question,
-                    "answers": answers,
-                    "answer_starts": [context.find(answer) for answer in answers],
-                }
+        wanted = list(dict.fromkeys(row.texts("answers")))
+        lacks = [
+            key
+            for key, has in (("context", context), ("question", question), ("answer", wanted))
+            if not has
+        ]
+        if lacks:
+            found.leave_out(f"without {lacks[0]}", f"the first is {row.shown(lacks[0])}")
+            continue
+        reader = Context(context)
+        places = {answer: reader.find(answer) for answer in wanted}
+        absent = [answer for answer, place in places.items() if place is None]
+        if len(absent) == len(wanted):
+            first = f"{shortened(absent[0])!r} is not in {shortened(context)!r}"
+            found.leave_out(ELSEWHERE, f"the first is row {row.place + 1}: {first}")
+            continue
+        for answer in absent:
+            found.leave_out_part(
+                "answers of rows that have others",
+                f"the first is {shortened(answer)!r} in row {row.place + 1}, which is not in its context",
             )
-    if lacking or elsewhere:
-        logger.warning(
-            "%s: %d rows without context, question or answer, and %d whose answer does not stand in the "
-            "context, are left out of %d",
-            *(where, lacking, elsewhere, len(found) + lacking + elsewhere),
+        stand = {context[start:end]: start for start, end in filter(None, places.values())}
+        given[row.name] = {a: p[0] for a, p in places.items() if p is not None and a not in stand}
+        kept.append(
+            {
+                "example_id": row.name,
+                "title": row.text("title"),
+                "context": context,
+                "question": question,
+                "answers": list(stand),
+                "answer_starts": list(stand.values()),
+            }
         )
-    _refuse_none(found, where, "question whose answer stands in its context")
-    return questions_table(found, where)
+    _refuse_none(kept, found, "question whose answer stands in its context")
+    return _with_spellings(questions_table(kept, found.where), given)
 
 
-def _passages(rows: Iterator[Row], lang: str, where: str) -> pa.Table:
-    found: dict[str, str] = {}
-    lacking = 0
+def _with_spellings(table: pa.Table, given: Mapping[str, Mapping[str, int]]) -> pa.Table:
+    """QUESTIONS with the user's spellings of answers behind those of the contexts.
+
+    A model may answer in either, and not every metric takes one for the other.
+    """
+    rows = table.to_pylist()
     for row in rows:
-        if text := row.text("text"):
-            if row.name in found:
+        row["answers"] += given[row["example_id"]]
+        row["answer_starts"] += given[row["example_id"]].values()
+    return pa.Table.from_pylist(rows, schema=table.schema)
+
+
+def _passages(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
+    kept: dict[str, str] = {}
+    for row in rows:
+        if text := _only_text(row, found):
+            if row.name in kept:
                 raise row.wrong(f"has the id {row.name!r} of an earlier one")
-            found[row.name] = text
-        else:
-            lacking += 1
-    if lacking:
-        logger.warning("%s: %d rows without a text are left out", where, lacking)
-    _refuse_none(found, where, "text")
-    names = sorted(found)
-    return pa.table([names, [found[name] for name in names]], schema=PASSAGES)
+            kept[row.name] = text
+    _refuse_none(kept, found, "text")
+    names = sorted(kept)
+    return pa.table([names, [kept[name] for name in names]], schema=PASSAGES)
 
 
-def _texts(rows: Iterator[Row], lang: str, where: str) -> pa.Table:
-    text = "\n".join(filter(None, (row.text("text") for row in rows)))
-    return book_table(text, lang, sentences.rules(lang), where)
+def _texts(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
+    kept = [text for row in rows if (text := _only_text(row, found))]
+    _refuse_none(kept, found, "text")
+    return book_table(kept, lang, sentences.rules(lang), found.where)
 
 
-def _records(rows: Iterator[Row], lang: str, where: str) -> pa.Table:
-    found = []
+def _records(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
+    kept = []
     for row in rows:
-        own = {key: row.text(key) for key in ("text", "title", "label", "question")}
+        own = {key: row.text(key) for key in ("title", "label", "question")}
         lists = {key: row.texts(key) for key in ("answers", "parts")}
-        if own["text"]:
-            found.append({**own, **lists})
-    _refuse_none(found, where, "text")
-    return pa.Table.from_pylist(found, schema=RECORDS)
+        if text := _only_text(row, found):
+            kept.append({"text": text, **own, **lists})
+    _refuse_none(kept, found, "text")
+    return pa.Table.from_pylist(kept, schema=RECORDS)
 
 
-def _refuse_none(found: object, where: str, what: str) -> None:
-    if not found:
-        raise UserError(f"{where} has no {what}: correct `columns`, or raise `rows`.")
+def _only_text(row: Row, found: Found) -> str:
+    """The text of a row; "" if there is none, which is counted."""
+    text = row.text("text")
+    if not text:
+        found.leave_out("without text", f"the first is row {row.place + 1}")
+    return text
 
 
-def _rows(files: Sequence[str], settings: Entry, where: str) -> Iterator[Row]:
-    """The rows of a data set, as many as the settings ask for."""
-    columns = settings["columns"]
-    shown = progress(_streamed(files, settings, where), desc=where, unit="row")
+def _refuse_none(kept: object, found: Found, what: str) -> None:
+    if not kept:
+        error = UserError(f"{found.where} has no {what}: correct `columns`, or raise `rows`.")
+        raise with_left_out(error, [found])
+
+
+def _rows(files: Sequence[str], settings: Entry, found: Found) -> Iterator[Row]:
+    """The rows of a data set, as many as the settings ask for; they are counted."""
+    columns, where = settings["columns"], found.where
+    lists = ListForm(bool(files) and Path(files[0]).suffix == ".csv", settings.get("separator"))
+    stored = sum(Path(file).stat().st_size for file in files) if files else None
+    budget = Budget(files, stored, where)
+    shown = progress(_streamed(files, settings, where, budget), desc=where, unit="row")
     for place, values in enumerate(shown):
-        yield Row(place, values, columns, where)
+        budget.take(place, values)
+        found.rows = place + 1
+        found.limited = found.rows == settings["rows"]
+        yield Row(place, values, columns, where, lists)
 
 
-def _of_parquet(files: Sequence[str]) -> Iterator[Mapping[str, object]]:
-    """The rows of Parquet files, read without threads.
+def _of_parquet(files: Sequence[str], budget: Budget) -> Iterator[Mapping[str, object]]:
+    """The rows of Parquet files, read without threads. Texts that repeat are held once.
 
     The scanner that `datasets` uses leaves threads behind. If one of them releases the file while Python
     ends, it aborts the job (apache/arrow issue 45214, with PyArrow 26).
@@ -210,11 +284,52 @@ def _of_parquet(files: Sequence[str]) -> Iterator[Mapping[str, object]]:
     for name in files:
         with fsspec.open(name) as file:
             parquet = pq.ParquetFile(file, pre_buffer=False)
-            for batch in parquet.iter_batches(ROWS_AT_ONCE, use_threads=False):
-                yield from batch.to_pylist()
+            about, size = parquet.metadata, 0
+            for number in range(about.num_row_groups):
+                group = about.row_group(number)
+                chunks = [group.column(place) for place in range(group.num_columns)]
+                size += sum(
+                    chunk.total_uncompressed_size + VALUE_BYTES * chunk.num_values
+                    for chunk in chunks
+                )
+            budget.declared(size)
+            texts = [field.name for field in parquet.schema_arrow if _is_text(field.type)]
+            file.seek(0)
+            parquet = pq.ParquetFile(file, pre_buffer=False, read_dictionary=texts)
+            mean = size // max(1, about.num_rows)
+            rows = max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // max(1, mean)))
+            for batch in parquet.iter_batches(rows, use_threads=False):
+                yield from _rows_of(batch)
 
 
-def _streamed(files: Sequence[str], settings: Entry, where: str) -> Iterator[Mapping[str, object]]:
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _rows_of(batch: pa.RecordBatch) -> Iterator[Mapping[str, object]]:
+    """The rows of a batch, whose values of a dictionary are shared."""
+    columns = []
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type):
+            known = [*column.dictionary.to_pylist(), None]
+            places = column.indices.fill_null(len(known) - 1).to_pylist()
+            columns.append([known[place] for place in places])
+        else:
+            columns.append(column.to_pylist())
+    for values in zip(*columns, strict=True):
+        yield dict(zip(batch.schema.names, values, strict=True))
+
+
+def _rows_at_once(files: Sequence[str], where: str) -> int:
+    """How many rows of local text files a reader may hold. UserError if one is too long."""
+    quoted = Path(files[0]).suffix == ".csv"
+    longest = max(check_records(file, where, quoted) for file in files)
+    return max(1, min(10 * ROWS_AT_ONCE, BYTES_AT_ONCE // max(1, longest)))
+
+
+def _streamed(
+    files: Sequence[str], settings: Entry, where: str, budget: Budget
+) -> Iterator[Mapping[str, object]]:
     try:
         import datasets
     except ImportError:
@@ -227,7 +342,8 @@ def _streamed(files: Sequence[str], settings: Entry, where: str) -> Iterator[Map
     try:
         if files:
             kind, split = OWN_FORMATS[Path(files[0]).suffix], "train"
-            builder = datasets.load_dataset_builder(kind, data_files=list(files))
+            # The package takes names for patterns, too.
+            builder = datasets.load_dataset_builder(kind, data_files=list(map(glob.escape, files)))
         else:
             split = settings["split"]
             builder = datasets.load_dataset_builder(
@@ -237,15 +353,25 @@ def _streamed(files: Sequence[str], settings: Entry, where: str) -> Iterator[Map
             # Of a CSV file: the text as it is, not as pandas would convert it.
             builder.config.converters = dict.fromkeys(columns, str)
             builder.config.na_filter = False
+            if files:
+                builder.config.chunksize = _rows_at_once(files, where)
+        elif files and Path(files[0]).suffix == ".jsonl":
+            _rows_at_once(files, where)
         named = (builder.config.data_files or {}).get(split, [])
         parquet = named and all(name.endswith(".parquet") for name in named)
-        rows = _of_parquet(named) if parquet else builder.as_streaming_dataset(split=split)
+        rows = _of_parquet(named, budget) if parquet else builder.as_streaming_dataset(split=split)
         yield from islice(rows, settings["rows"])
+    except UserError:
+        raise
     except Exception as error:
         # The package passes on the exceptions of many other packages.
         reason = str(error).strip().partition("\n")[0][:300] or type(error).__name__
-        what = f"the files {files[0]}, ..." if files else f"the data set {settings['name']}"
+        if files:
+            raise UserError(
+                f"{where}: the files {files[0]}, ... cannot be read ({reason}): correct the files, or the "
+                "entry."
+            ) from None
         raise UserError(
-            f"{where}: {what} cannot be read ({reason}): correct the entry, or log in with the environment "
-            "variable HF_TOKEN if the data set is private."
+            f"{where}: the data set {settings['name']} cannot be read ({reason}): correct the entry, or log "
+            "in with the environment variable HF_TOKEN if the data set is private."
         ) from None

@@ -7,12 +7,19 @@ from importlib import import_module
 
 import pyarrow as pa
 
-from needlework.data.corpora.nq_open import TITLED, titled
 from needlework.data.corpora.registry import CORPORA
 from needlework.records import PASSAGES
 
+# A passage as it stands in a prompt: its title, in the form that follows "Document [1]", then its text.
+TITLED = pa.schema([*PASSAGES, ("title", pa.string())])
+
 # The passages begin with their titles, or have none.
 _TITLED, _PLAIN = "_passages", "_paragraphs"
+
+
+def titled(title: str, text: str) -> str:
+    """A passage as it stands in a prompt, behind "Document [1]" (paper, Figure 2)."""
+    return f"(Title: {title}) {text}"
 
 
 def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, object]) -> pa.Table:
@@ -21,7 +28,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, o
     The reader of `<questions>` reads the same files.
     """
     questions = corpus.removesuffix(_TITLED).removesuffix(_PLAIN)
-    reader = import_module(f"needlework.data.corpora.{CORPORA[questions].reader}")
+    reader = import_module(f"needlework.{CORPORA[questions].reader}")
     found = passages(reader.table(questions, lang, files, settings), corpus.endswith(_TITLED))
     return found if corpus.endswith(_TITLED) else found.select(PASSAGES.names)
 

@@ -37,6 +37,9 @@ class Request:
     max_new_tokens: int
     n_tokens: int
     documents: Mapping[str, str] = field(repr=False)
+    # The source example; prompts of one kind have one task and the same languages.
+    example_id: str = ""
+    kind: str = ""
 
     def parts(self) -> list[tuple[str, str]]:
         """The prompt's spans in order, each as (role, text)."""
@@ -53,13 +56,17 @@ class Answer:
     """A model's answer to a request. With `error` there is no answer, and the other fields mean nothing.
 
     An error is a failure, unless `finish_reason` is `skipped`: then the prompt, as the model gets it,
-    exceeds its context. Token counts are the model's own, None if the backend does not count. `cut_at` is
-    the limit in the configuration that cut the answer, if one did that is not part of the journal's
+    exceeds its context. `refused` says that it was sent, and a server said so. Token counts are the model's
+    own, None if the backend does not count. `cut_at` is the limit in the configuration that cut the answer,
+    if one did that is not part of the journal's
     key (`Backend.holds`).
 
     `text` may contain reasoning, which is removed later (`thoughts`). If the model wrote special tokens,
     `whole` is all text with them, and `special` are those tokens. A backend that counts
     `reasoning_tokens` itself names the `mark` at which reasoning ended.
+
+    Of an endpoint's reply: `reasoning` is what stood beside an empty text, `served` the model that it names
+    if that is another than was asked, `unknown_end` that it does not say why the answer ended.
     """
 
     text: str
@@ -73,6 +80,10 @@ class Answer:
     special: tuple[str, ...] | None = None
     mark: str | None = None
     error: str | None = None
+    refused: bool = False
+    reasoning: str | None = None
+    served: str | None = None
+    unknown_end: bool = False
 
 
 class Backend(ABC):
@@ -80,6 +91,8 @@ class Backend(ABC):
 
     # How many requests `answers` hands to `generate` at once, if it is not overridden.
     batch_size = 256
+    # Whether a model is asked. A reader's answers cannot fail, and an empty one is meant.
+    asks_a_model = True
 
     def __init__(self, config: Entry) -> None:
         self.config = config
@@ -107,6 +120,10 @@ class Backend(ABC):
         """
         return True
 
+    def reads_control_tokens(self, prompt: str) -> bool:
+        """Whether the model may read the text of a control token in a prompt as that token."""
+        return False
+
     def check(self, known: Set[tuple[str, int]], asked: Set[tuple[str, int]]) -> None:
         """Raise UserError, before any work, where the requests cannot be answered.
 
@@ -131,7 +148,10 @@ class Backend(ABC):
         return None
 
     def settings(self) -> dict[str, object]:
-        """The engine's effective settings, as text and numbers, for provenance. Called after `load`."""
+        """The engine's effective settings, as text and numbers, for provenance. Called after `load`.
+
+        `ignored` lists in words the settings that the engine was given and did not take.
+        """
         return {}
 
     @abstractmethod
@@ -145,7 +165,7 @@ class Backend(ABC):
         """The answers with their places in `requests`, each as soon as it is known, in any order.
 
         An answer that is known and not yielded is lost if the job is killed. So a backend that can know a
-        later answer before an earlier one yields it here, and makes `generate` of this with `in_order`.
+        later answer before an earlier one yields it here, and is an InAnyOrder or uses `in_order`.
 
         `requests` are all of a job, and made lazily: take as many as run at once, and the next when an
         answer has come, so that none waits for a batch to end.
@@ -166,6 +186,7 @@ class Reader(Backend):
 
     # The module that answers.
     module: str
+    asks_a_model = False
 
     def identity(self) -> dict[str, str]:
         """The module's name and code."""
@@ -185,6 +206,18 @@ _FORMER_CODE = {
     "03a4331b8e11b225": "4fe9f17cd94c24d6",
     "f0d9fad5f54c8b90": "4967a54bfaa014d7",
 }
+
+
+class InAnyOrder(Backend):
+    """A backend whose `answers` come in any order."""
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        """The answers in order, each as soon as it and those before it are known."""
+        return in_order(self.answers(batch))
+
+    @abstractmethod
+    def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
+        """The answers with their places in `requests`, each as soon as it is known."""
 
 
 def in_order(answers: Iterable[tuple[int, Answer]]) -> Iterator[Answer]:

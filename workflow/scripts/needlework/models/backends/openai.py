@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,18 @@ from needlework.models.openai_batch_endpoint import Endpoint
 from needlework.models.openai_batches import Batches, Limits, Line
 from needlework.models.openai_protocol import (
     ITS_OWN_FAULT,
-    MALFORMED,
-    NO_MONEY,
-    TOO_LONG,
+    Refusal,
     connection_trouble,
-    message_of,
-    read_completion,
+    other_model,
+    read_reply,
 )
-from needlework.services.bounded_replies import FILE_BYTES, REPLY_BYTES, bounded_async
+from needlework.services.bounded_replies import (
+    FILE_BYTES,
+    REPLY_BYTES,
+    answer_bytes,
+    bounded_async,
+    is_too_large,
+)
 from needlework.services.endpoints import (
     ATTEMPTS,
     FIRST_PAUSE_S,
@@ -36,8 +40,6 @@ from needlework.services.endpoints import (
     PROXY_TROUBLE,
     Passing,
     api_key,
-    excerpt,
-    may_pass,
     retry_after,
     secrets_in,
     shown_url,
@@ -57,14 +59,6 @@ LONGEST_RATE_PAUSE_S = 60.0
 
 # After this number of failures in a row, no further request is sent.
 FAILURES_IN_A_ROW = 20
-
-# Statuses that concern all requests: the key, the payment or the model's name is wrong.
-_HOPELESS = {401, 402, 404}
-
-
-def _longest(response: Any) -> int:
-    """How many bytes a response may have: files of a batch's results are larger than others."""
-    return FILE_BYTES if response.url.path.endswith("/content") else REPLY_BYTES
 
 
 class _RateLimit(Passing):
@@ -93,7 +87,9 @@ class OpenAI(Backend):
         self._not_before = 0.0
         self._limited_since: float | None = None
         self._shown = False
-        self._answered = False
+        self._answered = self._others = False
+        # The highest limit of all answers that were asked for.
+        self._most_tokens = 0
         self._failures = 0
         self._batches: Batches | None = None
 
@@ -105,6 +101,10 @@ class OpenAI(Backend):
             **{key: self.config[key] for key in own},
             **regime(self.config),
         }
+
+    def reads_control_tokens(self, prompt: str) -> bool:
+        """Whether the server may: it tokenizes prompts itself, and takes them as text alone."""
+        return True
 
     def load(self) -> None:
         """Make the client; nothing is sent. Raises UserError if the key is missing."""
@@ -125,7 +125,7 @@ class OpenAI(Backend):
             # The client takes them from OPENAI_ORG_ID and OPENAI_PROJECT_ID.
             own = ("OpenAI-Organization", "OpenAI-Project")
             self._headers |= dict.fromkeys(own, openai.Omit())
-        limit = {"response": [bounded_async(httpx2, _longest)]}
+        limit = {"response": [bounded_async(httpx2, self._limit)]}
         try:
             http_client = openai.DefaultAsyncHttpxClient(event_hooks=limit)
         except (httpx2.InvalidURL, ImportError, ValueError):
@@ -144,6 +144,13 @@ class OpenAI(Backend):
         self._hopeless: asyncio.Future[str] = loop.create_future()
         if config.get("batch"):
             self._batches = self._batch_api()
+
+    def _limit(self, response: Any) -> int:
+        """How many bytes a response may have: files of a batch's results are larger than others."""
+        path = response.url.path
+        if path.endswith("/content"):
+            return FILE_BYTES
+        return answer_bytes(self._most_tokens) if path.endswith("/completions") else REPLY_BYTES
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
         """In words, how the endpoint gets a prompt, and the prompt: its template is its own."""
@@ -215,6 +222,7 @@ class OpenAI(Backend):
             timeout=config["timeout"],
             clean=self._clean,
             keep=self._kept,
+            read=self._named,
         )
         return Batches(
             endpoint,
@@ -291,6 +299,8 @@ class OpenAI(Backend):
             "stop": config.get("stop") or None,
             **config["request"],
         }
+        limits = (body.get(field) for field in ("max_tokens", "max_completion_tokens"))
+        self._most_tokens = max(self._most_tokens, *(n for n in limits if type(n) is int), 0)
         return {field: value for field, value in body.items() if value is not None}
 
     async def _attempt(self, body: Mapping[str, object]) -> Answer:
@@ -309,30 +319,46 @@ class OpenAI(Backend):
                     extra_body=rest,
                     extra_headers=self._headers,
                 )
-            status, headers, content = 200, response.headers, response.http_response.text
+            status, headers, content = 200, response.headers, response.http_response.content
         except TimeoutError:
             raise Passing(f"no answer within {self.config['timeout']} s") from None
         except openai.APIConnectionError as error:
+            if is_too_large(error.__cause__):
+                # It is paid for, and would be again.
+                return self._failed(connection_trouble(error.__cause__))
             raise Passing(connection_trouble(error.__cause__)) from None
         except openai.APIStatusError as error:
             status, headers, content = (
                 error.status_code,
                 error.response.headers,
-                error.response.text,
+                error.response.content,
             )
-        if status != 429:
+        reply = read_reply(status, content, chat, self._clean, self._kept)
+        if not (isinstance(reply, Refusal) and reply.kind == "limited"):
             self._limited_since = None
-        if status != 200:
-            return self._refused(status, retry_after(headers), content)
-        try:
-            # Read before it is cleaned: a short key may be a word of the protocol.
-            answer = read_completion(self._kept(json.loads(content)), chat, self._clean)
-        except MALFORMED:
-            shown = excerpt(self._clean(content), "")
-            raise Passing(f"the response is not a completion: {shown}") from None
-        if answer.error is not None and not ITS_OWN_FAULT.search(answer.error):
-            return self._failed(answer.error)
+        if isinstance(reply, Refusal):
+            return self._refused(reply, retry_after(headers), body)
+        if reply.error is not None and not ITS_OWN_FAULT.search(reply.error):
+            return self._failed(reply.error)
         self._answered, self._failures = True, 0
+        limit = body.get("max_completion_tokens", body.get("max_tokens"))
+        if reply.unknown_end and isinstance(limit, int) and (reply.completion_tokens or 0) >= limit:
+            reply = replace(reply, finish_reason="length")
+        return self._named(reply)
+
+    def _named(self, answer: Answer) -> Answer:
+        """The answer, with the name of the model that gave it if that is another than was asked."""
+        if answer.served is None or not other_model(self.config["name"], answer.served):
+            return replace(answer, served=None)
+        if not self._others:
+            logger.warning(
+                "%s: %s was asked for the model %s, and its reply names %s.",
+                self._where,
+                self._address,
+                self.config["name"],
+                answer.served,
+            )
+        self._others = True
         return answer
 
     def _clean(self, content: str) -> str:
@@ -376,19 +402,25 @@ class OpenAI(Backend):
         """Wait this number of seconds, or until the endpoint is given up."""
         await asyncio.wait([self._hopeless], timeout=seconds)
 
-    def _refused(self, status: int, pause: float, content: str) -> Answer:
-        """The answer after a status other than 200. Raises Passing if a retry may help."""
-        said = f"status {status}: {excerpt(self._clean(message_of(content)), '')}"
-        if status in _HOPELESS or NO_MONEY.search(content):
-            return self._give_up(f"{self._address} answers with {said}")
-        if TOO_LONG.search(content) and status < 500:
-            return Answer("", "skipped", error=said)
-        own = ITS_OWN_FAULT.search(content)
-        if may_pass(status) and not own:
-            raise (_RateLimit if status == 429 else Passing)(said, pause)
-        # Neighbouring prompts share text, so many in a row may be refused for their content. If no
-        # request was ever answered, the content is not the cause.
-        return Answer("", error=said) if own and self._answered else self._failed(said)
+    def _refused(self, refusal: Refusal, pause: float, body: Mapping[str, object]) -> Answer:
+        """The answer after a reply without one. Raises Passing if a retry may help."""
+        said = refusal.said
+        match refusal.kind:
+            case "fatal":
+                return self._give_up(f"{self._address} answers with {said}")
+            case "limited":
+                raise _RateLimit(said, pause)
+            case "passing":
+                raise Passing(said, pause)
+            case "too_long":
+                return Answer("", "skipped", error=said, refused=True)
+            case "limit":
+                return self._failed(f"{said}; {_lower_limit(body, self.config['request'])}")
+            # Neighbouring prompts share text, so many in a row may be refused for their content. If no
+            # request was ever answered, the content is not the cause.
+            case "content" if self._answered:
+                return Answer("", error=said)
+        return self._failed(said)
 
     def _failed(self, what: str) -> Answer:
         """The answer to a failed request whose content is not known to be the cause."""
@@ -404,6 +436,17 @@ class OpenAI(Backend):
         if not self._hopeless.done():
             self._hopeless.set_result(why.rstrip("."))
         return Answer("", error=why)
+
+
+def _lower_limit(body: Mapping[str, object], request: Mapping[str, object]) -> str:
+    """What to do about a limit of the answer that the endpoint does not allow."""
+    for field in ("max_completion_tokens", "max_tokens"):
+        if request.get(field) is not None:
+            return f"lower or remove `request: {field}` ({request[field]})"
+    return (
+        f"it does not allow the benchmark's limit of {body.get('max_tokens')} tokens for an answer: use a "
+        "server with a longer context, or leave the benchmark out"
+    )
 
 
 BACKEND = OpenAI

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from needlework.entry import Entry
 from needlework.errors import UserError, not_installed, reason
 from needlework.journal import Record
-from needlework.models.backends.base import Answer, Backend, Request, in_order, sample_seed
-from needlework.models.engine_arguments import answer_arguments
+from needlework.models.backends.base import Answer, InAnyOrder, Request, sample_seed
+from needlework.models.control_tokens import CONTROL_TEXT, control_texts, pieces
+from needlework.models.engine_arguments import answer_arguments, ignored
 from needlework.models.local_models import (
     form,
     messages,
@@ -24,8 +27,9 @@ from needlework.models.local_models import (
     read_chat_template,
     reasoning_identity,
     regime,
+    template_check,
     thoughts,
-    unfilled_template,
+    warn_of_template,
     with_thoughts,
     without_stop,
 )
@@ -44,12 +48,20 @@ _CACHE_GB = 2
 _TOKENS_AT_ONCE = 4096
 # The effective settings of a device that a job records, if the device knows them.
 _RECORDED = (
-    *("FULL_DEVICE_NAME", "EXECUTION_MODE_HINT", "INFERENCE_PRECISION_HINT", "KV_CACHE_PRECISION"),
+    *("FULL_DEVICE_NAME", "EXECUTION_MODE_HINT", "INFERENCE_PRECISION_HINT"),
+    *(
+        "KEY_CACHE_PRECISION",
+        "VALUE_CACHE_PRECISION",
+        "KEY_CACHE_GROUP_SIZE",
+        "VALUE_CACHE_GROUP_SIZE",
+    ),
     *("DYNAMIC_QUANTIZATION_GROUP_SIZE", "INFERENCE_NUM_THREADS"),
 )
+# A setting that is to set others: what counts is what these became.
+_SETS = {"KV_CACHE_PRECISION": ("KEY_CACHE_PRECISION", "VALUE_CACHE_PRECISION")}
 
 
-class OpenVino(Backend):
+class OpenVino(InAnyOrder):
     """A GGUF file or an OpenVINO folder (key `name`), run by OpenVINO GenAI in this job on a CPU, GPU or NPU.
 
     `chat` puts each prompt into the model's chat template, or into the one in the file `chat_template`.
@@ -95,14 +107,8 @@ class OpenVino(Backend):
             raise not_installed(self._where, error) from None
         except Exception as error:  # the library's own
             raise self._unloadable(error) from error
-        try:
+        with template_check(self._where, self.config["name"]):
             self._text("?")
-        except Exception as error:  # the template's own
-            raise unfilled_template(self._where, self.config["name"], error) from error
-
-    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-        """The answers in order, each as soon as it and those before it are known."""
-        return in_order(self.answers(batch))
 
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         """The answers with their places, as they finish."""
@@ -148,12 +154,15 @@ class OpenVino(Backend):
         model = openvino.Model([opset13.result(nothing)], [nothing], "settings")
         compiled = openvino.Core().compile_model(model, self._device, given)
         known = set(compiled.get_property("SUPPORTED_PROPERTIES"))
-        effective = {name: compiled.get_property(name) for name in _RECORDED if name in known}
+        # A GPU has one precision for keys and values.
+        recorded = [*_RECORDED, *(n for n in _SETS if "KEY_CACHE_PRECISION" not in known)]
+        effective = {n: _word(compiled.get_property(n)) for n in recorded if n in known}
         return {
             "device": self._device,
             "prompts_at_once": self._at_once,
             "scheduler": self._scheduler().to_string(),
-            **{name: _word(value) for name, value in effective.items()},
+            **effective,
+            "ignored": ignored(given, effective, _SETS),
         }
 
     # Requests
@@ -171,8 +180,30 @@ class OpenVino(Backend):
 
     def _tokens(self, prompt: str) -> Any:
         """The prompt as the model gets it, a tensor (1, n). A chat template brings its first token."""
-        own = not self.config["chat"]
-        return self._tokenizer.encode(self._text(prompt), add_special_tokens=own).input_ids
+        own, text = not self.config["chat"], self._text(prompt)
+        parts = pieces(text, prompt, self._controls)
+        if parts is None:
+            warn_of_template()
+        if parts is None or len(parts) == 1:
+            return self._tokenizer.encode(text, add_special_tokens=own).input_ids
+        first, *others = [
+            self._tokenizer.encode(part, add_special_tokens=own and not n).input_ids.data[0]
+            for n, part in enumerate(parts)
+        ]
+        return runtime().Tensor(np.concatenate([first, *others])[np.newaxis].astype(np.int64))
+
+    @cached_property
+    def _controls(self) -> tuple[str, ...]:
+        """The control tokens of the model, as texts: what is one token to its tokenizer."""
+        vocabulary = (name.decode("utf-8", "ignore") for name in self._tokenizer.get_vocab())
+        found = []
+        for name in control_texts(vocabulary):
+            tokens = self._tokenizer.encode(name, add_special_tokens=False).input_ids.data[0]
+            # A text such as `[1]` may be one token, and no control token.
+            shown = self._tokenizer.decode(tokens.tolist(), skip_special_tokens=True)
+            if len(tokens) == 1 and (not shown or CONTROL_TEXT.fullmatch(name)):
+                found.append(name)
+        return tuple(found)
 
     def _send(self, place: int, request: Request, tokens: Any) -> None:
         """Hand a prompt to the engine, starting that if need be."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from needlework.entry import Entry
 from needlework.errors import UserError, not_installed, reason
-from needlework.models.backends.base import Answer, Backend, Request, in_order, sample_seed
+from needlework.models.backends.base import Answer, InAnyOrder, Request, sample_seed
 from needlework.models.local_models import (
     encode,
     form,
@@ -20,8 +20,8 @@ from needlework.models.local_models import (
     read_chat_template,
     reasoning_identity,
     regime,
+    template_check,
     thoughts,
-    unfilled_template,
     warn_if_unpinned,
     with_thoughts,
     without_stop,
@@ -53,7 +53,7 @@ class _Prompt(NamedTuple):
     seed: int
 
 
-class Transformers(Backend):
+class Transformers(InAnyOrder):
     """A model of the hub or of a local folder (key `name`), decoder-only or encoder-decoder.
 
     `chat` puts each prompt into the tokenizer's chat template, or into the one in the file
@@ -109,14 +109,8 @@ class Transformers(Backend):
         rope = getattr(text, "rope_parameters", None) or {}
         self._dynamic = "dynamic" in rope.get("rope_type", "")
         self._limit = _context(text)
-        try:
+        with template_check(self._where, self.config["name"]):
             self._encode("?")
-        except Exception as error:  # the template's own
-            raise unfilled_template(self._where, self.config["name"], error) from error
-
-    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-        """The answers in order, each as soon as it and those before it are known."""
-        return in_order(self.answers(batch))
 
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         """The answers with their places, after each batch."""

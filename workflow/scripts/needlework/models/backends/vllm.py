@@ -21,7 +21,7 @@ from needlework.errors import UserError, reason
 from needlework.jobs.guard import descendants, end, start_guard
 from needlework.journal import Record
 from needlework.models.backends.base import Answer, Backend, Request, in_order, sample_seed
-from needlework.models.engine_arguments import answer_arguments
+from needlework.models.engine_arguments import answer_arguments, ignored
 from needlework.models.local_models import (
     encode,
     form,
@@ -30,8 +30,8 @@ from needlework.models.local_models import (
     read_chat_template,
     reasoning_identity,
     regime,
+    template_check,
     thoughts,
-    unfilled_template,
     warn_if_unpinned,
     with_thoughts,
 )
@@ -128,10 +128,8 @@ class Vllm(Backend):
         }
         warn_if_unpinned(self.where, config["name"], config["revision"])
         self._read_settings()
-        try:
+        with template_check(self.where, config["name"]):
             self._tokens("?")
-        except Exception as error:  # the template's own
-            raise unfilled_template(self.where, config["name"], error) from error
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
         """The answers in order, each as soon as it and those before it are known.
@@ -263,9 +261,14 @@ class Vllm(Backend):
             "attention_backend": self._attention(),
             "batch_invariant": vllm.envs.VLLM_BATCH_INVARIANT,
         }
-        return {
+        found: dict[str, object] = {
             name: value if isinstance(value, bool | int | None) else str(value)
             for name, value in effective.items()
+        }
+        given = self.config["engine"]
+        return {
+            **found,
+            "ignored": ignored(given, found, {"enable_prefix_caching": ("prefix_caching",)}),
         }
 
     def _attention(self) -> str | None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from needlework.benchmarks.contract import Run
-from needlework.benchmarks.drawings import Bars, Drawing, Heatmap, Lines, Polar
-from needlework.benchmarks.factor import Factor
+from needlework.factor import Factor
+from needlework.results.context import Run
 from needlework.results.drawing import blocks, lines
 from needlework.results.drawing.grid import figure_of, wrapped
 from needlework.results.drawing.picture import NothingToDraw, Picture
-from needlework.results.figures.style import COLUMN, NOTHING, style
+from needlework.results.drawings import Bars, Dots, Drawing, Heatmap, Lines, Polar
+from needlework.results.figures.style import COLUMN, NOTHING, PRINTING, Printing, style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,26 +20,31 @@ if TYPE_CHECKING:
 
 __all__ = ["NothingToDraw", "draw", "notice"]
 
-# A radar of fewer values is no shape.
-LEAST_AROUND = 5
+# A radar of fewer values is no shape, and one of more cannot be read.
+LEAST_AROUND, MOST_AROUND = 5, 8
 
 
 def draw(
-    drawing: Drawing, frame: pd.DataFrame, factors: Mapping[str, Factor], run: Run
+    drawing: Drawing,
+    frame: pd.DataFrame,
+    factors: Mapping[str, Factor],
+    run: Run,
+    printing: Printing = PRINTING,
 ) -> list[Figure]:
     """A result's frame as figures, each of which fits a page; NothingToDraw where it has no number of ours.
 
     factors: of the benchmark, by column: order, label and words of its values. run: `models` (all, in
     order), `published` (model to the paper's name for it), and whatever the drawing's words, queries and
-    hooks name.
+    functions read. A figure's label is its small print, which stands in it if `printing` says so.
     """
-    picture = Picture.of(drawing, frame, factors, run)
-    if (
-        isinstance(drawing, Polar)
-        and len(picture.values(picture.across[0], picture.ours)) < LEAST_AROUND
-    ):
+    picture = Picture.of(drawing, frame, factors, run, printing)
+    if isinstance(drawing, Polar):
+        around = len(picture.values(picture.across[0], picture.ours))
         common = {field.name: getattr(drawing, field.name) for field in fields(Drawing)}
-        picture = replace(picture, spec=Bars(**common))
+        if around < LEAST_AROUND:
+            picture = replace(picture, spec=Bars(**common))
+        elif around > MOST_AROUND and not printing.radars:
+            picture = replace(picture, spec=Dots(**common))
     with style():
         if isinstance(picture.spec, Heatmap):
             return blocks.heat_map(picture)
@@ -52,4 +57,5 @@ def notice(text: str) -> Figure:
         figure = figure_of(COLUMN, 1.2)
         said = figure.text(0.5, 0.5, wrapped(text, COLUMN), ha="center", va="center")
     said.set_gid(NOTHING)
+    figure.set_label(text)
     return figure

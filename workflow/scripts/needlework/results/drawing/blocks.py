@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.drawings import Bars, Heatmap, Points, StackedBars
 from needlework.results.drawing.grid import (
     LINE,
     Panels,
     Size,
     empty,
     level_line,
+    name_across,
     pages,
     values_axis,
     wrapped,
 )
 from needlework.results.drawing.lines import error_bars, hollow_marker, mark_incomplete
 from needlework.results.drawing.picture import Line, Picture
-from needlework.results.figures.style import COLUMN
+from needlework.results.drawings import Bars, Dots, Heatmap, Points, StackedBars
+from needlework.results.figures.style import COLUMN, SMALLEST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 # More bars than these lie, as no page has room for their names below them; languages have codes.
 MOST_STANDING, MOST_CODES = 7, 40
-# From 0 to 1; most accuracies are high, so half of the colours are for those above 0.75.
+# From 0 to 1, in equal steps.
 HEAT = ("#fbfaf7", "#dfe6ee", "#a9c1d9", "#6a86b8", "#5a4a94", "#331a4f")
 INK, ORANGE = "#222222", "#D55E00"
 
@@ -34,6 +35,9 @@ def bars(picture: Picture) -> list[Figure]:
     """A panel with the bars or points of each value of `Drawing.x`; a figure a page."""
     spec, x = picture.spec, picture.across[0]
     places = picture.places(x)
+    if isinstance(spec, Dots):
+        means = picture.ours.groupby(x)[spec.value].mean()
+        places.sort(key=lambda place: -means.get(place, 0.0))
     codes = max(len(picture.tick(x, place)) for place in places) <= 4
     lying = len(places) > (MOST_CODES if codes else MOST_STANDING)
     down = lying or isinstance(spec, Points) or (isinstance(spec, Bars) and spec.horizontal)
@@ -51,7 +55,7 @@ def bars(picture: Picture) -> list[Figure]:
     def fill(figure: Figure, panels: Panels) -> None:
         for ax, row, data in panels:
             if data[spec.value].isna().all():
-                empty(ax, "no answer" if len(data) else "not run")
+                empty(ax, "no answer")
             if isinstance(spec, Points):
                 ends = data.groupby(x)[spec.value].agg(["min", "max"]).reindex(places)
                 ax.hlines(range(len(places)), ends["min"], ends["max"], color="#cccccc", zorder=1)
@@ -65,12 +69,13 @@ def bars(picture: Picture) -> list[Figure]:
                 ax.set_yticks(range(len(places)), names)
                 ax.set_ylim(len(places) - 0.4, -0.6)
             else:
-                small = 7 if len(places) * 0.13 < COLUMN / spec.columns else 5.5
+                small = 7 if len(places) * 0.13 < COLUMN / spec.columns else SMALLEST
                 ax.set_xticks(range(len(places)), names, size=small)
                 ax.set_xlim(-0.6, len(places) - 0.4)
-                ax.set_xlabel(picture.label(x) if row.last else "")
             ax.grid(visible=False, axis="y" if down else "x")
         values_axis(picture, panels, down=down)
+        if not down:
+            name_across(panels, lambda row: picture.label(x))
 
     return pages(picture, size, fill)
 
@@ -95,14 +100,19 @@ def _marks(
     )
     look: dict[str, Any] = {"color": colour, "label": "_" if nowhere else line.label}
     if isinstance(spec, Points):
-        ax.plot(values, there, marker, **look, zorder=3)
+        above = 2 if line.rest else 3
+        ax.plot(values, there, marker, **look, zorder=above)
+        if spec.intervals and not line.rest:
+            ax.hlines(
+                there, rows["ci_low"], rows["ci_high"], color=colour, linewidth=0.7, alpha=0.6
+            )
     else:
         if spec.intervals and not (isinstance(spec, Bars) and spec.numbers):
             look |= {"xerr" if down else "yerr": error_bars(rows, spec.value), "ecolor": "#333333"}
             look |= {"error_kw": {"elinewidth": 0.6, "capsize": 1.2}}
         drawn = (ax.barh if down else ax.bar)(there, values, thick, places.map(below), **look)
         if isinstance(spec, Bars) and spec.numbers:
-            ax.bar_label(drawn, [f"{value:,.0f}" for value in values], fontsize=5, padding=1)
+            ax.bar_label(drawn, [f"{value:,.0f}" for value in values], fontsize=SMALLEST, padding=1)
         for bar, exhausted in zip(drawn, rows.get("n_exhausted", values * 0), strict=True):
             if exhausted and spec.intervals:
                 bar.set(hatch="////", edgecolor="white", linewidth=0)
@@ -124,7 +134,7 @@ def _marks(
 def heat_map(picture: Picture) -> list[Figure]:
     """A panel with a cell for each value of `Drawing.x` and `Heatmap.down`; a figure a page."""
     from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import LinearSegmentedColormap, PowerNorm
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
 
     spec = picture.spec
     assert isinstance(spec, Heatmap)
@@ -136,7 +146,7 @@ def heat_map(picture: Picture) -> list[Figure]:
     y = {name: i + (0.35 if i > after else 0) for i, name in enumerate(names)}
     tall = (len(names) + 0.35) * (0.27 if with_paper else 0.2) + 0.45
     size = Size(len(columns) * 0.27 + 0.1, len(columns) * 0.52 + 0.1, tall, left=0.95)
-    shade = ScalarMappable(PowerNorm(2.4, 0, 1), LinearSegmentedColormap.from_list("heat", HEAT))
+    shade = ScalarMappable(Normalize(0, 1), LinearSegmentedColormap.from_list("heat", HEAT))
     tinted = set(picture.data.query(spec.tinted[0])[spec.down]) if spec.tinted else set()
 
     def fill(figure: Figure, panels: Panels) -> None:
@@ -170,7 +180,7 @@ def heat_map(picture: Picture) -> list[Figure]:
         bar = figure.colorbar(
             shade, ax=axes, location="bottom", fraction=0.02, pad=0.01, aspect=aspect, shrink=shrink
         )
-        bar.set_ticks([0, 0.5, 0.75, 0.9, 1], labels=["0", "50", "75", "90", "100%"])
+        bar.set_ticks([0, 0.25, 0.5, 0.75, 1], labels=["0", "25", "50", "75", "100%"])
         bar.outline.set_linewidth(0.4)
 
     return pages(picture, size, fill)
@@ -195,6 +205,8 @@ def _cell(
     words += "*" if cell["incomplete"] and number == number else ""
     ax.text(x, y - (0.16 if with_paper else 0.0), words, fontsize=6.5, **look)
     if paper == paper:
-        ax.text(x, y + 0.27, f"{100 * paper:.0f}", fontsize=4.6, alpha=0.8, style="italic", **look)
+        ax.text(
+            x, y + 0.27, f"{100 * paper:.0f}", fontsize=SMALLEST, alpha=0.8, style="italic", **look
+        )
     if cell.get("n_exhausted"):
         ax.plot(x + 0.38, y - 0.36, ".", color=look["color"], markersize=2.5)

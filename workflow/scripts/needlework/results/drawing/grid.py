@@ -9,8 +9,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from needlework.results.drawing.notes import small_print
-from needlework.results.drawing.picture import PAPER, Picture, evenly
-from needlework.results.figures.style import COLUMN, PAGE, TALLEST
+from needlework.results.drawing.picture import OTHERS, PAPER, Picture, evenly
+from needlework.results.figures.style import COLUMN, SMALLEST, TALLEST
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +69,7 @@ def rows_of(picture: Picture, ncols: int) -> list[Row]:
                 block.append(Row(x, title, keys, some, data))
         for i, row in enumerate(block):
             row.first, row.last = i == 0, i + 1 == len(block) or block[i + 1].x != row.x
-        if rows and len(block) == 1 and len(rows[-1].panels) == len(some):
+        if rows and len(block) == 1:
             rows[-1].last = rows[-1].x != block[0].x
         rows += block
     return rows
@@ -93,12 +93,16 @@ def pages(
     """A figure a page; `fill` draws into its panels, which have their titles."""
     spec, figures = picture.spec, []
     aside = LEGEND if len(picture.parts()) > 1 else 0.0
-    fit = max(1, int((PAGE - size.left - aside) / size.least))
+    page = picture.printing.width
+    fit = max(1, int((page - size.left - aside) / size.least))
     most = min(MOST_COLUMNS if spec.row else spec.columns, fit)
     ncols = len(evenly(picture.panels, most)[0])
-    width = min(PAGE - aside, max(COLUMN, size.left + ncols * size.wanted))
+    # A single panel is as wide as a column if it can be.
+    needed = size.left + aside + (size.least if ncols == 1 else ncols * size.wanted)
+    width = (COLUMN if needed <= COLUMN + 0.01 else page) - aside
     # What `add_legend_and_notes` adds, with four lines of legend at most.
-    more = 0.35 + LINE * (5 + small_print_lines(picture, width + aside).count("\n"))
+    notes = small_print_lines(picture, width + aside).count("\n") if picture.printing.notes else 0
+    more = 0.35 + LINE * (5 + notes)
     down = max(1, int((TALLEST - more) / size.height))
     for rows in _packed(rows_of(picture, ncols), down):
         rows[0].first = rows[-1].last = True
@@ -137,18 +141,32 @@ def laid_out(
         subplot_kw={"projection": projection} if projection else {},
     )  # fmt: skip
     found: Panels = []
+    titled: set[Any] = set()
     for line, row in zip(grid, rows, strict=True):
+        titled = set() if row.first else titled
+        shown: list[Axes] = []
         for ax in line[len(row.panels) :]:
             ax.remove()
         for ax, panel, data in zip(line, row.panels, row.data, strict=False):
+            if not any(picture.lines(data, row.keys)):
+                ax.remove()
+                continue
+            if not shown and not projection:
+                ax.tick_params(labelleft=True)
+            shown.append(ax)
             found.append((ax, row, data))
-            if spec.panel and row.first:
+            if spec.panel and panel not in titled:
                 title = picture.title((spec.panel,), (panel,), spec.panel_title)
                 ax.set_title(wrapped(title, (width - size.left) / ncols))
+                titled.add(panel)
         if row.title and not aside:
-            place = {"xy": (1.04, 0.5), "xycoords": "axes fraction", "ha": "left", "va": "center"}
-            line[len(row.panels) - 1].annotate(
-                wrapped(row.title, size.height), **place, rotation=-90
+            shown[-1].annotate(
+                wrapped(row.title, size.height),
+                (1.04, 0.5),
+                xycoords="axes fraction",
+                ha="left",
+                va="center",
+                rotation=-90,
             )
     return figure, found
 
@@ -164,7 +182,7 @@ def add_legend_and_notes(figure: Figure, picture: Picture, panels: Panels) -> No
             found = legend_of(entry for entry in entries if entry[0] is row)
             corner = (1.3 if ax.name == "polar" else 1.0, 1.03)
             names = [wrapped(name, 1.5) for name in found]
-            ax.legend([*found.values()], names, title=row.title, title_fontsize=6.5, fontsize=6,
+            ax.legend([*found.values()], names, title=row.title, title_fontsize=6.5, fontsize=SMALLEST,
                       loc="upper left", bbox_to_anchor=corner)  # fmt: skip
         width += LEGEND + (1.4 if ax.name == "polar" else 0.0)
     elif found := legend_of(entries):
@@ -174,9 +192,23 @@ def add_legend_and_notes(figure: Figure, picture: Picture, panels: Panels) -> No
         lines = -(-len(found) // ncols)
         figure.legend([*found.values()], [*found], loc="outside upper center", ncols=ncols,
                       columnspacing=1.0)  # fmt: skip
-    text = small_print_lines(_of_page(picture, panels), width)
-    figure.supxlabel(text, x=0.01, ha="left", fontsize=6, color="#555555")
-    figure.set_size_inches(width, height + 0.35 + LINE * (lines + text.count("\n") + 1))
+    shown = _of_page(picture, panels)
+    figure.set_label(small_print(shown))
+    height += 0.35 + LINE * lines
+    if picture.printing.notes:
+        add_notes(figure, small_print_lines(shown, width), width, height)
+    else:
+        figure.set_size_inches(width, height)
+
+
+def add_notes(figure: Figure, text: str, width: float, height: float) -> None:
+    """A text below a figure of so many inches, and the room that it takes."""
+    below = LINE * (text.count("\n") + 1)
+    figure.set_size_inches(width, height + below)
+    share = below / (height + below)
+    if engine := figure.get_layout_engine():
+        engine.set(rect=(0, share, 1, 1 - share))  # type: ignore[call-arg]  # the base class has no keys
+    figure.text(0.01, 0.02 / (height + below), text, fontsize=SMALLEST, color="#555555")
 
 
 def _of_page(picture: Picture, panels: Panels) -> Picture:
@@ -197,12 +229,12 @@ def small_print_lines(picture: Picture, width: float) -> str:
 
 
 def legend_of(entries: Iterable[tuple[Row, list[Artist], list[str]]]) -> dict[str, Artist]:
-    """Handles by label, each once; a paper's line after all of ours."""
+    """Handles by label, each once: ours, those without a colour, the paper's."""
     found: dict[str, Artist] = {}
     for _, handles, labels in entries:
         for handle, label in zip(handles, labels, strict=True):
             found.setdefault(label, handle)
-    return dict(sorted(found.items(), key=lambda item: item[0].endswith(PAPER)))
+    return dict(sorted(found.items(), key=lambda item: (PAPER in item[0], OTHERS in item[0])))
 
 
 def level_line(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = False) -> None:
@@ -234,24 +266,39 @@ def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
         if getattr(spec, "written", "") in set(data.get(spec.line, ())) - {""}
         else 0
     )
-    for ax, row, _ in panels:
+    for ax, _, _ in panels:
         (ax.set_xlim if down else ax.set_ylim)(low - margin - below, high + margin)
         axis = ax.xaxis if down else ax.yaxis
         if (low, high) == (0.0, 1.0):
             axis.set_ticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
         elif high > 100:
             axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        name = picture.say(spec.y)
-        if down and row.last:
-            ax.set_xlabel(name)
-        elif not down and (spot := ax.get_subplotspec()) and spot.colspan.start == 0:
-            ax.set_ylabel(name)
+    name = picture.say(spec.y)
+    if down:
+        name_across(panels, lambda row: name)
+    elif len({id(row) for _, row, _ in panels}) > 1:
+        figure = panels[0][0].get_figure(root=True)
+        assert figure is not None, "axes stand in a figure"
+        figure.supylabel(name, fontsize=7.5)
+    else:
+        panels[0][0].set_ylabel(name)
+
+
+def name_across(panels: Panels, name_of: Callable[[Row], str]) -> None:
+    """The name of the axis across, once below the last row of panels that share it."""
+    for row in {id(row): row for _, row, _ in panels if row.last}.values():
+        axes = [ax for ax, own, _ in panels if own is row]
+        middle = axes[(len(axes) - 1) // 2]
+        middle.set_xlabel(name_of(row))
+        if len(axes) % 2 == 0:
+            # Between the two in the middle.
+            middle.xaxis.label.set_x(1.06)
 
 
 def fitted_limits(picture: Picture) -> tuple[float, float]:
     """Limits around values, intervals and the paper's numbers; of counts from 0, of shares up to 1."""
     ends = [picture.spec.value, "paper_value"]
-    ends += ["ci_low_clustered", "ci_high_clustered"] if picture.spec.intervals else []
+    ends += ["ci_low", "ci_high"] if picture.spec.intervals else []
     ends += ["lowest", "highest"] if picture.incomplete else []
     shown = picture.data[[name for name in ends if name in picture.data]]
     low, high = float(shown.min(axis=None)), float(shown.max(axis=None))

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.drawings import Lines, Polar
 from needlework.results.drawing.grid import (
     Panels,
     Row,
     Size,
     empty,
     level_line,
+    name_across,
     pages,
     values_axis,
 )
 from needlework.results.drawing.picture import Line, Picture
-from needlework.results.figures.style import COLUMN
+from needlework.results.drawings import Lines, Polar
+from needlework.results.figures.style import COLUMN, REST, SMALLEST
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,11 +77,10 @@ def draw(picture: Picture) -> list[Figure]:
         0 if across(picture, spec, x, picture.data).scaled else len(picture.values(x))
         for x in picture.across
     )
-    alone = COLUMN * 1.5 if len(picture.looks) > 4 else COLUMN * 1.15
-    wide = COLUMN / 1.2 if spec.panel or spec.row else alone
+    wide = COLUMN / 1.2 if spec.panel or spec.row else COLUMN
     several = spec.row or len(picture.parts()) > 1
     height = 1.6 if several else 1.9 if spec.panel else 2.3
-    size = Size(max(1.12, 0.075 * many + 0.3), wide, height)
+    size = Size(max(1.12, 0.09 * many + 0.3), wide, height)
     if polar:
         size = Size(COLUMN, COLUMN, 3.0)
 
@@ -94,14 +94,12 @@ def draw(picture: Picture) -> list[Figure]:
                 shown = data[data[spec.line].isin([key[1] for key in row.keys])]
             if shown[[spec.value, "paper_value"]].isna().all(axis=None):
                 reasons = set(data[spec.why].dropna()) - {""} if spec.why else set()
-                said = "no answer" if len(shown) else "not run" if row.keys[0][0] == "ours" else ""
-                empty(ax, reasons.pop() if len(reasons) == 1 else said)
+                empty(ax, reasons.pop() if len(reasons) == 1 else "no answer")
             elif not polar:
                 _named(ax, axis)
-                if row.last:
-                    ax.set_xlabel(picture.label(row.x))
         if not polar:
             values_axis(picture, panels, down=False)
+            name_across(panels, lambda row: picture.label(row.x))
 
     return pages(picture, size, fill, "polar" if polar else None)
 
@@ -113,7 +111,7 @@ def _panel(
     if spec.sides:
         # What stands at the sides, where the model has a line between them.
         data = data[data["model"].isin(data.loc[data[row.x].notna(), "model"])]
-    n = sum(key[0] == "ours" for key in row.keys)
+    beside = [key for key in row.keys if key[0] == "ours" and picture.looks[key] != REST]
     for line in picture.lines(data, row.keys):
         if line.key[1] == spec.written != "":
             _written(ax, line, axis, row.x, spec.value)
@@ -121,9 +119,9 @@ def _panel(
         names = line.rows[row.x].astype("object")
         if spec.sides:
             names = names.where(names.notna(), line.rows[spec.sides[0]])
-        place = row.keys.index(line.key)
         x = names.map(axis.at).astype("float64")
-        x += axis.aside(place, n) if line.key[0] == "ours" else 0.0
+        if line.key in beside:
+            x += axis.aside(beside.index(line.key), len(beside))
         level = x.isna()
         inner = line.rows[row.x].notna() & ~level
         for some, joined in ((inner, True), (~inner & ~level, False)):
@@ -162,10 +160,12 @@ def _points(
         y = ours[spec.value]
         ax.plot(x[ours.index], y, **look, marker="o" if len(ours) == 1 else "")
         for low, high, alpha in (
-            (y - ours["se"], y + ours["se"], 0.35),
-            (ours["ci_low_clustered"], ours["ci_high_clustered"], 0.13),
+            (y - ours["se_independent"], y + ours["se_independent"], 0.35),
+            (ours["ci_low"], ours["ci_high"], 0.13),
         ):
             ax.fill_between(x[ours.index], low, high, color=colour, alpha=alpha, linewidth=0)
+    elif len(ours) and line.rest:
+        ax.plot(x[ours.index], ours[spec.value], **look, marker=marker, linewidth=0.7, zorder=1.3)
     elif len(ours):
         ax.errorbar(x[ours.index], ours[spec.value], yerr=error_bars(ours, spec.value), **look,
                     marker=marker, elinewidth=0.7)  # fmt: skip
@@ -217,7 +217,7 @@ def _level(ax: Axes, spec: Lines, line: Line, row: dict[str, Any]) -> None:
     colour = line.look[0]
     if row["source"] == "ours" and row[spec.value] == row[spec.value]:
         ax.axhline(row[spec.value], color=colour, linestyle=":", linewidth=1.2, label=line.label)
-        low, high = row["ci_low_clustered"], row["ci_high_clustered"]
+        low, high = row["ci_low"], row["ci_high"]
         ax.axhspan(low, high, color=colour, alpha=0.08, linewidth=0)
     if row["paper_value"] == row["paper_value"]:
         ax.axhline(row["paper_value"], color=colour, label=line.paper_label, linestyle=DASHES,
@@ -231,7 +231,7 @@ def _written(ax: Axes, line: Line, axis: Across, across: str, value: str) -> Non
         if row["paper_value"] == row["paper_value"]:
             words += f"\npaper {points(row['paper_value'])}"
         ax.text(axis.at[row[across]], 0.015, words, transform=ax.get_xaxis_transform(), ha="center",
-                va="bottom", fontsize=5.5, color="#333333")  # fmt: skip
+                va="bottom", fontsize=SMALLEST, color="#333333")  # fmt: skip
 
 
 def points(value: float) -> str:
@@ -241,7 +241,7 @@ def points(value: float) -> str:
 
 def error_bars(rows: pd.DataFrame, value: str) -> list[pd.Series]:
     """How far intervals over questions reach below and above the values."""
-    low, high = rows["ci_low_clustered"], rows["ci_high_clustered"]
+    low, high = rows["ci_low"], rows["ci_high"]
     return [(rows[value] - low).clip(lower=0), (high - rows[value]).clip(lower=0)]
 
 
@@ -278,12 +278,23 @@ def _named(ax: Axes, axis: Across) -> None:
     character = 0.07 * (axis.high - axis.low) / inches
     longest = max(len(part) for _, name in ends for part in name.split("\n"))
     turned = not axis.scaled and longest * character > 0.9
+    room = 0.05 / inches * (axis.high - axis.low)
     named: list[tuple[float, str]] = []
     for at, name in reversed(ends):
         wide = sum(max(map(len, text.split("\n"))) for _, text in [(at, name), *named[:1]]) + 1
+        half = max(map(len, name.split("\n"))) / 2 * character
+        if "\n" in name and at - half < axis.low - room:
+            # It stands to the right of its place, where a number gives way.
+            named = [own for own in named if "\n" in own[1] or own[0] - character > at + 2 * half]
         if not named or not axis.scaled or named[0][0] - at >= wide / 2 * character or "\n" in name:
             named.insert(0, (at, name))
     shown = dict(named)
-    size = 7 if not turned else min(6, max(4.5, 65 * inches / len(ends)))
-    ax.set_xticks([at for at, _ in ends], [shown.get(at, "") for at, _ in ends], fontsize=size,
-                  rotation=90 if turned else 0)  # fmt: skip
+    ax.set_xticks([at for at, _ in ends], [shown.get(at, "") for at, _ in ends],
+                  fontsize=SMALLEST if turned else 7, rotation=90 if turned else 0)  # fmt: skip
+    # A name at an end that would reach into the next panel stands within its own.
+    for label, (at, name) in zip(ax.get_xticklabels(), ends, strict=True):
+        half = max(map(len, name.split("\n"))) / 2 * character
+        if not turned and at - half < axis.low - room:
+            label.set_horizontalalignment("left")
+        elif not turned and at + half > axis.high + room:
+            label.set_horizontalalignment("right")

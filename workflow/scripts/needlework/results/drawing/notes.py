@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from needlework.benchmarks.drawings import Heatmap, Lines
-from needlework.hooks import load_hook
 from needlework.results.drawing.picture import Picture
+from needlework.results.drawings import Heatmap, Lines
 
 
 def small_print(picture: Picture) -> str:
@@ -14,9 +13,8 @@ def small_print(picture: Picture) -> str:
     spec, data = picture.spec, picture.data
     parts = [picture.say(spec.words), counted(picture), *intervals(picture)]
     if data["paper_value"].notna().any():
-        where = (
-            load_hook(spec.paper)(picture.frame, picture.run) if ":" in spec.paper else spec.paper
-        )
+        paper = spec.paper
+        where = paper if isinstance(paper, str) else paper(picture.frame, picture.run)
         parts.append(f"{spec.paper_look}: {where}.")
     if (
         "n_exhausted" in data
@@ -66,7 +64,7 @@ def intervals(picture: Picture) -> list[str]:
         dark = "Dark: one standard error of independent prompts, as in the paper."
         return [f"{dark} Light: 95% interval over questions."]
     drawn = spec.intervals and not getattr(spec, "numbers", False)
-    reach = drawn and (ours["ci_high_clustered"] > ours["ci_low_clustered"]).any()
+    reach = drawn and (ours["ci_high"] > ours["ci_low"]).any()
     return ["Error bars: 95% intervals over questions."] if reach else []
 
 

@@ -7,24 +7,31 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from needlework.benchmarks.columns import MARKED
-from needlework.benchmarks.contract import Run
-from needlework.benchmarks.drawings import Drawing, Look
-from needlework.benchmarks.factor import Factor
-from needlework.hooks import load_hook
-from needlework.results.context import model_order
-from needlework.results.figures.style import PUBLISHED_COLOUR, looks, ordered_colours
+from needlework.data.language_names import language_name
+from needlework.factor import Factor
+from needlework.results.columns import MARKED
+from needlework.results.context import Run, model_order
+from needlework.results.drawings import Drawing, Look
+from needlework.results.figures.style import (
+    MOST_COLOURED,
+    PRINTING,
+    PUBLISHED_COLOUR,
+    REST,
+    Printing,
+    looks,
+    ordered_colours,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
 
-PAPER = " (paper)"
+PAPER, OTHERS = " (paper)", " other models"
 # Of lines whose model has no line of ours.
 PUBLISHED_MARKERS = "<>*hp8dHPX1234"
 # More lines than these in one panel are not told apart.
-MOST_MODELS, MOST_LINES = 6, 7
+MOST_LINES = 7
 
 
 class NothingToDraw(Exception):
@@ -41,10 +48,15 @@ class Line:
     look: Look
     rows: pd.DataFrame
 
+    @property
+    def rest(self) -> bool:
+        """Whether it is one of those without a colour."""
+        return self.look == REST
+
 
 @dataclass(frozen=True)
 class Picture:
-    """`frame`: the rows that the drawing is of. `data`: these, as its hook prepared them.
+    """`frame`: the rows that the drawing is of. `data`: these, as its function `prepare` made them.
 
     Data also have `paper_value`, the paper's number, and `incomplete`, if answers are missing (`MARKED`).
     """
@@ -54,6 +66,7 @@ class Picture:
     data: pd.DataFrame
     factors: Mapping[str, Factor]
     run: Run
+    printing: Printing = PRINTING
 
     @classmethod
     def of(
@@ -62,6 +75,7 @@ class Picture:
         frame: pd.DataFrame,
         factors: Mapping[str, Factor],
         run: Run,
+        printing: Printing = PRINTING,
     ) -> Picture:
         """The picture of these rows; NothingToDraw where they hold no number of ours."""
         if spec.where:
@@ -69,7 +83,7 @@ class Picture:
         frame = frame.reset_index(drop=True)
         data = frame if "source" in frame else frame.assign(source="ours")
         if spec.prepare and len(data):
-            data = load_hook(spec.prepare)(data, run)
+            data = spec.prepare(data, run)
         empty = data[spec.value] * float("nan")
         theirs = data["published"].astype("float64") if "published" in data else empty
         # A model of the paper's that was not run has its number as `value`.
@@ -84,7 +98,7 @@ class Picture:
         if spec.panel not in ("", "model"):
             # No panel is of the paper's numbers alone.
             data = data[data[spec.panel].isin(ours[spec.panel]) | data[spec.panel].isna()]
-        picture = cls(spec, frame, data, factors, run)
+        picture = cls(spec, frame, data, factors, run, printing)
         if ours.empty or (spec.needs and ours.query(spec.needs, engine="python").empty):
             raise NothingToDraw(spec.nothing)
         if ours[spec.value].isna().all():
@@ -111,7 +125,7 @@ class Picture:
     @cached_property
     def note(self) -> str:
         """The end of the small print."""
-        return load_hook(self.spec.note)(self.frame, self.run) if self.spec.note else ""
+        return self.spec.note(self.frame, self.run) if self.spec.note else ""
 
     def values(self, column: str, data: pd.DataFrame | None = None) -> list[Any]:
         """The values of a column, each once, in order."""
@@ -141,7 +155,7 @@ class Picture:
     def tick(self, column: str, value: Any) -> str:
         """What an axis calls a value: languages by their codes."""
         factor = self.factors.get(column, Factor(column))
-        code = factor.format == "language" and value not in factor.words
+        code = factor.format is language_name and value not in factor.words
         return str(value) if code else self.called(column, value)
 
     def label(self, column: str) -> str:
@@ -169,7 +183,7 @@ class Picture:
             return {("ours", ""): looks([""])[""]}
         ours = self.values(column, self.ours)
         if column == "model":
-            every = looks(model_order({*self.run.get("models", ()), *ours}, self.run))
+            every = dict.fromkeys(ours, REST) | looks(self.coloured(ours))
         elif self.data[column].dtype.kind in "iuf":
             each = zip(ordered_colours(len(ours)), "os^DvPX" * 9, strict=False)
             every = dict(zip(ours, each, strict=False))
@@ -182,14 +196,21 @@ class Picture:
         grey = [(PUBLISHED_COLOUR, marker) for marker in PUBLISHED_MARKERS]
         return found | dict(zip([("published", name) for name in theirs], grey, strict=False))
 
+    def coloured(self, ours: Sequence[str]) -> list[str]:
+        """The models that have a colour: those asked for, or the first of the run, its controls last."""
+        order = model_order({*self.run.get("models", ()), *ours}, self.run)
+        order.sort(key=lambda model: model in self.run.get("controls", ()))
+        return (list(self.printing.coloured) or order)[:MOST_COLOURED]
+
     def parts(self) -> list[list[tuple[str, Any]]]:
         """The lines' keys, in as many rows of panels as their number asks for, the paper's last."""
         ours = [key for key in self.looks if key[0] == "ours"]
         theirs = [key for key in self.looks if key[0] != "ours"]
-        most = MOST_MODELS if self.spec.line == "model" else MOST_LINES
-        if self.spec.mark != "point" or len(ours) <= most:
+        # Of models, those without a colour stand behind the others.
+        alike = self.spec.line == "model" or self.spec.mark != "point"
+        if alike or len(ours) <= MOST_LINES:
             return [ours + theirs]
-        return [*evenly(ours, most), *([theirs] if theirs else [])]
+        return [*evenly(ours, MOST_LINES), *([theirs] if theirs else [])]
 
     def lines(self, data: pd.DataFrame, keys: Sequence[tuple[str, Any]]) -> Iterator[Line]:
         """The lines of these keys that have rows in `data`."""
@@ -205,7 +226,16 @@ class Picture:
                 name += f" ({', '.join(' '.join(words).split())})" if words else ""
             theirs = self.run.get("published", {}).get(key[1]) if column == "model" else None
             paper_label = name if key[0] == "published" else (theirs or name) + PAPER
-            yield Line(key, name, paper_label, self.looks[key], rows)
+            look = self.looks[key]
+            if look == REST and column == "model" and (n := self.n_rest) > 1:
+                name = f"{n}{OTHERS}"
+                paper_label = name + PAPER
+            yield Line(key, name, paper_label, look, rows)
+
+    @cached_property
+    def n_rest(self) -> int:
+        """How many models have no colour."""
+        return sum(look == REST for look in self.looks.values())
 
 
 def evenly(values: Sequence[T], most: int) -> list[list[T]]:

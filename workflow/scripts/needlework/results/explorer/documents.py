@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from needlework.prompts.spans import ROLES, Documents, numbered
-from needlework.results.explorer.shards import json_bytes
+from needlework.prompts.spans import ROLES, Documents
+from needlework.results.explorer.shards import columns, json_bytes
 
 # Characters of text in a shard: one is decompressed within some milliseconds.
 SHARD_CHARACTERS = 1 << 19
 
 
 class Sharded:
-    """JSON values in numbered shards of about SHARD_CHARACTERS; `write(number, payload)` takes each."""
+    """Values in numbered shards of about SHARD_CHARACTERS; `write(number, values)` takes each."""
 
-    def __init__(self, write: Callable[[int, bytes], None]) -> None:
+    def __init__(self, write: Callable[[int, list[Any]], None]) -> None:
         self._write = write
         self._values: list[Any] = []
         self._size = 0
@@ -39,18 +41,28 @@ class Sharded:
     def flush(self) -> None:
         """Write what is not written yet."""
         if self._values:
-            self._write(len(self.starts) - 1, json_bytes(self._values))
+            self._write(len(self.starts) - 1, self._values)
         self._values, self._size = [], 0
 
 
 class DocumentShards:
     """Documents, numbered in the order in which prompts first refer to them.
 
-    So what one prompt needs lies together. A shard holds strings, and lists of words for numbered lists.
+    So what one prompt needs lies together. A shard's header has `pieces`: a text, or the vocabulary and the
+    length of a numbered list of words. The words are places in the vocabulary, of all lists of a shard in
+    arrays of their bytes: "low" and, where a vocabulary is that large, "middle" and "high". Bytes of one
+    kind are compressed to what is random in them.
+
+    `write(number, payload, shuffled)` takes each shard; `shuffled` says that it has no repetitions to find.
+    `words(number, payload)` takes each vocabulary.
     """
 
-    def __init__(self, write: Callable[[int, bytes], None]) -> None:
-        self._shards = Sharded(write)
+    def __init__(
+        self, write: Callable[[int, bytes, bool], None], words: Callable[[int, bytes], None]
+    ) -> None:
+        self._shards = Sharded(self._write_shard)
+        self._write, self._write_words = write, words
+        self._vocabularies: dict[str, tuple[int, npt.NDArray[np.int64]]] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self._lengths: list[int] = []
         # Where characters outside the basic plane stand, of documents that have any: a browser counts
@@ -69,14 +81,46 @@ class DocumentShards:
         """The number of a document; `scope` parts documents of the same name."""
         key = (scope, source)
         if key not in self._numbers:
-            piece = documents.piece(source)
-            text = piece if isinstance(piece, str) else numbered(piece)
             number = self._numbers[key] = len(self._lengths)
-            if not text.isascii() and (astral := [i for i, c in enumerate(text) if c > "\uffff"]):
-                self._astral[number] = astral
-            self._lengths.append(len(text) + len(self._astral.get(number, ())))
-            self._shards.add(piece, len(text))
+            if words := documents.words(source):
+                self._add_list(scope, *words)
+            else:
+                self._add_text(number, str(documents[source]))
         return self._numbers[key]
+
+    def _add_text(self, number: int, text: str) -> None:
+        if not text.isascii() and (astral := [i for i, c in enumerate(text) if c > "\uffff"]):
+            self._astral[number] = astral
+        self._lengths.append(len(text) + len(self._astral.get(number, ())))
+        self._shards.add(text, len(text))
+
+    def _add_list(self, scope: str, name: str, words: pa.StringArray, codes: pa.Int32Array) -> None:
+        name = f"{scope}/{name}"
+        if name not in self._vocabularies:
+            texts = words.to_pylist()
+            place = len(self._vocabularies)
+            self._write_words(place, json_bytes(texts))
+            lengths = [len(text.encode("utf-16-le", "surrogatepass")) // 2 for text in texts]
+            self._vocabularies[name] = (place, np.asarray(lengths, dtype=np.int64))
+        place, units = self._vocabularies[name]
+        places = codes.to_numpy()
+        self._lengths.append(numbered_length(units[places]))
+        self._shards.add((place, places), 2 * len(places))
+
+    def _write_shard(
+        self, number: int, values: Sequence[str | tuple[int, npt.NDArray[np.int32]]]
+    ) -> None:
+        pieces = [v if isinstance(v, str) else [v[0], len(v[1])] for v in values]
+        lists = [v[1] for v in values if not isinstance(v, str)]
+        every = np.concatenate([np.empty(0, np.int32), *lists])
+        largest = int(every.max(initial=0))
+        planes = {
+            name: (every >> shift).astype(np.uint8)
+            for name, shift in (("low", 0), ("middle", 8), ("high", 16))
+            if shift == 0 or largest >> shift
+        }
+        shuffled = len(every) > sum(len(v) for v in values if isinstance(v, str))
+        self._write(number, columns({"pieces": pieces}, planes), shuffled)
 
     def units(self, number: int, place: int) -> int:
         """A place in a document's code points as one in UTF-16 units."""
@@ -92,10 +136,18 @@ class DocumentShards:
         self._shards.flush()
 
 
+def numbered_length(lengths: npt.NDArray[np.int64]) -> int:
+    """The length of a numbered list of words of these lengths (`needlework.prompts.spans.numbered`)."""
+    n = len(lengths)
+    digits = sum(n - 10**power + 1 for power in range(len(str(n))) if n >= 10**power)
+    return int(lengths.sum()) + digits + 3 * n - 1 if n else 0
+
+
 def spans(
     prompts: pa.ChunkedArray, scope: str, documents: Documents, numbers: DocumentShards
-) -> Iterator[tuple[list[list[Any]], int, int]]:
-    """For each prompt: its spans, its length in UTF-16 units, and where its first needle begins (or -1).
+) -> Iterator[tuple[list[list[Any]], int, int, str]]:
+    """For each prompt: its spans, its length in UTF-16 units, where its first needle begins (or -1), and
+    what it asks: its questions, or its instructions if it has no question of its own.
 
     A span is [role, text], [role, document] (all of it) or [role, document, start, end], with the role
     as its place in `needlework.prompts.spans.ROLES`.
@@ -112,9 +164,13 @@ def spans(
             rows = iter(zip(*fields, strict=True))
             for count in part.value_lengths().to_pylist():
                 found, total, at = [], 0, -1
+                asked: dict[str, list[str]] = {"question": [], "instruction": []}
                 for _ in range(count):
                     role, source, start, end, text = next(rows)
                     code = own[role]
+                    if role in asked:
+                        own_text = text if source is None else documents[source][start:end]
+                        asked[role].append(own_text or "")
                     if code == needle and at < 0:
                         at = total
                     if source is None:
@@ -131,4 +187,9 @@ def spans(
                     whole = start == 0 and end == numbers.length(number)
                     found.append([code, number] if whole else [code, number, start, end])
                     total += end - start
-                yield found, total, at
+                yield found, total, at, _joined(asked["question"]) or _joined(asked["instruction"])
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """Texts in one line; some prompts ask before and after the haystack, in the same words."""
+    return " ".join(dict.fromkeys(" ".join(text.split()) for text in texts))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +15,47 @@ from needlework import __version__
 from needlework.atomic import atomic_write
 from needlework.errors import UserError
 from needlework.prompts.spans import ROLES
-from needlework.results.explorer.data import Answers, Prompts, write_benchmark
+from needlework.results.explorer.data import Explored, write_benchmark
 from needlework.results.explorer.documents import DocumentShards
 from needlework.results.explorer.shards import encoded, script
-from needlework.results.explorer.verdicts import MEANINGS
+from needlework.results.explorer.verdicts import IN_WORDS, MEANINGS, OUTCOMES, REMARKS
 
 # Shards of so many bytes in all are part of the page: one file to open and to send.
 ONE_FILE = 4 << 20
 
 
 class Shards:
-    """Shards by name: held while they are small enough for one file, then written beside the page."""
+    """Shards by name: held while they are small enough for one file, then written beside the page.
 
-    def __init__(self, folder: Path, one_file: int = ONE_FILE) -> None:
+    Threads compress them, which needs no lock of Python's.
+    """
+
+    def __init__(self, folder: Path, one_file: int = ONE_FILE, threads: int = 1) -> None:
         self.folder, self.one_file = folder, one_file
         self.held: dict[str, str] = {}
         self._size = 0
         self.beside = False
+        self._threads = ThreadPoolExecutor(threads)
+        self._waiting: deque[tuple[str, Future[str]]] = deque()
+        # More would only take memory.
+        self._most = 4 * threads
 
-    def write(self, name: str, text: str) -> None:
-        """Take a shard."""
+    def write(self, name: str, payload: bytes, shuffled: bool = False) -> None:
+        """Take a shard (`encoded`)."""
+        self._waiting.append((name, self._threads.submit(encoded, payload, shuffled)))
+        if len(self._waiting) > self._most:
+            self._take()
+
+    def finish(self) -> None:
+        """Wait for all shards."""
+        while self._waiting:
+            self._take()
+        self._threads.shutdown()
+
+    def _take(self) -> None:
+        """The first shard that waits, once it is compressed: in the order in which they came."""
+        name, future = self._waiting.popleft()
+        text = future.result()
         self._size += len(text)
         if self.beside:
             self._to_file(name, text)
@@ -52,37 +75,42 @@ class Shards:
 
 def write_explorer(
     folder: str | Path,
-    benchmarks: Mapping[
-        str, tuple[str, Sequence[str], Mapping[str, Prompts], Mapping[str, Answers]]
-    ],
+    benchmarks: Mapping[str, Explored],
     *,
     program: str | Path,
     style: str | Path,
     one_file: int = ONE_FILE,
+    threads: int = 1,
 ) -> dict[str, int]:
     """Write index.html and its shards; how many instances, answers and documents it shows.
 
-    `benchmarks` has, by name, the title, what was asked, the prompts by tokenizer and the answers by
-    model. `program` and `style` are the bundles that `explorer/build.mjs` makes.
+    `benchmarks` are by name. `program` and `style` are the bundles that `explorer/build.mjs` makes.
 
     Raises UserError where a shard's name could not be a file's.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    shards = Shards(folder, one_file)
-    documents = DocumentShards(lambda n, payload: shards.write(f"documents-{n}", encoded(payload)))
+    shards = Shards(folder, one_file, threads)
+    documents = DocumentShards(
+        lambda n, payload, shuffled: shards.write(f"documents-{n}", payload, shuffled),
+        lambda n, payload: shards.write(f"words-{n}", payload),
+    )
     told = []
     for name, own in benchmarks.items():
         if not name.replace("_", "").isalnum():
             raise UserError(f"the benchmark {name!r} cannot be part of a file's name: rename it.")
-        told.append(write_benchmark(name, *own, documents, shards.write))
+        told.append(write_benchmark(name, own, documents, shards.write))
     documents.flush()
+    shards.finish()
     about = {
         "version": __version__,
         "roles": list(ROLES),
         "benchmarks": told,
         "documents": documents.starts,
         "meanings": MEANINGS,
+        "words": IN_WORDS,
+        "outcomes": OUTCOMES,
+        "remarks": REMARKS,
     }
     page = html(
         about, shards.held, Path(program).read_text("utf-8"), Path(style).read_text("utf-8")

@@ -7,8 +7,8 @@ hands base64 of gzip to the page, or an element of the page itself that holds th
 from __future__ import annotations
 
 import base64
-import gzip
 import json
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -44,9 +44,14 @@ def columns(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -
     return len(head).to_bytes(4, "little") + head + b"".join(parts)
 
 
-def encoded(payload: bytes) -> str:
-    """Base64 of gzip; the same bytes give the same text."""
-    return base64.b64encode(gzip.compress(payload, 6, mtime=0)).decode("ascii")
+def encoded(payload: bytes, shuffled: bool = False) -> str:
+    """Base64 of gzip; the same bytes give the same text.
+
+    Of a `shuffled` payload the bytes have frequencies, but no repetitions that are worth a search.
+    """
+    strategy = zlib.Z_HUFFMAN_ONLY if shuffled else zlib.Z_DEFAULT_STRATEGY
+    gzip = zlib.compressobj(6, zlib.DEFLATED, 16 + zlib.MAX_WBITS, 8, strategy)
+    return base64.b64encode(gzip.compress(payload) + gzip.flush()).decode("ascii")
 
 
 def json_bytes(value: object) -> bytes:

@@ -63,6 +63,13 @@ def save_figure(pages: Sequence[Figure], stem: str | Path) -> None:
                     _stack(found, part)
 
 
+def save_notes(pages: Sequence[Figure], path: str | Path) -> None:
+    """Write the small print of all pages, which is their label, as a text."""
+    notes = dict.fromkeys(str(page.get_label()) for page in pages)
+    with atomic_write(path) as part:
+        part.write_text("".join(f"{text}\n" for text in notes if text), encoding="utf-8")
+
+
 def _below_each_other(pages: Sequence[str]) -> str:
     """SVGs in one; what they name by an id bears the page's number."""
     shapes = [re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', page) for page in pages]

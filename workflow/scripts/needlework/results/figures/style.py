@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 # Inches: one column of a two-column page, and both; how tall a page may be.
-COLUMN = 3.35
+COLUMN = 3.3
 PAGE = 6.9
 TALLEST = 9.5
+# Points: no text is smaller. Models that have a colour; the rest is grey.
+SMALLEST, MOST_COLOURED = 6.0, 6
 
 # The id, in an SVG, of the words that stand where there is nothing to draw.
 NOTHING = "nothing-to-draw"
@@ -19,6 +22,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 PUBLISHED_COLOUR = "#8a8a8a"
 GRID = "#dddddd"
+REST = ("#b5b5b5", ".")
 
 RC: dict[Any, Any] = {
     "figure.dpi": 100,
@@ -55,6 +59,23 @@ RC: dict[Any, Any] = {
     "pdf.fonttype": 42,
     "text.parse_math": False,
 }
+
+
+@dataclass(frozen=True)
+class Printing:
+    """How figures are printed: the configuration's `figures`.
+
+    notes: whether the small print stands in the figure. width: of wide figures, in inches. radars: whether
+    radars stay with many values around. coloured: models in colour, instead of the run's first six.
+    """
+
+    notes: bool = True
+    width: float = PAGE
+    radars: bool = False
+    coloured: Sequence[str] = ()
+
+
+PRINTING = Printing()
 
 
 @contextmanager

@@ -1,0 +1,83 @@
+"""Write "Numbers and verdicts" of docs/fidelity.md from the papers' numbers and resources/reasons.csv.
+
+python docs/generate_verdicts.py           writes it
+python docs/generate_verdicts.py --check   fails if it is not what these files say
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from textwrap import wrap as fill
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs/fidelity.md"
+BEGIN, END = "<!-- Written by docs/generate_verdicts.py. -->", "<!-- The end of what it writes. -->"
+sys.path.insert(0, str(ROOT / "workflow/scripts"))
+
+import pandas as pd  # noqa: E402
+
+from needlework.benchmarks.benchmark import load_benchmark  # noqa: E402
+from needlework.benchmarks.parts import names  # noqa: E402
+from needlework.results import published  # noqa: E402
+from needlework.results.reproduction import read_reasons, reason_of  # noqa: E402
+
+
+def numbers(benchmark: str) -> pd.DataFrame:
+    """A paper's numbers, each once, with the reason why no run can have a verdict on it (or "")."""
+    found = published.load(ROOT / f"resources/published/{benchmark}.csv")
+    found = found.drop_duplicates(["table", "row", "column"])
+    reasons = read_reasons(ROOT / "resources/reasons.csv").get(benchmark, [])
+    places = zip(found["table"], found["row"], found["column"], found["note"], strict=True)
+    return found.assign(reason=[reason_of(reasons, *place) or "" for place in places])
+
+
+def section() -> str:
+    """The generated text: the counts of each paper by table, then the reasons."""
+    parts = []
+    for name in names():
+        if not (ROOT / f"resources/published/{name}.csv").is_file():
+            continue
+        found = numbers(name)
+        found = found.assign(verdict=found["reason"] == "")
+        head = (
+            f"{load_benchmark(name).title}: {found['verdict'].sum():,} of {len(found):,} numbers."
+        )
+        lines = [head, "", "| numbers of | numbers | with a verdict |", "|---|---|---|"]
+        by_table = found.groupby("table", sort=False)["verdict"].agg(["size", "sum"])
+        for counts, group in groupby(by_table.itertuples(), key=lambda row: (row.size, row.sum)):
+            some = [str(row.Index) for row in group]
+            each = " each" if len(some) > 1 else ""
+            lines.append(f"| {called(some)} | {counts[0]:,}{each} | {counts[1]:,}{each} |")
+        lines.append("")
+        for reason, own in found[~found["verdict"]].groupby("reason", sort=False):
+            where = called(list(dict.fromkeys(own["table"])))
+            lines += fill(f"- {len(own):,} of {where}: {reason}.", 118, subsequent_indent="  ")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def called(tables: Sequence[str]) -> str:
+    """Names of tables; the first and the last of several."""
+    return tables[0] if len(tables) == 1 else f"{tables[0]} to {tables[-1]}"
+
+
+def main() -> None:
+    """Write the section, or check it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if out of date")
+    text = PAGE.read_text(encoding="utf-8")
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    written = f"{head}{BEGIN}\n\n{section()}\n\n{END}{tail}"
+    if not parser.parse_args().check:
+        PAGE.write_text(written, encoding="utf-8")
+    elif text != written:
+        sys.exit("docs/fidelity.md is out of date: run python docs/generate_verdicts.py")
+
+
+if __name__ == "__main__":
+    main()

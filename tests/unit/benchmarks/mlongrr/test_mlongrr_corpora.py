@@ -1,0 +1,189 @@
+"""What is wrong with a released file or a table of needles is an error that says where."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from mlongrr_data import LANGUAGES, PUNKT, RESOURCES, table
+from needlework.benchmarks.mlongrr import corpus as mlongrr
+from needlework.benchmarks.mlongrr import prompt_files as mlongrr_csv
+from needlework.data import english_punkt
+from needlework.errors import UserError
+
+MODEL = english_punkt.load(PUNKT)
+NEEDLE = "The number of {city} is {number}"
+ONE = ["context_length", "position", "text", "city", "label"]
+
+
+def write(path: Path, *rows: Sequence[object]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return path
+
+
+def row(text: str, city: str = "Oslo", label: str = "1234567") -> list[object]:
+    return ["2k", "50", text, city, label]
+
+
+def test_a_released_row_tells_where_its_needle_stands(tmp_path: Path) -> None:
+    text = "One is. Two is. The number of Oslo is 1234567 Three is."
+    path = write(tmp_path / "a.csv", ONE, row(text))
+    [found] = mlongrr.released(path, NEEDLE, MODEL).to_pylist()
+    assert found["needle_starts"] == [text.index("The number")]
+    assert (found["length"], found["depth"], found["cities"]) == (2000, 50, ["Oslo"])
+    assert (found["sentences"], found["sentences_before"]) == (3, [2])
+    assert found["passage_id"] == "1-2000-50"
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "message"),
+    [
+        (ONE[:-1], row("x")[:-1], "no column 'label'"),
+        ([*ONE[:2], *ONE[3:]], row("x")[:2] + row("x")[3:], "no column 'text'"),
+        (ONE, row("No needle."), "occurs 0 times"),
+        (ONE, row(" ".join([NEEDLE.format(city="Oslo", number=1234567)] * 2)), "occurs 2 times"),
+        (ONE, row("The number of Oslo is 123", label="123"), "not a new number of seven digits"),
+        (ONE, ["2", *row("The number of Oslo is 1234567")[1:]], "not a length such as 8k"),
+        (ONE, row("x")[:3], "more or fewer cells than the header"),
+    ],
+)
+def test_an_unsound_released_file_is_refused(
+    tmp_path: Path, header: list, cells: list, message: str
+) -> None:
+    path = write(tmp_path / "a.csv", header, cells)
+    with pytest.raises(UserError, match=message) as error:
+        mlongrr.released(path, NEEDLE, MODEL)
+    assert str(path) in str(error.value)
+
+
+def test_a_number_that_two_rows_have_is_refused(tmp_path: Path) -> None:
+    text = row("The number of Oslo is 1234567")
+    with pytest.raises(UserError, match="row 2: the label '1234567' is not a new number"):
+        mlongrr.released(write(tmp_path / "a.csv", ONE, text, text), NEEDLE, MODEL)
+
+
+def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"context_length,position,text\n2k,0,\xff\n")
+    with pytest.raises(UserError, match="not in UTF-8"):
+        mlongrr.released(path, NEEDLE, MODEL)
+
+
+def test_reading_changes_no_limit_of_the_process(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    rows = mlongrr_csv.read_rows(write(tmp_path / "a.csv", ["a"], ["x" * (before + 1)]), ("a",))
+    assert len(rows[0]["a"]) == before + 1
+    assert csv.field_size_limit() == before
+
+
+def test_a_text_of_one_sentence_is_refused() -> None:
+    with pytest.raises(UserError, match=r"'en' has 1 sentences.*en/\*\.txt"):
+        mlongrr.articles("Only one.", "en", MODEL)
+
+
+def test_further_languages_are_cut_by_their_own_rules() -> None:
+    made = mlongrr.articles("它在这里。 它在那里。", "zh", MODEL)
+    assert made["text"].to_pylist() == ["它在这里。它在那里。"]
+    assert made["sentence_starts"].to_pylist() == [[0, 5]]
+
+
+def test_a_users_tables_extend_ours(tmp_path: Path) -> None:
+    files = [
+        *map(str, sorted(RESOURCES.glob("*.csv"))),
+        write(
+            tmp_path / "needles.csv", ["lang", "wording", "needle"], ["fr", "", "{city}: {number}"]
+        ),
+        write(
+            tmp_path / "cities.csv",
+            ["row", "en", "fr"],
+            [0, "London", "Londres"],
+            [1, "Oslo", "Oslo"],
+        ),
+    ]
+    rows = mlongrr.needle_table("fr", list(map(str, files))).to_pylist()
+    assert [row["values"] for row in rows if row["kind"] == "needle"] == [["{city}: {number}"]] * 2
+    assert [row["values"] for row in rows if row["kind"] == "city"] == [
+        ["London", "Londres"],
+        ["Oslo", "Oslo"],
+    ]
+    assert mlongrr_csv.cities(map(str, files), "vi")[0] == ("Chicago", "Chicago")
+
+
+def test_english_has_a_colon_in_the_papers_wording_alone() -> None:
+    files = [RESOURCES / "needles.csv"]
+    assert mlongrr_csv.needles(files, "paper")["en"].endswith("is: {number}")
+    assert mlongrr_csv.needles(files, "released")["en"].endswith("is {number}")
+    assert mlongrr_csv.needles(files, "paper")["sw"] == mlongrr_csv.needles(files, "released")["sw"]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "message"),
+    [
+        ("needles.csv", [["lang", "wording"], ["en", ""]], "no column 'needle'"),
+        (
+            "needles.csv",
+            [["lang", "wording", "needle"], ["en", "", "{city}"]],
+            "contain {number} once",
+        ),
+        ("cities.csv", [["row", "en", "fr"], [0, "Oslo", ""]], "a name in en or fr is empty"),
+        ("cities.csv", [["row", "fr"], [0, ""]], "a name in fr is empty"),
+        ("cities.csv", [["row", "fr"], [0, "Nice"], [1, "Nice Ville"]], "in 'fr'"),
+        ("cities.csv", [["row", "en", "fr"], [0, "Oslo", "A|B"]], "the character / or |"),
+        (
+            "cities.csv",
+            [["row", "en", "fr"], [0, "York", "York"], [1, "New York", "New York"]],
+            "'York' is part of the name 'New York' in 'en'",
+        ),
+    ],
+)
+def test_an_unsound_table_is_refused(tmp_path: Path, name: str, rows: list, message: str) -> None:
+    path = write(tmp_path / name, *rows)
+    with pytest.raises(UserError, match=message):
+        mlongrr_csv.needles([path], "paper")
+        mlongrr_csv.cities([path], "fr")
+
+
+PROMPT = ["prompt", "n_needles", "question", "lang", "asks", "unanswerable", "text"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["p", "1", "number", "en", "Q?", "", "no place Q?"], "contain {text}"),
+        (["p", "1", "number", "en", "Q?", "", "{text} Q? Q?"], "contain its question once"),
+        (["p", "1", "number", "en", "Q?", "", "Q? {text}"], "contain its question once"),
+        (["p", "0", "number", "en", "Q?", "", "{text} Q?"], "write 1, 2 or 3"),
+    ],
+)
+def test_an_unsound_prompt_is_refused(tmp_path: Path, cells: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        mlongrr_csv.prompts([write(tmp_path / "prompts.csv", PROMPT, cells)])
+
+
+def test_a_language_without_needles_is_refused() -> None:
+    files = list(map(str, sorted(RESOURCES.glob("*.csv"))))
+    with pytest.raises(UserError, match=r"no needle in 'fr'.*az, en, id, so, sw, vi"):
+        mlongrr.needle_table("fr", files)
+
+
+def test_no_city_of_ours_is_part_of_another() -> None:
+    for folder, languages in (
+        (RESOURCES, LANGUAGES),
+        (RESOURCES.parent / "sample/mlongrr", "en sw zh".split()),
+    ):
+        for lang in languages:
+            assert len(mlongrr_csv.cities([folder / "cities.csv"], lang)) in (70, 12)
+
+
+def test_every_released_language_gives_its_tables(mirror: Path) -> None:
+    for lang in LANGUAGES:
+        assert table("mlongrr_released_one", lang, mirror).num_rows == 25
+        assert table("mlongrr_released_three", lang, mirror).num_rows == 20
+        raw, joined = table("mlongrr_articles", lang, mirror)["text"].to_pylist()
+        assert "".join(raw.split()) == "".join(joined.split())
+        assert len(raw) > 200_000

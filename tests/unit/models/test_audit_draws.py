@@ -1,0 +1,78 @@
+"""What the models of an audit are asked: nested draws of whole questions, fixed cells, other batches."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from needlework.models.audits import MOST_LEVELS, cells, draw, of_questions, other_batches
+
+TABLE = pa.table(
+    {
+        "example_id": [q for q in ("q1", "q2", "q3") for _ in range(3)] + ["q4"],
+        "position": ["start", "middle", "end"] * 3 + [None],
+        "depth": [0, 50, 100] * 3 + [None],
+        "length": [512] * 10,
+        "lang": ["en"] * 6 + ["de"] * 4,
+    }
+)
+
+
+def test_a_larger_draw_begins_with_a_smaller_one() -> None:
+    names = [f"q{n}" for n in range(100)]
+    whole = draw(names * 3, None, 0, "mlneedle")
+    assert sorted(whole) == sorted(names) and whole != sorted(names)
+    for n in (1, 10, 99):
+        assert draw(reversed(names), n, 0, "mlneedle") == whole[:n]
+    assert draw(names, None, 1, "mlneedle") != whole != draw(names, None, 0, "oneruler")
+
+
+def test_questions_are_drawn_with_all_their_prompts() -> None:
+    assert of_questions(TABLE, ["q2"])["position"].to_pylist() == ["start", "middle", "end"]
+    assert of_questions(TABLE, []).num_rows == 0
+
+
+def test_cells_are_all_prompts_and_each_level() -> None:
+    assert cells(TABLE, ["position", "length", "lang"]) == [
+        {"by": "all", "level": "", "questions": 4},
+        {"by": "position", "level": "end", "questions": 3},
+        {"by": "position", "level": "middle", "questions": 3},
+        {"by": "position", "level": "start", "questions": 3},
+        {"by": "lang", "level": "de", "questions": 2},
+        {"by": "lang", "level": "en", "questions": 2},
+    ]
+
+
+def test_cells_of_the_same_prompts_are_one() -> None:
+    assert len(cells(TABLE, ["position", "depth"])) == len(cells(TABLE, ["position"]))
+
+
+def test_numbers_are_in_their_order() -> None:
+    assert [cell["level"] for cell in cells(TABLE, ["depth"])] == ["", "0", "50", "100"]
+
+
+def test_a_factor_of_many_levels_has_no_cells() -> None:
+    many = pa.table({"example_id": ["q"] * 99, "index": list(range(99))})
+    assert MOST_LEVELS < 99 and len(cells(many, ["index"])) == 1
+
+
+def test_nothing_that_is_asked_has_no_cell() -> None:
+    assert cells(TABLE.slice(0, 0), ["position"]) == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "changed"),
+    [
+        ({"backend": "openvino", "batch_size": None}, {"batch_size": 4}),
+        ({"backend": "openvino", "batch_size": 4}, {"batch_size": 2}),
+        ({"backend": "transformers", "batch_size": None}, {"batch_size": 4}),
+        (
+            {"backend": "vllm", "engine": {"dtype": "x"}},
+            {"engine": {"dtype": "x", "max_num_seqs": 64}},
+        ),
+        ({"backend": "vllm", "engine": {"max_num_seqs": 1}}, {"engine": {"max_num_seqs": 4}}),
+        ({"backend": "openai", "concurrency": 8}, {"batch": False, "concurrency": 4}),
+    ],
+)
+def test_a_second_answer_is_given_in_other_batches(entry, changed) -> None:
+    assert other_batches(entry) == changed

@@ -1,0 +1,402 @@
+"""Logs of other programs as answers: what they say, what they do not, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from needlework.errors import UserError
+from needlework.journal import Journal
+from needlework.models.accounts import UNKNOWN_END
+from needlework.models.backends.base import Answer, Request, load_backend
+from needlework.models.generation import generate
+from needlework.models.logs import archives, logged, streams
+from needlework.models.logs.formats import reader_of
+from needlework.models.logs.logged import Logged
+from needlework.prompts.spans import literal
+
+ID = "5a" * 32
+PROMPT = "Where is Quillmouth? \u2028é\n"
+
+
+def read(path: Path) -> tuple[list[Logged], dict[str, object]]:
+    about: dict[str, object] = {}
+    return list(reader_of(path)(path, about)), about
+
+
+def one(path: Path) -> Answer:
+    (found,), _ = read(path)
+    return found.answer
+
+
+def sample(**changed: Any) -> dict[str, Any]:
+    """A sample as inspect_ai 0.3.285 writes it, as far as it is read."""
+    choice = {
+        "message": {"role": "assistant", "content": "in the north"},
+        "stop_reason": "max_tokens",
+    }
+    usage = {
+        "input_tokens": 7,
+        "output_tokens": 3,
+        "total_tokens": 12,
+        "input_tokens_cache_read": 2,
+    }
+    return {
+        **{"id": ID, "epoch": 1, "input": [{"role": "user", "content": PROMPT}]},
+        "output": {"model": "served", "choices": [choice], "usage": usage},
+        **changed,
+    }
+
+
+HEADER = {
+    "status": "success",
+    "eval": {
+        "model": "openai/served",
+        "packages": {"inspect_ai": "0.3.285"},
+        "model_args": {"api_key": "sk-secret"},
+    },
+    "plan": {"config": {"temperature": 0.0, "max_tokens": 16}},
+}
+
+
+def write_zstd(path: Path, contents: Mapping[str, bytes], **lies: int) -> None:
+    """An archive of members packed with Zstandard (method 93), as inspect_ai writes it.
+
+    `lies` are values of the headers that are not true: size, crc, flags.
+    """
+    directory, out = b"", b""
+    for name, content in contents.items():
+        packed = bytes(pa.Codec("zstd").compress(content))
+        crc, size = lies.get("crc", zlib.crc32(content)), lies.get("size", len(content))
+        fields = (63, lies.get("flags", 0), lies.get("method", 93), 0, 33, crc, len(packed), size)
+        raw = name.encode()
+        head = struct.pack("<HHHHHIIIHH", *fields, len(raw), 0)
+        directory += b"PK\1\2" + struct.pack("<H", 63) + head
+        directory += struct.pack("<HHHII", 0, 0, 0, 0, len(out)) + raw
+        out += b"PK\3\4" + head + raw + packed
+    end = struct.pack("<HHHHIIH", 0, 0, len(contents), len(contents), len(directory), len(out), 0)
+    path.write_bytes(out + directory + b"PK\5\6" + end)
+
+
+def written(path: Path, *samples: Mapping[str, Any]) -> Path:
+    """A log of inspect_ai, in the form that its ending says."""
+    if path.suffix == ".json":
+        path.write_text(json.dumps({"version": 2, **HEADER, "samples": samples}, indent=2))
+        return path
+    members = {f"samples/{i}.json": json.dumps(s).encode() for i, s in enumerate(samples)}
+    write_zstd(
+        path, {**members, "summaries.json": b"[", "header.json": json.dumps(HEADER).encode()}
+    )
+    return path
+
+
+@pytest.mark.parametrize("ending", ["eval", "json"])
+def test_a_log_of_inspect_gives_answer_usage_and_stop_reason(tmp_path, ending) -> None:
+    (found,), about = read(written(tmp_path / f"a.{ending}", sample()))
+    assert (found.instance_id, found.sample) == (ID, 0)
+    assert found.prompt == logged.text_digest(PROMPT)
+    # Of nine tokens, two were cached.
+    counts = {"prompt_tokens": 9, "cached_tokens": 2, "completion_tokens": 3}
+    assert found.answer == Answer("in the north", "length", **counts)
+    told = {"program": "inspect_ai 0.3.285", "model": "openai/served"}
+    assert about == {**told, "temperature": 0.0, "max_tokens": 16}
+
+
+def test_deflated_and_stored_members_are_read_too(tmp_path) -> None:
+    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+        path = tmp_path / f"{method}.eval"
+        with zipfile.ZipFile(path, "w", method) as archive:
+            archive.writestr("samples/a_epoch_2.json", json.dumps(sample(epoch=2)))
+        (found,), _ = read(path)
+        assert found.sample == 1 and found.answer.text == "in the north"
+
+
+def test_attached_texts_and_parts_are_put_in_place(tmp_path) -> None:
+    output = sample()["output"]
+    parts = [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "north"}]
+    output["choices"][0]["message"]["content"] = parts
+    value = sample(input="attachment://f", attachments={"f": PROMPT}, output=output)
+    (found,), _ = read(written(tmp_path / "a.eval", value))
+    assert found.prompt == logged.text_digest(PROMPT) and found.answer.text == "north"
+
+
+def test_a_failed_sample_is_an_error_without_its_traceback(tmp_path) -> None:
+    error = {"message": "Timeout\nmore", "traceback": "File /home/ann/x.py"}
+    answer = one(written(tmp_path / "a.eval", sample(error=error)))
+    assert answer.error == "the log has no answer: Timeout"
+    answer = one(written(tmp_path / "b.eval", sample(output={"choices": []})))
+    assert answer.error == "the log has no answer: no choice"
+
+
+@pytest.mark.parametrize("reason", [None, "unknown"])
+def test_an_unknown_stop_reason_is_unknown(tmp_path, reason) -> None:
+    output = sample()["output"]
+    output["choices"][0]["stop_reason"] = reason
+    assert one(written(tmp_path / "a.eval", sample(output=output))).unknown_end
+
+
+def test_a_stop_reason_that_is_no_end_is_an_error(tmp_path) -> None:
+    output = sample()["output"]
+    output["choices"][0]["stop_reason"] = "content_filter"
+    answer = one(written(tmp_path / "a.eval", sample(output=output)))
+    assert answer.error == "the answer was ended with content_filter"
+
+
+def lm_eval_row(**changed: Any) -> dict[str, Any]:
+    doc = {"instance_id": ID, "messages": [{"role": "user", "content": PROMPT}]}
+    arguments = {"gen_args_0": {"arg_0": PROMPT, "arg_1": {"until": []}}}
+    return {"doc_id": 0, "doc": doc, "arguments": arguments, "resps": [["a", "b"]], **changed}
+
+
+def json_lines(path: Path, *rows: object) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_samples_of_lm_eval_have_no_reason_and_no_usage(tmp_path) -> None:
+    config = {"generation_kwargs": {"temperature": 0.0, "until": []}}
+    results = {
+        "lm_eval_version": "0.4.13",
+        "model_name": "org/served",
+        "configs": {"needlework_a_16": config},
+        "config": {"model_args": {"base_url": "http://secret"}},
+    }
+    (tmp_path / "results_2026-11-25.json").write_text(json.dumps(results))
+    path = json_lines(tmp_path / "samples_needlework_a_16_2026-11-25.jsonl", lm_eval_row())
+    found, about = read(path)
+    assert [(each.sample, each.answer) for each in found] == [
+        (i, Answer(text, "stop", unknown_end=True)) for i, text in enumerate("ab")
+    ]
+    assert about == {"program": "lm-eval 0.4.13", "model": "org/served", "temperature": 0.0}
+
+
+@pytest.mark.parametrize(
+    "request_, same",
+    [
+        (PROMPT, True),
+        (json.dumps([{"role": "user", "content": PROMPT}]), True),
+        ([json.dumps([{"role": "user", "content": PROMPT}])], True),
+        ([{"role": "user", "content": PROMPT}], True),
+        (f"<|user|>{PROMPT}<|assistant|>", True),
+        ("Another question", False),
+        (json.dumps([{"role": "user", "content": "Another"}]), False),
+    ],
+)
+def test_the_prompt_of_lm_eval_is_what_it_sent(tmp_path, request_, same) -> None:
+    row = lm_eval_row(arguments={"gen_args_0": {"arg_0": request_}})
+    found, _ = read(json_lines(tmp_path / "samples_a_b.jsonl", row))
+    assert (found[0].prompt == logged.text_digest(PROMPT)) is same
+
+
+def batch_row(name: str = ID, **changed: Any) -> dict[str, Any]:
+    choice = {"index": 0, "message": {"content": "north"}, "finish_reason": "length"}
+    usage = {"prompt_tokens": 9, "completion_tokens": 3}
+    body = {"object": "chat.completion", "model": "gpt", "choices": [choice], "usage": usage}
+    return {"custom_id": name, "response": {"status_code": 200, "body": body}, **changed}
+
+
+def test_lines_of_a_batch_are_answers_and_refusals(tmp_path) -> None:
+    refused = batch_row("b", response={"status_code": 400, "body": {"error": {"message": "bad"}}})
+    path = json_lines(tmp_path / "out.jsonl", batch_row(), batch_row(f"{ID}-1"), refused)
+    found, about = read(path)
+    assert [(each.instance_id, each.sample) for each in found] == [(ID, 0), (ID, 1), ("b", 0)]
+    assert found[0].answer.finish_reason == "length" and found[0].answer.prompt_tokens == 9
+    assert "bad" in found[2].answer.error
+    assert about == {"program": "OpenAI batch", "model": "gpt"}
+
+
+def eee_row(**changed: Any) -> dict[str, Any]:
+    return {
+        **{"schema_version": "0.3.0", "evaluation_id": "e", "model_id": "org/m"},
+        **{"evaluation_name": "n", "sample_id": ID, "interaction_type": "single_turn"},
+        "input": {"raw": PROMPT, "reference": []},
+        "output": {"raw": ["north"]},
+        "token_usage": {"input_tokens": 9, "output_tokens": 3, "total_tokens": 12},
+        **changed,
+    }
+
+
+def test_instances_of_every_eval_ever_are_read_once_a_metric(tmp_path) -> None:
+    path = json_lines(tmp_path / "u_samples.jsonl", eee_row(), eee_row(evaluation_name="other"))
+    args = {"temperature": 0.5}
+    record = {
+        "eval_library": {"name": "helm", "version": "1"},
+        "evaluation_results": [{"generation_config": {"generation_args": args}}],
+    }
+    (tmp_path / "u.json").write_text(json.dumps(record))
+    found, about = read(path)
+    assert found[0] == found[1]
+    answer = Answer("north", prompt_tokens=9, completion_tokens=3, unknown_end=True)
+    assert found[0].answer == answer
+    assert about == {"program": "helm 1", "model": "org/m", "temperature": 0.5}
+    table = replayed(tmp_path, path)
+    assert table["text"].to_pylist() == ["north"]
+
+
+def request(prompt: str = PROMPT, name: str = ID) -> Request:
+    return Request(name, 0, "exact", [literal("question", prompt)], ["x"], 16, 1, {})
+
+
+def replayed(tmp_path: Path, *paths: Path, prompt: str = PROMPT) -> pa.Table:
+    backend = load_backend("replay", {"answers": [str(path) for path in paths]})
+    with Journal(tmp_path / "journal") as journal:
+        return generate([request(prompt)], backend, journal)
+
+
+def test_an_answer_of_unknown_end_is_not_a_stop(tmp_path) -> None:
+    path = json_lines(tmp_path / "samples_a_b.jsonl", lm_eval_row(resps=[["a"]]))
+    (row,) = replayed(tmp_path, path).to_pylist()
+    assert row["finish_reason"] == "unknown" and row["remarks"] == [UNKNOWN_END]
+    # The journal gives the same.
+    assert replayed(tmp_path, path).to_pylist() == [row]
+
+
+def test_an_answer_to_another_prompt_is_told_and_not_taken(tmp_path) -> None:
+    path = written(tmp_path / "a.eval", sample())
+    with pytest.raises(UserError, match=r"1 of 1 requests failed.*another prompt under this name"):
+        replayed(tmp_path, path, prompt="Where was Quillmouth?")
+
+
+def test_two_files_with_different_answers_are_refused(tmp_path) -> None:
+    first = written(tmp_path / "a.eval", sample())
+    other = sample(output={"choices": [{"message": {"content": "south"}, "stop_reason": "stop"}]})
+    second = written(tmp_path / "b.json", other)
+    with pytest.raises(UserError, match=r"b\.json, samples: a second answer"):
+        replayed(tmp_path, first, second)
+
+
+def test_members_names_are_never_paths(tmp_path) -> None:
+    path = tmp_path / "in" / "a.eval"
+    path.parent.mkdir()
+    names = ["samples/../../evil.json", "/etc/evil.json", "samples/a.py"]
+    write_zstd(path, dict.fromkeys(names, json.dumps(sample()).encode()))
+    (found,), _ = read(path)
+    assert found.instance_id == ID
+    assert [each.name for each in tmp_path.rglob("*")] == ["in", "a.eval"]
+
+
+@pytest.mark.parametrize(
+    "lies, said",
+    [
+        ({"size": 40}, "not what it declares"),
+        ({"size": (1 << 27) + 1}, "would unpack|more than"),
+        ({"crc": 5}, "not what it declares"),
+        ({"flags": 1}, "encrypted"),
+        ({"method": 9}, r"method 9\) is unknown"),
+    ],
+)
+def test_an_archive_that_lies_is_refused(tmp_path, lies, said) -> None:
+    write_zstd(tmp_path / "a.eval", {"samples/a.json": json.dumps(sample()).encode()}, **lies)
+    with pytest.raises(UserError, match=said):
+        read(tmp_path / "a.eval")
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatch) -> None:
+    write_zstd(tmp_path / "a.eval", {"samples/a.json": b" " * (1 << 20)})
+    monkeypatch.setattr(archives, "LARGEST", 1 << 19)
+    with pytest.raises(
+        UserError, match=r"member 'samples/a\.json': it has more than 524,288 bytes"
+    ):
+        read(tmp_path / "a.eval")
+    monkeypatch.undo()
+    monkeypatch.setattr("needlework.data.budgets.TOTAL_BYTES", 1 << 19)
+    with pytest.raises(UserError, match=r"would unpack to 1,048,576 bytes"):
+        read(tmp_path / "a.eval")
+
+
+@pytest.mark.parametrize("end", [4, 40, -30])
+def test_a_torn_archive_is_refused(tmp_path, end) -> None:
+    path = written(tmp_path / "a.eval", sample())
+    path.write_bytes(path.read_bytes()[:end])
+    with pytest.raises(UserError, match="it is damaged"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [],
+        {},
+        sample(id=3),
+        sample(epoch=0),
+        sample(epoch=True),
+        sample(input=[{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]),
+        sample(input=[{"role": "user", "content": 3}]),
+        sample(output={"choices": [{"message": {"content": [{"type": "image"}, 3]}}]}),
+        sample(output={"choices": {"a": 1}}),
+        sample(output=3),
+    ],
+)
+def test_a_sample_of_another_shape_is_named(tmp_path, value) -> None:
+    with pytest.raises(UserError, match=r"member 'samples/0\.json': not a sample of inspect_ai"):
+        read(written(tmp_path / "a.eval", value))
+
+
+@pytest.mark.parametrize(
+    "name, row",
+    [
+        ("samples_a_b.jsonl", lm_eval_row(doc={})),
+        ("samples_a_b.jsonl", lm_eval_row(resps=[])),
+        ("samples_a_b.jsonl", lm_eval_row(resps=[[3]])),
+        ("samples_a_b.jsonl", lm_eval_row(arguments=[])),
+        ("out.jsonl", batch_row(name=3)),
+        ("u_samples.jsonl", eee_row(output={"raw": ["a", "b"]})),
+        ("u_samples.jsonl", eee_row(output={"raw": [3]})),
+        ("u_samples.jsonl", eee_row(input=None)),
+        ("u_samples.jsonl", eee_row(metadata={"sample": "x"})),
+    ],
+)
+def test_a_line_of_another_shape_is_named(tmp_path, name, row) -> None:
+    with pytest.raises(UserError, match=rf"{name.replace('.', '[.]')}, line 1: "):
+        read(json_lines(tmp_path / name, row))
+
+
+def test_a_line_without_end_is_refused(tmp_path, monkeypatch) -> None:
+    path = json_lines(tmp_path / "samples_a_b.jsonl", lm_eval_row())
+    monkeypatch.setattr(logged, "LARGEST", 100)
+    with pytest.raises(UserError, match=r"line 1: it has more than 100 bytes"):
+        read(path)
+
+
+def test_a_long_json_log_is_read_in_parts(tmp_path, monkeypatch) -> None:
+    path = written(tmp_path / "a.json", *(sample(id=f"{i:064x}") for i in range(50)))
+    monkeypatch.setattr(streams, "_PART", 7)
+    found, _ = read(path)
+    assert [int(each.instance_id, 16) for each in found] == list(range(50))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", '{"samples": [1 2]}', '{"samples": [', '{"a" 1}', '{"a": "\\', "{" * 9, '{"a": ]}'],
+)
+def test_what_is_no_log_in_json_is_refused(tmp_path, text) -> None:
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(
+        UserError, match=r"a\.json(, samples|, .*:)? ?(cannot be read as JSON|.*not a)"
+    ):
+        read(tmp_path / "a.json")
+
+
+def test_deep_json_ends_in_an_error(tmp_path) -> None:
+    deep = "[" * 100_000
+    (tmp_path / "a.json").write_text(f'{{"a": {deep}')
+    (tmp_path / "b.jsonl").write_text(deep)
+    for path in tmp_path.iterdir():
+        with pytest.raises(UserError, match="JSON"):
+            read(path)
+
+
+def test_a_json_value_without_end_is_refused(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(streams, "LARGEST", 100)
+    monkeypatch.setattr(streams, "_PART", 10)
+    (tmp_path / "a.json").write_text('{"a": "' + "x" * 10_000)
+    with pytest.raises(UserError, match="cannot be read as JSON"):
+        read(tmp_path / "a.json")

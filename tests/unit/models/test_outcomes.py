@@ -1,0 +1,99 @@
+"""What became of requests: empty answers, refusals below the context, and answers that are asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from needlework.errors import UserError
+from needlework.journal import Journal
+from needlework.models.accounts import account_of, last_lines
+from needlework.models.backends.base import Answer, Backend, Request
+from needlework.models.generation import generate
+from needlework.prompts.spans import literal
+
+
+class Scripted(Backend):
+    """Gives the answers that it is made with, by the prompt."""
+
+    def __init__(self, answers: dict[str, Answer]) -> None:
+        super().__init__({})
+        self.script, self.asked = answers, 0
+
+    def identity(self) -> dict[str, object]:
+        return {"backend": "scripted"}
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        for request in batch:
+            self.asked += 1
+            yield self.script[request.prompt]
+
+
+def requests(*prompts: str) -> list[Request]:
+    return [
+        Request(f"i{n}", 0, "exact", [literal("question", prompt)], ["x"], 16, 300, {})
+        for n, prompt in enumerate(prompts)
+    ]
+
+
+def rows(folder: Path, backend: Backend, *prompts: str, **options: Any) -> list[dict[str, Any]]:
+    with Journal(folder) as journal:
+        return generate(requests(*prompts), backend, journal, **options).to_pylist()
+
+
+def test_an_empty_answer_is_asked_again_by_a_key(tmp_path) -> None:
+    empty = Scripted({"a": Answer(" ", reasoning="It is 42."), "b": Answer("yes")})
+    first = rows(tmp_path, empty, "a", "b")
+    assert [row["outcome"] for row in first] == ["empty", "answered"]
+    assert (first[0]["remarks"], first[0]["reasoning"]) == (["reasoning_only"], "It is 42.")
+    better = Scripted({"a": Answer("42")})
+    assert rows(tmp_path, better, "a", "b")[0]["text"] == " " and better.asked == 0
+    assert rows(tmp_path, better, "a", "b", again=["empty"])[0]["text"] == "42"
+    # The better answer stays, with the key and without it.
+    for again in (["empty"], []):
+        assert rows(tmp_path, better, "a", "b", again=again)[0]["text"] == "42"
+    assert better.asked == 1
+
+
+def test_a_failed_second_request_keeps_the_paid_answer(tmp_path) -> None:
+    rows(tmp_path, Scripted({"a": Answer("")}), "a")
+    (row,) = rows(tmp_path, Scripted({"a": Answer("", error="no")}), "a", again=["empty"])
+    assert row["outcome"] == "empty"
+
+
+def test_a_refusal_counts_as_failure_below_the_context(tmp_path) -> None:
+    refused = Answer("", "skipped", error="too long", refused=True)
+    backend = Scripted({"a": refused, "b": Answer("yes")})
+    assert rows(tmp_path, backend, "a", "b", context=310)[0]["outcome"] == "skipped"
+    with pytest.raises(UserError, match="1 of 2 requests failed"):
+        rows(tmp_path, backend, "a", "b", context=1000)
+    found = rows(tmp_path, backend, "a", "b", context=1000, max_failed=1)
+    assert (found[0]["outcome"], found[0]["finish_reason"]) == ("refused", "error")
+
+
+def test_a_job_fails_if_all_that_it_sent_failed(tmp_path) -> None:
+    backend = Scripted({"a": Answer("", error="no"), "b": Answer("", error="no")})
+    with pytest.raises(UserError, match="all 2 requests that were sent were refused or failed"):
+        rows(tmp_path, backend, "a", "b", max_failed=9)
+
+
+def test_the_account_survives_an_exception(tmp_path) -> None:
+    told: list[list[dict[str, Any]]] = []
+    backend = Scripted({"a": Answer("yes")})
+    with pytest.raises(KeyError):
+        rows(tmp_path, backend, "a", "b", told=told.append)
+    account = account_of(told[-1], "m", "made")
+    assert account.outcomes == {"answered": 1, "unasked": 1} and account.left([]) == 1
+    first, second = last_lines([account])
+    assert first == "Requests: 1 of 2 were sent, and 1 answered in full."
+    assert "1 of 2 requests were not sent" in second
+
+
+def test_built_in_readers_send_no_request() -> None:
+    given = [{"outcome": "answered", "remarks": None}] * 3
+    reader, model = (account_of(given, name, "made", name == "m") for name in ("oracle", "m"))
+    assert last_lines([reader]) == ["No request was sent: all answers are of built-in readers."]
+    assert last_lines([reader, model]) == ["Requests: 3 of 3 were sent, and 3 answered in full."]

@@ -1,0 +1,87 @@
+"""Which pairs `snakemake audit` compares, and which are refused, with what remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from needlework.errors import UserError
+from needlework.planning.audits import Audit, audits, check_audits
+from needlework.planning.config import validated
+
+ROOT = Path(__file__).resolve().parents[3]
+PAIR = {"base": "a", "changed": "b"}
+
+
+def config(changes: dict[str, Any], pairs: list[Any] | None = None, **own: Any) -> dict[str, Any]:
+    """Two entries of one model behind vLLM, the second with `changes`."""
+    default = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    model = {"backend": "vllm", "name": "org/model", "tokenizer": "words", "context": 8192}
+    del default["benchmarks"]["mlneedle"]["comparisons"]
+    default["models"] = {"a": model, "b": model | changes, "lexical": default["models"]["lexical"]}
+    default["run"] = {"models": ["a", "b", "lexical"], "benchmarks": ["mlneedle"]}
+    default["run"]["audits"] = [PAIR] if pairs is None else pairs
+    return validated(default | own)
+
+
+def test_a_setting_that_changes_answers_makes_a_pair() -> None:
+    own = config({"engine": {"kv_cache_dtype": "fp8"}})
+    check_audits(own)
+    assert audits(own) == [Audit("a", "b", None)]
+
+
+def test_a_threshold_is_that_of_its_pair() -> None:
+    own = config({"variant": "v"}, [{**PAIR, "fail_if": {"worse_than": 0.02}}])
+    assert audits(own) == [Audit("a", "b", 0.02)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({}, "nothing"),
+        ({"engine": {"enable_prefix_caching": False}}, "engine.enable_prefix_caching"),
+        ({"engine": {"max_num_seqs": 4}}, "engine.max_num_seqs"),
+        ({"engine": {"max_model_len": 9000}}, "engine.max_model_len"),
+        ({"shards": 2}, "shards"),
+        ({"context": 16384}, "context"),
+    ],
+)
+def test_a_pair_that_would_share_answers_needs_a_variant(changes, named) -> None:
+    with pytest.raises(UserError, match=rf"\({named}\).*set models\.b\.variant"):
+        check_audits(config(changes))
+    check_audits(config({**changes, "variant": "other"}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "pairs", "said"),
+    [
+        ({}, [{"base": "a", "changed": "c"}], "run.audits names 'c', which is not in `run.models`"),
+        ({}, [{"base": "a", "changed": "a"}], "names a and a as a pair"),
+        ({"variant": "v"}, [PAIR, {"base": "b", "changed": "a"}], "names b and a twice"),
+        ({}, [{"base": "a", "changed": "lexical"}], "backend lexical runs no model"),
+        ({"lengths": [512]}, None, "different `lengths`.*give models.b the `lengths` of models.a"),
+        ({"samples": 2}, None, "different `samples`"),
+        ({"tokenizer": "mistral-v1"}, None, "different `tokenizer`"),
+    ],
+)
+def test_a_pair_that_cannot_be_compared_is_refused(changes, pairs, said) -> None:
+    with pytest.raises(UserError, match=said):
+        check_audits(config(changes, pairs))
+
+
+def test_an_unknown_factor_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UserError, match=r"audit.by names 'postion'.*did you mean 'position'"):
+        check_audits(config({"variant": "v"}, audit={"by": ["length", "postion"]}))
+
+
+def test_a_variant_says_nothing_to_a_reader() -> None:
+    default = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    default["models"]["lexical"]["variant"] = "v"
+    default["run"]["models"] = ["lexical"]
+    with pytest.raises(
+        UserError, match=r"models.lexical.variant says nothing to the backend lexical"
+    ):
+        validated(default)

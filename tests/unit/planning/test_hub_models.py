@@ -1,0 +1,94 @@
+"""A model of the hub is looked for once, before any job."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from needlework.errors import UserError
+from needlework.planning.hub_models import check_hub_model
+
+
+class Hub(BaseHTTPRequestHandler):
+    """A hub that has org/there at its main branch, and nothing else."""
+
+    asked: list[str]
+
+    def do_HEAD(self) -> None:
+        type(self).asked.append(self.path)
+        known = self.path.startswith("/org/there/")
+        self.send_response(200 if "/resolve/main/" in self.path and known else 404)
+        missing = "RevisionNotFound" if known else "RepoNotFound"
+        self.send_header("X-Error-Code", missing)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[type[Hub]]:
+    Hub.asked = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    for name in ("HF_HUB_CACHE", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    yield Hub
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_model_that_the_hub_has_passes(hub) -> None:
+    check_hub_model("embedders.mine", "org/there")
+    assert hub.asked == ["/org/there/resolve/main/config.json"]
+
+
+def test_an_unknown_model_or_revision_is_told(hub) -> None:
+    with pytest.raises(UserError, match=r"embedders\.mine.*'org/absent'.*the hub has no such"):
+        check_hub_model("embedders.mine", "org/absent")
+    with pytest.raises(UserError, match=r"no such `revision`"):
+        check_hub_model("embedders.mine", "org/there", "0" * 40)
+
+
+def test_folders_and_cached_models_are_not_asked_for(hub, tmp_path: Path) -> None:
+    check_hub_model("embedders.mine", str(tmp_path))
+    model = tmp_path / "cache/hub/models--org--kept"
+    (model / "snapshots/abc").mkdir(parents=True)
+    (model / "snapshots/abc/config.json").touch()
+    (model / "refs").mkdir()
+    (model / "refs/main").write_text("abc")
+    check_hub_model("embedders.mine", "org/kept")
+    check_hub_model("embedders.mine", "org/kept", "abc")
+    assert hub.asked == []
+    with pytest.raises(UserError, match=r"is the folder .*nowhere, which does not exist"):
+        check_hub_model("embedders.mine", str(tmp_path / "nowhere"))
+
+
+def test_without_a_network_the_cache_is_named(hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(UserError, match=r"not in the cache .*and HF_HUB_OFFLINE is set: unset it"):
+        check_hub_model("embedders.mine", "org/there")
+    assert hub.asked == []
+
+
+def test_a_hub_that_cannot_be_reached_is_told_within_seconds(
+    hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    monkeypatch.setenv("HF_ENDPOINT", f"http://user:secret@127.0.0.1:{port}")
+    began = time.monotonic()
+    with pytest.raises(
+        UserError, match=r"cannot be reached .*Set `name` to a local folder"
+    ) as said:
+        check_hub_model("embedders.mine", "org/there")
+    assert time.monotonic() - began < 5 and "secret" not in str(said.value)

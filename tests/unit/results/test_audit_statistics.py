@@ -1,0 +1,97 @@
+"""Intervals of an audit: their formula, what they say, and that looking often does no harm."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from needlework.results.audit_statistics import (
+    NOTHING,
+    PLANNED,
+    Interval,
+    half_width,
+    interval,
+    sentence,
+    settled,
+)
+
+
+def test_the_half_width_is_the_papers() -> None:
+    """The mixture's boundary, with the rho that makes it narrowest at 500."""
+    n, variance, alpha = 200, 0.03, 0.05
+    rho2 = (-2 * math.log(alpha) + math.log(-2 * math.log(alpha) + 1)) / 500
+    rare = math.log(1 / alpha) / 2 / n
+    inside = 2 * (n * rho2 + 1) / (n**2 * rho2) * math.log(math.sqrt(n * rho2 + 1) / alpha)
+    assert half_width(n, variance, alpha, 500) == pytest.approx(
+        math.sqrt((variance + rare) * inside)
+    )
+
+
+@pytest.mark.parametrize(("n", "points"), [(200, 4.46), (500, 2.6), (2000, 1.3)])
+def test_half_widths_in_points_are_those_of_a_betting_interval(n, points) -> None:
+    """With a floor of 10% and three prompts, betting has 4.4, 2.5 and 1.25; a mean's variance is a third."""
+    assert 100 * half_width(n, 0.1 / 3, 0.05, 500) == pytest.approx(points, abs=0.06)
+
+
+def test_questions_that_are_all_alike_are_not_certain() -> None:
+    found = interval(np.zeros(50), 0.05, 50)
+    assert found.mean == 0 and found.low < -0.05 and found.high > 0.05
+
+
+def test_no_change_in_few_questions_is_bounded_like_counts() -> None:
+    """Of 100 questions without a change, a Poisson count of 5 is ruled out at 1% (exp(-5) = 0.7%)."""
+    assert 0.045 < interval(np.zeros(100), 0.01, 100).high < 0.07
+
+
+def test_intervals_shrink_with_questions_and_grow_with_cells() -> None:
+    values = np.tile([0.0, 0.0, 0.0, 1.0, -1.0], 40)
+    few, many = (interval(values[:n], 0.05, 200) for n in (50, 200))
+    assert many.half < few.half
+    assert interval(values, 0.05 / 20, 200).half > many.half
+    assert many.half < many.smallest < 2 * many.half
+
+
+def test_the_plan_is_of_the_questions_that_exist() -> None:
+    values = np.tile([0.0, 1.0, -1.0, 0.0], 10)
+    assert interval(values, 0.05, 40).half < interval(values, 0.05, PLANNED).half
+    assert interval(values, 0.05, 10 * PLANNED) == interval(values, 0.05, PLANNED)
+
+
+def test_nothing_says_nothing() -> None:
+    assert interval([], 0.05, 10) == NOTHING
+    assert "no question was answered by both" in sentence(NOTHING, 0.04)
+    assert not settled(NOTHING, 0.04)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said", "is_settled"),
+    [
+        (-0.06, -0.021, "worse by 2.1 to 6 points", True),
+        (0.01, 0.035, "better by 1 to 3.5 points", True),
+        (-0.031, 0.04, "no difference above 4 points", True),
+        (-0.04, 0.06, "cannot tell: plus or minus 5 points", False),
+        (-0.05, 0.0, "cannot tell: plus or minus 2.5 points", False),
+    ],
+)
+def test_an_interval_is_a_sentence(low, high, said, is_settled) -> None:
+    found = Interval((low + high) / 2, low, high, 100, 0.1)
+    assert sentence(found, 0.04) == said
+    assert settled(found, 0.04) == is_settled
+
+
+def test_looking_after_every_ten_questions_does_no_harm() -> None:
+    """A fixed interval would exclude 0 in a third of such audits."""
+    rng = np.random.default_rng(5)
+    draws = rng.choice([-1.0, 0.0, 1.0], size=(400, 300), p=[0.1, 0.8, 0.1])
+    looks = range(20, 301, 10)
+    missed = [
+        any(
+            interval(d[:n], 0.05, 300).mean ** 2 > interval(d[:n], 0.05, 300).half ** 2
+            for n in looks
+        )
+        for d in draws
+    ]
+    fixed = [any(abs(d[:n].mean()) > 1.96 * d[:n].std() / n**0.5 for n in looks) for d in draws]
+    assert np.mean(missed) <= 0.05 < 0.2 < np.mean(fixed)

@@ -1,0 +1,102 @@
+"""Tables as HTML: what stands in a cell, what it is sorted by, and that no text is markup."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pandas as pd
+
+from needlework.factor import Factor, in_1024
+from needlework.results.html_tables import MOST_ROWS, html_table
+from needlework.results.layouts import INCOMPLETE, Grid, Line, Mark, Number
+
+GRID = Grid(
+    rows=(Factor("model", label="Model"),),
+    columns=(Factor("length", label="Context", format=in_1024), Factor("metric")),
+    lines=(Line("failed", ("n_error",), Number(0), "n_error > 0"),),
+    marks=(Mark("value > 0.7", "high", underline=True),),
+    note="Shares.",
+)
+
+
+def frame(
+    models: tuple[str, ...] = ("a", "b"), lengths: tuple[int, ...] = (1024, 2048)
+) -> pd.DataFrame:
+    """A row for each model and length."""
+    made = [
+        {
+            **{"model": model, "source": "ours", "length": length, "metric": "strict"},
+            **{"value": 0.5 + 0.25 * i, "n": 1200, "ci_low": 0.25, "ci_high": 1.0},
+            **{"published": 0.25, "comparison": "above", "n_error": 3 * i, "n_skipped": 0},
+        }
+        for i, model in enumerate(models)
+        for length in lengths
+    ]
+    return pd.DataFrame(made)
+
+
+def parsed(text: str) -> ElementTree.Element:
+    """The fragment as a tree."""
+    return ElementTree.fromstring(f"<div>{text.replace('<br>', '<br/>')}</div>")
+
+
+def test_a_cell_has_number_interval_paper_and_lines() -> None:
+    text = html_table(frame(), (GRID,), "Accuracy", "b was asked only 2 questions.")
+    cells = parsed(text).findall(".//tbody/tr/td")
+    assert [cell.get("data-v") for cell in cells] == ["0.5", "0.5", "0.75", "0.75"]
+    assert ElementTree.tostring(cells[2], "unicode") == (
+        '<td data-v="0.75"><u>0.750</u><br /><small>[.250, 1.000]</small><br /><i>0.250</i>'
+        "<sup>&gt;</sup><br /><small>failed: 3</small></td>"
+    )
+    heads = ["".join(head.itertext()) for head in parsed(text).findall(".//thead//th")]
+    assert heads == ["Context", "1K", "2K", "Model", "strictn 1,200", "strictn 1,200"]
+    notes = "".join(parsed(text).itertext())
+    for said in (
+        "Shares. Underlined: high.",
+        "In brackets: 95%",
+        "6 requests failed",
+        "2 questions",
+    ):
+        assert said in notes
+
+
+def test_each_row_has_a_cell_for_each_column() -> None:
+    """Sorting takes a column's cells by their place."""
+    two = Grid(rows=(Factor("model"), Factor("lang")), columns=(Factor("length"),))
+    data = pd.concat([frame().assign(lang=lang) for lang in ("en", "de")]).iloc[:-1]
+    rows = parsed(html_table(data, (two,), "T")).findall(".//tbody/tr")
+    assert [len(row) for row in rows] == [4] * 4
+    assert [row[0].text for row in rows] == ["a", "b", "a", "b"]
+    assert rows[3][3].text == "–" and rows[3][3].get("data-v") is None
+
+
+def test_the_papers_rows_are_in_italics() -> None:
+    theirs = frame(("Theirs",)).assign(source="published")
+    first = parsed(html_table(theirs, (GRID,), "T")).find(".//tbody/tr")
+    assert first is not None
+    assert "".join(first[0].itertext()) == "Theirs (paper)" and first[1].find("i") is not None
+
+
+def test_names_are_no_markup() -> None:
+    hostile = "<script>alert(1)</script>"
+    text = html_table(frame((hostile,)), (GRID,), hostile, hostile)
+    assert "<script" not in text and text.count("&lt;script&gt;") == 3
+
+
+def test_a_long_table_ends_with_what_is_left() -> None:
+    long = frame(tuple(f"m{i:04}" for i in range(MOST_ROWS + 20)), (1024,))
+    text = html_table(long, (GRID,), "T")
+    assert text.count("<tr>") == MOST_ROWS + 3 and "20 more rows are in the CSV." in text
+
+
+def test_marks_of_lacking_answers_are_explained() -> None:
+    data = frame().assign(n_error=400, lowest=0.1, highest=0.9)
+    text = html_table(data, (GRID,), "T")
+    assert len(re.findall("<sup>‡</sup>", text)) == 4
+    assert f"‡: {INCOMPLETE.note}." in text and "if wrong, if right: 0.100, 0.900" in text
+
+
+def test_a_table_without_rows_says_why() -> None:
+    text = html_table(frame().iloc[:0], (GRID,), "T")
+    assert "no scores" in "".join(parsed(text).itertext())

@@ -1,0 +1,73 @@
+"""What a run says of the user's own data before prompts are built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from needlework.data.corpora.found import Found, naming_left_out, read_found, write_found
+from needlework.errors import UserError
+from needlework.results.own_data import (
+    BOOKS,
+    PASSAGES,
+    Size,
+    Use,
+    read_report,
+    report,
+    sentence,
+    uses,
+    write_report,
+)
+
+SIZE = Size(texts=20, tokens=300)
+
+
+@pytest.mark.parametrize(
+    ("use", "said", "enough"),
+    [
+        (Use("m", "p/tr", PASSAGES, (100, 300), ()), "enough for the lengths 100, 300", True),
+        (Use("m", "p/tr", PASSAGES, (100, 301), ()), "too few for the lengths 301", False),
+        (Use("l", "p/tr", PASSAGES, (), (10, 21)), "enough for 10, 21 documents", True),
+        (Use("l", "p/tr", PASSAGES, (), (10, 22)), "too few for 22 documents", False),
+        (Use("o", "t/tr", BOOKS, (500,), ()), "prompts of 500 tokens repeat it", True),
+        (Use("l", "p/tr", PASSAGES, (), ()), "20 passages of 300 tokens", True),
+    ],
+)
+def test_lengths_and_documents_are_compared_with_the_data(
+    use: Use, said: str, enough: bool
+) -> None:
+    text, right = sentence(use, SIZE, "words")
+    assert said in text and right == enough
+
+
+def test_a_benchmark_uses_a_table_for_all_its_slices() -> None:
+    slices = [
+        ({"places": [[10, [0]]]}, {"questions": ["q/tr"], "passages": ["p/tr"]}),
+        ({"places": [[20, [0]], [10, [0]]]}, {"passages": ["p/tr"]}),
+        ({"lengths": [8]}, {"words": ["w/tr"]}),
+    ]
+    assert uses("l", slices) == [Use("l", "p/tr", PASSAGES, (), (10, 20))]
+
+
+def test_a_report_says_first_what_was_left_out(tmp_path: Path) -> None:
+    found = Found("corpora.q.languages.tr", rows=3)
+    found.leave_out("without text", "the first is row 2")
+    lines = report([found], [Use("m", "p/tr", PASSAGES, (100,), ())], lambda table: SIZE, "words")
+    assert [right for _, right in lines] == [False, True]
+    assert lines[0][0] == (
+        "corpora.q.languages.tr: 2 of 3 rows are used; left out: 1 without text (the first is row 2)."
+    )
+    write_report(lines, tmp_path / "own_data.json")
+    assert read_report(tmp_path / "own_data.json") == lines
+    assert read_report(tmp_path / "none.json") == []
+
+
+def test_an_error_names_what_was_left_out_of_its_data(tmp_path: Path) -> None:
+    lost, whole = Found("corpora.q.languages.tr", rows=2), Found("corpora.p.languages.tr", rows=9)
+    lost.leave_out("without text", "the first is row 1")
+    write_found(lost, tmp_path / "q.json")
+    assert read_found(tmp_path / "q.json") == lost and read_found(tmp_path / "p.json") is None
+    with pytest.raises(UserError) as raised, naming_left_out([lost, lost, whole, None]):
+        raise UserError("no question has 9 documents.")
+    assert str(raised.value) == f"no question has 9 documents. {lost.said()}"

@@ -1,0 +1,61 @@
+"""The last lines of a run: a line for each model, in 80 columns."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from needlework.results.terminal import WIDTH, fill, lines_of_models, mean_of
+
+TITLES = ("MLNeedle", "Lost in the Middle", "ONERULER", "mLongRR", "M4LE")
+
+
+def scores(**columns: list[object]) -> pd.DataFrame:
+    """Four answers to two questions, each by two metrics."""
+    own = {
+        "instance_id": ["a", "a", "b", "b", "c", "c", "d", "d"],
+        "sample": [0] * 8,
+        "value": [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0],
+        "finish_reason": ["stop"] * 8,
+        "example_id": ["1", "1", "1", "1", "2", "2", "2", "2"],
+        "task": ["find"] * 6 + ["count"] * 2,
+    }
+    return pd.DataFrame(own | columns)
+
+
+def test_a_mean_is_of_first_metric_and_designed_tasks() -> None:
+    assert mean_of(scores(), ("place", ())).startswith("75 ±")
+    assert mean_of(scores(), ("place", ("find",))).startswith("67 ±")
+    # A model that was asked none of the tasks has a mean over what it was asked.
+    assert mean_of(scores(), ("place", ("other",))).startswith("75 ±")
+
+
+def test_requests_without_an_answer_are_in_no_mean() -> None:
+    ends = ["stop"] * 4 + ["error"] * 2 + ["skipped"] * 2
+    assert mean_of(scores(finish_reason=ends), ("place", ())).startswith("100 ±")
+    assert mean_of(scores(finish_reason=["error"] * 8), ("place", ())) == "-"
+
+
+@pytest.mark.parametrize("name", ["m", "a-model-with-a-very-long-name-of-fifty-characters-it-is"])
+def test_each_model_has_a_line_of_80_columns(name: str) -> None:
+    cells = {f"{name}{i}": dict.fromkeys(TITLES, "100 ±12") for i in range(3)}
+    lines = lines_of_models(cells, ())
+    assert max(map(len, lines)) <= WIDTH
+    assert sum("±12" in line for line in lines) in (3, 6)
+    assert all(title in "\n".join(lines) for title in TITLES)
+
+
+def test_controls_are_shown_only_alone() -> None:
+    cells = {"model": {"A": "50 ±9", "B": "-"}, "oracle": {"A": "100", "B": "100"}}
+    assert [line.split() for line in lines_of_models(cells, ["oracle"])[2:]] == [
+        ["A"],
+        ["model", "50", "±9"],
+    ]
+    alone = lines_of_models({"oracle": cells["oracle"]}, ["oracle"])
+    assert max(map(len, alone)) <= WIDTH
+    assert "built-in readers" in alone[1] and alone[-1].split() == ["oracle", "100", "100"]
+
+
+def test_a_long_sentence_is_wrapped() -> None:
+    lines = fill("word " * 40).splitlines()
+    assert max(map(len, lines)) <= WIDTH and lines[1].startswith("  word")

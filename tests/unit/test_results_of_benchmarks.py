@@ -1,0 +1,253 @@
+"""What descriptions of benchmarks promise: all that is made of them, and what makes which job anew."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+import mlneedle_scores
+from needlework import codedigest
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.parts import names, part_file
+from needlework.data.corpora import registry
+from needlework.data.corpora.corpus import Corpus
+from needlework.planning.affects import affecting
+from needlework.planning.config import schema, validated
+from needlework.planning.layout import Layout
+from needlework.results import published as publications
+from needlework.results.context import Context
+from needlework.results.drawing import draw
+from needlework.results.latex import lay_out
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "workflow/scripts"
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+ALL = [load_benchmark(name) for name in names()]
+EACH = pytest.mark.parametrize("benchmark", ALL, ids=names())
+
+
+@pytest.fixture
+def files() -> Layout:
+    return Layout(validated(DEFAULT))
+
+
+def closure(script: str, *modules: str) -> set[str]:
+    found = codedigest.import_closure(script, *modules)
+    return {path.relative_to(SCRIPTS).as_posix() for path in found}
+
+
+@EACH
+def test_titles_captions_and_names_are_there_once(benchmark) -> None:
+    for texts in (
+        [result.name for result in benchmark.results],
+        [result.full_caption for result in benchmark.results],
+        [result.label for result in benchmark.results],
+    ):
+        assert all(text.strip() for text in texts)
+        assert len(set(texts)) == len(texts)
+    assert all(result.title for result in benchmark.results)
+
+
+@EACH
+def test_conditions_of_results_are_known(benchmark) -> None:
+    wanted = {name for result in benchmark.results for name in result.when}
+    assert wanted <= set(benchmark.conditions(validated(DEFAULT)))
+
+
+CONDITIONS = [
+    (name, condition)
+    for name in names()
+    for condition in sorted({c for r in load_benchmark(name).results for c in r.when})
+]
+
+
+@pytest.mark.parametrize(("name", "condition"), CONDITIONS)
+def test_keys_that_a_refusal_names_fill_the_result(
+    name: str, condition: str, tmp_path: Path, mirror: Path
+) -> None:
+    """Laid over the default configuration they make the condition hold."""
+    questions = tmp_path / "questions.txt"
+    questions.write_text("who got the first nobel prize in physics\n", "utf-8")
+    user = {
+        "<model>": "lexical",
+        "<your languages>": "de, es, hi, vi, zh, ar",
+        "<same in cl100k_base>": "other",
+        "<file>": str(questions),
+        "<folder>": f"{mirror}/m4le/raw_data",
+    }
+    benchmark, changed = load_benchmark(name), copy.deepcopy(DEFAULT)
+    changed["run"] |= {"models": ["lexical", "other"], "benchmarks": [name]}
+    changed["tokenizers"]["cl100k_base"] = {"kind": "tiktoken", "encoding": "cl100k_base"}
+    changed["models"]["other"] = {**changed["models"]["lexical"], "tokenizer": "cl100k_base"}
+    changed.setdefault("benchmarks", {}).setdefault("m4le", {})["skip_missing"] = True
+    for key, value in benchmark.filled_by[condition].items():
+        for placeholder, own in user.items():
+            key, value = key.replace(placeholder, own), value.replace(placeholder, own)
+        *path, last = key.split(".")
+        block = changed
+        for part in path:
+            block = block.setdefault(part, {})
+        block[last] = yaml.safe_load(value)
+    if (mine := changed["models"]["lexical"])["backend"] != "lexical":
+        mine["name"] = "mine"
+    assert benchmark.conditions(validated(changed))[condition]
+
+
+BARE = """
+import sys
+sys.path.append("workflow/scripts")
+import needlework.planning.layout
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.parts import names, part_file
+assert len([load_benchmark(name) for name in names()]) > 2
+loaded = {"numpy", "pandas", "pyarrow", "matplotlib"} & set(sys.modules)
+assert not loaded, loaded
+"""
+
+
+def test_descriptions_import_no_package_of_the_jobs() -> None:
+    done = subprocess.run([sys.executable, "-c", BARE], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+# One more of each, by description alone
+
+
+@pytest.mark.parametrize("like", ["table1", "figure1"])
+def test_a_further_result_gives_every_output(like, files, monkeypatch, tmp_path) -> None:
+    own = load_benchmark("mlneedle")
+    more = replace(own.by_name[like], name="further", title="A further one", caption="Further.")
+    added = replace(own, results=(*own.results, more))
+    monkeypatch.setattr(Layout, "benchmark", lambda self, name: added)
+    assert set(more.endings) == (
+        {"svg", "pdf", "png", "txt"} if more.kind == "figures" else {"tex", "html"}
+    )
+    assert more in files.results("mlneedle")
+    assert more in files.results_by_needs("mlneedle")["scores"]
+    assert more.label.lower().endswith("a further one")
+    files.config["run"]["benchmarks"] = ["oneruler"]
+    assert "mlneedle_further" in files.unfilled()
+
+    paper = publications.load(ROOT / "resources/published/mlneedle.csv")
+    run = {"unit_of_length": "words", **mlneedle_scores.SETTINGS}
+    scores = mlneedle_scores.make(("mistral", "llama3"), questions=2)
+    numbers = added.by_name["further"](scores, Context(paper, run))
+    assert len(numbers) > 5
+    if more.kind == "figures":
+        draw(more.shown, numbers, added.called, run)[0].savefig(tmp_path / "further.png")
+    else:
+        text = lay_out(numbers, more.shown, "mlneedle-further", more.title)
+        assert "A further one" in text and "mlneedle-further" in text
+
+
+def test_a_further_corpus_is_offered_and_read(files, monkeypatch) -> None:
+    further = Corpus(
+        "data.corpora.sample", serves=("needles",), files=("*.json",), languages=("en",)
+    )
+    monkeypatch.setitem(registry.CORPORA, "further", further)
+    schema.cache_clear()
+    try:
+        own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
+        assert "further" in own["needles"]["enum"] and "further" not in own["haystack"]["enum"]
+    finally:
+        monkeypatch.undo()
+        schema.cache_clear()
+    monkeypatch.setitem(registry.CORPORA, "further", further)
+    assert registry.languages_of("further") == ("en",)
+    assert files.corpus_reader("further") == "data.corpora.sample"
+    assert files.corpus_sources("further", "en") == files.corpus_sources("sample_questions", "en")
+
+
+# What a change makes anew
+
+
+def entries():
+    """(section, entry's schema) of all places whose keys say what they affect."""
+    top = schema()["properties"]
+    for section in ("models", "tokenizers", "embedders", "translators"):
+        node = top[section]["additionalProperties"]
+        for kind in node.get("oneOf", [node]):
+            yield section, kind
+    for section in ("benchmarks", "sources"):
+        for name, node in top[section]["properties"].items():
+            yield f"{section}.{name}", node
+
+
+QUIET = [
+    (section, key, node["properties"].get("kind", {}).get("const"))
+    for section, node in entries()
+    for key, child in node["properties"].items()
+    if child.get("affects") in ("speed", "place", "nothing")
+]
+
+
+@pytest.mark.parametrize("section, key, kind", QUIET)
+def test_speed_and_places_are_no_parameters(section, key, kind) -> None:
+    entry = {key: object(), **({"kind": kind} if kind else {})}
+    for wanted in ("prompts", "answers", "scores", "results"):
+        assert key not in affecting(section, entry, wanted)
+
+
+def test_there_are_keys_of_speed_and_place() -> None:
+    assert {section.split(".")[0] for section, _, _ in QUIET} >= {"models", "embedders"}
+
+
+@EACH
+def test_slices_depend_on_what_affects_prompts_alone(benchmark) -> None:
+    own = validated(DEFAULT)["benchmarks"][benchmark.name]
+    node = schema()["properties"]["benchmarks"]["properties"][benchmark.name]
+    usual = node.get("affects", "prompts")
+    kinds = {key: child.get("affects", usual) for key, child in node["properties"].items()}
+    for name in benchmark.slices(own):
+        for key in benchmark.settings(own, name, [512]):
+            assert kinds.get(key, "prompts") == "prompts", (name, key)
+
+
+@EACH
+def test_no_prompt_depends_on_results_or_scoring(benchmark) -> None:
+    found = closure("build_instances.py", part_file(benchmark.name, "prompts"))
+    package = f"needlework/benchmarks/{benchmark.name}"
+    assert f"{package}/plan.py" in found
+    others = ("results", "tables", "figures", "paper", "scoring", "checks", "none_words")
+    assert not found & {f"{package}/{module}.py" for module in others}
+    assert not {path for path in found if "needlework/results" in path}
+
+
+@EACH
+def test_no_score_depends_on_results(benchmark) -> None:
+    found = closure("score_answers.py", part_file(benchmark.name, "scores"))
+    assert not {path for path in found if "needlework/results" in path}
+
+
+def _functions(benchmark: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+    package = f"needlework/benchmarks/{benchmark}"
+    for path in codedigest.import_closure(f"{package}/results.py"):
+        if package in path.as_posix() and path.stem not in ("plan", "factors"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.FunctionDef):
+                    yield path.name, node
+
+
+@EACH
+def test_functions_of_results_fit_a_screen(benchmark) -> None:
+    found = {
+        f"{file}:{node.name}": node.end_lineno - node.body[0].lineno
+        for file, node in _functions(benchmark.name)
+    }
+    assert len(found) > 10
+    assert {name: n for name, n in found.items() if n > 60} == {}
+
+
+@EACH
+def test_every_result_of_the_results_module_is_listed(benchmark) -> None:
+    for result in benchmark.results:
+        assert result.numbers.__module__.startswith(f"needlework.benchmarks.{benchmark.name}.")
+        assert result.numbers.__name__ == result.name and result.caption

@@ -1,0 +1,117 @@
+"""`snakemake audit` against a real server: asked step by step, tabulated, and refused by its gate."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from openai_server import OpenAIServer, Reply, completion, prompt_of
+from runs import ROOT, Workflow
+
+pytestmark = [pytest.mark.xdist_group("audit"), pytest.mark.slow]
+
+# The needle alone, and at three positions.
+PROMPTS = 4
+
+
+def reply(number: int, body: Any) -> Reply:
+    """The base says the prompt, which holds the answer, never twice alike; the changed model says nothing."""
+    right = body["model"] == "base"
+    return completion(body, f"{prompt_of(body)} {number}" if right else f"no idea {number}")
+
+
+@pytest.fixture
+def server(monkeypatch) -> Iterator[OpenAIServer]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with OpenAIServer() as running:
+        running.reply = reply
+        yield running
+
+
+class Run:
+    """Runs of one folder against a server."""
+
+    def __init__(self, folder: Path, server: OpenAIServer) -> None:
+        self.folder, self.server = folder, server
+        self.workflow = Workflow(ROOT, folder / "run")
+
+    def __call__(
+        self, audit: dict[str, Any], pair: dict[str, Any] | None = None
+    ) -> tuple[int, str]:
+        model = {
+            **{"backend": "openai", "base_url": self.server.url, "key_env": None, "name": "base"},
+            **{"tokenizer": "words", "context": 131072, "sampling": {"temperature": 0}},
+        }
+        pairs = [{"base": "plain", "changed": "other", **(pair or {})}]
+        benchmark = {
+            **{"needle_languages": ["en"], "haystack_languages": ["en"], "lengths": [512]},
+            **{"tasks": ["exact"], "comparisons": {"instruction_tuning": [], "decoding": []}},
+        }
+        config = {
+            "run": {"models": ["plain", "other"], "benchmarks": ["mlneedle"], "audits": pairs},
+            "models": {"plain": model, "other": {**model, "name": "changed"}},
+            "benchmarks": {"mlneedle": benchmark},
+            "audit": audit,
+        }
+        file = self.folder / "config.yaml"
+        file.write_text(yaml.safe_dump(config), encoding="utf-8")
+        arguments = ["--configfile", str(file), "--", "audit"]
+        done = self.workflow.run(*arguments, check=False, env=dict(os.environ))
+        return done.returncode, done.stdout + done.stderr
+
+    def result(self, name: str) -> Path:
+        return self.workflow.result(f"audits/plain/other/{name}")
+
+    def asked(self) -> Counter[tuple[str, str]]:
+        """How often each model got each prompt."""
+        bodies = [request.body for request in self.server.received]
+        return Counter((body["model"], prompt_of(body)) for body in bodies)
+
+
+@pytest.fixture
+def run(tmp_path, server) -> Run:
+    return Run(tmp_path, server)
+
+
+def test_a_larger_limit_asks_only_further_questions(run) -> None:
+    code, said = run({"questions": 3, "again": 2, "by": ["position"]})
+    assert code == 0, said[-3000:]
+    first = run.asked()
+    assert sorted(first.values()) == [1] * 2 * PROMPTS + [2] * 4 * PROMPTS
+    table = pd.read_csv(run.result("audit.csv"))
+    assert (table["n_questions"] == 3).all() and not table["settled"].any()
+    # Nothing but the limit is new: the prompts of before, and their answers, are those of the journal.
+    code, said = run({"questions": 9, "again": 2, "by": ["position"]})
+    assert code == 0, said[-3000:]
+    assert sum(run.asked().values()) == sum(first.values()) + 2 * 6 * PROMPTS
+    assert all(run.asked()[key] == n for key, n in first.items())
+    table = pd.read_csv(run.result("audit.csv")).set_index("level", drop=False)
+    whole = table[table["by"] == "all"].iloc[0]
+    assert (whole["n"], whole["n_again"], whole["lost"]) == (9 * PROMPTS, 2 * PROMPTS, 9 * PROMPTS)
+    assert whole["difference"] == -1 and whole["sentence"].startswith("worse by")
+    # No text comes twice, with or without the setting.
+    assert whole["texts_differ"] == whole["texts_floor_base"] == 1 and whole["texts_d"] == 0
+    assert {"start", "middle", "end"} < set(table.index)
+    summary = run.result("audit.md").read_text(encoding="utf-8")
+    assert "`name`: base → changed" in summary and "worse by" in summary
+    assert run.result("audit.svg").stat().st_size and run.result("audit.png").stat().st_size
+
+
+def test_a_gate_fails_and_leaves_table_and_summary(run) -> None:
+    own = {"questions": 9, "again": 2}
+    code, said = run(own, {"fail_if": {"worse_than": 0.02}})
+    assert code == 1
+    assert "other is worse than plain by more than 2 points (run.audits, fail_if): mlneedle" in said
+    assert "results/audits/plain/other/audit.csv has all cells" in said
+    assert run.result("audit.csv").exists() and run.result("audit.md").exists()
+    asked = len(run.server.received)
+    code, said = run(own, {"fail_if": {"worse_than": 1.0}})
+    assert code == 0 and run.result("passed").exists(), said[-3000:]
+    assert len(run.server.received) == asked

@@ -1,0 +1,142 @@
+"""Servers that cut, refuse or only reason: what the run says, and what the same command does afterwards."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from needlework.records import read_table
+from openai_server import OpenAIServer, Reply, completion, prompt_of, refusal
+from runs import ROOT, Workflow
+
+pytestmark = [pytest.mark.xdist_group("served"), pytest.mark.slow]
+
+ANSWERS = "results/generations/served/mlneedle.parquet"
+
+
+@pytest.fixture
+def server(monkeypatch) -> Iterator[OpenAIServer]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with OpenAIServer() as running:
+        yield running
+
+
+class Run:
+    """Runs of one folder against a server."""
+
+    def __init__(self, folder: Path, server: OpenAIServer) -> None:
+        self.folder, self.server = folder, server
+        self.workflow = Workflow(ROOT, folder / "run")
+
+    def __call__(self, *targets: str, again: Any = (), **changes: Any) -> tuple[int, str]:
+        model = {
+            **{"backend": "openai", "base_url": self.server.url, "key_env": None, "name": "made"},
+            **{"tokenizer": "words", "context": 131072, "sampling": {"temperature": 0}},
+            **changes,
+        }
+        benchmark = {
+            **{"needle_languages": ["en"], "haystack_languages": ["en"], "questions": 3},
+            **{"lengths": [1024], "tasks": ["exact"]},
+            "comparisons": {"instruction_tuning": [], "decoding": []},
+        }
+        config = {
+            "run": {"models": ["served"], "benchmarks": ["mlneedle"]},
+            "models": {"served": model},
+            "benchmarks": {"mlneedle": benchmark},
+            "generation": {"again": list(again)},
+        }
+        file = self.folder / "config.yaml"
+        file.write_text(yaml.safe_dump(config), encoding="utf-8")
+        arguments = [*(targets or [ANSWERS]), "--configfile", str(file)]
+        done = self.workflow.run(*arguments, check=False, env=dict(os.environ))
+        return done.returncode, done.stdout + done.stderr
+
+    def left(self, **changes: Any) -> int:
+        """The requests that `estimate` says are left."""
+        said = self("estimate", **changes)[1]
+        found = re.search(r"^served\n +mlneedle +\d+ +(\d+)", said, re.MULTILINE)
+        assert found, said[-2000:]
+        return int(found[1])
+
+    @property
+    def page(self) -> str:
+        return self.workflow.result("index.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def run(tmp_path, server) -> Run:
+    return Run(tmp_path, server)
+
+
+def counted(body: Any, most: int = 10**9) -> Reply:
+    usage = {"prompt_tokens": min(most, len(prompt_of(body).split())), "completion_tokens": 2}
+    return completion(body, "42", usage=usage)
+
+
+def test_cut_prompts_are_failures_and_asked_again_by_a_key(run, server) -> None:
+    server.reply = lambda number, body: counted(body, most=300)
+    code, said = run()
+    assert code == 1 and "9 of 12 prompts were cut by the server" in said
+    assert "read 300 of 960 tokens" in said and "read 300 of 960 tokens" in run.page
+    server.reply = lambda number, body: counted(body)
+    # They were paid for.
+    assert run()[0] == 1 and len(server.received) == 12 and run.left() == 0
+    assert run.left(again=["cut"]) == 9
+    assert run(again=["cut"])[0] == 0 and len(server.received) == 21
+    assert run.left(again=["cut"]) == 0
+    code, said = run()
+    assert code == 0 and "Nothing to be done" in said
+    assert set(read_table(run.workflow.directory / ANSWERS)["text"].to_pylist()) == {"42"}
+
+
+def test_a_run_without_answers_fails_until_the_server_answers(run, server) -> None:
+    server.reply = lambda number, body: refusal(400, "maximum context length is 5 tokens")
+    code, said = run(max_failed=100)
+    assert code == 1 and "all 12 requests that were sent were refused" in said
+    assert "12 of 12 requests were refused, though their prompts fit" in run.page
+    assert run.left(max_failed=100) == 12
+    server.reply = lambda number, body: counted(body)
+    code, said = run(max_failed=100)
+    assert code == 0 and "Requests: 12 of 12 were sent, and 12 answered in full." in said
+
+
+def test_refused_requests_within_max_failed_are_asked_again(run, server) -> None:
+    def some(number: int, body: Any) -> Reply:
+        long = len(prompt_of(body).split()) > 300
+        return refusal(400, "maximum context length is 300 tokens") if long else counted(body)
+
+    server.reply = some
+    assert run(max_failed=9)[0] == 0
+    assert run.left(max_failed=9) == 9
+    server.reply = lambda number, body: counted(body)
+    assert run(max_failed=9)[0] == 0 and len(server.received) == 21
+    assert "Nothing to be done" in run(max_failed=9)[1]
+
+
+def test_a_limit_that_the_server_refuses_names_its_key(run, server) -> None:
+    said = "'max_tokens' is too large: 32000. This model's maximum context length is 32768 tokens"
+    server.reply = lambda number, body: refusal(400, said)
+    code, shown = run(request={"max_tokens": 32000})
+    assert code == 1 and "`request: max_tokens` (32000)" in shown
+
+
+def test_empty_answers_beside_reasoning_are_told_on_the_page(run, server) -> None:
+    def reasoned(number: int, body: Any) -> Reply:
+        reply = counted(body)
+        reply.body["choices"][0]["message"] = {"content": None, "reasoning": "It is 42."}
+        return reply
+
+    server.reply = reasoned
+    code, said = run("results/index.html")
+    told = "12 of 12 answers are empty, 12 of them beside reasoning"
+    assert code == 0, said
+    assert told in said and told in run.page
+    rows = read_table(run.workflow.directory / ANSWERS)
+    assert set(rows["reasoning"].to_pylist()) == {"It is 42."}
+    assert run.left() == 0 and run.left(again=["empty"]) == 12

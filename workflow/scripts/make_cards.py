@@ -1,0 +1,31 @@
+"""Make the numbers of all report cards: curves, comparisons, and what became of answers."""
+
+from typing import Any
+
+import pandas as pd
+
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.jobs.job import running
+from needlework.results import published
+from needlework.results.cards.facts import FACTS, facts
+from needlework.results.cards.numbers import Curve, curves, tables
+from needlework.results.context import Context
+from needlework.results.rows import result_rows
+
+with running(snakemake) as logger:
+    params = snakemake.params
+    found: list[Curve] = []
+    answers: list[dict[str, Any]] = []
+    for name, own in params.benchmarks.items():
+        logger.info("%s", name)
+        benchmark = load_benchmark(name)
+        rows = result_rows("scores", own["scores"], benchmark.columns)
+        paper = published.load(own["published"]) if own["published"] else published.none()
+        assert benchmark.card is not None, "the others are left out"
+        asked = name, benchmark.card, rows, Context(paper, own["run"]), params.models
+        found += curves(*asked)
+        answers += facts(*asked)
+    points, compared = tables(found)
+    points.to_csv(snakemake.output.points, index=False)
+    compared.to_csv(snakemake.output.comparisons, index=False)
+    pd.DataFrame(answers, columns=list(FACTS)).to_csv(snakemake.output.answers, index=False)

@@ -1,0 +1,50 @@
+"""Set every number that the papers print beside ours: a table, counts by reason, and a picture."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from needlework.jobs.job import running
+from needlework.records import read_table
+from needlework.results import published, reproduction, reproduction_picture
+from needlework.results.drawing import notice
+from needlework.results.figures.save import save_figure
+
+
+def shown(files: list[str], factors: list[str]) -> dict[str, set[str]]:
+    """The values of models, tasks, metrics and factors that scores have."""
+    found: dict[str, set[str]] = {}
+    for file in files:
+        table = read_table(file)
+        for name in ("model", "task", "metric", *factors):
+            values = table[name].unique().to_pylist()
+            found.setdefault(name, set()).update(map(str, values))
+    return found
+
+
+with running(snakemake) as logger:
+    params = snakemake.params
+    reasons = reproduction.read_reasons(snakemake.input.reasons)
+    parts = []
+    for name, own in params.benchmarks.items():
+        if not own["published"]:
+            continue
+        numbers = published.load(own["published"])
+        results = {
+            result: pd.read_csv(file, keep_default_na=False, na_values=[""])
+            for result, file in own["results"].items()
+        }
+        values = shown(own["scores"], own["factors"])
+        parts.append(reproduction.compared(name, numbers, results, reasons.get(name, []), values))
+    table = pd.concat(parts) if parts else pd.DataFrame(columns=list(reproduction.COLUMNS))
+    if params.beside_alone:
+        table = table[table["result"].notna()]
+    table.to_csv(snakemake.output.csv, index=False)
+    reproduction.counts(table).to_csv(snakemake.output.counts, index=False)
+    logger.info("%s", reproduction.summary(table))
+    titles = {name: own["title"] for name, own in params.benchmarks.items()}
+    drawn = reproduction_picture.comparable(table)
+    figure = (
+        reproduction_picture.draw(table, titles) if drawn else notice(reproduction.summary(table))
+    )
+    save_figure([figure], Path(snakemake.output.svg).with_suffix(""))

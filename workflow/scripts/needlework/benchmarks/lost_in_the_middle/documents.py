@@ -1,0 +1,286 @@
+"""The questions of Lost in the Middle, their gold documents, and their distractors in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from needlework.benchmarks.contract import SliceSettings
+from needlework.benchmarks.lost_in_the_middle.plan import (
+    NAME,
+    NQ_OPEN,
+    UNTITLED,
+    passage_corpus,
+    question_corpus,
+)
+from needlework.data.comparison import subspan_normalisation
+from needlework.data.comparison.subspan_screen import Answer, Text
+from needlework.data.corpora.titled import titled
+from needlework.errors import UserError
+from needlework.jobs.collection import no_collection
+from needlework.jobs.progress import progress
+from needlework.seeding import rank_key, rng
+
+Tables = Mapping[str, Mapping[str, pa.Table]]
+
+
+@dataclass
+class Item:
+    """A question with its gold passage and the rows of its other passages, in the prompt's order."""
+
+    example_id: str
+    question: str
+    answers: list[str]
+    title: str
+    context: str
+    source: str
+    unambiguous: bool | None
+    others: Sequence[int] = ()
+    has_answer: Sequence[bool] = ()
+
+
+@dataclass(frozen=True)
+class Passages:
+    """The passages of a slice, by row: documents of the corpus and their texts; and the row of each id.
+
+    `titles` are those with which the texts begin; none where they do not.
+    """
+
+    sources: list[str]
+    texts: list[str]
+    rows: dict[str, int]
+    titles: list[str]
+
+
+@no_collection()
+def items_of(slice_settings: SliceSettings, table: pa.Table) -> tuple[list[Item], dict[str, int]]:
+    """The sampled questions in the order of their ids, and what there is to say of them."""
+    names = ("example_id", "question", "answers", "title", "context")
+    prefix = f"{question_corpus(slice_settings)}/{slice_settings['lang']}"
+    wanted = None if slice_settings["unambiguous"] is None else set(slice_settings["unambiguous"])
+    items = [
+        Item(
+            example_id,
+            question,
+            answers,
+            title,
+            context,
+            f"{prefix}/{example_id}",
+            None if wanted is None else question.strip() in wanted,
+        )
+        for example_id, question, answers, title, context in zip(
+            *(table[name].to_pylist() for name in names), strict=True
+        )
+    ]
+    counts = (
+        {} if wanted is None else {"unknown_questions": _unknown(slice_settings, wanted, items)}
+    )
+    answered = [item for item in items if _answered(item)]
+    without = len(items) - len(answered)
+    if slice_settings["gold_without_answer"] == "keep":
+        counts["gold_without_answer_kept"], kept = without, items
+    else:
+        counts["gold_without_answer"], kept = without, answered
+    asked = len(kept) if slice_settings["questions"] == "all" else slice_settings["questions"]
+    ranked = sorted(
+        kept, key=lambda item: rank_key(NAME, "questions", slice_settings["seed"], item.example_id)
+    )
+    sampled = sorted(ranked[:asked], key=lambda item: item.example_id)
+    return sampled, {
+        **counts,
+        "answer_of_punctuation": sum(
+            not all(map(subspan_normalisation.normalise, item.answers)) for item in sampled
+        ),
+        "questions_lacking": asked - len(sampled),
+    }
+
+
+def _answered(item: Item) -> bool:
+    """Whether the metric finds one of the answers in the gold passage."""
+    text = subspan_normalisation.normalise(item.context)
+    return any(subspan_normalisation.normalise(answer) in text for answer in item.answers)
+
+
+def _unknown(slice_settings: SliceSettings, wanted: set[str], items: Sequence[Item]) -> int:
+    """How many questions of the user's list the corpus lacks. UserError where that is not to be."""
+    unknown = wanted - {item.question.strip() for item in items}
+    if unknown and slice_settings["unknown_questions"] == "error":
+        raise UserError(
+            f"benchmarks.{NAME}.unambiguous names {len(unknown)} of {len(wanted)} questions that "
+            f"{slice_settings['needles']} does not have in {slice_settings['lang']!r}, such as "
+            f"{min(unknown)!r}: mend the file, or set `unknown_questions: count`."
+        )
+    return len(unknown)
+
+
+# Passages
+
+
+def passages_of(slice_settings: SliceSettings, tables: Tables) -> Passages | None:
+    """The passages that may stand beside the gold one."""
+    corpus = passage_corpus(slice_settings)
+    if corpus is None:
+        return None
+    table = tables["passages"][slice_settings["lang"]]
+    ids = table["passage_id"].to_pylist()
+    return Passages(
+        [f"{corpus}/{slice_settings['lang']}/{name}" for name in ids],
+        table["text"].to_pylist(),
+        {name: row for row, name in enumerate(ids)},
+        table["title"].to_pylist() if "title" in table.column_names else [],
+    )
+
+
+def kind_of(slice_settings: SliceSettings) -> str:
+    if slice_settings.get("distractors") == "random":
+        return "random"
+    if slice_settings["task"] == "open_domain":
+        return "open_domain"
+    return "ranked" if slice_settings["needles"] == NQ_OPEN else "searched"
+
+
+def _ranked(
+    slice_settings: SliceSettings, tables: Tables, items: Sequence[Item], passages: Passages
+) -> dict[str, int]:
+    """Give each question the best passages of its released ranking that are said to hold no answer."""
+    most = max(n for n, _ in slice_settings["places"]) - 1
+    rankings = _rankings(tables["questions"][slice_settings["lang"]], passages)
+    suspect = 0
+    for item in items:
+        others: list[int] = []
+        for row, has_answer, holds_answer in rankings[item.example_id]:
+            # The released files are what remained after that choice.
+            if has_answer and slice_settings["source"] == "constructed":
+                continue
+            if len(others) == most:
+                break
+            others.append(row)
+            suspect += has_answer or holds_answer
+        item.others = others
+    return {"distractors_with_answer": suspect}
+
+
+def _open_domain(
+    slice_settings: SliceSettings, tables: Tables, items: Sequence[Item], passages: Passages
+) -> dict[str, int]:
+    """Give each question the retrieved passages as they come."""
+    rankings = _rankings(tables["questions"][slice_settings["lang"]], passages)
+    for item in items:
+        best = rankings[item.example_id][: max(slice_settings["n_passages"])]
+        item.others = [row for row, _, _ in best]
+        item.has_answer = [has_answer for _, has_answer, _ in best]
+    return {}
+
+
+def _rankings(questions: pa.Table, passages: Passages) -> dict[str, list[tuple[int, bool, bool]]]:
+    """By question, the rows of its passages, best first, and whether each has an answer."""
+    names = ("passages", "has_answer", "holds_answer")
+    return {
+        example_id: [
+            (passages.rows[name], has, holds) for name, has, holds in zip(*lists, strict=True)
+        ]
+        for example_id, *lists in zip(
+            questions["example_id"].to_pylist(),
+            *(questions[name].to_pylist() for name in names),
+            strict=True,
+        )
+    }
+
+
+def _searched(
+    slice_settings: SliceSettings, tables: Tables, items: Sequence[Item], passages: Passages
+) -> dict[str, int]:
+    """Give each question the distractors that our own retrieval found, none of which holds an answer."""
+    table = tables["distractors"][slice_settings["lang"]]
+    table = table.filter(pc.equal(table["retrieval"], "semantic")).sort_by("rank")
+    found: dict[str, list[int]] = {}
+    names = (table[name].to_pylist() for name in ("example_id", "passage_id"))
+    for example_id, passage_id in zip(*names, strict=True):
+        found.setdefault(example_id, []).append(passages.rows[passage_id])
+    most = max(n for n, _ in slice_settings["places"]) - 1
+    for item in items:
+        item.others = found.get(item.example_id, [])[:most]
+    return {}
+
+
+def _random(
+    slice_settings: SliceSettings, tables: Tables, items: Sequence[Item], passages: Passages
+) -> dict[str, int]:
+    """Give each question passages drawn by seed, none of which holds an answer or was found for it."""
+    text = cache(lambda row: Text(passages.texts[row]))
+    questions = tables["questions"][slice_settings["lang"]]
+    own: dict[str, set[int]] = {}
+    if slice_settings["random_from"] == "other_questions" and "passages" in questions.column_names:
+        names = (questions[name].to_pylist() for name in ("example_id", "passages"))
+        own = {
+            example_id: {passages.rows[name] for name in found}
+            for example_id, found in zip(*names, strict=True)
+        }
+    most, titles = (
+        max(n for n, _ in slice_settings["places"]) - 1,
+        has_titles(slice_settings, items),
+    )
+    for item in progress(items, desc="random distractors", unit="question"):
+        answers = list(map(Answer, item.answers))
+        gold = gold_text(item, titles)
+        draw = rng(NAME, "random", slice_settings["seed"], slice_settings["lang"], item.example_id)
+        forbidden = own.get(item.example_id, ())
+        item.others = []
+        for row in map(int, draw.permutation(len(passages.texts))):
+            if len(item.others) == most:
+                break
+            if row in forbidden or passages.texts[row] == gold:
+                continue
+            if not any(answer.held_by(text(row)) for answer in answers):
+                item.others.append(row)
+    return {}
+
+
+CHOOSE_OTHERS: dict[str, Callable[..., dict[str, int]]] = {
+    "ranked": _ranked,
+    "searched": _searched,
+    "random": _random,
+    "open_domain": _open_domain,
+}
+
+
+def orders_of(
+    slice_settings: SliceSettings, example_ids: Sequence[str]
+) -> dict[int, dict[str, list[int]]]:
+    """By number of documents and question: the places in the ranking of distractors in random order.
+
+    `example_ids` are those of all questions, in the order of their file. The released scripts shuffle
+    the distractors of one question after the other by Python's own generator, seeded once with 0, and
+    leave out no question before that; so do we with their questions. Others are shuffled each by its name.
+    """
+    if slice_settings.get("order") != "random" or slice_settings["distractors"] != "retrieved":
+        return {}
+    orders: dict[int, dict[str, list[int]]] = {}
+    for n, _ in slice_settings["places"]:
+        released = Random(slice_settings["seed"])
+        orders[n] = {example_id: list(range(n - 1)) for example_id in example_ids}
+        for example_id, places in orders[n].items():
+            if slice_settings["needles"] == NQ_OPEN:
+                released.shuffle(places)
+            else:
+                rng(NAME, "order", slice_settings["seed"], example_id, n).shuffle(places)
+    return orders
+
+
+def has_titles(slice_settings: SliceSettings, items: Sequence[Item]) -> bool:
+    """Whether prompts name titles: those of all passages, or of none, which would tell the gold one."""
+    untitled = slice_settings["needles"] in UNTITLED or "haystack" in slice_settings
+    return not untitled and any(item.title for item in items)
+
+
+def gold_text(item: Item, titles: bool) -> str:
+    """The gold passage as it stands in a prompt; without a title where the others have none."""
+    return titled(item.title, item.context) if titles else item.context
+
+
+# Prompts

@@ -1,0 +1,249 @@
+"""Lost in the Middle's prompts: one document with the answer among others, at an index; or pairs.
+
+Paper sections 3, 5.2 and 6 and appendices B and C; its prompts are those of Figures 2 and 7 and of the
+released code. Key-value retrieval is in `pairs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from needlework.benchmarks.contract import Built, SliceSettings
+from needlework.benchmarks.lost_in_the_middle import pairs
+from needlework.benchmarks.lost_in_the_middle.documents import (
+    CHOOSE_OTHERS,
+    Item,
+    Passages,
+    Tables,
+    has_titles,
+    items_of,
+    kind_of,
+    orders_of,
+    passages_of,
+)
+from needlework.benchmarks.lost_in_the_middle.plan import INSTRUCTIONS, NAME, template
+from needlework.benchmarks.lost_in_the_middle.rows import Rows
+from needlework.data.corpora.titled import titled
+from needlework.errors import UserError
+from needlework.jobs.progress import progress
+from needlework.prompts.tokenizers import Tokenizer
+from needlework.prompts.wording import Templates
+
+# A document's line in a prompt: the numbers of two spans, label and document.
+Line = tuple[int, int]
+
+
+def build(
+    slice_settings: SliceSettings,
+    tables: Tables,
+    templates: Iterable[str],
+    tokenizer: Tokenizer,
+) -> Built:
+    """The instances of a slice, and counts of what was left out or is worth knowing.
+
+    `slice_settings` is what `plan.settings` gives; `tables` holds the corpora that `plan.corpora` names and
+    the "distractors", each by language; `templates` are files named after their prompt. The counts, in
+    questions unless said otherwise:
+
+    - left out: `questions_lacking`, by how many there are fewer than asked for; `too_few_documents`,
+      once for each number of documents that a question does not have; `gold_without_answer`, whose
+      gold passage holds none of the answers;
+    - kept: the same as `gold_without_answer_kept`, by that switch; `answer_of_punctuation`, an answer
+      of which the metric's normalisation leaves nothing, so that every text seems to hold it;
+      `distractors_with_answer`, in passages: released ones that hold an accepted answer all the same,
+      so that ours would not be taken;
+    - of the user's list: `unknown_questions`.
+    """
+    files = {Path(path).stem: path for path in templates}
+    texts = Templates(slice_settings.get("instructions", {}), files, INSTRUCTIONS)
+    if slice_settings["task"] == "key_value":
+        return pairs.build(slice_settings, tables, texts, tokenizer)
+    questions = tables["questions"][slice_settings["lang"]]
+    items, counts = items_of(slice_settings, questions)
+    passages = passages_of(slice_settings, tables)
+    if passages is not None:
+        counts |= CHOOSE_OTHERS[kind_of(slice_settings)](slice_settings, tables, items, passages)
+    orders = orders_of(slice_settings, questions["example_id"].to_pylist())
+    titles = has_titles(slice_settings, items)
+    builder = _Builder(slice_settings, texts, tokenizer, passages, orders, titles)
+    builder.add(items)
+    return Built(builder.rows.table(), counts | builder.counts)
+
+
+# Questions
+
+
+class _Builder:
+    """Builds the prompts of a slice, question by question."""
+
+    def __init__(
+        self,
+        slice_settings: SliceSettings,
+        texts: Templates,
+        tokenizer: Tokenizer,
+        passages: Passages | None,
+        orders: Mapping[int, Mapping[str, Sequence[int]]],
+        titles: bool,
+    ) -> None:
+        self.slice_settings, self.passages = slice_settings, passages
+        self.orders = orders
+        self.of_user = texts.of_user
+        self.begin = texts.text("document", "Document [{number}]")
+        usual = "" if texts.of_user else titled("{title}", "").strip()
+        self.title = texts.text("title", usual) if titles else ""
+        self.template = texts.pieces(template(slice_settings))
+        self.rows = Rows(slice_settings, tokenizer)
+        self.counts: dict[str, int] = {}
+        # They are asked for millions of times.
+        self._label = cache(self._label)  # type: ignore[method-assign]  # cached
+        self._document = cache(self._document)  # type: ignore[method-assign]  # cached
+
+    def add(self, items: Sequence[Item]) -> None:
+        """Add the prompts of all questions."""
+        if self.slice_settings["task"] == "closed_book":
+            for item in items:
+                self._add(item, self._ask(item), {})
+            return
+        self._check_numbers(items)
+        self.rows.pieces.sums.cut_ahead(self._documents(items), self.slice_settings["slice"])
+        for item in progress(items, desc="prompts", unit="question"):
+            for factors, numbers in self._prompts(item):
+                self._add(item, numbers, factors)
+
+    def _documents(self, items: Iterable[Item]) -> Iterator[str]:
+        """The texts of the documents of all prompts."""
+        for item in items:
+            yield item.context
+            if self.passages is not None:
+                yield from map(self.passages.texts.__getitem__, item.others)
+
+    def _check_numbers(self, items: Sequence[Item]) -> None:
+        """Count the questions that have too few documents. UserError where none has enough."""
+        lacking = 0
+        for n, least in self._numbers():
+            found = sum(len(item.others) >= least for item in items)
+            lacking += len(items) - found
+            if items and not found:
+                key = (
+                    "open_domain" if self.slice_settings["task"] == "open_domain" else "n_documents"
+                )
+                most = max(len(item.others) for item in items) + n - least
+                raise UserError(
+                    f"benchmarks.{NAME}.{key} has {n}, but no question of "
+                    f"{self.slice_settings['needles']} in {self.slice_settings['lang']!r} has more than "
+                    f"{most} documents: choose a smaller number."
+                )
+        self.counts["too_few_documents"] = lacking
+
+    def _numbers(self) -> Iterator[tuple[int, int]]:
+        """Each number of documents, and how many others that takes."""
+        if self.slice_settings["task"] == "open_domain":
+            yield from ((n, n) for n in self.slice_settings["n_passages"])
+        elif self.slice_settings["task"] == "multi_document_qa":
+            yield from ((n, n - 1) for n, _ in self.slice_settings["places"])
+
+    def _prompts(self, item: Item) -> Iterator[tuple[dict[str, Any], list[int]]]:
+        """The prompts of a question: the factors and the span numbers of each."""
+        head, tail = self._frame(item)
+        for factors, lines in self._arrangements(item):
+            yield factors, [*head, *chain.from_iterable(lines), *tail]
+
+    def _arrangements(self, item: Item) -> Iterator[tuple[dict[str, Any], list[Line]]]:
+        """The factors of each prompt of a question, and the lines of its documents."""
+        task = self.slice_settings["task"]
+        # Most lines are those of the prompt before.
+        other = cache(partial(self._other, item))
+        if task == "oracle":
+            yield {"n_documents": 1, "gold_index": 0}, [self._gold(item, 0)]
+        elif task == "open_domain":
+            ranked = {"distractors": "retrieved", "order": "relevance"}
+            for n in self.slice_settings["n_passages"]:
+                if n <= len(item.others):
+                    present = any(item.has_answer[:n])
+                    lines = [other(i, i) for i in range(n)]
+                    yield {**ranked, "n_documents": n, "answer_present": present}, lines
+        else:
+            for n, indices in self.slice_settings["places"]:
+                if n - 1 > len(item.others):
+                    continue
+                places = self.orders[n][item.example_id] if self.orders else range(n - 1)
+                for gold in indices:
+                    lines = [
+                        self._gold(item, gold)
+                        if index == gold
+                        else other(places[index - (index > gold)], index)
+                        for index in range(n)
+                    ]
+                    keys = ("distractors", "order", "query_aware")
+                    factors = {key: self.slice_settings[key] for key in keys}
+                    yield {**factors, "n_documents": n, "gold_index": gold}, lines
+
+    def _gold(self, item: Item, index: int) -> Line:
+        """The gold passage at an index. Its title is part of the label: no document holds both."""
+        pieces = self.rows.pieces
+        needle = pieces.slice("needle", item.source, item.context, 0, len(item.context))
+        return self._label(index, self._joint(item.title)), needle
+
+    def _other(self, item: Item, place: int, index: int) -> Line:
+        """The passage at a place of the question's list, at an index of the prompt."""
+        answering = bool(item.has_answer) and item.has_answer[place]
+        role = "needle" if answering else "distractor"
+        assert self.passages is not None, "only prompts with documents ask"
+        row = item.others[place]
+        if self.of_user and self.passages.titles:
+            # The passage begins with its title in the paper's words.
+            title = self.passages.titles[row]
+            label = self._label(index, self._joint(title))
+            return label, self._document(row, role, len(titled(title, "")))
+        return self._label(index, "" if self.title else " "), self._document(row, role, 0)
+
+    def _joint(self, title: str) -> str:
+        """What stands between a label and the text of a document."""
+        return f"{self.title.replace('{title}', title)} "
+
+    def _label(self, index: int, joint: str) -> int:
+        """The number of the span before the passage at an index."""
+        begin = self.begin.replace("{number}", str(index + 1))
+        return self.rows.pieces.literal("haystack", ("\n" if index else "") + begin + joint)
+
+    def _document(self, row: int, role: str, start: int) -> int:
+        """The number of the span that is a passage, from `start` on."""
+        assert self.passages is not None, "only prompts with documents ask"
+        text = self.passages.texts[row]
+        return self.rows.pieces.slice(role, self.passages.sources[row], text, start, len(text))
+
+    def _frame(self, item: Item) -> tuple[list[int], list[int]]:
+        """The numbers of the spans before and after the documents."""
+        pieces = self.rows.pieces
+        *before, middle, end = self.template
+        head = [pieces.literal("instruction", before[0])]
+        if len(before) == 2:
+            head += [
+                pieces.literal("question", item.question),
+                pieces.literal("instruction", before[1]),
+            ]
+        tail = [
+            pieces.literal("instruction", middle),
+            pieces.literal("question", item.question),
+            pieces.literal("answer_format", end),
+        ]
+        return head, tail
+
+    def _ask(self, item: Item) -> list[int]:
+        """The numbers of the spans of a prompt without documents."""
+        pieces = self.rows.pieces
+        head, end = self.template
+        return [
+            pieces.literal("instruction", head),
+            pieces.literal("question", item.question),
+            pieces.literal("answer_format", end),
+        ]
+
+    def _add(self, item: Item, numbers: list[int], factors: Mapping[str, Any]) -> None:
+        self.rows.add(
+            numbers, item.example_id, item.answers, unambiguous=item.unambiguous, **factors
+        )

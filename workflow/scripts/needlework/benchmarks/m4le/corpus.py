@@ -1,0 +1,55 @@
+"""M4LE's rows, from the released files, from the source data sets, or from the embedded sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from needlework.benchmarks.m4le.data.drawing import Recipe, Study
+from needlework.benchmarks.m4le.data.families import construct
+from needlework.benchmarks.m4le.data.frames import Frame, load_frames, worded
+from needlework.benchmarks.m4le.data.released import read_rows
+from needlework.benchmarks.m4le.data.rows import Row, rows_table
+from needlework.benchmarks.m4le.data.sample import sample_records
+from needlework.benchmarks.m4le.data.sources import source_records
+from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, SLUGS, Task, task_in
+
+
+def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, Any]) -> pa.Table:
+    """ROWS of the task with the slug `lang`, as the rule `read_corpus` asks for them.
+
+    The first of `files` holds the frames, the others are what the rows are made of. `settings` are
+    those of `plan.corpus_settings`: lengths, examples, seed, and perhaps positions, and lang and wording of
+    a user's records. The sample is one table of the tasks that they name.
+    """
+    frames_file, *data = map(Path, files)
+    frames = load_frames(frames_file)
+    names = settings["tasks"] if corpus == "m4le_sample" else [SLUGS[lang].name]
+    found = (
+        row
+        for name in names
+        for row in _rows(corpus.removeprefix("m4le_"), CONSTRUCTED[name], frames, data, settings)
+    )
+    return rows_table(found, f"m4le's {lang}")
+
+
+def _rows(
+    kind: str,
+    task: Task,
+    frames: Mapping[str, Frame],
+    files: Sequence[Path],
+    settings: Mapping[str, Any],
+) -> Iterator[Row]:
+    frame = frames[task.frame]
+    if "wording" in settings:
+        task = task_in(task.name, settings["lang"])
+        frame = worded(frame, settings["wording"])
+    if kind in ("2023", "2024"):
+        return read_rows(task, frame, files[0], settings["lengths"])
+    records = (sample_records if kind == "sample" else source_records)(task, files)
+    study = Study(**settings["positions"]) if "positions" in settings else None
+    recipe = Recipe(settings["lengths"], settings["examples"], settings["seed"], study)
+    return construct(task, frame, records, recipe)

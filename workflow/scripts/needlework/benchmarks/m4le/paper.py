@@ -1,0 +1,193 @@
+"""M4LE's cells beside the paper's numbers, and why a number of the paper's is of something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, PAPER_BUCKETS, PRINTED, TASKS
+from needlework.benchmarks.m4le.factors import RANGES, TABLES
+from needlework.models.decoding import GREEDY
+from needlework.results.beside import (
+    against,
+    other_decoding,
+    other_settings,
+    own_instructions,
+    published_rows,
+)
+from needlework.results.context import Context
+from needlework.results.tabulate import Cell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The paper's settings that move its numbers. Those of a run are compared with them name by name.
+SETUP = {"source": "released", "release": "2023", "max_new_tokens": "released"}
+REFERENCE = "GPT-3.5-Turbo-16K"
+# What made the printed numbers. DuReader's are ROUGE-L, as the paper says, and no accuracies.
+PRINTED_METRIC, DUREADER = "released", "dureader"
+# Of a printed accuracy that is no share of the bucket's rows.
+DROPPED = "the released scorer left out rows that failed, and how many is unknown"
+AVERAGE = "average"
+
+
+def _other_answers(cell: Cell) -> Iterator[str]:
+    yield from other_settings(cell.run, SETUP)
+    yield from own_instructions(cell, "task")
+    yield from other_decoding(cell, GREEDY)
+    # The paper sends prompts as they are.
+    if set(cell.part.values("model")).intersection(cell.run.run["chat"]):
+        yield "a chat template, in the paper none"
+
+
+def _other_mean(cell: Cell) -> Iterator[str]:
+    """Why a mean of normalised scores is not the paper's: by the printed reference, of all tasks."""
+    if cell.labels["metric"] != PRINTED_METRIC:
+        yield _other_metric(cell)
+    yield from other_settings(cell.run, {"reference": "published"})
+    yield from _other_answers(cell)
+    if why := _other_cells(cell):
+        yield why
+
+
+def _other_metric(cell: Cell) -> str:
+    return f"metric is {cell.labels['metric']}, in the paper {PRINTED_METRIC}"
+
+
+def _other_cells(cell: Cell) -> str | None:
+    """The mean is of other tasks or lengths than the paper's; the cell has one of these as labels."""
+    lengths, labels = _lengths(cell), cell.labels
+    wanted: Iterable[int]
+    if "range" in labels:
+        wanted = next(own for words, own in RANGES.values() if words == labels["range"])
+    elif labels.get("column", AVERAGE) == AVERAGE:
+        wanted = PAPER_BUCKETS
+    else:
+        wanted = [int(labels["column"])]
+    if lengths != set(wanted):
+        return "other lengths"
+    tasks = {task for task in TASKS.values() if labels.get("ability", task.ability) == task.ability}
+    for length in wanted:
+        published = {
+            task.name
+            for task in tasks
+            if cell.run.find(TABLES[task.name], row_of(REFERENCE, task.name), str(length))
+        }
+        if set(cell.part.split("length")[length].values("task")) != published:
+            return "other tasks"
+    return None
+
+
+def _lengths(cell: Cell) -> set[int]:
+    return {int(length) for length in cell.part.values("length")}
+
+
+def row_of(model: str, task: str) -> str:
+    """The row of the paper's table of a task (Tables 7 to 45)."""
+    return f"{model}/{PRINTED.get(task, task)}"
+
+
+def beside_table3(cell: Cell) -> dict[str, Any]:
+    """Table 3 has a row a model and a column a length."""
+    number = cell.run.find("table3", cell.paper_name, cell.labels["column"])
+    return against(cell, number, _other_mean(cell))
+
+
+def rows_of_table3(run: Context, rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The models of Table 3 that were not run."""
+    return published_rows(run, rows, "table3", _model_and("column"))
+
+
+def beside_slopes(cell: Cell) -> dict[str, Any]:
+    """The right half of Figure 3 has a slope a model."""
+    return against(cell, cell.run.find("figure3", cell.paper_name, "slope"), _other_mean(cell))
+
+
+def rows_of_slopes(run: Context, rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The models of Figure 3 that were not run."""
+
+    def labels(model: str, column: str) -> Mapping[str, Any] | None:
+        return {"model": model, "metric": PRINTED_METRIC} if column == "slope" else None
+
+    return published_rows(run, rows, "figure3", labels)
+
+
+def beside_abilities(cell: Cell) -> dict[str, Any]:
+    """Tables 4 to 6 have a range of lengths each, a row a model and a column an ability."""
+    table = next(name for name, (words, _) in RANGES.items() if words == cell.labels["range"])
+    number = cell.run.find(table, cell.paper_name, cell.labels["ability"])
+    return against(cell, number, _other_mean(cell))
+
+
+def rows_of_abilities(
+    run: Context, rows: pd.DataFrame, chosen: pd.DataFrame
+) -> Iterator[dict[str, Any]]:
+    """The models of Tables 4 to 6 that were not run, of the ranges that `chosen` has."""
+    for table, (words, _) in RANGES.items():
+        if (chosen["range"] == words).any():
+            for row in published_rows(run, rows, table, _model_and("ability")):
+                yield {"range": words, **row}
+
+
+def _model_and(name: str) -> Callable[[str, str], Mapping[str, Any]]:
+    return lambda model, column: {"model": model, "metric": PRINTED_METRIC, name: column}
+
+
+def beside_task(cell: Cell) -> dict[str, Any]:
+    """Tables 7 to 45 have a task each, a row a model and a column a length."""
+    task = cell.labels["task"]
+    if task not in TABLES:
+        return against(cell, None)
+
+    row, column = row_of(cell.paper_name, task), str(cell.labels["length"])
+    number = cell.run.find(TABLES[task], row, column)
+
+    def reasons() -> Iterator[str]:
+        yield from _other_answers(cell)
+        # The printed accuracies of other models say how many rows the bucket has.
+        share = CONSTRUCTED[task].metric in ("accuracy", "match")
+        if share and number is not None and number.n is None:
+            yield DROPPED
+
+    return against(cell, number, reasons(), _other_formula(cell))
+
+
+def rows_of_tasks(
+    run: Context, rows: pd.DataFrame, chosen: pd.DataFrame
+) -> Iterator[dict[str, Any]]:
+    """The models of Tables 7 to 45 that were not run, of the tasks that `chosen` has."""
+
+    def labels(row: str, column: str) -> Mapping[str, Any]:
+        return {"metric": PRINTED_METRIC, "model": row.rpartition("/")[0], "length": column}
+
+    for task, table in TABLES.items():
+        if (chosen["task"] == task).any():
+            for row in published_rows(run, rows, table, labels):
+                yield {"task": task, **row}
+
+
+def _other_formula(cell: Cell) -> str | None:
+    """The paper's numbers are by the released scorer, which differs in most tasks.
+
+    DuReader's are no shares of right answers, whatever their number (Table 27).
+    """
+    task = CONSTRUCTED[cell.labels["task"]]
+    if task.name == DUREADER:
+        return "the paper's is ROUGE-L, and how it cuts answers is unknown"
+    if cell.labels["metric"] == PRINTED_METRIC or task.metric == "bleu":
+        return None
+    if task.metric == "f1" and task.name != "online-shopping":
+        return None
+    return _other_metric(cell)
+
+
+def beside_table2(task: str, run: Context) -> dict[str, Any]:
+    """Table 2 has the mean length of each task's data set; not of which buckets."""
+    own = CONSTRUCTED[task]
+    kind, ability = own.task_type.replace("+", " + "), own.ability.replace("_", " ").title()
+    number = run.find("table2", f"{ability}/{own.source}/{kind}", "ave_len")
+    return {
+        "published": None if number is None else number.value,
+        "published_cell": None if number is None else number.cell,
+        "comparison": "cannot tell: the paper does not say of which buckets",
+    }

@@ -1,0 +1,113 @@
+"""The prompts of M4LE: the rows of a task, whatever they were made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from needlework.benchmarks.contract import Built, SliceSettings
+from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED
+from needlework.benchmarks.m4le.factors import COLUMNS
+from needlework.benchmarks.m4le.plan import NAME, asks_alone
+from needlework.prompts.instances import Instances, Spans
+from needlework.prompts.spans import Span
+from needlework.prompts.tokenizers import Tokenizer
+
+Tables: TypeAlias = Mapping[str, Mapping[str, pa.Table]]
+
+
+def build(
+    slice_settings: SliceSettings,
+    tables: Tables,
+    templates: Sequence[str | Path],
+    tokenizer: Tokenizer,
+) -> Built:
+    """One prompt of each row whose bucket is among the slice's lengths; `templates` are not used.
+
+    `slice_settings` is `plan.settings`. The prompts are spans of the rows' own texts. `references` holds the
+    first accepted answer, which the oracle gives; `accepted` holds all of them.
+    """
+    rows = tables["rows"][slice_settings["slice"]]
+    made = Instances(NAME, {**COLUMNS, "accepted": "strings"}, tokenizer, Spans())
+    skipped = 0
+    asked: set[tuple[str, str]] = set()
+    for batch in rows.to_batches(max_chunksize=64):
+        for row in batch.to_pylist():
+            # A row without a bucket studies the place of its needle.
+            if row["bucket"] and row["bucket"] not in slice_settings["lengths"]:
+                skipped += 1
+                continue
+            _add(made, slice_settings, row, tokenizer, row["bucket"] or row["length"])
+            if slice_settings["closed_book"] and row["bucket"] and asks_alone(row["task"]):
+                _add_alone(made, slice_settings, row, tokenizer, asked)
+    return Built(made.table(), {"rows of other lengths": skipped})
+
+
+def _add_alone(
+    made: Instances,
+    slice_settings: SliceSettings,
+    row: Mapping[str, Any],
+    tokenizer: Tokenizer,
+    asked: set[tuple[str, str]],
+) -> None:
+    """Add a row's question without its texts, if it is parted from them and not in `asked` already.
+
+    It has neither a length nor candidates, as 0.
+    """
+    last = row["pieces"][-1]
+    text = row["text"][last["start"] : last["end"]].lstrip("\n")
+    if last["role"] != "question" or (row["task"], text) in asked:
+        return
+    asked.add((row["task"], text))
+    last = {**last, "start": last["end"] - len(text)}
+    alone = {"pieces": [last], "text": text, "bucket": 0, "length": None, "gold": [], "n_items": 0}
+    _add(made, slice_settings, {**row, **alone}, tokenizer, row["bucket"])
+
+
+def _add(
+    made: Instances,
+    slice_settings: SliceSettings,
+    row: Mapping[str, Any],
+    tokenizer: Tokenizer,
+    limit: int,
+) -> None:
+    """Add the instance of a row; `limit` is the longest answer where the configuration names none."""
+    task, source = (
+        CONSTRUCTED[row["task"]],
+        f"{slice_settings['data']}/{slice_settings['slice']}/{row['passage_id']}",
+    )
+    factors = {
+        "ability": task.ability,
+        "task_type": task.task_type,
+        "lang": slice_settings.get("lang", task.lang),
+        "domain": task.domain,
+        "length": row["bucket"],
+        "position": position(row["gold"], row["n_items"]),
+        "candidates": row["n_items"],
+        "source": slice_settings["source"],
+    }
+    made.add(
+        (
+            made.spans.number(Span(piece["role"], source, piece["start"], piece["end"]))
+            for piece in row["pieces"]
+        ),
+        row["text"],
+        named=factors,
+        n_tokens=tokenizer.count(row["text"]),
+        **factors,
+        units=row["length"],
+        task=task.name,
+        example_id=row["passage_id"],
+        references=row["answers"][:1],
+        accepted=row["answers"],
+        metric=task.metric,
+        max_new_tokens=slice_settings["max_new_tokens"][task.name] or limit,
+    )
+
+
+def position(gold: Sequence[int], n_items: int) -> float | None:
+    """Where the one needle stands: 0 before all others, 1 after them; None without one, or alone."""
+    return gold[0] / (n_items - 1) if len(gold) == 1 and n_items > 1 else None

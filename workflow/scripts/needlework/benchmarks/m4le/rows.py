@@ -1,0 +1,141 @@
+"""Which of M4LE's rows its tables and figures are of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from needlework.benchmarks.m4le.data.tasks import PRINTED
+from needlework.benchmarks.m4le.factors import RANGES, SHORTEST, TABLES
+from needlework.benchmarks.m4le.paper import DUREADER, PRINTED_METRIC, REFERENCE
+from needlework.results.context import Context
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def metrics(present: Collection[str], run: Context) -> list[str]:
+    """The metric of the configuration, then that of the printed numbers, where that is another."""
+    return list(dict.fromkeys((run.run["metric"], PRINTED_METRIC)))
+
+
+def by_metric(rows: pd.DataFrame, run: Context, *further: str) -> pd.DataFrame:
+    """The scores by the metric of the configuration and `further` ones, with the range of their lengths."""
+    rows = rows[rows["metric"].isin([run.run["metric"], *further])]
+    ranges = {length: words for words, lengths in RANGES.values() for length in lengths}
+    return rows.assign(range=rows["length"].map(ranges))
+
+
+def with_references(rows: pd.DataFrame, run: Context, *further: str) -> pd.DataFrame:
+    """`by_metric` with what each task is normalised by.
+
+    DuReader's scores are ROUGE-L in all metrics that the paper names, as its printed ones are.
+
+    g: the reference's score at 1K; g_se and g_se_independent: its errors over questions and over answers;
+    reference: its value on the same prompt, where it is a model of the run.
+    """
+    import pandas as pd
+
+    chosen = by_metric(_rouge_of_dureader(rows), run, *further)
+    own = [
+        _with_reference(part, run)
+        for _, part in chosen.groupby("metric", sort=False, observed=True)
+    ]
+    return pd.concat(own) if own else _with_reference(chosen, run)
+
+
+def _rouge_of_dureader(rows: pd.DataFrame) -> pd.DataFrame:
+    """With the paper's metric of DuReader in place of the released scorer's accuracy."""
+    import pandas as pd
+
+    dureader = rows["task"] == DUREADER
+    by_rouge = rows[dureader & (rows["metric"] == "paper")].copy()
+    if by_rouge.empty:
+        return rows
+    # A column of categories stays one.
+    by_rouge.loc[:, "metric"] = PRINTED_METRIC
+    return pd.concat([rows[~(dureader & (rows["metric"] == PRINTED_METRIC))], by_rouge])
+
+
+def _with_reference(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Rows of one metric with the reference's."""
+    import pandas as pd
+
+    from needlework.benchmarks.m4le.normalised_means import task_scores
+    from needlework.results import cells
+    from needlework.results.parts import Table
+
+    name = run.run["reference"]
+    if name == "published":
+        found = _printed(run)
+        values = rows.iloc[:0]
+    else:
+        short = rows[(rows["model"] == name) & (rows["length"] == SHORTEST)]
+        own = task_scores(Table(short).all()) if len(short) else []
+        found = {each.task: (each.value, each.se, each.se_independent) for each in own}
+        values = short[cells.judged(short)]
+    errors = pd.DataFrame.from_dict(found, "index", columns=["g", "g_se", "g_se_independent"])
+    rows = rows.join(errors.astype(float), on="task")
+    keys = ["task", "length", "example_id", "sample"]
+    values = values[[*keys, "value"]].rename(columns={"value": "reference"})
+    return rows.merge(values, on=keys, how="left", validate="many_to_one")
+
+
+def _printed(run: Context) -> dict[str, tuple[float, float, float]]:
+    """The paper's reference by task. An accuracy is a share of n rows; of others no error is known."""
+    from needlework.results import stats
+
+    found = {}
+    for task, table in TABLES.items():
+        row = f"{REFERENCE}/{PRINTED.get(task, task)}"
+        published = run.find(table, row, str(SHORTEST))
+        if published is not None:
+            se = stats.standard_error(published.value, published.n) if published.n else 0.0
+            found[task] = (published.value, se, se)
+    return found
+
+
+def studied(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The rows that study places, with the kind of their task and the place that was meant (Figure 6).
+
+    Documents that are no multiple of the places stand a little beside them.
+    """
+    rows = by_metric(rows, run)
+    rows = rows[(rows["length"] == 0) & rows["position"].notna()]
+    steps = max(1, run.run["places"] - 1)
+    kinds = rows["task_type"].map(_kind)
+    return rows.assign(group=kinds, place=(rows["position"] * steps).round() / steps)
+
+
+def _kind(task_type: str) -> str:
+    return next((kind for kind in ("SUM", "QA") if kind in task_type), "RET")
+
+
+def with_needle(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Rows of tasks that ask for one of several texts, with the fifth of these that it stands in."""
+    rows = by_metric(rows, run)
+    # News Commentary asks for one too, though the paper calls it "global".
+    single = ~rows["ability"].isin(["explicit_multiple", "semantic_multiple"])
+    rows = rows[(rows["length"] > 0) & rows["position"].notna() & single]
+    return rows.assign(place=(rows["position"] * 5).clip(upper=4.999).astype(int) / 4)
+
+
+def with_candidates(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Rows that ask for some of several texts, with the next power of two from their number."""
+    import numpy as np
+
+    rows = by_metric(rows, run)
+    rows = rows[(rows["length"] > 0) & (rows["candidates"] > 1)]
+    number = rows["candidates"].astype(float)
+    return rows.assign(at_most=(2 ** np.ceil(np.log2(number))).astype(int))
+
+
+def without_texts(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The rows of tasks whose questions are also asked without their texts, and which of both a row is."""
+    import numpy as np
+
+    rows = by_metric(rows, run)
+    alone = (rows["length"] == 0) & (rows["candidates"] == 0)
+    asked = rows["task"].isin(rows.loc[alone, "task"])
+    rows = rows.assign(texts=np.where(alone, "without", "with"))
+    return rows[asked & (alone | (rows["length"] > 0))]

@@ -1,0 +1,237 @@
+"""M4LE's tables: the paper's, and its scores by task, language and domain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from needlework.benchmarks.m4le import paper
+from needlework.benchmarks.m4le.data.tasks import task_in
+from needlework.benchmarks.m4le.factors import (
+    ABILITY,
+    DOMAIN,
+    LANG,
+    LENGTH,
+    METRIC,
+    RANGES,
+    TASK,
+    TASK_TYPE,
+)
+from needlework.benchmarks.m4le.rows import metrics, with_references, without_texts
+from needlework.factor import Factor
+from needlework.results.answer_languages import answer_languages, answers_grid
+from needlework.results.columns import MEASURES
+from needlework.results.context import Context
+from needlework.results.layouts import PERCENT, Grid, Number, PromptTable
+from needlework.results.result import table
+from needlework.results.tabulate import MODEL, By, Cell, Measure, tabulate, where
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RANGE = Factor("range", label="Length", order=tuple(words for words, _ in RANGES.values()))
+TEXTS = Factor(
+    "texts",
+    label="Question",
+    order=("without", "with"),
+    words={"without": "Without texts", "with": "With texts"},
+)
+MODELS = Factor("model", label="Model")
+COLUMN = LENGTH.renamed("column", last=("average",), words={"average": "Average"})
+BY_COLUMN = By(COLUMN, "length", margin="average", last=True, text=True)
+TWO = Number(digits=2)
+ABILITIES = Grid(rows=(MODELS, METRIC), columns=(ABILITY,), number=TWO)
+BY_METRIC = By(METRIC, order=metrics)
+NORMALISED = (
+    "Scores are normalised, r / (g + r), by the reference g at 1K of the same task: 0.5 equals it, "
+    "if one metric gave both. The printed references are the released scorer's. A task without a score or "
+    "reference is left out (``n_tasks`` says how many are in)."
+)
+BOTH = (
+    "By the run's metric, and by the released scorer's (DuReader by ROUGE-L), whose numbers the paper "
+    "prints and ours are compared with."
+)
+LONG = "At 6K and 8K the paper's own tables disagree by up to 0.084 (``docs/fidelity.md``)."
+
+
+def normalised(weigh: str = "cells") -> Measure:
+    """The mean normalised score, and how many tasks are in it; `weigh` as in `normalised_mean`."""
+
+    def of(cell: Cell) -> Mapping[str, Any]:
+        from needlework.benchmarks.m4le.normalised_means import normalised_mean
+
+        return normalised_mean(cell.part, cell.run.run, weigh)
+
+    return Measure((*MEASURES, "n_tasks"), of)
+
+
+def at_lengths(rows: pd.DataFrame, run: Context, *further: str) -> pd.DataFrame:
+    """The rows with a length by these metrics, with what each task is normalised by."""
+    return where(with_references(rows, run, *further), "length > 0")
+
+
+@table(
+    "Lengths of the tasks' rows",
+    Grid(rows=(ABILITY, TASK, LANG), head="Mean length", number=Number(0), empty="no prompts"),
+    needs="instances",
+)
+def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """In the unit of each task: words of English, characters of Chinese, or both added. The paper
+    prints one mean for both directions of a translation.
+    """
+
+    def lengths(cell: Cell) -> Mapping[str, Any]:
+        units = cell.part.column("units").astype(float)
+        ends = {"shortest": int(units.min()), "longest": int(units.max())}
+        return {
+            **{"value": float(units.mean()), "n": len(units), **ends},
+            **paper.beside_table2(cell.labels["task"], run),
+        }
+
+    # The prompts in all tokenizers are the same.
+    asked = rows[(rows["tokenizer"] == rows["tokenizer"].iloc[0]) & (rows["length"] > 0)]
+    columns = ("value", "n", "shortest", "longest", "published", "published_cell", "comparison")
+    measure = Measure(columns, lengths)
+    return tabulate(asked, (ABILITY, TASK, LANG, TASK_TYPE), run, measure=measure)
+
+
+@table(
+    "Normalised scores by length",
+    Grid(rows=(MODELS, METRIC), columns=(COLUMN,), number=TWO),
+    notes=(
+        "Mean over the tasks; the average over the lengths is that of the leaderboard. "
+        f"{NORMALISED} {BOTH} {LONG}",
+    ),
+)
+def table3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    return tabulate(
+        at_lengths(rows, run, paper.PRINTED_METRIC),
+        (MODEL, BY_METRIC, BY_COLUMN),
+        run,
+        measure=normalised("lengths"),
+        compare=paper.beside_table3,
+        printed=paper.rows_of_table3(run, rows),
+    )
+
+
+def by_ability(rows: pd.DataFrame, run: Context, *ranges: str) -> pd.DataFrame:
+    """The mean normalised score by ability in these ranges of lengths."""
+    asked = at_lengths(rows, run, paper.PRINTED_METRIC)
+    asked = asked[asked["range"].isin(ranges)]
+    return tabulate(
+        asked,
+        (MODEL, BY_METRIC, RANGE, ABILITY),
+        run,
+        measure=normalised(),
+        compare=paper.beside_abilities,
+        printed=paper.rows_of_abilities(run, rows, asked),
+    )
+
+
+OF_RANGE = (f"Mean over all tasks and buckets of the range. {NORMALISED} {BOTH}",)
+
+
+@table("Normalised scores by ability, 0K to 1K", ABILITIES, when=("table4",), notes=OF_RANGE)
+def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    return by_ability(rows, run, "0K to 1K")
+
+
+@table("Normalised scores by ability, 1K to 4K", ABILITIES, when=("table5",), notes=OF_RANGE)
+def table5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    return by_ability(rows, run, "1K to 4K")
+
+
+@table(
+    "Normalised scores by ability, 4K to 8K", ABILITIES, when=("table6",), notes=(*OF_RANGE, LONG)
+)
+def table6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    return by_ability(rows, run, "4K to 8K")
+
+
+@table(
+    "Scores by task and length",
+    Grid(
+        rows=(MODELS, METRIC),
+        columns=(LENGTH,),
+        number=PERCENT,
+        show="source == 'ours'",
+        float_per=(TASK,),
+    ),
+)
+def tasks(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The paper's Tables 7 to 45, in percent, by the paper's metric and by the released scorer, whose
+    numbers the paper prints, but for DuReader's. Rows of the CSV with the source ``published`` are
+    models of the paper that this run does not have.
+    """
+
+    def score(cell: Cell) -> Mapping[str, Any]:
+        from needlework.benchmarks.m4le import normalised_means
+
+        return normalised_means.score(cell.part)
+
+    asked = where(rows, "length > 0 and metric in ('paper', 'released')")
+    return tabulate(
+        asked,
+        (MODEL, TASK, METRIC, LENGTH),
+        run,
+        measure=Measure(MEASURES, score),
+        compare=paper.beside_task,
+        printed=paper.rows_of_tasks(run, rows, asked),
+    )
+
+
+@table(
+    "Normalised scores by language",
+    Grid(rows=(MODELS, LANG), columns=(LENGTH,), number=TWO),
+    notes=(f"By the tasks' languages. {NORMALISED}",),
+)
+def languages(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    return tabulate(at_lengths(rows, run), (MODEL, LANG, LENGTH), run, measure=normalised())
+
+
+@table(
+    "Normalised scores by domain",
+    Grid(rows=(MODELS, DOMAIN), columns=(LENGTH,), number=TWO),
+    notes=(f"By the tasks' domains. {NORMALISED}",),
+)
+def domains(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    return tabulate(at_lengths(rows, run), (MODEL, DOMAIN, LENGTH), run, measure=normalised())
+
+
+@table(
+    "Questions without and with their texts",
+    Grid(rows=(MODELS, TASK), columns=(Factor("texts"),), number=PERCENT),
+    when=("closed_book",),
+)
+def closed_book(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """What a model answers without having read anything, it has guessed or knows from its training. Each
+    question of a task is asked once without texts; with them at all lengths.
+    """
+    return tabulate(without_texts(rows, run), (MODEL, TASK, TEXTS), run)
+
+
+@table("Accuracy by the language of the answers", answers_grid(LANG))
+def answered_in(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Whether a model answers a task in its language, in another, or in a text that is too short to tell.
+    Labels, ids and names are undecided.
+    """
+    rows = rows[rows["metric"] == run.run["metric"]]
+    tasks = zip(rows["task"].astype(str), rows["lang"].astype(str), strict=True)
+    rows = rows.assign(asks_for=[task_in(*each).answer_lang for each in tasks])
+    return answer_languages(rows, run, LANG, asked="asks_for")
+
+
+# The table of the prompts themselves.
+PROMPTS = PromptTable(
+    by=("ability", "task_type", "task", "lang", "length"),
+    counts=(
+        ("prompts", "example_id", "size"),
+        ("candidates", "candidates", "mean"),
+        ("units_mean", "units", "mean"),
+        ("tokens_mean", "n_tokens", "mean"),
+        ("tokens_max", "n_tokens", "max"),
+        ("max_new_tokens", "max_new_tokens", "max"),
+    ),
+    slice_names=("",),
+    sorted=False,
+)

@@ -1,0 +1,64 @@
+"""MLNeedle on report cards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from needlework.benchmarks.mlneedle.factors import DEPTH, LENGTH, NEEDLE
+from needlework.benchmarks.mlneedle.tables import exact, table1
+from needlework.factor import in_1024
+from needlework.results.cards.card import Card, Part
+from needlework.results.context import Context
+from needlework.results.tabulate import where
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def among_distractors(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Questions for the answer itself, in a text."""
+    return where(exact(rows), "length > 0")
+
+
+def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
+    """The language of the question."""
+    return rows["question_lang"].astype(object)
+
+
+def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
+    """Whether the answer to "is the answer there?" is No where it is Yes."""
+    there = (rows["task"] == "existence") & (rows["needle_present"] == True)  # noqa: E712 (or None)
+    return rows["verdict"].astype(str).str.startswith("no:").astype(object).where(there)
+
+
+def lengths(rows: pd.DataFrame, run: Context) -> Mapping[str, tuple[int | None, int | None]]:
+    """Claimed and effective length, as in Table 1; of several settings of prompts, of the first."""
+    table = table1(rows, run)
+    table = table[(table["source"] == "ours") & table["tokens"].notna()]
+    found: dict[str, dict[str, int]] = {}
+    for model, column, tokens in zip(table["model"], table["column"], table["tokens"], strict=True):
+        found.setdefault(str(model), {}).setdefault(str(column), int(tokens))
+    return {
+        model: (own.get("claimed_length"), own.get("effective_length"))
+        for model, own in found.items()
+    }
+
+
+CARD = Card(
+    parts=(
+        Part(
+            among_distractors,
+            held=(
+                *("needle_lang", "haystack_lang", "question_lang"),
+                *("depth", "length", "retrieval"),
+            ),
+            length=LENGTH.renamed("length", label="tokens", format=in_1024),
+            depth=DEPTH,
+            language=NEEDLE.renamed("needle_lang", label="needle"),
+        ),
+    ),
+    asked_in=asked_in,
+    said_none=said_none,
+    lengths=lengths,
+)

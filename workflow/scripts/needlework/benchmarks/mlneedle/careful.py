@@ -1,0 +1,47 @@
+"""MLNeedle's answers as a careful reader takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from needlework.benchmarks.mlneedle.existence import ENGLISH, said_in
+from needlework.scoring.careful.verdicts import Verdict, of_words, of_yes_or_no
+
+
+def exact(
+    text: str, translated: str | None, references: Sequence[str], langs: Sequence[str]
+) -> Verdict:
+    """1.0 if an answer or its English translation asserts any reference, and why."""
+    value, why = of_words(text, references, langs)
+    if translated is None or why in _DECIDED:
+        return value, why
+    # A language without phrases shows only in English what an answer does with a reference.
+    english = of_words(translated, references, langs)
+    return english if not value or english[1] in _DECIDED else (value, why)
+
+
+# What an answer does with a reference that it mentions.
+_DECIDED = ("denied", "unsure", "several", "superseded", "refused")
+
+
+def existence(
+    text: str,
+    translated: str | None,
+    reference: str,
+    langs: Sequence[str],
+    words: Sequence[str] = ENGLISH,
+) -> Verdict:
+    """1.0 if an answer says Yes or No as the reference does, and why.
+
+    `words` are the prompt's for the two. A user's own are looked for first.
+    """
+    wanted = ENGLISH[list(words).index(reference)].casefold()
+    said = None
+    if tuple(words) != ENGLISH and (found := said_in(text, words)):
+        said = ENGLISH[list(words).index(found)].casefold()
+    said = said or of_yes_or_no(text, langs)
+    if said is None and translated is not None:
+        said = of_yes_or_no(translated)
+    if said is None:
+        return 0.0, "unclear" if text.strip() else "empty"
+    return float(said == wanted), said

@@ -1,0 +1,156 @@
+"""MLNeedle's cells beside the paper's numbers: which number is whose, and when a comparison counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from needlework.benchmarks.mlneedle.factors import HAYSTACK, LANGUAGES, POSITIONS
+from needlework.models.decoding import GREEDY
+from needlework.results.beside import (
+    against,
+    other_decoding,
+    other_settings,
+    other_values,
+    own_instructions,
+    published_rows,
+)
+from needlework.results.context import Context
+from needlework.results.tabulate import Cell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The paper's settings that move its numbers. Those of a run are compared with them name by name.
+SETUP = {
+    "needles": "mlqa",
+    "mlqa_split": "test",
+    "haystack": "mmarco",
+    "passages": 10000,
+    "embedder": "sentence-transformers/paraphrase-multilingual-mpnet-base-v2",
+    "aligned": False,
+    "truncate_last": True,
+    "translator": "google",
+    "metric": "containment",
+    "answer_languages": sorted(LANGUAGES),
+}
+# Section 2; greedy decoding is the ablation of Table 4.
+SAMPLED, GREEDY_ROW = "temperature 0.7, top-k 50, top-p 1", " (greedy)"
+GREEDILY = {f"Mistral-7B-Instruct-v0.2{GREEDY_ROW}": GREEDY}
+# What all of the paper's numbers are of, and the values that its means are over, by column.
+VARIANT = {"question_lang": "en", "retrieval": "semantic"}
+ALL = {
+    "needle_lang": LANGUAGES,
+    "haystack_lang": HAYSTACK.order + HAYSTACK.last,
+    "position": POSITIONS,
+}
+
+
+def other_prompts(cell: Cell, *columns: str) -> Iterator[str]:
+    """Why a cell is not of the paper's prompts. Of each of these columns it must have all of ALL."""
+    yield from other_settings(cell.run, SETUP)
+    yield from other_decoding(cell, SAMPLED, GREEDILY)
+    yield from other_values(cell, "question_lang", ("en",), "questions in another language")
+    yield from own_instructions(cell, "question_lang")
+    yield from other_values(cell, "retrieval", ("semantic",), "other distractors")
+    for column in columns:
+        yield from other_values(cell, column, ALL[column])
+
+
+def beside_table1(cell: Cell) -> dict[str, Any]:
+    """Table 1 has a row a model and a column a length."""
+    number = cell.run.find("table1", cell.paper_name, cell.labels["column"])
+    return against(
+        cell, number, other_prompts(cell, *ALL), other_lengths(cell, "table1", cell.paper_name)
+    )
+
+
+def other_lengths(cell: Cell, table: str, line: str) -> str | None:
+    """Why a mean over lengths is not that of this line: it is over other lengths."""
+    if cell.labels["column"] != "average":
+        return None
+    theirs = set(cell.run.line(table, line)) - {"average", "claimed_length", "effective_length"}
+    ours = {str(length) if length else "baseline" for length in cell.part.values("length")}
+    return None if ours == theirs else "other lengths"
+
+
+def rows_of_table1(run: Context, rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The models of Table 1 that were not run."""
+    return published_rows(
+        run, rows, "table1", lambda model, column: {**VARIANT, "model": model, "column": column}
+    )
+
+
+def beside_table2(cell: Cell) -> dict[str, Any]:
+    """Table 2 prints the numbers of each model's longest length, though its caption says average."""
+    name, own = cell.paper_name, cell.labels
+    longest = claimed_length(cell.run, name) or 0
+    ours, why = [n for n in cell.above["model"].values("length") if n > 0], None
+    if str(longest) != str(own["length"]) and ours != [longest]:
+        if own["length"] != "average":
+            return against(cell, None, other_prompts(cell, "position"))
+        why = f"the paper's is of {longest} tokens alone"
+    number = cell.run.find("table2", f"{name}/{own['haystack_lang']}", str(own["needle_lang"]))
+    return against(cell, number, other_prompts(cell, "position"), why)
+
+
+def rows_of_table2(
+    run: Context, rows: pd.DataFrame, haystack: str = ""
+) -> Iterator[dict[str, Any]]:
+    """The models of Table 2 that were not run, in all haystacks or in one language's."""
+
+    def labels(line: str, column: str) -> Mapping[str, Any] | None:
+        model, _, lang = line.rpartition("/")
+        cell = {"haystack_lang": lang, "needle_lang": column}
+        length = claimed_length(run, model)
+        found = {**VARIANT, "model": model, "length": length or "", **cell}
+        return found if haystack in ("", lang) else None
+
+    return published_rows(run, rows, "table2", labels)
+
+
+def claimed_length(run: Context, model: str) -> int | None:
+    """The length in tokens that the paper's Table 1 says a model claims."""
+    found = run.find("table1", model, "claimed_length")
+    return None if found is None else int(found.value)
+
+
+# Two models in a pair: Tables 3 and 4.
+
+
+def lines_of_pair(run: Context, rows: pd.DataFrame, table: str, pair: str) -> dict[str, str]:
+    """The lines of the paper's table that a pair's models and their difference belong to, by role."""
+    lines, names = run.tables.get(table, {}), {}
+    for role, model in zip(("first", "second"), pair.split("|"), strict=True):
+        if (rows["model"] == model).any():
+            name = run.paper_name(model)
+            names[role] = next((n for n in (name, name + GREEDY_ROW) if n in lines), "")
+    return names | ({"delta": "delta"} if len(names) == 2 and all(names.values()) else {})
+
+
+def beside_pair(cell: Cell, table: str, lines: Mapping[str, str]) -> dict[str, Any]:
+    """Tables 3 and 4 have a line a model, and one of their difference."""
+    line = lines.get(cell.labels["role"], "")
+    number = cell.run.find(table, line, cell.labels["column"])
+    why = other_lengths(cell, table, line) or other_second(cell, lines)
+    return against(cell, number, other_prompts(cell, *ALL), why)
+
+
+def other_second(cell: Cell, lines: Mapping[str, str]) -> str | None:
+    """Table 3 does not tell that its second model decodes greedily; ours may not."""
+    if cell.labels["role"] == "first" or not lines.get("second", "").endswith(GREEDY_ROW):
+        return None
+    if cell.run.paper_name(cell.labels["pair"].split("|")[1]).endswith(GREEDY_ROW):
+        return None
+    return "the paper's is of greedy decoding"
+
+
+def rows_of_pair(run: Context, table: str, beside: set[str]) -> Iterator[dict[str, Any]]:
+    """The lines of the paper's own pair that stand beside no line of ours."""
+    lines = list(run.tables.get(table, {}))
+    roles = dict(zip(lines, ("first", "second", "delta"), strict=False))
+    for row in published_rows(
+        run, run.published.iloc[:0], table, lambda line, column: {"model": line, "column": column}
+    ):
+        if row["model"] not in beside:
+            yield {**VARIANT, "pair": "|".join(lines[:2]), "role": roles[row["model"]], **row}

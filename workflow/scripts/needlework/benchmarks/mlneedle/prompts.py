@@ -1,0 +1,319 @@
+"""MLNeedle's prompts: one needle among distractors, at a position, within a token budget.
+
+Paper sections 2.1, 2.2 and appendices A to C; the templates are its Tables 5 and 6.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from needlework.benchmarks.contract import Built, SliceSettings
+from needlework.benchmarks.mlneedle.factors import COLUMNS
+from needlework.benchmarks.mlneedle.plan import (
+    INSTRUCTIONS,
+    NAME,
+    NO_HAYSTACK,
+    Position,
+    haystack_languages,
+    positions,
+)
+from needlework.data.comparison.normalisation import normalise
+from needlework.errors import UserError
+from needlework.jobs.progress import progress
+from needlework.prompts.counting.passages import Candidates, Filling, Frame, LineCosts, fill, line
+from needlework.prompts.counting.pieces import Pieces
+from needlework.prompts.instances import Instances
+from needlework.prompts.tokenizers import Tokenizer
+from needlework.prompts.wording import Templates
+from needlework.seeding import rank_key
+
+# The factors, what the table of prompts counts, and the words of verdicts.
+ALL_COLUMNS = {**COLUMNS, "n_distractors": "int32", "exhausted": "bool", "accepted": "strings"}
+
+
+@dataclass(frozen=True)
+class Passage:
+    """The beginning of a document in a prompt: its name, its whole text, and the number of characters."""
+
+    source: str
+    text: str
+    end: int
+
+
+@dataclass
+class Item:
+    """A question with its needle, its accepted answers and its distractors by kind of retrieval."""
+
+    example_id: str
+    question: str
+    needle: Passage
+    references: list[str]
+    distractors: dict[str, list[Passage]] = field(default_factory=dict)
+
+
+Tables = Mapping[str, Mapping[str, pa.Table]]
+
+
+def build(
+    slice_settings: SliceSettings,
+    tables: Tables,
+    templates: Iterable[str],
+    tokenizer: Tokenizer,
+) -> Built:
+    """The instances of a slice, and the counts of what could not be built.
+
+    `slice_settings` is what `plan.settings` gives; `tables` holds the corpora "questions" and "passages" and
+    the "distractors", each by language; `templates` are files named after their task. The counts:
+    `no_answer_left`, items one of whose answers the metric's normalisation empties (every text would
+    contain it); `questions_lacking`, by how many there are fewer than asked for; `needle_too_long`,
+    prompts whose needle alone exceeds the budget.
+    """
+    items, counts = _items(slice_settings, tables)
+    builder = _Builder(slice_settings, {Path(path).stem: path for path in templates}, tokenizer)
+    for item in progress(items, desc="prompts", unit="question"):
+        if slice_settings["haystack_lang"] == NO_HAYSTACK:
+            builder.without_haystack(item)
+        else:
+            builder.with_haystack(item)
+    builder.pieces.sums.save()
+    return Built(builder.instances.table(), counts | {"needle_too_long": builder.too_long})
+
+
+def _items(slice_settings: SliceSettings, tables: Tables) -> tuple[list[Item], dict[str, int]]:
+    """The sampled questions of the slice's needle language, in the order of their ids."""
+    needle_lang, question_lang = slice_settings["needle_lang"], slice_settings["question_lang"]
+    rows = {lang: _by_id(table) for lang, table in tables["questions"].items()}
+    # Aligned samples are the same items in every language; others are drawn for each by itself.
+    draw = "aligned" if slice_settings["aligned"] else needle_lang
+    needed = {needle_lang, question_lang}
+    if slice_settings["aligned"]:
+        needed |= set(slice_settings["answer_languages"])
+    shared = set.intersection(*(set(rows[lang]) for lang in needed))
+    if not shared:
+        raise UserError(
+            f"benchmarks.mlneedle: {slice_settings['needles']} has no item in all of "
+            f"{', '.join(sorted(needed))}: set `aligned: false`, name fewer `answer_languages`, or use "
+            "`needles: xquad`, whose items "
+            "are in all of its languages."
+        )
+    ranked = sorted(
+        shared, key=lambda i: rank_key(NAME, "questions", slice_settings["seed"], draw, i)
+    )
+    languages = dict.fromkeys([needle_lang, question_lang, *slice_settings["answer_languages"]])
+    items: list[Item] = []
+    dropped = 0
+    for example_id in ranked:
+        if slice_settings["questions"] != "all" and len(items) == slice_settings["questions"]:
+            break
+        own = [rows[lang][example_id] for lang in languages if example_id in rows[lang]]
+        references = list(dict.fromkeys(answer for row in own for answer in row["answers"]))
+        if not all(map(normalise, references)):
+            dropped += 1
+            continue
+        needle = rows[needle_lang][example_id]
+        source = f"{slice_settings['needles']}/{needle_lang}/{example_id}"
+        items.append(
+            Item(
+                example_id,
+                rows[question_lang][example_id]["question"],
+                Passage(source, needle["context"], len(needle["context"])),
+                references,
+            )
+        )
+    _add_distractors(items, slice_settings, tables)
+    asked = len(items) if slice_settings["questions"] == "all" else slice_settings["questions"]
+    counts = {"no_answer_left": dropped, "questions_lacking": asked - len(items)}
+    return sorted(items, key=lambda item: item.example_id), counts
+
+
+def _by_id(table: pa.Table) -> dict[str, dict[str, Any]]:
+    return {row["example_id"]: row for row in table.to_pylist()}
+
+
+def _add_distractors(items: list[Item], slice_settings: SliceSettings, tables: Tables) -> None:
+    """Give each item its distractors in decreasing relevance; `multilingual` merges by score."""
+    languages = haystack_languages(slice_settings)
+    if not languages:
+        return
+    wanted = pa.array([item.example_id for item in items])
+    ranked: dict[tuple[str, str], list[tuple[float, str, int, str]]] = defaultdict(list)
+    for lang in languages:
+        table = tables["distractors"][lang]
+        table = table.filter(pc.is_in(table["example_id"], value_set=wanted))
+        for row in table.to_pylist():
+            ranked[row["retrieval"], row["example_id"]].append(
+                (-row["score"], lang, row["rank"], row["passage_id"])
+            )
+    texts = {
+        lang: dict(zip(t["passage_id"].to_pylist(), t["text"].to_pylist(), strict=True))
+        for lang, t in tables["passages"].items()
+    }
+    passages: dict[tuple[str, str], Passage] = {}
+    top = slice_settings.get("multilingual_top")
+    for item in items:
+        for retrieval in slice_settings["retrieval"]:
+            best = sorted(ranked[retrieval, item.example_id])[:top]
+            for _, lang, _, passage_id in best:
+                if (lang, passage_id) not in passages:
+                    source = f"{slice_settings['haystack']}/{lang}/{passage_id}"
+                    text = texts[lang][passage_id]
+                    passages[lang, passage_id] = Passage(source, text, len(text))
+            item.distractors[retrieval] = [passages[lang, pid] for _, lang, _, pid in best]
+
+
+class _Builder:
+    """Collects the columns of a slice's instances."""
+
+    def __init__(
+        self,
+        slice_settings: SliceSettings,
+        templates: Mapping[str, str],
+        tokenizer: Tokenizer,
+    ) -> None:
+        self.slice_settings, self.tokenizer = slice_settings, tokenizer
+        texts = Templates(slice_settings.get("instructions", {}), templates, INSTRUCTIONS)
+        self.templates = {task: texts.pieces(task) for task in slice_settings["tasks"]}
+        # By whether the needle is present.
+        self.verdicts = [texts.text("no", "No"), texts.text("yes", "Yes")]
+        self.pieces = Pieces(tokenizer)
+        self.costs = LineCosts(self.pieces)
+        self.instances = Instances(NAME, ALL_COLUMNS, tokenizer, self.pieces)
+        self._labels: list[int] = []
+        self.too_long = 0
+
+    def without_haystack(self, item: Item) -> None:
+        """The baseline of every task (the needle alone) and the closed-book prompt (no passage)."""
+        for task in self.slice_settings["tasks"]:
+            passages = [] if task == "closed_book" else [item.needle]
+            numbers = self._numbers(item, task, passages)
+            self._add(item, task, numbers, len(passages), needle_present=bool(passages))
+
+    def with_haystack(self, item: Item) -> None:
+        """The prompts of every task, retrieval, length and position."""
+        for task in self.slice_settings["tasks"]:
+            head, middle, end = self.templates[task]
+            frame = Frame(head, middle + item.question + end, self.costs)
+            for retrieval in self.slice_settings["retrieval"]:
+                texts = [passage.text for passage in item.distractors[retrieval]]
+                candidates = Candidates(texts, self.costs)
+                for length in self.slice_settings["lengths"]:
+                    for position in self._positions(task):
+                        self._fill(item, task, frame, candidates, retrieval, length, position)
+
+    def _positions(self, task: str) -> list[Position | None]:
+        """Where the needle goes; None for the prompt without one, which existence accuracy needs."""
+        wanted: list[Position | None] = list(positions(self.slice_settings["positions"]))
+        if task == "existence" and self.slice_settings["needle_absent"]:
+            wanted.append(None)
+        return wanted
+
+    def _fill(
+        self,
+        item: Item,
+        task: str,
+        frame: Frame,
+        candidates: Candidates,
+        retrieval: str,
+        length: int,
+        position: Position | None,
+    ) -> None:
+        distractors = item.distractors[retrieval]
+        needle = [] if position is None else [item.needle]
+
+        def prompt(whole: int, cut: int) -> list[int]:
+            chosen = distractors[:whole]
+            if cut:
+                chosen = [*chosen, replace(distractors[whole], end=cut)]
+            index = 0 if position is None else position.place(len(chosen))
+            return self._numbers(item, task, [*chosen[:index], *needle, *chosen[index:]])
+
+        filling = fill(
+            frame,
+            [passage.text for passage in needle],
+            candidates,
+            length - self.slice_settings["answer_buffer"] - self.tokenizer.reserve,
+            truncate_last=self.slice_settings["truncate_last"],
+            prompt=prompt,
+        )
+        if filling is None:
+            self.too_long += 1
+            return
+        self._add(
+            item,
+            task,
+            filling.numbers,
+            len(needle) + filling.whole + (filling.cut > 0),
+            needle_present=position is not None,
+            filling=filling,
+            position=position,
+            length=length,
+            retrieval=retrieval,
+        )
+
+    def _add(
+        self,
+        item: Item,
+        task: str,
+        numbers: Sequence[int],
+        n_passages: int,
+        *,
+        needle_present: bool,
+        filling: Filling | None = None,
+        position: Position | None = None,
+        length: int = 0,
+        retrieval: str = NO_HAYSTACK,
+    ) -> None:
+        factors = {
+            "needle_lang": self.slice_settings["needle_lang"],
+            "haystack_lang": self.slice_settings["haystack_lang"],
+            "question_lang": self.slice_settings["question_lang"],
+            "position": position.name if position else "none",
+            "depth": position.depth if position else None,
+            "length": length,
+            "retrieval": retrieval,
+            "needle_present": needle_present,
+        }
+        existence = task == "existence"
+        self.instances.add(
+            numbers,
+            self.pieces.text(numbers),
+            named=factors,
+            n_tokens=filling.n_tokens if filling else self.pieces.tokens(numbers),
+            task=task,
+            n_distractors=n_passages - needle_present,
+            exhausted=filling is not None and filling.exhausted,
+            example_id=item.example_id,
+            references=[self.verdicts[needle_present]] if existence else item.references,
+            accepted=self.verdicts if existence else [],
+            metric="existence" if existence else "exact",
+            max_new_tokens=self.slice_settings["max_new_tokens"],
+            **factors,
+        )
+
+    def _numbers(self, item: Item, task: str, passages: Sequence[Passage]) -> list[int]:
+        """The spans of a prompt: instruction, numbered passages, then the question between two literals."""
+        pieces = self.pieces
+        *head, middle, close = self.templates[task]
+        while len(self._labels) < len(passages):
+            label = line(len(self._labels), "")
+            self._labels.append(pieces.literal("haystack", f"\n{label}" if self._labels else label))
+        numbers = [pieces.literal("instruction", text) for text in head if text]
+        ends = [passage.end for passage in passages]
+        if self.slice_settings["strip_context"] and passages:
+            ends[-1] = len(passages[-1].text[: ends[-1]].rstrip())
+        for numbered, passage, end in zip(self._labels, passages, ends, strict=False):
+            role = "needle" if passage is item.needle else "distractor"
+            numbers += (numbered, pieces.slice(role, passage.source, passage.text, 0, end))
+        return [
+            *numbers,
+            pieces.literal("instruction", middle),
+            pieces.literal("question", item.question),
+            pieces.literal("answer_format", close),
+        ]

@@ -1,0 +1,362 @@
+"""MLNeedle's tables: the paper's, and those its reviewers missed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from needlework.benchmarks.mlneedle import paper
+from needlework.benchmarks.mlneedle.factors import (
+    HAYSTACK,
+    LANGUAGES,
+    LENGTH,
+    NEEDLE,
+    PRESENT,
+    QUESTION,
+    RETRIEVAL,
+)
+from needlework.factor import Factor, in_1024
+from needlework.results.answer_languages import answer_languages, answers_grid
+from needlework.results.columns import COMPARISON, MEASURES
+from needlework.results.context import Context
+from needlework.results.laid_out import ABSENT
+from needlework.results.layouts import Grid, Mark, Number, PromptTable, pairs
+from needlework.results.result import DELTA, table
+from needlework.results.tabulate import MODEL, By, Cell, mean, model_pairs, tabulate, where
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+LABELS = ["question_lang", "retrieval", "model", "source"]
+BY_MODEL = (QUESTION, RETRIEVAL, MODEL)
+COLUMN = By(
+    LENGTH.renamed("column", words={0: "baseline"}),
+    "length",
+    margin="average",
+    last=True,
+    text=True,
+)
+TWO = Number(digits=2)
+# Rows of Table 1 that are lengths, not accuracies.
+OF_LENGTH = ("claimed_length", "effective_length")
+
+# How factors are called in tables.
+LENGTHS = LENGTH.renamed(
+    "length", label="Length", format=in_1024, words={"all": "all", 0: "Baseline"}
+)
+COLUMNS = LENGTHS.renamed(
+    "column",
+    label="",
+    order=("claimed_length", "effective_length", "baseline"),
+    last=("average",),
+    words={
+        "claimed_length": "Claimed",
+        "effective_length": "Effective",
+        "baseline": "Baseline",
+        "average": "Avg.",
+        "closed_book": "no passage",
+    },
+)
+MODELS = Factor("model", label="Model")
+NEEDLES = Factor(
+    "needle_lang", label="Needle language", order=("all", *LANGUAGES), last=("multilingual",)
+)
+HAYSTACKS = NEEDLES.renamed("haystack_lang", label="Haystack language")
+TOKENS = Number(column="tokens", factor=LENGTHS, compared=False)
+APART = (Factor("question_lang"), Factor("retrieval"))
+
+
+def exact(rows: pd.DataFrame) -> pd.DataFrame:
+    """The answers to questions that ask for the answer itself, with and without distractors."""
+    return where(rows, "task == 'exact'")
+
+
+def write_effective_length(
+    value: float, cell: Mapping[str, Any], shown: pd.DataFrame, of_paper: bool
+) -> str:
+    """A length, or that it lies below the shortest one: ours of this model, or the paper's."""
+    if value:
+        return LENGTHS.called(int(value))
+    mine = shown["published"].notna() if of_paper else shown["model"] == cell["model"]
+    lengths = [int(n) for n in shown.loc[mine, "column"] if str(n).isdigit()]
+    return f"<{LENGTHS.called(min(lengths))}" if lengths else ABSENT
+
+
+@table(
+    "Accuracy by context length",
+    Grid(
+        rows=(MODELS,),
+        columns=(COLUMNS,),
+        apart=APART,
+        numbers={
+            ("column", "claimed_length"): TOKENS,
+            ("column", "effective_length"): replace(
+                TOKENS, factor=None, write=write_effective_length
+            ),
+        },
+        marks=(
+            Mark(
+                "share_of_baseline >= 0.75 - 1e-12", "at least 75% of the baseline", underline=True
+            ),
+        ),
+        answers="column == 'average'",
+    ),
+)
+def table1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Exact accuracy over all needle languages, haystack languages and positions, at each
+    length and without distractors (baseline). The average is the mean of the baseline and
+    the lengths, as in the paper. Claimed and effective lengths are in the column ``tokens``. The
+    effective length is the longest one whose accuracy is
+    at least 75% of the baseline's; 0 means that none is. Rows with the source ``published``
+    are models of the paper that this run does not have.
+    """
+    import pandas as pd
+
+    from needlework.results import cells
+
+    made = tabulate(
+        exact(rows),
+        (*BY_MODEL, COLUMN),
+        run,
+        measure=mean("length"),
+        compare=paper.beside_table1,
+        printed=paper.rows_of_table1(run, rows),
+    )
+    made = made.reindex(columns=[*LABELS, "column", "share_of_baseline", *MEASURES, *COMPARISON])
+    parts = []
+    for key, own in made.groupby(LABELS, sort=False):
+        if key[-1] == "published":
+            parts.append(own)
+        else:
+            parts += [_lengths(own, run), own.assign(share_of_baseline=_share_of_baseline(own))]
+    made = pd.concat(parts or [made]).reindex(columns=made.columns).astype(made.dtypes.to_dict())
+    made = cells.apart(made, made["column"].isin(OF_LENGTH), "tokens")
+    return made.astype({"tokens": "Int64", "published_tokens": "Int64"})
+
+
+def _lengths(own: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """A model's claimed and effective length in tokens; 0 where no length keeps 75% of the baseline."""
+    import pandas as pd
+
+    from needlework.results import cells, stats
+
+    labels = own[LABELS].iloc[0].to_dict()
+    means = dict(zip(own["column"], own["value"], strict=True))
+    by_length = {int(n): value for n, value in means.items() if str(n).isdigit()}
+    tokens = {
+        "claimed_length": run.run.get("claimed_length", {}).get(labels["model"]),
+        "effective_length": stats.effective_length(by_length, means.get("baseline")),
+    }
+    made = []
+    for column, value in tokens.items():
+        cell: dict[str, Any] = dict.fromkeys(MEASURES, math.nan)
+        cell["value"] = math.nan if value is None else float(value)
+        found = run.find("table1", run.paper_name(labels["model"]), column)
+        compared = cells.compared(cell, found, None, digits=0)
+        made.append({**labels, "column": column, **cell, **compared})
+    return pd.DataFrame(made)
+
+
+def _share_of_baseline(own: pd.DataFrame) -> pd.Series:
+    """What share of the accuracy without distractors is left at each length; the average has none."""
+    baseline = own.loc[own["column"] == "baseline", "value"]
+    whole = float(baseline.iloc[0]) if len(baseline) else math.nan
+    return (own["value"] / (whole or math.nan)).mask(own["column"] == "average")
+
+
+@table(
+    "Accuracy by needle and haystack language",
+    Grid(
+        rows=(HAYSTACKS,),
+        columns=(NEEDLES,),
+        apart=APART,
+        number=TWO,
+        show="length == 'average' or source == 'published'",
+        float_per=(MODELS,),
+        note="Averaged over the context lengths.",
+    ),
+)
+def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """At each length and averaged over the lengths. The paper's caption calls its numbers
+    averages; they are those of each model's longest length (``docs/fidelity.md``), and are
+    compared with ours of that length. The haystack ``multilingual`` mixes all languages;
+    the paper does not print it.
+    """
+    return tabulate(
+        where(exact(rows), "length > 0"),
+        (*BY_MODEL, HAYSTACK, NEEDLE, By(LENGTH, margin="average")),
+        run,
+        measure=mean("length"),
+        compare=paper.beside_table2,
+        printed=paper.rows_of_table2(run, rows),
+    )
+
+
+PAIRS = pairs((COLUMNS,), apart=APART, answers="role != 'delta' and column == 'average'")
+
+
+@table("Base and instruction-tuned models", PAIRS, notes=(DELTA,))
+def table3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The paper's instruction-tuned row holds the greedy numbers of its Table 4."""
+    return _in_pairs(rows, run, "table3", run.run.get("instruction_tuning", ()))
+
+
+@table("Greedy decoding and sampling", PAIRS, notes=(DELTA,))
+def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The first model of a pair is the greedy one."""
+    return _in_pairs(rows, run, "table4", run.run.get("greedy_or_sampling", ()))
+
+
+def _in_pairs(
+    rows: pd.DataFrame, run: Context, name: str, pairs: list[tuple[str, str]]
+) -> pd.DataFrame:
+    asked = exact(rows)
+    lines = {
+        "|".join(pair): paper.lines_of_pair(run, asked, name, "|".join(pair)) for pair in pairs
+    }
+
+    def compare(cell: Cell) -> dict[str, Any]:
+        return paper.beside_pair(cell, name, lines[cell.labels["pair"]])
+
+    beside = {line for own in lines.values() for line in own.values()}
+    return model_pairs(
+        asked,
+        pairs,
+        (QUESTION, RETRIEVAL),
+        (COLUMN,),
+        run,
+        same=(
+            *("example_id", "needle_lang", "haystack_lang", "question_lang", "retrieval"),
+            *("position", "length", "sample"),
+        ),
+        strata="length",
+        compare=compare,
+        printed=paper.rows_of_pair(run, name, beside),
+    )
+
+
+@table(
+    "Existence accuracy with and without the needle",
+    Grid(
+        rows=(MODELS, LENGTHS),
+        columns=(
+            Factor(
+                "needle",
+                label="Needle",
+                order=("present", "absent", "balanced"),
+                words={"balanced": "mean of both"},
+            ),
+        ),
+        apart=APART,
+        answers="length == 'all' and needle != 'balanced'",
+        empty="no existence prompts",
+    ),
+)
+def existence(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Does any passage hold the answer? ``present`` is the paper's existence accuracy: all its
+    prompts hold the needle, so a model that always says Yes gets 1. ``absent`` asks the
+    same without the needle; in ``balanced``, the mean of both, always saying Yes, or always
+    No, gets 0.5.
+    """
+    needle = PRESENT.renamed("needle")
+    there = By(needle, "needle_present", "balanced", last=True, several=True, text=True)
+    asked = where(rows, "task == 'existence' and length > 0")
+    by = (*BY_MODEL, By(LENGTH, margin="all"), there)
+    return tabulate(asked, by, run, measure=mean("needle_present"))
+
+
+@table(
+    "Accuracy without passages",
+    Grid(
+        rows=(
+            MODELS,
+            COLUMNS.renamed(
+                "column",
+                label="Passages",
+                words={"closed_book": "none", "baseline": "needle alone"},
+            ),
+        ),
+        columns=(NEEDLES,),
+        apart=APART,
+        number=TWO,
+        answers="needle_lang == 'all'",
+        empty="no closed-book prompts",
+    ),
+)
+def closed_book(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The questions alone: what a model knows, or has seen in training. ``baseline`` has the
+    needle as the only passage. Facts of the embedded sample are invented, so on it any
+    accuracy well above 0 without passages is a leak.
+    """
+    rows = where(rows, "length == 0 and task in ('closed_book', 'exact')")
+    keys = ["model", "question_lang", "needle_lang"]
+    asked = rows.merge(rows.loc[rows["task"] == "closed_book", keys].drop_duplicates(), on=keys)
+    passages = Factor("column", order=("closed_book", "exact"), words={"exact": "baseline"})
+    by = (QUESTION, MODEL, By(NEEDLE, margin="all"), By(passages, "task", text=True))
+    made = tabulate(asked, by, run, retrieval="none")
+    return made[[*LABELS, "needle_lang", "column", *MEASURES]]
+
+
+@table(
+    "Gold answers that survive translation",
+    Grid(
+        rows=(Factor("lang", label="Language"), Factor("n", label="n")),
+        head="Survived",
+        over="answers",
+        empty="nothing was translated",
+    ),
+    needs="ceilings",
+    when=("english_answers",),
+)
+def translation_ceiling(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The metric translates answers into English. This is the share of each language's gold
+    answers that are still right after it: what perfect answers would score.
+    """
+    import pandas as pd
+
+    from needlework.results import stats
+
+    made = []
+    counts = rows.groupby("lang")[["n", "n_survived"]].sum()
+    for lang in NEEDLE.sorted(counts.index):
+        n, survived = int(counts.loc[lang, "n"]), int(counts.loc[lang, "n_survived"])
+        value = survived / n if n else math.nan
+        made.append((lang, value, n, stats.standard_error(value, n), *stats.wilson(value, n)))
+    return pd.DataFrame(
+        made,
+        columns=[
+            "lang",
+            "value",
+            "n",
+            "se_independent",
+            "ci_low_independent",
+            "ci_high_independent",
+        ],
+    )
+
+
+@table("Accuracy by the language of the answers", answers_grid(QUESTION, NEEDLE, HAYSTACK))
+def answered_in(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Whether a model answers in the language of its question, in another, or in a text that is too short to
+    tell. Names, numbers and words of many languages are undecided.
+    """
+    return answer_languages(rows, run, QUESTION, NEEDLE, HAYSTACK, asked="question_lang")
+
+
+# The table of the prompts themselves.
+PROMPTS = PromptTable(
+    by=("needle_lang", "task", "length"),
+    counts=(
+        ("prompts", "example_id", "size"),
+        ("questions", "example_id", "nunique"),
+        ("haystacks", "haystack_lang", "nunique"),
+        ("tokens_mean", "n_tokens", "mean"),
+        ("tokens_max", "n_tokens", "max"),
+        ("distractors_mean", "n_distractors", "mean"),
+        ("exhausted", "exhausted", "sum"),
+    ),
+    slice_names=("needle_lang", ""),
+)

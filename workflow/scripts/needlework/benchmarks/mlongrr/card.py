@@ -1,0 +1,47 @@
+"""mLongRR on report cards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from needlework.benchmarks.mlongrr.factors import ABSENT, LANG, LENGTH, N_NEEDLES
+from needlework.benchmarks.mlongrr.rows import usual
+from needlework.factor import Factor, in_1000
+from needlework.results.cards.card import Card, Part
+from needlework.results.context import Context
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def with_needles(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Questions about needles that are there, with the first one's place from 0 to 1."""
+    rows = usual(rows[rows["task"] != ABSENT], run)
+    return rows.assign(share=rows["depth"].astype(float) / 100)
+
+
+def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
+    """The language of the text."""
+    return rows["lang"].astype(object)
+
+
+def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
+    """Whether the answer says that there is none of what the question asks for, though there is."""
+    said = (rows["verdict"].astype(str) == "unanswerable").astype(object)
+    return said.where((rows["task"] != ABSENT) & (rows["metric"] == "strict"))
+
+
+CARD = Card(
+    parts=(
+        Part(
+            with_needles,
+            held=("lang", "length", "n_needles", "question", "share"),
+            length=LENGTH.renamed("length", label="tokens", format=in_1000),
+            depth=Factor("share", "double"),
+            needles=N_NEEDLES,
+            language=LANG,
+        ),
+    ),
+    asked_in=asked_in,
+    said_none=said_none,
+)

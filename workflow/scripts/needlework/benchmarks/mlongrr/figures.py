@@ -1,0 +1,307 @@
+"""mLongRR's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from needlework.benchmarks.mlongrr.factors import (
+    DEPTH,
+    HAYSTACK,
+    LANG,
+    LANGUAGES,
+    LENGTH,
+    METRIC,
+    N_NEEDLES,
+    QUESTION,
+    QUESTIONS,
+    TEMPLATE,
+    VERDICT,
+)
+from needlework.benchmarks.mlongrr.paper import beside_abstract
+from needlework.benchmarks.mlongrr.rows import (
+    MEAN,
+    asked_numbers,
+    by_drawn_metric,
+    chance,
+    first_prompt,
+    first_text,
+    usual,
+)
+from needlework.data.language_names import language_name
+from needlework.factor import Factor, in_1000
+from needlework.results.context import Context, Run
+from needlework.results.drawings import Bars, Heatmap, Lines, Polar, StackedBars
+from needlework.results.result import figure
+from needlework.results.tabulate import MODEL, By, Cell, Measure, arranged, tabulate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# As many as a task can have.
+NEEDLES = {n: f"{n} needles" for n in range(1, 21)}
+NEEDLES |= {1: "one needle", 2: "two needles", 3: "three needles"}
+VERDICTS = {
+    "correct": "right",
+    "several": "several needles",
+    "other_needle": "another needle",
+    "wrong_number": "number of no needle",
+    "unanswerable": "UNANSWERABLE",
+    "no_number": "no number",
+    "no_city": "no city",
+    "no_refusal": "no refusal",
+    "no_answer": "no answer",
+    "length": "cut before an answer",
+    "lost": "skipped or failed",
+}
+CALLED = {
+    factor.name: factor
+    for factor in (
+        Factor("lang", label="Language", order=LANGUAGES, format=language_name),
+        Factor("length", label="Length", format=in_1000),
+        Factor("depth", words={depth: f"{depth}%" for depth in range(101)}),
+        Factor("n_needles", "int32", words=NEEDLES),
+        Factor("question", order=QUESTIONS, words={"number": "the number", "city": "its city"}),
+        Factor(
+            "haystack",
+            order=("mlongrr_articles", "paul_graham_essays"),
+            words={
+                "mlongrr_articles": "news articles",
+                "paul_graham_essays": "Paul Graham's essays",
+                "oneruler_books": "ONERULER's books",
+                "sample_books": "the sample's books",
+            },
+        ),
+        Factor("template", words={"paper": "prompt 1", "prompt2": "prompt 2"}),
+        Factor("fertility", label="Tokens a word"),
+        replace(VERDICT, words=VERDICTS),
+    )
+}
+LOOKS = dict(
+    zip(
+        VERDICT.order,
+        (
+            *("#009E73", "#F0E442", "#E69F00", "#D55E00", "#0072B2"),
+            *("#56B4E9", "#88CCEE", "#CC79A7", "#bbbbbb", "#999999", "#555555"),
+        ),
+        strict=True,
+    )
+)
+CHANCE = ("chance", "a guess among the needles")
+NOBODY = "no model answered such prompts"
+
+
+def guesses(data: pd.DataFrame, run: Run) -> str:
+    """How often a guess among the needles is right, of each number of needles that is drawn."""
+    drawn = data.loc[data["chance"].notna(), ["n_needles", "chance"]].drop_duplicates()
+    said = [
+        f"{chance:.0%} of those with {NEEDLES[n]}"
+        for n, chance in sorted(drawn.itertuples(index=False))
+    ]
+    return f"A guess among the needles is right in {' and '.join(said)}." if said else ""
+
+
+DEPTHS = Heatmap(x="length", down="depth", panel="model", columns=6, nothing=NOBODY, note=guesses)
+DETAILS = replace(DEPTHS, panel="lang", row=("n_needles",))
+
+
+@figure(
+    "News or essays",
+    replace(
+        DEPTHS,
+        panel="haystack",
+        row=("model",),
+        note=None,
+        words="English, one needle.",
+        nothing="no model answered English prompts with one needle",
+    ),
+    when=("one", "texts", "english"),
+)
+def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The paper's is an image, of GPT-4; the table `texts` has the test."""
+    asked = rows[(rows["task"] == "retrieval") & (rows["lang"] == "en")]
+    asked = by_drawn_metric(first_prompt(asked, run), run)
+    return tabulate(asked, (MODEL, HAYSTACK, LENGTH, DEPTH), run, measure=MEAN)
+
+
+@figure(
+    "Two prompts",
+    Bars(
+        x="model",
+        line="template",
+        words="One needle, all languages, lengths and depths.",
+        nothing="no model answered prompts with one needle",
+    ),
+    when=("one", "prompts"),
+)
+def figure2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """One needle. The paper's is an image."""
+    asked = rows[(rows["task"] == "retrieval") & (rows["template"] != "translated")]
+    asked = by_drawn_metric(first_text(asked, run), run)
+    return tabulate(asked, (MODEL, TEMPLATE), run, measure=MEAN)
+
+
+@figure(
+    "Accuracy by language",
+    Polar(
+        x="lang",
+        panel="n_needles",
+        words="All lengths and depths.",
+        paper="the abstract's best models",
+        level=CHANCE,
+        nothing=NOBODY,
+    ),
+    when=("number",),
+)
+def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Over all lengths and depths. The paper's is an image; four of its numbers are in the abstract."""
+    by = (MODEL, N_NEEDLES, QUESTION, METRIC, LANG)
+    asked = asked_numbers(rows, run)
+    return tabulate(asked, by, run, measure=MEAN, compare=beside_abstract, chance=chance)
+
+
+@figure(
+    "Accuracy by depth and length",
+    replace(DEPTHS, row=("n_needles",), words="All languages."),
+    when=("number",),
+)
+def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Over all languages. The paper's is an image."""
+    by = (MODEL, N_NEEDLES, LENGTH, DEPTH)
+    return tabulate(asked_numbers(rows, run), by, run, measure=MEAN, chance=chance)
+
+
+def by_language(rows: pd.DataFrame, run: Context, *by: Factor, **labels: Any) -> pd.DataFrame:
+    """Accuracies by number of needles, language, length and depth."""
+    by = (*by, N_NEEDLES, LANG, LENGTH, DEPTH)
+    return tabulate(asked_numbers(rows, run), by, run, measure=MEAN, **labels, chance=chance)
+
+
+@figure(
+    "Accuracy by depth, length and language",
+    replace(DETAILS, words="Mean over the models that answered, but controls."),
+    when=("number",),
+    over_models=True,
+)
+def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Over all models but controls. The paper's is an image."""
+    return by_language(rows, run, model="all")
+
+
+@figure(
+    "Numbers and cities",
+    Bars(
+        x="lang",
+        line="question",
+        panel="n_needles",
+        row=("model",),
+        level=CHANCE,
+        words="All lengths and depths.",
+        nothing="no model was asked for numbers and cities",
+    ),
+    when=("city",),
+)
+def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The paper's is an image, of Gemini-1.5."""
+    asked = usual(rows[rows["task"] == "reasoning"], run)
+    by = (MODEL, N_NEEDLES, QUESTION, LANG)
+    return tabulate(asked, by, run, measure=MEAN, chance=chance)
+
+
+def of_paper(rows: pd.DataFrame, run: Context, name: str) -> pd.DataFrame:
+    """`by_language` of the model that the paper calls `name`; with "" of those that it lacks."""
+    return by_language(rows[rows["model"].map(run.paper_name) == name], run, MODEL)
+
+
+IN_DETAIL = "by depth, length, language and number of needles"
+AN_IMAGE = ("Of the model that `published` names so. The paper's is an image.",)
+
+
+@figure(f"GPT-4 {IN_DETAIL}", DETAILS, when=("number", "GPT-4"), notes=AN_IMAGE)
+def figure7(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    return of_paper(rows, run, "GPT-4")
+
+
+@figure(f"Gemini-1.5 {IN_DETAIL}", DETAILS, when=("number", "Gemini-1.5"), notes=AN_IMAGE)
+def figure8(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    return of_paper(rows, run, "Gemini-1.5")
+
+
+@figure(f"Claude-3 {IN_DETAIL}", DETAILS, when=("number", "Claude-3"), notes=AN_IMAGE)
+def figure9(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    return of_paper(rows, run, "Claude-3")
+
+
+@figure(f"Llama-3 {IN_DETAIL}", DETAILS, when=("number", "Llama-3"), notes=AN_IMAGE)
+def figure10(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    return of_paper(rows, run, "Llama-3")
+
+
+@figure(f"GPT-4o {IN_DETAIL}", DETAILS, when=("number", "GPT-4o"), notes=AN_IMAGE)
+def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    return of_paper(rows, run, "GPT-4o")
+
+
+@figure(
+    f"Other models {IN_DETAIL}",
+    replace(
+        DETAILS, row=("model", "n_needles"), nothing="every model of this run has its own figure"
+    ),
+    when=("number",),
+)
+def details(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Models that the paper has not, as its Figures 7 to 11 show its own."""
+    return of_paper(rows, run, "")
+
+
+@figure(
+    "Accuracy and tokens per word",
+    Lines(
+        x="fertility",
+        scaled=True,
+        panel="n_needles",
+        level=CHANCE,
+        words="A point a language.",
+        nothing=NOBODY,
+    ),
+    when=("number",),
+)
+def fertility_slope(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """A point a language; the table `slope` has the slopes."""
+
+    def fertility(cell: Cell) -> float:
+        return float(cell.part.column("fertility").mean())
+
+    by, asked = (MODEL, N_NEEDLES, LANG), asked_numbers(rows, run)
+    made = tabulate(asked, by, run, measure=MEAN, fertility=fertility, chance=chance)
+    return arranged(made, run, N_NEEDLES, MODEL, "fertility")
+
+
+@figure(
+    "What answers say",
+    StackedBars(
+        x="model",
+        line="verdict",
+        panel="n_needles",
+        row=("question",),
+        looks={name: (colour, "") for name, colour in LOOKS.items()},
+        horizontal=True,
+        y="Share of prompts",
+        words="By the strict metric.",
+        nothing=NOBODY,
+    ),
+)
+def verdicts(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """By the strict rules."""
+    from needlework.results import cells
+
+    def share(cell: Cell) -> Mapping[str, Any]:
+        count = int((cell.part.column("verdict") == cell.labels["verdict"]).sum())
+        return {"n_answers": count, "value": count / len(cell.part), "n": len(cell.part)}
+
+    rows = rows[(rows["task"] != "absent") & (rows["metric"] == "strict")]
+    rows = first_prompt(first_text(rows, run), run)
+    rows = rows.assign(verdict=rows["verdict"].astype(object).mask(~cells.judged(rows), "lost"))
+    by = (MODEL, N_NEEDLES, QUESTION, By(VERDICT, shares=True))
+    return tabulate(rows, by, run, measure=Measure(("n_answers", "value", "n"), share))

@@ -1,0 +1,161 @@
+"""Kendall's tau between languages' accuracies with equal tokens and with equal text (appendix D)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from needlework.benchmarks.oneruler import paper
+from needlework.benchmarks.oneruler.factors import NIAH
+from needlework.benchmarks.oneruler.rows import (
+    drawn_metric,
+    dropped,
+    equal_text,
+    equal_tokens,
+    metrics,
+    none_allowed,
+)
+from needlework.results import published as publications
+from needlework.results.columns import COMPARISON
+from needlework.results.context import Context
+from needlework.results.tabulate import Cell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def agreement(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Kendall's tau between equal tokens and equal text, over the accuracies of languages.
+
+    `model` and `other` are a pair of `comparisons.equal_text`, or both "all": over all pairs and
+    languages together. `length` may be "all": over lengths and languages together. `n` cells are
+    compared; those of one language are not independent, which the interval (of Fisher's z, with the
+    variance of Fieller, Hartley and Pearson, 1957) does not know. The paper's number is of all its
+    models, lengths and languages, by the released metric; of p it only says that it is below
+    `published_p`.
+    """
+    from needlework.results import cells
+
+    made: list[dict[str, object]] = []
+    alone = rows[rows["task"].isin(list(NIAH)) & (rows["instruction_lang"] == rows["context_lang"])]
+    for metric in metrics((), run):
+        asked = drawn_metric(alone, run, metric)
+        sides = [none_allowed(side(asked, run)) for side in (equal_tokens, equal_text)]
+        made += _agreement(sides, metric, run)
+    labels = ["model", "source", "other", "metric", "length"]
+    return cells.frame(made, [*labels, *TAU, *COMPARISON, *OF_P])
+
+
+OF_P = ("published_p", "published_cell_p", "comparison_p")
+TAU = ("value", "n", "p", "ci_low_independent", "ci_high_independent")
+
+
+def _agreement(sides: list[pd.DataFrame], metric: str, run: Context) -> list[dict[str, object]]:
+    import numpy as np
+    import pandas as pd
+
+    pairs = [tuple(pair) for pair in run.run.get("equal_text", ())]
+    keys = ["context_lang", "length"]
+    one, two = (
+        {model: own.groupby(keys)["mean"].first() for model, own in _means(side).groupby("model")}
+        for side in sides
+    )
+    joined = [pd.DataFrame(columns=["pair", "length", "a", "b"])]
+    for pair in pairs:
+        if pair[0] in one and pair[1] in two:
+            both = pd.DataFrame({"a": one[pair[0]], "b": two[pair[1]]}).dropna().reset_index()
+            joined.append(both.assign(pair=[pair] * len(both)))
+    data = pd.concat([part for part in joined if len(part)] or joined)
+    there = [pair for pair in pairs if pair[0] in one and pair[1] in two]
+    why = _other_agreement(pd.concat(sides), there, run)
+    made: list[dict[str, object]] = []
+    for pair in [("all", "all"), *pairs]:
+        for length in [None, *sorted(set(data["length"]))]:
+            mine = np.array([pair in (own, ("all", "all")) for own in data["pair"]], dtype=bool)
+            part = data[mine]
+            part = part if length is None else part[part["length"] == length]
+            cell = _tau(part["a"].to_numpy(float), part["b"].to_numpy(float))
+            of_paper = pair == ("all", "all") and length is None and run.run.get("published")
+            published = run.line("lengths_tau", "all") if of_paper else {}
+            tau, bound = published.get("tau"), published.get("p/at_most")
+            value = None if tau is None else tau.value
+            ends = (cell["value"], cell["ci_low_independent"], cell["ci_high_independent"])
+            made.append(
+                {"model": pair[0], "source": "ours", "other": pair[1], "metric": metric}
+                | {"length": "all" if length is None else str(length), **cell}
+                | {"published": value, "published_n": None, "published_cell": tau and tau.cell}
+                | {"comparison": publications.compare(*ends, value, why)}
+                | _compared_p(cell["p"], bound, why)
+            )
+    return made
+
+
+def _means(rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean accuracy by model, language and length, without what the paper leaves out."""
+    from needlework.results import cells
+
+    counted = rows[cells.judged(rows) & ~dropped(rows)]
+    means = counted.groupby(["model", "context_lang", "length"])["value"].mean()
+    return means.rename("mean").reset_index()
+
+
+def _other_agreement(
+    rows: pd.DataFrame,
+    pairs: Sequence[tuple[str, ...]],
+    run: Context,
+) -> str | None:
+    """Why tau over `pairs` of models that have scores is not the paper's, or None."""
+    from needlework.results.parts import Table
+
+    names = dict(run.run.get("published", {}))
+    # The entry with equal text is the same model, but its name in the paper is not for it to bear:
+    # all other numbers are of equal tokens.
+    names |= {other: names[model] for model, other in pairs if model in names}
+    rows = rows[rows["model"].isin({model for pair in pairs for model in pair})]
+    if rows.empty:
+        return None
+    part = Table(rows).all()
+    lost = part.lost()
+    if missing := lost["n_skipped"] + lost["n_error"]:
+        return f"{missing:,} answers are missing"
+    both = Context(run.published, {**run.run, "published": names})
+    return "; ".join(paper.of_all(Cell({}, part, {}, both))) or None
+
+
+def _tau(first: Sequence[float], second: Sequence[float]) -> dict[str, float | int]:
+    """Kendall's tau-b, its two-sided p and 95% interval; NaN where one side is constant."""
+    import numpy as np
+    from scipy.stats import kendalltau
+
+    from needlework.results import stats
+
+    n = len(first)
+    cell: dict[str, float | int] = {**dict.fromkeys(TAU, math.nan), "n": n}
+    if n < 2:
+        return cell
+    found = kendalltau(first, second)
+    cell["value"], cell["p"] = float(found.statistic), float(found.pvalue)
+    if n > 4 and abs(cell["value"]) < 1:
+        half = stats.Z * math.sqrt(0.437 / (n - 4))
+        z = math.atanh(cell["value"])
+        cell["ci_low_independent"] = float(np.tanh(z - half))
+        cell["ci_high_independent"] = float(np.tanh(z + half))
+    return cell
+
+
+def _compared_p(p: float, bound: publications.Number | None, why: str | None) -> dict[str, object]:
+    """Whether our p, too, is below that of the paper."""
+    if bound is None:
+        return {
+            "published_p": None,
+            "published_cell_p": None,
+            "comparison_p": "cannot tell: no published number",
+        }
+    why = "no p of ours" if math.isnan(p) else why
+    found = f"cannot tell: {why}" if why else "covers" if p < bound.value else "above"
+    return {
+        "published_p": bound.value,
+        "published_cell_p": bound.cell,
+        "comparison_p": found,
+    }

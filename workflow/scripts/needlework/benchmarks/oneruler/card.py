@@ -1,0 +1,51 @@
+"""ONERULER on report cards: needles, and lists of words."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from needlework.benchmarks.oneruler.factors import CONTEXT, CWE, LENGTH, PRESENT
+from needlework.benchmarks.oneruler.rows import ONE_LANGUAGE, drawn_metric, dropped, none_allowed
+from needlework.factor import in_1000
+from needlework.results.cards.card import Card, Part
+from needlework.results.context import Context
+from needlework.results.tabulate import where
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def of_tasks(rows: pd.DataFrame, run: Context, tasks: tuple[str, ...]) -> pd.DataFrame:
+    """Prompts in one language, of these tasks; also of models whose prompts are of equal text."""
+    found = none_allowed(where(drawn_metric(rows, run), f"{ONE_LANGUAGE} and task in {tasks}"))
+    return found[~dropped(found)]
+
+
+def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
+    """The language of the instruction."""
+    return rows["instruction_lang"].astype(object)
+
+
+def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
+    """Whether the answer is "none" though there are needles."""
+    there = rows["task"].isin(PRESENT) & (rows["none_option"] == True)  # noqa: E712 (or None)
+    said = rows["verdict"].astype(str) == "none_error"
+    return said.astype(object).where(there & (rows["metric"] == "strict"))
+
+
+def _part(name: str, tasks: tuple[str, ...]) -> Part:
+    return Part(
+        partial(of_tasks, tasks=tasks),
+        held=("task", "context_lang", "length"),
+        name=name,
+        length=LENGTH.renamed("length", label="tokens", format=in_1000),
+        language=CONTEXT.renamed("context_lang"),
+    )
+
+
+CARD = Card(
+    parts=(_part("needles", PRESENT), _part("words", tuple(CWE))),
+    asked_in=asked_in,
+    said_none=said_none,
+)

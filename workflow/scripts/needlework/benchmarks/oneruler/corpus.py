@@ -1,0 +1,349 @@
+"""ONERULER: books, nouns, words and prompts of 26 languages, and of further ones in the same layout.
+
+Released at github.com/mungg/OneRuler. The embedded sample and a user's folder (docs/adding-a-language.md)
+have the same files with shorter names. Files are UTF-8; a byte order mark is dropped.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import logging
+import re
+import string
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from needlework.data import sentences
+from needlework.data.corpora.books import book_table
+from needlework.errors import UserError
+
+logger = logging.getLogger(__name__)
+
+NOUNS = pa.schema([("row", pa.int32()), ("noun", pa.string())])
+WORDS = pa.schema([("word", pa.string()), ("pos", pa.string())])
+PROMPTS = pa.schema([("key", pa.string()), ("text", pa.string())])
+
+# The texts of niah.txt that the seven tasks use, each with its placeholders.
+NIAH_KEYS: dict[str, tuple[str, ...]] = {
+    "task": ("context",),
+    "needle_numbers": ("key", "value"),
+    "question_single_numbers": ("query1",),
+    "question_multi_numbers": ("query1", "query2"),
+    "please_list": (),
+    "if_no_numbers": (),
+    "answer_prefix": (),
+    "answer_numbers": (),
+    "none": (),
+}
+# Texts for values that are words, which no task uses: they are allowed, and not read.
+_UNUSED_KEYS = frozenset(
+    {"needle_words", "question_single_words", "question_multi_words", "if_no_words", "answer_words"}
+)
+# Placeholders that may occur twice: the released Vietnamese cwe.txt has the list of words twice.
+_MAY_REPEAT = frozenset({"cwe"})
+
+# The order in which the released code takes the parts of speech.
+PARTS_OF_SPEECH = ("noun", "adjective", "verb")
+# Cells that pandas, which the released code reads with, takes for missing. Two dictionaries have one:
+# "null" (hu) and "nan" (vi).
+_MISSING = frozenset(
+    [
+        *(
+            "#N/A",
+            "#N/A N/A",
+            "#NA",
+            "-1.#IND",
+            "-1.#QNAN",
+            "-NaN",
+            "-nan",
+            "1.#IND",
+            "1.#QNAN",
+            "<NA>",
+        ),
+        *("N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+    ]
+)
+
+# The list of nouns in a user's folder; the released one has another name.
+OWN_NOUNS = "nouns.tsv"
+
+# The tasks hide four nouns at the most, and one asks for a fifth; ten words are asked for.
+LEAST_NOUNS = 5
+LEAST_WORDS = 11
+
+ENGLISH_LISTS = {"noun": "nounlist.txt", "adjective": "adjectivelist.txt", "verb": "verblist.txt"}
+
+
+def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, object]) -> pa.Table:
+    """The corpus (`..._books`, `..._nouns`, `..._words` or `..._prompts`) in `lang`, for `read_corpus`.
+
+    Words in English need no file: they are those of the package wonderwords.
+    """
+    part = corpus.rpartition("_")[2]
+    if part == "words" and lang == "en" and not files:
+        return english_words()
+    paths = [Path(file) for file in files]
+    if files:
+        logger.info("reading %s", ", ".join(files))
+    return {"books": books, "nouns": nouns, "words": words, "prompts": prompts}[part](lang, paths)
+
+
+def books(lang: str, paths: Sequence[Path]) -> pa.Table:
+    """BOOKS, one row: the text of all books, cut into sentences.
+
+    `text` has its white space folded and its sentences joined by a space, in zh and ja by nothing;
+    `sentence_starts` are offsets in characters, the first 0. A file `sentences.json` beside the book
+    adds to the rules of a language: `joiner` and `abbreviations`.
+
+    UserError if there is no text, or it has fewer than two sentences.
+    """
+    texts = [path for path in paths if path.suffix == ".txt"]
+    if not texts:
+        raise _lacks(lang, "book", "{lang}/book.txt", paths)
+    own = [path for path in paths if path.name == "sentences.json"]
+    rules = _rules(lang, own[0]) if own else sentences.rules(lang)
+    return book_table(["\n".join(map(_read, texts))], lang, rules, str(texts[0]))
+
+
+def _rules(lang: str, path: Path) -> sentences.Rules:
+    own = _json_object(path, lang)
+    abbreviations, joiner = own.pop("abbreviations", []), own.pop("joiner", None)
+    if own:
+        raise UserError(
+            f"{path}: the unknown key {next(iter(own))!r} for {lang!r}: it may have `joiner` and "
+            "`abbreviations`."
+        )
+    if joiner not in (None, "", " "):
+        raise UserError(f'{path}: `joiner` for {lang!r} is {joiner!r}: set it to " " or "".')
+    if not isinstance(abbreviations, list) or not all(isinstance(a, str) for a in abbreviations):
+        raise UserError(
+            f"{path}: `abbreviations` for {lang!r} is not a list of words: make it one."
+        )
+    return sentences.rules(lang, abbreviated=abbreviations, joiner=joiner)
+
+
+def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
+    """NOUNS in the file's order: the column `lang` of a table with one noun a row, a language a column.
+
+    Rows, from 0, mean the same in every language; one whose cell is empty is left out, but counted, an
+    empty line too. Nouns are stripped of the white space that the released cells have around them (as
+    the released code does). Equal nouns of the released list stay: which of them may be drawn is decided
+    where prompts are built, since it depends on both languages of a pair. The log names them: up to four
+    of 100.
+
+    UserError if the column is missing, or has fewer than LEAST_NOUNS different nouns; in a user's own
+    list also where a noun stands in two rows, of this column or of another that is read from it: a
+    question for it would have two answers.
+    """
+    if not paths:
+        raise _lacks(lang, "list of nouns", OWN_NOUNS, paths)
+    path = paths[0]
+    lines = [line.split("\t") for line in _read(path).replace("\r\n", "\n").split("\n")]
+    header = [name.strip() for name in lines[0]]
+    if header.count(lang) != 1:
+        known = ", ".join(name for name in header if name != "definition")
+        many = "several columns" if lang in header else "no column"
+        raise UserError(f"{path} has {many} {lang!r}: give it one; it has {known}.")
+    column = header.index(lang)
+    cells = [line[column].strip() if column < len(line) else "" for line in lines[1:]]
+    rows = [(row, noun) for row, noun in enumerate(cells) if noun]
+    repeated = _repeated(rows)
+    different = len(rows) - len(repeated)
+    again = f" (again: {', '.join(repeated)})" if repeated else ""
+    if different < LEAST_NOUNS:
+        raise UserError(
+            f"{path}: the column {lang!r} has {different} different nouns, but the tasks need "
+            f"{LEAST_NOUNS}{again}: add some."
+        )
+    if path.name == OWN_NOUNS:
+        _check_ambiguous(path, header, lines, lang)
+    if repeated:
+        logger.info("%s, %s: %d different nouns of %d%s", path, lang, different, len(rows), again)
+    return pa.table(list(map(list, zip(*rows, strict=True))), schema=NOUNS)
+
+
+def _check_ambiguous(
+    path: Path, header: Sequence[str], lines: Sequence[Sequence[str]], lang: str
+) -> None:
+    """Raise UserError if a noun of the column `lang` stands in another row too.
+
+    Other columns count if their languages have a folder beside the list; the rest is not read.
+    """
+    read = [lang, *(n for n in header if n != lang and n and (path.parent / n).is_dir())]
+    first: dict[str, int] = {}
+    for name in read:
+        column = header.index(name)
+        for number, line in enumerate(lines[1:], start=2):
+            noun = line[column].strip() if column < len(line) else ""
+            if not noun:
+                continue
+            if name == lang:
+                other = first.setdefault(noun.casefold(), number)
+            else:
+                other = first.get(noun.casefold(), number)
+            if other != number:
+                raise UserError(
+                    f"{path}: the noun {noun!r} of the column {lang!r} stands in line {other}, and in line "
+                    f"{number} of the column {name!r}: a question for it would have two answers. Take "
+                    "another word, or leave one of the two cells empty."
+                )
+
+
+def _repeated(rows: Iterable[tuple[int, str]]) -> list[str]:
+    """The nouns that an earlier row has, each with both rows; the header is line 1, row 0 line 2."""
+    first: dict[str, int] = {}
+    return [
+        f"{noun!r} in lines {first[noun.casefold()] + 2} and {row + 2}"
+        for row, noun in rows
+        if first.setdefault(noun.casefold(), row) != row
+    ]
+
+
+def words(lang: str, paths: Sequence[Path]) -> pa.Table:
+    """WORDS, sorted: the usable words of a dictionary with the columns `words` and `pos`, each once.
+
+    As in the released code (common_words_extraction.py), a word with a digit is not usable, nor one
+    whose part of speech is not exactly noun, adjective or verb ("verb,noun" is none), nor a cell that
+    pandas takes for missing. Letter case, spaces and hyphens inside stay. A word of several parts of
+    speech has the first of them. Unlike there, white space around a word is dropped.
+
+    UserError if there is no dictionary, or it has fewer than LEAST_WORDS usable words.
+    """
+    if not paths:
+        raise _lacks(lang, "dictionary", "{lang}/words.csv", paths)
+    path = paths[0]
+    lines = csv.DictReader(io.StringIO(_read(path), newline=""))
+    for column in ("words", "pos"):
+        if column not in (lines.fieldnames or ()):
+            raise UserError(f"{path}: the dictionary in {lang!r} has no column {column!r}: add it.")
+    try:
+        found = [
+            (word, line["pos"])
+            for line in lines
+            if line["pos"] in PARTS_OF_SPEECH
+            and line["words"] not in _MISSING
+            and (word := (line["words"] or "").strip())
+            and not re.search(r"\d", word)
+        ]
+    except csv.Error as error:
+        raise UserError(
+            f"{path}: the dictionary in {lang!r} is not valid CSV ({error}): correct it."
+        ) from None
+    made = _words_table(found)
+    if made.num_rows < LEAST_WORDS:
+        raise UserError(
+            f"{path}: the dictionary in {lang!r} has {made.num_rows} usable words (nouns, adjectives and "
+            f"verbs without a digit), but the tasks need {LEAST_WORDS}: add some."
+        )
+    return made
+
+
+def english_words() -> pa.Table:
+    """WORDS of the lists of the package wonderwords, which the released code takes in English."""
+    lists = resources.files("wonderwords") / "assets"
+    return _words_table(
+        (word.strip(), pos)
+        for pos, name in ENGLISH_LISTS.items()
+        for word in (lists / name).read_text(encoding="utf-8").splitlines()
+        if word.strip()
+    )
+
+
+def _words_table(found: Iterable[tuple[str, str]]) -> pa.Table:
+    parts: dict[str, str] = {}
+    for word, pos in sorted(found, key=lambda pair: PARTS_OF_SPEECH.index(pair[1])):
+        parts.setdefault(word, pos)
+    rows = sorted(parts.items())
+    return pa.table([[word for word, _ in rows], [pos for _, pos in rows]], schema=WORDS)
+
+
+def prompts(lang: str, paths: Sequence[Path]) -> pa.Table:
+    """PROMPTS: the texts of NIAH_KEYS as niah.txt has them, and as `cwe` that of cwe.txt, if it is there.
+
+    A text holds each of its placeholders once and no other brace; `cwe` may hold its own more than once.
+    UserError if a text is missing, is not text, or has other placeholders.
+    """
+    niah = _one(paths, lang, "prompts of the tasks with needles", ("niah.txt", "niah.json"))
+    texts = _json_object(niah, lang)
+    for key in texts:
+        if key not in NIAH_KEYS and key not in _UNUSED_KEYS:
+            raise UserError(f"{niah}: the unknown key {key!r} for {lang!r}: remove or correct it.")
+    for key, placeholders in NIAH_KEYS.items():
+        if key not in texts:
+            raise UserError(f"{niah}: the key {key!r} for {lang!r} is missing: add it.")
+        _check_text(f"{niah}: {key!r} for {lang!r}", key, texts[key], placeholders)
+    rows = {key: texts[key] for key in NIAH_KEYS}
+    for cwe in (path for path in paths if path.name == "cwe.txt"):
+        rows["cwe"] = _read(cwe)
+        _check_text(f"{cwe}: the prompt for {lang!r}", "cwe", rows["cwe"], ("context",))
+    return pa.table([list(rows), list(rows.values())], schema=PROMPTS)
+
+
+def _check_text(where: str, key: str, text: object, placeholders: Collection[str]) -> None:
+    if not isinstance(text, str) or not text.strip():
+        raise UserError(f"{where} is empty or not a text: write one.")
+    try:
+        pieces = list(string.Formatter().parse(text))
+    except ValueError:
+        raise UserError(
+            f"{where} has a brace that does not belong to a placeholder: remove it."
+        ) from None
+    found = []
+    for _, name, specification, conversion in pieces:
+        if name is not None:
+            found.append(name + (f"!{conversion}" if conversion else "") + (specification or ""))
+    wanted = " and ".join(f"{{{name}}}" for name in placeholders) or "no placeholder"
+    for name in found:
+        if name not in placeholders:
+            raise UserError(f"{where} has the unknown placeholder {{{name}}}: it takes {wanted}.")
+    for name in placeholders:
+        times = found.count(name)
+        if times == 0:
+            raise UserError(f"{where} lacks the placeholder {{{name}}}: add it.")
+        if times > 1 and key not in _MAY_REPEAT:
+            raise UserError(f"{where} has the placeholder {{{name}}} {times} times: keep one.")
+    if "{{" in text or "}}" in text:
+        raise UserError(f"{where} has a doubled brace: remove it.")
+
+
+def _json_object(path: Path, lang: str) -> dict[str, Any]:
+    try:
+        found = json.loads(_read(path))
+    except ValueError as error:
+        raise UserError(f"{path} for {lang!r} is not valid JSON ({error}): correct it.") from None
+    if not isinstance(found, dict):
+        raise UserError(f"{path} for {lang!r} is not a JSON object of texts by key: make it one.")
+    return found
+
+
+def _one(paths: Sequence[Path], lang: str, what: str, names: Sequence[str]) -> Path:
+    for path in paths:
+        if path.name in names:
+            return path
+    raise _lacks(lang, what, f"{{lang}}/{names[-1]}", paths)
+
+
+def _lacks(lang: str, what: str, name: str, paths: Sequence[Path]) -> UserError:
+    """`paths` are the files that there are; where none is, the folder is known by its key alone."""
+    folder = str(paths[0].parent.parent) if paths else "the folder of sources.oneruler.folder"
+    return UserError(
+        f"there is no {what} for the language {lang!r}: {name.format(lang=lang)} is missing in {folder} "
+        "(see docs/adding-a-language.md)."
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not in UTF-8: save it in that encoding.") from None
+    except FileNotFoundError:
+        raise UserError(
+            f"{path} does not exist: run the rule that downloads it, or add it."
+        ) from None

@@ -1,0 +1,343 @@
+"""ONERULER's figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from needlework.benchmarks.oneruler import paper
+from needlework.benchmarks.oneruler.factors import (
+    ARTICLES,
+    CWE,
+    ERRORS,
+    GROUP,
+    GROUPS,
+    HIGH_RESOURCE,
+    LENGTH,
+    METRIC,
+    TASK,
+    TASKS,
+)
+from needlework.benchmarks.oneruler.measures import ACCURACY, SHARE
+from needlework.benchmarks.oneruler.rows import (
+    NEEDLE_TASKS,
+    ONE_LANGUAGE,
+    best_first,
+    both_prompts,
+    crossed,
+    drawn,
+    ends,
+    equal_tokens,
+    grouped,
+    long_contexts,
+    metrics,
+    needles_together,
+    own,
+    resources,
+    with_errors,
+)
+from needlework.benchmarks.oneruler.tables import (
+    BY_CONTEXT,
+    BY_ERROR,
+    BY_INSTRUCTION,
+    ERROR_NAMES,
+    EVERY_CONTEXT,
+)
+from needlework.data.language_names import language_name
+from needlework.factor import Factor, in_1000
+from needlework.results.columns import COMPARISON
+from needlework.results.context import Context, Run
+from needlework.results.drawings import Bars, Heatmap, Lines, StackedBars
+from needlework.results.result import figure
+from needlework.results.tabulate import MODEL, By, Cell, arranged, tabulate, where
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# How figures order and name the values of factors and other labels.
+CALLED = {
+    factor.name: factor
+    for factor in (
+        Factor("length", label="Context length", format=in_1000),
+        Factor("context_lang", format=language_name, words={"all": "All languages"}),
+        Factor("instruction_lang", label="Instructions", format=language_name),
+        Factor("task", order=tuple(TASKS), words=TASKS),
+        Factor("group", order=tuple(GROUPS), words=GROUPS),
+        ERROR_NAMES,
+        Factor("tokenizer"),
+    )
+}
+GROUP_LOOKS = dict(
+    zip(GROUPS, zip(("#0072B2", "#56B4E9", "#D55E00", "#999999"), "os^D", strict=True), strict=True)
+)
+ERROR_LOOKS = {
+    name: (colour, "")
+    for name, colour in zip(
+        ERRORS, ("#D55E00", "#0072B2", "#56B4E9", "#CC79A7", "#bbbbbb", "#666666"), strict=True
+    )
+}
+DRAWN = "metric == '{metric}'"
+NO_NEEDLES, NO_WORDS = "no model answered needle tasks", "no model answered tasks of common words"
+
+NEEDLES = f"{ONE_LANGUAGE} and {NEEDLE_TASKS}"
+SINGLE = f"{ONE_LANGUAGE} and task == 'niah_single'"
+WORDS = f"{ONE_LANGUAGE} and task in {tuple(CWE)}"
+BY_METRIC = By(METRIC, order=metrics)
+EACH = (BY_METRIC, MODEL, EVERY_CONTEXT, LENGTH)
+BY_END = By(Factor("group", order=("top", "bottom")), contrast=("gap", "top", "bottom"))
+PROMPT = Factor("prompt", order=("with", "without", "drop"))
+BY_PROMPT = By(PROMPT, contrast=("drop", "without", "with"))
+BOUNDED = ("bound", *COMPARISON)
+
+
+def with_groups(data: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """With the column `group`: the resources of the context's language."""
+    articles = {**ARTICLES, **run.get("wikipedia_articles", {})}
+    low = {lang for lang, number in articles.items() if number < HIGH_RESOURCE}
+    groups = {lang: "low" if lang in low else "" for lang in set(data["context_lang"])}
+    return data.assign(group=data["context_lang"].map(groups | {"all": ""}))
+
+
+HEAT = Heatmap(
+    x="length",
+    down="context_lang",
+    panel="model",
+    columns=7,
+    margin="all",
+    listed=("context_lang",),
+    where=DRAWN,
+    prepare=with_groups,
+    tinted=("group == 'low'", "low-resource languages"),
+    counted="context_lang != 'all'",
+    words="Mean of all NIAH tasks.",
+    nothing=NO_NEEDLES,
+)
+ERRORS_BY_LANGUAGE = StackedBars(
+    x="context_lang",
+    panel="model",
+    line="error",
+    looks=ERROR_LOOKS,
+    limits=None,
+    columns=2,
+    y="Share of prompts",
+    words="S-NIAH in {long_contexts}.",
+    nothing="no model behind an endpoint answered S-NIAH",
+)
+
+
+def languages_of(cell: Cell) -> str:
+    """The languages at one end."""
+    return "" if cell.labels["group"] == "gap" else cell.part.column("languages").iloc[0]
+
+
+@figure(
+    "Languages with large and small Wikipedias",
+    Lines(
+        x="length",
+        line="group",
+        members="languages",
+        written="gap",
+        y="S-NIAH accuracy",
+        where=DRAWN,
+        called={"top": "largest Wikipedias", "bottom": "smallest Wikipedias"},
+        listed=("group",),
+        counted="group != 'gap'",
+        words="All models.",
+        nothing="fewer than two languages have a Wikipedia of known size",
+    ),
+    when=("single",),
+    over_models=True,
+)
+def figure1a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """S-NIAH of all models for the five languages at either end of the paper's Table 2, or half of a
+    run's languages where these are fewer than ten. The paper's gaps are from its text.
+    """
+    made = tabulate(
+        ends(own(rows, run, SINGLE), run),
+        (BY_METRIC, LENGTH, BY_END),
+        run,
+        measure=ACCURACY,
+        compare=paper.beside_figure1a,
+        languages=languages_of,
+    )
+    return made[["metric", "group", "languages", "length", *made.columns[4:]]]
+
+
+def one_language(data: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """English, as in the paper, where there is any; else all languages together."""
+    lang = "en" if "en" in set(data["context_lang"]) else "all"
+    return data[data["context_lang"] == lang]
+
+
+def which_language(data: pd.DataFrame, run: Run) -> str:
+    """The languages that `one_language` leaves."""
+    langs = [lang for lang in dict.fromkeys(data["context_lang"]) if lang != "all"]
+    called = CALLED["context_lang"].called
+    return ", ".join(map(called, ["en"] if "en" in langs else langs)) + "."
+
+
+@figure(
+    "With and without the option none",
+    Lines(
+        x="length",
+        panel="model",
+        line="prompt",
+        written="drop",
+        y="S-NIAH accuracy",
+        columns=4,
+        where=DRAWN,
+        called={"with": '"none" allowed', "without": '"none" not mentioned'},
+        listed=("prompt",),
+        prepare=one_language,
+        counted="prompt != 'drop'",
+        note=which_language,
+        nothing="no model answered S-NIAH both with and without the option none",
+    ),
+    when=("without_none",),
+)
+def figure1b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """S-NIAH with the sentence that allows the answer ``none``, and without; in English, or in all
+    languages that have both where English has not. The CSV has every language. The paper's drop is
+    o3-mini-high's in English.
+    """
+    by = (*EACH, BY_PROMPT)
+    asked = both_prompts(equal_tokens(where(rows, SINGLE), run))
+    made = tabulate(asked, by, run, measure=ACCURACY, compare=paper.beside_figure1b)
+    made = arranged(made, run, BY_METRIC, MODEL, EVERY_CONTEXT, PROMPT, LENGTH)
+    labels = ["metric", "model", "source", "context_lang", "prompt", "length"]
+    return made[[*labels, *made.columns[len(labels) :]]]
+
+
+@figure(
+    "Accuracy by language and length",
+    HEAT,
+    when=("needles",),
+)
+def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """All needle tasks, in percent, languages best first. The paper's numbers are from the image of
+    the figure in its repository.
+    """
+    asked = own(rows, run, NEEDLES)
+    made = tabulate(asked, EACH, run, measure=ACCURACY, compare=paper.beside_figure3)
+    return arranged(best_first(made), run, BY_METRIC, MODEL)
+
+
+@figure(
+    "Long contexts by model",
+    Bars(
+        x="model",
+        line="group",
+        looks=GROUP_LOOKS,
+        y="NIAH accuracy",
+        words="In {long_contexts}.",
+        nothing=NO_NEEDLES,
+    ),
+    when=("needles",),
+)
+def figure4a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """All needle tasks in long contexts (64K and 128K, or a run's two longest lengths), by the
+    resources of the language.
+    """
+    asked = grouped(long_contexts(drawn(rows, run, NEEDLES)), run)
+    return tabulate(asked, (MODEL, GROUP), run, measure=ACCURACY)
+
+
+@figure(
+    "Long contexts by language",
+    Bars(
+        x="context_lang",
+        line="group",
+        looks=GROUP_LOOKS,
+        horizontal=True,
+        listed=("context_lang",),
+        y="NIAH accuracy",
+        where=DRAWN,
+        words="All models, in {long_contexts}.",
+        nothing=NO_NEEDLES,
+    ),
+    when=("needles",),
+    over_models=True,
+)
+def figure4b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """All needle tasks and models in long contexts (64K and 128K, or a run's two longest lengths). The
+    paper's numbers are from its text.
+    """
+    by_code = Factor("context_lang")
+    made = tabulate(
+        long_contexts(own(rows, run, NEEDLES)),
+        (BY_METRIC, by_code),
+        run,
+        measure=ACCURACY,
+        compare=paper.beside_figure4b,
+        group=lambda cell: resources(cell.labels["context_lang"], run),
+    )
+    return arranged(made, run, BY_METRIC, "-value", by_code)
+
+
+@figure(
+    "Accuracy by task",
+    Bars(
+        x="task",
+        line="group",
+        looks=GROUP_LOOKS,
+        where=f"{DRAWN} and task != 'niah' and group != 'all'",
+        words="All models and lengths.",
+        nothing="no model answered any task",
+    ),
+    over_models=True,
+)
+def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """All models and lengths, by the resources of the language."""
+    return tabulate(
+        needles_together(grouped(own(rows, run, ONE_LANGUAGE), run)),
+        (BY_METRIC, By(TASK, "of"), By(GROUP, margin="all")),
+        run,
+        measure=ACCURACY,
+        compare=paper.beside_figure5,
+        compared=BOUNDED,
+    )
+
+
+@figure(
+    "Cross-lingual accuracy",
+    Lines(
+        x="length",
+        panel="context_lang",
+        panel_title="{context_lang} context",
+        line="instruction_lang",
+        line_title="{instruction_lang} instructions",
+        listed=("context_lang", "instruction_lang"),
+        y="NIAH accuracy",
+        where=DRAWN,
+        words="All models.",
+        paper="the text of the paper, mean of its models",
+        nothing="no model answered prompts whose instruction is in another language",
+    ),
+    when=("crossed",),
+    over_models=True,
+)
+def figure6a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """All needle tasks and models, by the language of the context (panels) and of the instructions
+    (lines).
+    """
+    asked = crossed(own(rows, run, NEEDLE_TASKS))
+    by = (BY_METRIC, BY_CONTEXT, BY_INSTRUCTION, LENGTH)
+    return tabulate(asked, by, run, measure=ACCURACY, compare=paper.beside_figure6a)
+
+
+@figure(
+    "Errors with a single needle",
+    StackedBars(
+        x="model",
+        line="error",
+        looks=ERROR_LOOKS,
+        horizontal=True,
+        limits=None,
+        y="Share of all S-NIAH prompts",
+        nothing="no model answered S-NIAH",
+    ),
+    when=("single",),
+)
+def figure6b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Shares of all S-NIAH prompts, by the strict rules."""
+    asked = with_errors(drawn(rows, run, SINGLE, "strict"))
+    return tabulate(asked, (MODEL, BY_ERROR), run, measure=SHARE)

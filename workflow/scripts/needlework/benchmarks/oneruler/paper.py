@@ -1,0 +1,151 @@
+"""ONERULER's cells beside the paper's numbers, and why a number of the paper's is of something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from needlework.benchmarks.oneruler.factors import ARTICLES, CWE, LONG, NIAH
+from needlework.benchmarks.oneruler.plan import SHORT
+from needlework.models.decoding import GREEDY
+from needlework.results.beside import (
+    against,
+    bounded_number,
+    other_decoding,
+    other_models,
+    other_values,
+    own_instructions,
+    unpublished,
+)
+from needlework.results.tabulate import Cell
+
+# The settings of the paper that move its numbers, and its metric.
+SETUP = {
+    "data": "oneruler",
+    "haystack": None,
+    "multiquery_needles": 2,
+    "cwe_frequencies": "released",
+    "metric": "released",
+}
+# Appendix D: Figure 24 is of texts of so many tokens of this encoding.
+TEXT = {"data": "oneruler", "length": 128_000, "measuring tokenizer": "cl100k_base"}
+# Appendix B.1: all other models decode greedily.
+DECODING = {"o3-mini-high": "the endpoint's own"}
+LENGTHS = (8_000, 32_000, 64_000, 128_000)
+NEEDLES, ONE_NEEDLE, LANGUAGES = tuple(NIAH), ("niah_single",), tuple(ARTICLES)
+MODELS = (
+    *("Gemini 1.5 Flash", "Qwen 2.5 72B", "o3-mini-high"),
+    *("Llama 3.3 70B", "Llama 3.1 8B", "Qwen 2.5 7B"),
+)
+
+
+def other_prompts(
+    cell: Cell,
+    *,
+    tasks: Sequence[str] = (),
+    lengths: Sequence[int] = (),
+    languages: Sequence[str] = (),
+    none: bool = True,
+    models: Sequence[str] = (),
+) -> Iterator[str]:
+    """Why a cell is not of the paper's prompts: all of the values that are given must be there.
+
+    none: the questions must allow the answer "none", as those of the paper do.
+    """
+    yield from _other_setup(cell)
+    yield from own_instructions(cell, "instruction_lang", "context_lang")
+    yield from other_decoding(cell, GREEDY, DECODING, ours_too=False)
+    wanted = {"task": tasks, "length": lengths, "context_lang": languages}
+    called = {"task": "other tasks", "length": "other lengths", "context_lang": "other languages"}
+    for column, values in wanted.items():
+        if values:
+            yield from other_values(cell, column, values, called[column])
+    needles = cell.part.where(cell.part.array("needles", lambda rows: rows["task"].isin(NEEDLES)))
+    if none and False in needles.values("none_option"):
+        yield "without the sentence that allows the answer none"
+    if models:
+        yield from other_models(cell, models)
+
+
+def _other_setup(cell: Cell) -> Iterator[str]:
+    """Where the run's settings and the cell's metric are not the paper's."""
+    from needlework.results import cells
+
+    setup = {**cell.run.run.get("setup", {}), "metric": cell.part.values("metric")[0]}
+    words = cell.part.where(cell.part.array("words", lambda rows: rows["task"].isin(list(CWE))))
+    # In other lists, and if there are none, both frequencies are the same.
+    if SHORT not in words.values("length"):
+        setup.pop("cwe_frequencies", None)
+    yield from cells.differences(setup, SETUP)
+
+
+def of_all(cell: Cell) -> Iterator[str]:
+    """Why a cell is not of all that the paper asked of needles, in all models."""
+    return other_prompts(cell, tasks=NEEDLES, lengths=LENGTHS, languages=LANGUAGES, models=MODELS)
+
+
+def _over_models(
+    cell: Cell, table: str, row: str, column: str, reasons: Iterable[str]
+) -> dict[str, Any]:
+    """Beside a mean over the paper's models, or a bound; a run that has none of them has no such number."""
+    line = cell.run.line(table, row) if cell.run.run.get("published") else {}
+    number, bound = bounded_number(line, column)
+    return against(cell, number, reasons, bound=bound)
+
+
+def beside_figure1a(cell: Cell) -> dict[str, Any]:
+    """The text has the gaps between large and small Wikipedias."""
+    if cell.labels["group"] != "gap":
+        return {}
+    reasons = other_prompts(cell, tasks=ONE_NEEDLE, languages=LANGUAGES, models=MODELS)
+    return _over_models(cell, "figure1a", "gap", str(cell.labels["length"]), reasons)
+
+
+def beside_figure1b(cell: Cell) -> dict[str, Any]:
+    """The text has the drops of a model where "none" is allowed."""
+    if cell.labels["prompt"] != "drop":
+        return {}
+    number = cell.run.find("figure1b", _line(cell), f"drop/{cell.labels['length']}")
+    return against(cell, number, other_prompts(cell, tasks=ONE_NEEDLE, none=False))
+
+
+def _line(cell: Cell) -> str:
+    return f"{cell.paper_name}/{cell.labels['context_lang']}"
+
+
+def beside_figure3(cell: Cell, table: str = "figure3") -> dict[str, Any]:
+    """Figures 3 and 25 have a cell a model, language and length, with instructions in that language."""
+    lang = cell.labels["context_lang"]
+    same = cell.labels.get("instruction_lang", lang) == lang
+    number = cell.run.find(table, _line(cell), str(cell.labels["length"])) if same else None
+    return against(cell, number, other_prompts(cell, tasks=NEEDLES))
+
+
+def beside_figure4b(cell: Cell) -> dict[str, Any]:
+    """The text has three languages' means over all models in long contexts."""
+    if cell.labels.get("model", "all") != "all":
+        return unpublished(cell)
+    reasons = other_prompts(cell, tasks=NEEDLES, lengths=LONG, models=MODELS)
+    return _over_models(cell, "figure4b", cell.labels["context_lang"], "long", reasons)
+
+
+def beside_figure5(cell: Cell) -> dict[str, Any]:
+    """The text has some means of tasks, or bounds, over all models and lengths."""
+    task = cell.labels["task"]
+    needles = other_values(cell, "task", NEEDLES, "other tasks") if task == "niah" else ()
+    reasons = [*needles, *other_prompts(cell, lengths=LENGTHS, models=MODELS)]
+    return _over_models(cell, "figure5", cell.labels["group"], task, reasons)
+
+
+def beside_figure6a(cell: Cell) -> dict[str, Any]:
+    """The text has means over all models by the languages of instructions and context."""
+    row = f"{cell.labels['instruction_lang']}-{cell.labels['context_lang']}"
+    reasons = other_prompts(cell, tasks=NEEDLES, models=MODELS)
+    return _over_models(cell, "figure6a", row, str(cell.labels["length"]), reasons)
+
+
+def beside_figure22(cell: Cell) -> dict[str, Any]:
+    """The text has some models' means, or bounds, over all languages."""
+    column = f"{cell.labels['task']}/{cell.labels['length']}"
+    number, bound = bounded_number(cell.run.line("figure22", cell.paper_name), column)
+    return against(cell, number, other_prompts(cell, languages=LANGUAGES), bound=bound)

@@ -1,0 +1,244 @@
+"""Which rows of ONERULER's answers a result is made of, and in which order its languages come."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from needlework.benchmarks.oneruler.factors import ARTICLES, HIGH_RESOURCE, LONG, NIAH
+from needlework.benchmarks.oneruler.paper import SETUP
+from needlework.models.accounts import UNKNOWN
+from needlework.results.context import Context
+from needlework.results.tabulate import where
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ONE_LANGUAGE = "instruction_lang == context_lang"
+NEEDLE_TASKS = f"task in {tuple(NIAH)}"
+# The verdict of an answer that the output limit cut off before any text, as happens to models that
+# reason. The paper leaves it out of the needle tasks and counts it as wrong in the others (footnote 10).
+# An answer that ended without text is wrong in all, as in the released rules.
+UNFINISHED = "length"
+# Figure 1a of the paper: so many languages at either end.
+ENDS = 5
+
+
+def own(rows: pd.DataFrame, run: Context, condition: str) -> pd.DataFrame:
+    """The rows for which a condition holds, of equal tokens, and with "none" allowed."""
+    return none_allowed(equal_tokens(where(rows, condition), run))
+
+
+def drawn(rows: pd.DataFrame, run: Context, condition: str, metric: str = "") -> pd.DataFrame:
+    """Those of `own` that are of one metric: `metric`, or that which the figures draw."""
+    return own(drawn_metric(rows, run, metric), run, condition)
+
+
+def metrics(present: Collection[str], run: Context) -> list[str]:
+    """The metric that the figures draw, then the paper's, where that is another."""
+    return list(dict.fromkeys((run.run.get("metric", "strict"), SETUP["metric"])))
+
+
+def drawn_metric(rows: pd.DataFrame, run: Context, metric: str = "") -> pd.DataFrame:
+    """The rows of one metric: that which the figures draw."""
+    from needlework.results import cells
+
+    return cells.kept(rows, rows["metric"] == (metric or run.run.get("metric", "strict")))
+
+
+def equal_tokens(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The rows of models whose prompts are measured in their own tokenizers."""
+    from needlework.results import cells
+
+    return cells.kept(rows, ~_equal_text(rows, run))
+
+
+def equal_text(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The rows of models whose prompts are measured in a common tokenizer."""
+    return rows[_equal_text(rows, run)]
+
+
+def _equal_text(rows: pd.DataFrame, run: Context) -> pd.Series:
+    return rows["model"].isin({pair[1] for pair in run.run.get("equal_text", ())})
+
+
+def none_allowed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Without needle prompts that lack the sentence that allows "none", unless there are no others."""
+    from needlework.results import cells
+
+    needles = rows["task"].isin(list(NIAH))
+    offered = rows["none_option"].astype(bool)
+    return cells.kept(rows, ~needles | (offered == bool((needles & offered).any())))
+
+
+def long_contexts(rows: pd.DataFrame) -> pd.DataFrame:
+    """The paper's long contexts; where these rows have neither, their two longest."""
+    from needlework.results import cells
+
+    lengths = sorted(set(rows["length"]))
+    longest = [n for n in lengths if n in LONG] or lengths[-2:]
+    return cells.kept(rows, rows["length"].isin(longest))
+
+
+def grouped(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """With the resources of the context's language (`group`)."""
+    groups = {lang: resources(lang, run) for lang in set(rows["context_lang"])}
+    return rows.assign(group=rows["context_lang"].map(groups))
+
+
+def ends(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Languages of known size; the largest and smallest Wikipedias in groups, with their names."""
+    from needlework.results import cells
+
+    known = [lang for lang in set(rows["context_lang"]) if articles(lang, run)]
+    langs = by_articles(known, run)
+    size = min(ENDS, len(langs) // 2)
+    found = {"top": langs[:size], "bottom": langs[len(langs) - size :]} if size else {}
+    groups = {lang: end for end, names in found.items() for lang in names}
+    rows = cells.kept(rows, rows["context_lang"].isin(known))
+    group = rows["context_lang"].map(groups)
+    names = {end: " ".join(names) for end, names in found.items()}
+    return rows.assign(group=group, languages=group.map(names))
+
+
+def both_prompts(rows: pd.DataFrame) -> pd.DataFrame:
+    """The languages that are asked with and without the sentence that allows "none" (`prompt`)."""
+    offered = rows["none_option"].astype(bool)
+    langs = set(rows.loc[offered, "context_lang"]) & set(rows.loc[~offered, "context_lang"])
+    rows = rows.assign(prompt=offered.map({True: "with", False: "without"}))
+    return rows[rows["context_lang"].isin(langs)]
+
+
+def crossed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Contexts and instructions in those languages that stand in a prompt with another one."""
+    mixed = rows[rows["instruction_lang"] != rows["context_lang"]]
+    contexts, asked = set(mixed["context_lang"]), set(mixed["instruction_lang"])
+    here = rows["instruction_lang"].isin(asked | contexts)
+    return rows[rows["context_lang"].isin(contexts) & here]
+
+
+def needles_together(rows: pd.DataFrame) -> pd.DataFrame:
+    """Tasks, and all tasks with needles once more as one (`of`)."""
+    import pandas as pd
+
+    needles = rows[rows["task"].isin(list(NIAH))]
+    return pd.concat([needles.assign(of="niah"), rows.assign(of=rows["task"])])
+
+
+def _verdict_classes(rows: pd.DataFrame) -> pd.Series:
+    """What stands in each verdict before its first colon."""
+    verdicts = rows["verdict"]
+    # There are a few of them, for a million rows.
+    classes = {verdict: verdict.split(":")[0] for verdict in set(verdicts)}
+    return verdicts.map(classes).astype(object)
+
+
+def with_errors(rows: pd.DataFrame) -> pd.DataFrame:
+    """With the error of each strict verdict, or "correct"."""
+    from needlework.results import cells
+
+    classes = _verdict_classes(rows).replace({UNFINISHED: "no_answer"})
+    return rows.assign(error=classes.mask(~cells.judged(rows), "lost"))
+
+
+def behind_endpoints(rows: pd.DataFrame, run: Context, closed: bool) -> pd.DataFrame:
+    """The rows of models behind endpoints, or of the others."""
+    backends = run.run.get("backends", {})
+    behind = {model for model in set(rows["model"]) if backends.get(model) == "openai"}
+    return rows[rows["model"].isin(behind) == closed]
+
+
+def reasoned(rows: pd.DataFrame) -> pd.DataFrame:
+    """Answers with a count of reasoning tokens, right or wrong (`answer`); what is no answer is neither."""
+    from needlework.results import cells
+
+    counted = rows["reasoning_tokens"].notna() & ~dropped(rows) & cells.judged(rows)
+    rows = rows[counted]
+    return rows.assign(answer=rows["value"].map({1.0: "right"}).fillna("wrong"))
+
+
+def cut_answers(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Whether the limit cut an answer (`value`), of the models that reason where the run names any.
+
+    Answers of which nobody says why they ended are left out.
+    """
+    rows = rows[rows["finish_reason"] != UNKNOWN]
+    if reasoning := list(run.run.get("reasoning", ())):
+        rows = rows[rows["model"].isin(reasoning)]
+    return rows.assign(value=(rows["finish_reason"] == "length").astype("float64"))
+
+
+def wrong_words(rows: pd.DataFrame) -> pd.DataFrame:
+    """Wrong answers to tasks of common words, and how many of the ten words stand in them (`found`)."""
+    rows = rows[_verdict_classes(rows).isin(["partial", "wrong_words"])]
+    found = rows["verdict"].str.extract(r"^partial:(\d+)/", expand=False).fillna("0").astype(float)
+    return rows.assign(found=found)
+
+
+def own_language(rows: pd.DataFrame) -> pd.DataFrame:
+    """Prompts whose instructions are in the context's language, as if all were of one language."""
+    rows = rows[rows["instruction_lang"] == rows["context_lang"]]
+    return rows.assign(instruction_lang="all", context_lang="all")
+
+
+# Languages
+
+
+def articles(lang: str, run: Context) -> int | None:
+    """The number of articles in a language's Wikipedia; None where neither the paper nor the run says."""
+    return run.run.get("wikipedia_articles", {}).get(lang, ARTICLES.get(lang))
+
+
+def resources(lang: str, run: Context) -> str:
+    """The key of `factors.GROUPS` that a language belongs to."""
+    number = articles(lang, run)
+    if lang == "en" or number is None:
+        return "english" if lang == "en" else "unknown"
+    return "high" if number >= HIGH_RESOURCE else "low"
+
+
+def by_articles(present: Collection[str], run: Context) -> list[str]:
+    """Languages by the size of their Wikipedias, then those of unknown size by code; "all" is first."""
+
+    def place(lang: str) -> tuple[bool, int, str]:
+        return lang != "all", -(articles(lang, run) or 0), lang
+
+    return sorted(set(present), key=place)
+
+
+def best_first(table: pd.DataFrame) -> pd.DataFrame:
+    """Of each metric, languages by the mean of their values over models and lengths; all of them first."""
+    means = table.groupby(["metric", "context_lang"])["value"].transform("mean")
+    means = means.mask(table["context_lang"] == "all", math.inf)
+    order = table.assign(mean=means).sort_values(
+        ["mean", "context_lang", "length"], ascending=[False, True, True], kind="stable"
+    )
+    return table.loc[order.index]
+
+
+def ranked(table: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """With the rank of each language (1 is best), and the paper's."""
+    means = table.groupby(["model", "metric"])["value"]
+    ranks = []
+    for row in table.itertuples():
+        known = row.model == "all" and run.run.get("published")
+        found = run.find("figure4b", row.context_lang, "rank") if known else None
+        ranks.append(None if found is None else found.value)
+    rank = means.rank(ascending=False, method="min").astype("Int64")
+    table = table.assign(rank=rank, published_rank=ranks)
+    return table.astype({"published_rank": "Int64", "n_articles": "Int64"})
+
+
+def dropped(rows: pd.DataFrame) -> pd.Series:
+    """Which answers the paper leaves out: those to needle tasks that were cut before any text."""
+    return (rows["verdict"] == UNFINISHED) & of_needles(rows)
+
+
+def of_needles(rows: pd.DataFrame) -> pd.Series:
+    return rows["task"].isin(list(NIAH))
+
+
+def long_first(present: Collection[str], run: Context) -> list[str]:
+    """Long contexts together, then each length."""
+    return sorted(present, key=lambda length: (length != "long", str(length).zfill(9)))

@@ -1,0 +1,215 @@
+"""ONERULER's answers read strictly: the answer tag, whole numbers, whole words.
+
+The false verdicts of the released rules (`released_oneruler`) are not among theirs. In three respects
+they remain the paper's: numbers of one digit do not count, the numbers found must be exactly the
+expected ones, and a list of common words may hold others besides the ten.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence, Set
+from functools import lru_cache
+
+from needlework.benchmarks.oneruler.none_answers import says_none
+from needlework.benchmarks.oneruler.wording import Wording
+from needlework.scoring.metrics.numbers import numbers
+from needlework.scoring.metrics.words import UNSPACED_RUN, words_of
+
+# What stands between groups of digits: 1,234,567 1.234.567 1 234 567 1'234'567, in India 12,34,567.
+# Korean particles and the copula, alone or one behind the other.
+_ENDING = re.compile(
+    "(?:은|는|이|가|을|를|와|과|랑|이랑|도|만|의|에|에서|에게|로|으로|부터|까지|하고|들|등|이나|나)?"
+    "(?:은|는|이|가|을|를|도|만|의)?(?:입니다|이다|이며|이고|이에요|예요|요|다)?"
+)
+
+# Before the next tag of a list: a number, or a key in quotation marks or emphasis.
+_LABEL = re.compile(
+    r"[\s,;.-]*(?:\(?\d{1,2}[.):]|[\"'“”«»„‘’「『*`][^\n<>]{1,60}[\"'“”«»„‘’」』*`])\s*[:：=-]*\s*"
+)
+_PLACEHOLDER = re.compile(r"\s*(?:\[.*\]|\{.*\}|\(.*\)|\.\.\.)\s*", re.DOTALL)
+
+# What may stand directly before the first and after the last word of a list ("最常见的词是人民"), and
+# between two words ("生活和工作"): no such character where it may begin another word of a dictionary
+# (和服, 是正), nor a bare 有, which would leave 人 of 持有人.
+_COPULAS = re.compile("(?<=.)[是为為は]|包括|包含|[词詞][语語汇彙]?有")
+_JOINTS = "以及|[和与與及と]"
+_TAILS = ("です", "など", "等")
+
+
+def answer(text: str, tags: Iterable[str]) -> str:
+    """The part of `text` that is its answer.
+
+    That is what stands in the last of the named tags, whatever their case and accents; in several where
+    nothing but punctuation, a number of a list or a label in quotation marks is between them; where no
+    tag is closed, after the last that is opened; or else all of the text. So an answer that says itself
+    again until the output limit cuts it is read once.
+    """
+    text = unicodedata.normalize("NFKC", text)
+    brackets = text.count("<")
+    if not brackets:
+        return text
+    once, pattern = _tagged(frozenset(tags))
+    # Most answers have one tag, which is closed.
+    if brackets == 2 and (closed := once.search(text)):
+        return closed["inside"]
+    found = list(pattern.finditer(text))
+    if not found:
+        return text
+    # Nothing closes the last, or each is closed.
+    if len(found) > 1 and found[-1]["end"] is None:
+        found.pop()
+    # The tag of the format that was asked for, said again.
+    if any(map(_has_digit, found)):
+        while not _has_digit(found[-1]) and _PLACEHOLDER.fullmatch(found[-1]["inside"]):
+            found.pop()
+    parts: list[str] = []
+    follows = found[-1].end()
+    for match in reversed(found):
+        between = text[match.end() : follows]
+        if any(map(str.isalnum, between)) and not _LABEL.fullmatch(between):
+            break
+        parts.append(match["inside"])
+        follows = match.start()
+    return "\n".join(reversed(parts))
+
+
+def _has_digit(tag: re.Match[str]) -> bool:
+    return any(map(str.isdigit, tag["inside"]))
+
+
+@lru_cache(maxsize=64)
+def _tagged(names: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A closed tag around a text without another, and any tag."""
+    given = {unicodedata.normalize("NFKC", name) for name in names}
+    given |= {_without_accents(name) for name in given}
+    either = "|".join(map(re.escape, sorted(given, key=lambda name: (-len(name), name))))
+    opening = rf"<\s*(?:{either})\s*>"
+    inside, closing = rf"(?:(?!{opening}).)*?", rf"<\s*/\s*(?:{either})\s*>"
+    return (
+        re.compile(rf"{opening}(?P<inside>[^<]*){closing}", re.I),
+        re.compile(rf"{opening}(?P<inside>{inside})(?:(?P<end>{closing})|\Z)", re.DOTALL | re.I),
+    )
+
+
+def _without_accents(name: str) -> str:
+    """A name in Latin letters without what stands on them; any other as it is."""
+    plain = "".join(c for c in unicodedata.normalize("NFD", name) if not unicodedata.combining(c))
+    return plain if plain.isascii() else name
+
+
+def score_numbers(
+    text: str,
+    expected: Sequence[str],
+    none_words: Iterable[str | Wording],
+    quotes: Callable[[str], bool] = lambda text: False,
+) -> tuple[float, str]:
+    """1.0 if the numbers in an answer are exactly the `expected` ones, and why.
+
+    Verdicts: "correct"; "partial:<right>/<expected>", with "+<others>" where there are wrong ones;
+    "wrong_number" where none is right; "none_error" where the answer has no number and says that there
+    is none; "no_number". A word for "none" beside numbers means nothing ("1234567, no others").
+    """
+    found, wanted = numbers(text), {int(number) for number in expected}
+    if not found:
+        return 0.0, "none_error" if says_none(text, none_words, quotes) else "no_number"
+    if found == wanted:
+        return 1.0, "correct"
+    right, others = len(found & wanted), len(found - wanted)
+    if not right:
+        return 0.0, "wrong_number"
+    return 0.0, f"partial:{right}/{len(wanted)}" + (f"+{others}" if others else "")
+
+
+def score_none(
+    text: str,
+    none_words: Iterable[str | Wording],
+    quotes: Callable[[str], bool] = lambda text: False,
+) -> tuple[float, str]:
+    """1.0 if an answer says that there is no number, and gives none, and why.
+
+    An answer that `quotes` its own context says nothing (`says_none`).
+
+    Verdicts: "correct", "wrong_number" where it gives a number, "no_number" where it does neither.
+    """
+    if numbers(text):
+        return 0.0, "wrong_number"
+    return (1.0, "correct") if says_none(text, none_words, quotes) else (0.0, "no_number")
+
+
+def score_words(text: str, expected: Sequence[str]) -> tuple[float, str]:
+    """1.0 if all `expected` words stand in an answer, each as a word of its own, and why.
+
+    Verdicts: "correct", "partial:<right>/<expected>", "wrong_words". A word that is written with
+    spaces stands for itself alone if it is expected: "công" is not found in "công ty" if both are, but
+    it is if "công ty" is only what the model answered. In scripts without spaces a word stands between
+    marks of punctuation, or among other expected words. A Korean word may have an ending.
+    """
+    sought = [_sought(word) for word in expected]
+    parts = {part for phrase in sought for part in phrase}
+    said = words_of(text)
+    if not text.isascii():
+        said = [_without_ending(word, parts) for word in said]
+    left, found = _cut(said, parts), set()
+    if max(map(len, sought), default=0) <= 1:
+        # No word of a phrase can be taken for another.
+        found = {phrase for phrase in sought if phrase and phrase[0] in left}
+    else:
+        for phrase in sorted(set(sought), key=lambda phrase: (-len(phrase), phrase)):
+            here, left = _take(list(phrase), left)
+            if here:
+                found.add(phrase)
+    right = sum(phrase in found for phrase in sought)
+    if right == len(sought):
+        return 1.0, "correct"
+    return 0.0, f"partial:{right}/{len(sought)}" if right else "wrong_words"
+
+
+@lru_cache(maxsize=65536)
+def _sought(word: str) -> tuple[str, ...]:
+    return tuple(words_of(word))
+
+
+def _without_ending(word: str, parts: Set[str]) -> str:
+    """A Korean word without its particle or copula, if one of `parts` is left; else as it is."""
+    if word in parts or not word or not "가" <= word[0] <= "힣":
+        return word
+    stems = (word[:end] for end in range(len(word) - 1, 0, -1))
+    return next((s for s in stems if s in parts and _ENDING.fullmatch(word[len(s) :])), word)
+
+
+def _take(phrase: Sequence[str], words: list[str]) -> tuple[bool, list[str]]:
+    """Whether `phrase` stands in `words`, and what is left where it is taken out."""
+    if not phrase or phrase[0] not in words:
+        return False, words
+    left: list[str] = []
+    found, i = False, 0
+    while i < len(words):
+        here = words[i : i + len(phrase)] == phrase
+        # Something remains in its place, so that its neighbours do not become each other's.
+        left.append("" if here else words[i])
+        i += len(phrase) if here else 1
+        found = found or here
+    return found, left
+
+
+def _cut(words: Iterable[str], parts: Iterable[str]) -> list[str]:
+    """`words`, with runs that consist of `parts`, and of what joins these, cut into them."""
+    unspaced = sorted((p for p in parts if UNSPACED_RUN.fullmatch(p)), key=lambda p: (-len(p), p))
+    if not unspaced:
+        return list(words)
+    one = re.compile("|".join(map(re.escape, unspaced)))
+    listed = re.compile(f"(?:以及)?(?:{one.pattern})(?:(?:{_JOINTS})?(?:{one.pattern}))*")
+    cut: list[str] = []
+    for word in words:
+        for start in (0, *(found.end() for found in _COPULAS.finditer(word))):
+            rest = word[start:]
+            ends = [rest, *(rest.removesuffix(tail) for tail in _TAILS)]
+            match = next((end for end in ends if listed.fullmatch(end)), None)
+            if match is not None:
+                cut += one.findall(match)
+                break
+        else:
+            cut.append(word)
+    return cut

@@ -1,0 +1,253 @@
+"""ONERULER's tables: accuracy, languages, errors; the paper's Table 4 is in `books`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from needlework.benchmarks.oneruler import paper
+from needlework.benchmarks.oneruler.agreement import agreement
+from needlework.benchmarks.oneruler.factors import (
+    CONTEXT,
+    CWE,
+    ERROR,
+    ERRORS,
+    INSTRUCTION,
+    LENGTH,
+    LONG_CONTEXTS,
+    METRIC,
+    NONE_OPTION,
+    PRESENT,
+    TASK,
+    TASKS,
+)
+from needlework.benchmarks.oneruler.measures import ACCURACY, SHARE
+from needlework.benchmarks.oneruler.rows import (
+    NEEDLE_TASKS,
+    ONE_LANGUAGE,
+    articles,
+    by_articles,
+    drawn,
+    drawn_metric,
+    long_contexts,
+    long_first,
+    own,
+    own_language,
+    ranked,
+    resources,
+    with_errors,
+)
+from needlework.data.language_names import language_name
+from needlework.factor import Factor, in_1000
+from needlework.results.answer_languages import answer_languages, answers_grid
+from needlework.results.beside import unpublished
+from needlework.results.context import Context
+from needlework.results.layouts import PERCENT, Grid, Line, Mark, Number, PromptTable
+from needlework.results.result import table
+from needlework.results.tabulate import MODEL, By, arranged, stacked, tabulate, where
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BY_CONTEXT = By(CONTEXT, order=by_articles)
+EVERY_CONTEXT = By(CONTEXT, order=by_articles, margin="all")
+BY_INSTRUCTION = By(INSTRUCTION, order=by_articles)
+EVERY_TASK = By(TASK, margin="all")
+EVERY_MODEL = By(MODEL, margin="all")
+BY_ERROR = By(ERROR, shares=True)
+
+# How tables call the values of factors.
+LENGTHS = Factor("length", "int32", order=("all",), words={"all": "All"}, format=in_1000)
+MODELS = Factor("model", label="Model", words={"all": "All models"})
+TASK_NAMES = Factor("task", words={**TASKS, "niah": "all NIAH", "all": "all"})
+ERROR_NAMES = Factor("error", order=tuple(ERRORS), words=ERRORS)
+ALL_PROMPTS = Line("all prompts", ("value_all",), PERCENT, "n_all != n")
+LEFT_OUT = {
+    "n_dropped": "As in the paper, {} answers to tasks with needles that the output limit cut before "
+    "any text are left out; the line 'all prompts' counts them as wrong."
+}
+EXHAUSTED = Mark(
+    "n_exhausted > 0",
+    "some prompts are shorter than the length, as the vocabulary ran out before it",
+)
+
+
+@table(
+    "Accuracy by task and length",
+    Grid(
+        rows=(MODELS, TASK_NAMES),
+        columns=(LENGTHS, METRIC),
+        number=PERCENT,
+        show=f"context_lang == 'all' and (none_option == True or task in {list(CWE)})",
+        lines=(ALL_PROMPTS,),
+        marks=(EXHAUSTED,),
+        answers="metric == 'strict' and task != 'niah'",
+        counts=LEFT_OUT,
+        note="Accuracy in %, all languages, instructions in the context's; by the strict rules, and "
+        "by the released ones.",
+    ),
+)
+def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Every cell by both metrics: the strict rules, and the released ones with their false
+    verdicts. ``value`` and ``n`` are as the paper counts: answers that the output limit cut
+    before any text are left out of the needle tasks (``n_dropped``) and wrong in the tasks
+    of common words. ``value_all`` and ``n_all`` are of all prompts, skipped and failed ones
+    among them. ``n_exhausted`` prompts are shorter than the length, because the language's
+    list of words ended before. The task ``niah`` is all five needle tasks, beside the
+    paper's Figure 3; the language ``all`` is all whose instructions are in the context's
+    language.
+    """
+    prompts = (MODEL, METRIC, NONE_OPTION, BY_INSTRUCTION, BY_CONTEXT)
+    tasks = (*prompts, TASK, LENGTH)
+    all_needles = (*prompts, By(TASK, margin="niah", only_margin=True), LENGTH)
+    # Without the sentence that allows "none" not all of the tasks need be there.
+    needles = where(rows, f"{NEEDLE_TASKS} and none_option == True")
+    made = stacked(
+        tabulate(rows, tasks, run, measure=ACCURACY, compare=unpublished),
+        tabulate(own_language(rows), tasks, run, measure=ACCURACY, compare=unpublished),
+        tabulate(own_language(needles), all_needles, run, measure=ACCURACY, compare=unpublished),
+        tabulate(needles, all_needles, run, measure=ACCURACY, compare=paper.beside_figure3),
+    )
+    sort = (MODEL, METRIC, BY_CONTEXT, BY_INSTRUCTION, TASK, NONE_OPTION, LENGTH)
+    return arranged(made, run, *sort)
+
+
+def ranks(table: pd.DataFrame) -> pd.DataFrame:
+    """The ranks of a language by both metrics over all models, the paper's in brackets, as columns."""
+    every = table[table["model"] == "all"].set_index(["context_lang", "metric"])
+    ours, paper = every["rank"].to_dict(), every["published_rank"].dropna().to_dict()
+    theirs = {key: f" ({rank:.0f})" for key, rank in paper.items() if key[1] == "released"}
+    texts = {
+        f"rank_{metric}": [
+            f"{ours.get((lang, metric), '')}{theirs.get((lang, metric), '')}"
+            for lang in table["context_lang"]
+        ]
+        for metric in METRIC.order
+    }
+    return table.assign(**texts)
+
+
+@table(
+    "Accuracy by language",
+    Grid(
+        rows=(
+            Factor("language"),
+            Factor("rank_strict", label="Rank (strict)"),
+            Factor("rank_released", label="(released)"),
+            Factor("resources", words={"english": "English"}),
+        ),
+        columns=(Factor("model", words=MODELS.words), METRIC),
+        number=PERCENT,
+        prepare=ranks,
+        lines=(ALL_PROMPTS,),
+        marks=(EXHAUSTED,),
+        answers="metric == 'strict' and model != 'all'",
+        counts=LEFT_OUT,
+        note=f"Accuracy in % over the NIAH tasks in {LONG_CONTEXTS}, by the strict rules, and by the "
+        "released ones. After a rank, in brackets: the paper's.",
+    ),
+    over_models=True,
+)
+def languages(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The paper's Table 2 with our ranks: the five needle tasks in long contexts (64K and 128K, or
+    a run's two longest lengths), for all models together and for each, by both metrics. ``value``
+    leaves out answers that the output limit cut before any text, as the paper does; ``value_all``
+    is of all prompts. High-resource languages have at least 250,000 articles. The paper's text has
+    three of the means over its models, and their ranks.
+    """
+    made = tabulate(
+        long_contexts(own(rows, run, f"{ONE_LANGUAGE} and {NEEDLE_TASKS}")),
+        (EVERY_MODEL, METRIC, BY_CONTEXT),
+        run,
+        measure=ACCURACY,
+        compare=paper.beside_figure4b,
+        language=lambda cell: language_name(cell.labels["context_lang"]),
+        resources=lambda cell: resources(cell.labels["context_lang"], run),
+        n_articles=lambda cell: articles(cell.labels["context_lang"], run),
+        rank=None,
+        published_rank=None,
+    )
+    by_code = Factor("context_lang")
+    return arranged(ranked(made, run), run, EVERY_MODEL, METRIC, "rank", by_code)
+
+
+@table(
+    "Rank agreement of equal tokens and equal text",
+    Grid(
+        rows=(
+            Factor("model", label="Models", words={"all": "All pairs"}),
+            Factor("other", label="and", words={"all": ""}),
+            METRIC,
+        ),
+        columns=(LENGTHS,),
+        number=Number(digits=2),
+        over="languages",
+        note="Kendall's τ between the accuracies of languages with equal tokens and with equal text; "
+        "n: languages. The paper's is over all of its models.",
+        empty="no pair was run",
+    ),
+    when=("equal_text",),
+    over_models=True,
+)
+def lengths_tau(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Kendall's tau over the needle tasks' accuracies of languages: with equal tokens, each
+    model in its own tokenizer, and with equal text, all models in a common one (appendix
+    D). The paper has one number, over all its models; it is compared with a run of all of
+    them, in all lengths and languages.
+    """
+    return agreement(rows, run)
+
+
+@table(
+    "Errors where the answer is in the text",
+    Grid(
+        rows=(MODELS, TASK_NAMES),
+        columns=(ERROR_NAMES,),
+        number=PERCENT,
+        show="length == 'long' and context_lang == 'all'",
+        without="n_errors == 0",
+        note=f"Share of prompts in %, by the strict rules, in {LONG_CONTEXTS}.",
+    ),
+    when=("present",),
+)
+def errors(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Shares of all prompts, by the strict rules: the answer ``none`` although there is a number, wrong
+    numbers only, some right numbers but not exactly these, neither a number nor ``none``,
+    and no text at all, cut by the limit or not.
+    """
+    asked = with_errors(drawn(rows, run, f"{ONE_LANGUAGE} and task in {PRESENT}", "strict"))
+    all_contexts = By(CONTEXT, margin="all", only_margin=True)
+    each_length = (MODEL, EVERY_TASK, all_contexts, By(LENGTH, text=True), BY_ERROR)
+    long = By(LENGTH, margin="long", only_margin=True)
+    in_long = (MODEL, EVERY_TASK, EVERY_CONTEXT, long, BY_ERROR)
+    made = stacked(
+        tabulate(asked, each_length, run, measure=SHARE),
+        tabulate(long_contexts(asked), in_long, run, measure=SHARE),
+    )
+    return arranged(made, run, MODEL, EVERY_CONTEXT, EVERY_TASK, By(LENGTH, order=long_first))
+
+
+@table("Accuracy by the language of the answers", answers_grid(INSTRUCTION, CONTEXT))
+def answered_in(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Whether a model answers in the language of its instruction, in another, or in a text that is too short
+    to tell. Names, numbers and words of many languages are undecided.
+    """
+    return answer_languages(
+        drawn_metric(rows, run), run, INSTRUCTION, CONTEXT, asked="instruction_lang"
+    )
+
+
+# The table of the prompts themselves.
+PROMPTS = PromptTable(
+    by=("instruction_lang", "context_lang", "task", "none_option", "length"),
+    counts=(
+        ("prompts", "n_tokens", "size"),
+        ("tokens_mean", "n_tokens", "mean"),
+        ("tokens_max", "n_tokens", "max"),
+        ("fill", "fill", "mean"),
+        ("exhausted", "exhausted", "sum"),
+    ),
+    slice_names=("instruction_lang", "context_lang"),
+    # The share of the length that prompt and room for the answer take together.
+    computed={"fill": "(n_tokens + max_new_tokens) / length"},
+    digits={"fill": 4},
+)

@@ -1,0 +1,105 @@
+"""What a user's data set held: how many rows were read and kept, and which were left out, by reason.
+
+Only the standard library: Snakemake's own process prints it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from needlework.errors import UserError
+
+# Of an example that is shown.
+LONGEST = 100
+
+
+@dataclass
+class Found:
+    """The rows of a data set: `rows` were read, `left_out` has counts by reason, with the first `examples`.
+
+    `where` is its place in the configuration. `limited`: as many rows were read as `rows` allows.
+    """
+
+    where: str
+    rows: int = 0
+    limited: bool = False
+    left_out: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> int:
+        """The rows that remain."""
+        return self.rows - sum(self.left_out.values())
+
+    def leave_out(self, reason: str, example: str) -> None:
+        """Count a row; the first of a reason is its example."""
+        self.left_out[reason] = self.left_out.get(reason, 0) + 1
+        self.examples.setdefault(reason, example)
+
+    def leave_out_part(self, what: str, example: str) -> None:
+        """Count what is left out of a row that remains."""
+        self.parts[what] = self.parts.get(what, 0) + 1
+        self.examples.setdefault(what, example)
+
+    def said(self) -> str:
+        """The rows in one sentence, with each reason and its first example."""
+        reasons = [
+            f"{n:,} {reason} ({self.examples[reason]})" for reason, n in self.left_out.items()
+        ]
+        reasons += [f"{n:,} {what} ({self.examples[what]})" for what, n in self.parts.items()]
+        limit = ", as many as `rows` allows" if self.limited else ""
+        said = f"{self.where}: {self.kept:,} of {self.rows:,} rows are used{limit}"
+        return f"{said}; left out: {'; '.join(reasons)}." if reasons else f"{said}."
+
+    @property
+    def lost(self) -> bool:
+        """Whether something was left out."""
+        return bool(self.left_out or self.parts)
+
+
+def shortened(text: str) -> str:
+    """A text on one line, and not too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
+
+
+def counted(instances: str | Path, counts: Mapping[str, int]) -> str:
+    """What was counted while prompts of the user's data were built, in one sentence; "" if nothing was."""
+    file = Path(instances)
+    said = [f"{name.replace('_', ' ')}: {n:,}" for name, n in counts.items() if n]
+    return f"{file.parent.parent.name}, prompts {file.stem}: {'; '.join(said)}." if said else ""
+
+
+def write_found(found: Found, path: str | Path) -> None:
+    """Write what was found as JSON."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(json.dumps(asdict(found), indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+def read_found(path: str | Path) -> Found | None:
+    """What was found, as a file has it; None if there is none, or none that can be read."""
+    try:
+        return Found(**json.loads(Path(path).read_text(encoding="utf-8")))
+    except (OSError, TypeError, ValueError):
+        return None
+
+
+@contextmanager
+def naming_left_out(found: Iterable[Found | None]) -> Iterator[None]:
+    """Add what was left out of the data to an error that may follow from it."""
+    try:
+        yield
+    except UserError as error:
+        raise with_left_out(error, found) from None
+
+
+def with_left_out(error: UserError, found: Iterable[Found | None]) -> UserError:
+    """An error with what was left out of the data that it may follow from."""
+    said = [one.said() for one in found if one is not None and one.lost]
+    # A corpus of questions and the passages made of it are the same rows.
+    return UserError(" ".join([str(error), *dict.fromkeys(said)]))

@@ -1,0 +1,67 @@
+"""Factors: what tells the prompts of a benchmark apart, and how their values are ordered and named.
+
+Every room from prompts to results reads it, and so does planning: it needs the standard library alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+
+def in_1024(tokens: Any) -> str:
+    """A number of tokens in units of 1,024 ("8K"), or in full where it is no multiple."""
+    return _in_units(int(tokens), 1024)
+
+
+def in_1000(tokens: Any) -> str:
+    """A number of tokens or words in units of 1,000 ("8K"), or in full where it is no multiple."""
+    return _in_units(int(tokens), 1000)
+
+
+def _in_units(number: int, unit: int) -> str:
+    return f"{number // unit}K" if number % unit == 0 else f"{number:,}"
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A column of instances and scores, or of a result.
+
+    type: Arrow type, by name. label: what an axis or a column head calls it. order: its values, in
+    order; values that are not listed follow, sorted, and those in `last` come after all others. words:
+    what single values are called in tables and figures. format: writes other values, such as `in_1024`
+    for numbers of tokens.
+    shared: a value whose rows belong to every other value as well (prompts without distractors
+    belong to every kind of retrieval). asked: whether prompts were made to have it; otherwise it says how
+    they turned out, and comparisons of models neither pair nor divide prompts by it.
+    """
+
+    name: str
+    type: str = "string"
+    label: str = ""
+    order: tuple[Hashable, ...] = ()
+    last: tuple[Hashable, ...] = ()
+    words: Mapping[Any, str] = field(default_factory=dict)
+    format: Callable[[Any], str] | None = None
+    shared: Hashable | None = None
+    asked: bool = True
+
+    def sorted(self, present: Iterable[Any]) -> list[Any]:
+        """These values, each once, in order."""
+        found = set(present)
+        listed = [value for value in self.order if value in found]
+        last = [value for value in self.last if value in found]
+        return [*listed, *sorted(found.difference(listed, last)), *last]
+
+    def called(self, value: Any) -> str:
+        """What tables and figures call a value."""
+        if value in self.words:
+            return self.words[value]
+        if self.format is not None:
+            return self.format(value)
+        return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+    def renamed(self, name: str, **changes: Any) -> Factor:
+        """The same factor under another name, such as a column of a result."""
+        return replace(self, name=name, **changes)

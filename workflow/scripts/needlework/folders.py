@@ -1,0 +1,108 @@
+"""Lists folders and reads files that may be absent, and tells absent from unreadable.
+
+`Path.glob`, `is_file` and `exists` call a folder that this user may not read empty, and a loop of links
+absent. What lies there would be made, or paid for, a second time.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from needlework.errors import UserError
+
+_REMEDIES = {
+    errno.EACCES: "let its owner run `chmod -R a+rX` on it, or use a folder of your own",
+    errno.EPERM: "let its owner run `chmod -R a+rX` on it, or use a folder of your own",
+    errno.ELOOP: "its links lead in a circle: remove the link",
+    errno.ENAMETOOLONG: "its name is too long: take a shorter one",
+    errno.ENOTDIR: "it is not a folder: move it away, or correct the path",
+}
+
+
+def entries(folder: str | Path, suffix: str = "") -> list[Path]:
+    """The paths in a folder whose names end with `suffix`, sorted; none if the folder is absent.
+
+    Raises UserError if the folder is there and cannot be listed.
+    """
+    folder = Path(folder)
+    try:
+        names = [path.name for path in folder.iterdir()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise unreadable(folder, error) from None
+    return sorted(folder / name for name in names if name.endswith(suffix))
+
+
+def matching(folder: str | Path, pattern: str) -> list[Path]:
+    """The paths below a folder that match a pattern, as of `Path.glob` without `**`, sorted.
+
+    Raises UserError as `entries` does.
+    """
+    found = [Path(folder)]
+    for part in Path(pattern).parts:
+        if any(sign in part for sign in "*?["):
+            inside = [path for each in found if _is_folder(each) for path in entries(each)]
+            found = [path for path in inside if fnmatchcase(path.name, part)]
+        else:
+            found = [each / part for each in found if _exists(each / part)]
+    return sorted(found)
+
+
+def files_below(folder: str | Path) -> list[Path]:
+    """All regular files below a folder, sorted; none if it is absent. Raises UserError as `entries` does."""
+
+    def fail(error: OSError) -> None:
+        if error.errno != errno.ENOENT:
+            raise unreadable(error.filename or folder, error) from None
+
+    found = []
+    for base, _, names in os.walk(folder, onerror=fail):
+        found += [path for name in names if (path := Path(base, name)).is_file()]
+    return sorted(found)
+
+
+def _exists(path: Path) -> bool:
+    return mode(path) is not None
+
+
+def _is_folder(path: Path) -> bool:
+    return stat.S_ISDIR(mode(path) or 0)
+
+
+def mode(path: Path) -> int | None:
+    """The mode of a path (`stat`); None if it is absent. Raises UserError as `content` does."""
+    try:
+        return path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def content(path: str | Path) -> bytes | None:
+    """The bytes of a file; None if it, or its folder, is absent.
+
+    Raises UserError if it is there and cannot be read.
+    """
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: str | Path, error: OSError) -> UserError:
+    """What to raise for a path that is there and cannot be read. A long path is shown by its ends."""
+    shown = str(path)
+    if len(shown) > 200:
+        shown = f"{shown[:100]}[...]{shown[-90:]}"
+    remedy = _REMEDIES.get(error.errno or 0, "correct its permissions, or the disk")
+    return UserError(
+        f"{shown} cannot be read ({error.strerror or error}): {remedy}; then run again."
+    )

@@ -1,0 +1,183 @@
+"""What became of every request of a model for a benchmark, in counts and in sentences.
+
+Only the standard library: Snakemake's own process prints it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+# What becomes of a request (column `outcome` of answers).
+ANSWERED, EMPTY, CUT, PROMPT_CUT = "answered", "empty", "cut", "prompt_cut"
+REFUSED, FAILED, SKIPPED, UNASKED = "refused", "failed", "skipped", "unasked"
+OUTCOMES = (ANSWERED, EMPTY, CUT, PROMPT_CUT, REFUSED, FAILED, SKIPPED, UNASKED)
+# What else is to be told of an answer (column `remarks`).
+REASONED, UNKNOWN_END, OTHER_MODEL = "reasoning_only", "unknown_end", "other_model"
+ODD_COUNT, CONTROL_TOKENS, UNKNOWN_MARK = "odd_count", "control_tokens", "unknown_mark"
+# The finish reason of an answer of which nobody says why it ended.
+UNKNOWN = "unknown"
+
+# Each outcome that is not an answer, and each remark: what happened, and what to do.
+_SAID = {
+    EMPTY: "{n} of {sent} answers are empty{reasoned}: {remedy_empty} `generation: {{again: [empty]}}` asks "
+    "them again, and pays again",
+    CUT: "{n} of {sent} answers were cut at the limit on new tokens and are scored as they are; if the "
+    "model reasons, set `reasoning`",
+    PROMPT_CUT: "{n} of {sent} prompts were cut by the server ({example}): they count as failures, not as "
+    "wrong answers. Raise the server's context or lower `context`; `generation: {{again: [cut]}}` asks them "
+    "again, and pays again",
+    REFUSED: "{n} of {sent} requests were refused, though their prompts fit into the model's `context` "
+    "({example}): lower `context`, or raise the server's; the same command asks them again",
+    FAILED: "{n} of {sent} requests failed ({example}): correct the cause; the same command asks them again",
+    SKIPPED: "{n} of {total} prompts do not fit into the model's context and were not sent",
+    UNASKED: "{n} of {total} requests were not sent before the job failed; the same command sends them",
+    UNKNOWN_END: "{n} of {sent} answers came without a `finish_reason`: whether they are complete is not "
+    "known",
+    OTHER_MODEL: "{n} of {sent} answers name another model than `name` ({example}): check what the endpoint "
+    "serves",
+    ODD_COUNT: "{n} of {sent} prompts have an odd count of tokens ({example}): set `tokenizer` to the "
+    "model's own, or check that the server does not cut prompts",
+    UNKNOWN_MARK: "{n} of {sent} answers begin with a tag that they close ({example}) and are scored with "
+    "all that stands in it: if that is reasoning, name it in `thoughts` of the model",
+    CONTROL_TOKENS: "{n} of {total} prompts quote the text of a control token, such as {example}, which the "
+    "model may read as one",
+}
+
+
+@dataclass
+class Account:
+    """The outcomes of the requests of a job, with the first message of each kind.
+
+    `asked_as` is the value of `state` with which the job was planned, `name` a name of this account alone,
+    `failed` why the job failed. `asked`: a model is asked; a built-in reader answers without a request.
+    """
+
+    model: str
+    benchmark: str
+    outcomes: dict[str, int] = field(default_factory=dict)
+    remarks: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, str] = field(default_factory=dict)
+    asked_as: str = ""
+    name: str = ""
+    failed: str = ""
+    asked: bool = True
+
+    @property
+    def total(self) -> int:
+        """All requests."""
+        return sum(self.outcomes.values())
+
+    @property
+    def sent(self) -> int:
+        """The requests that were sent, in this run or an earlier one."""
+        return self.total - self.outcomes.get(SKIPPED, 0) - self.outcomes.get(UNASKED, 0)
+
+    def left(self, again: Iterable[str]) -> int:
+        """How many requests the next run sends; `again` is `generation.again`."""
+        kinds = [REFUSED, FAILED, UNASKED, *({"cut": PROMPT_CUT, "empty": EMPTY}[a] for a in again)]
+        return sum(self.outcomes.get(kind, 0) for kind in kinds)
+
+    def state(self, again: Iterable[str]) -> str:
+        """A parameter of the job: it changes if the job left requests that are to be sent again."""
+        return self.name if self.left(again) else self.asked_as
+
+    def sentences(self) -> list[str]:
+        """A sentence for each count that is not zero, with its cause and what to do."""
+        found = []
+        for kind, text in _SAID.items():
+            n = self.outcomes.get(kind, 0) or self.remarks.get(kind, 0)
+            if not n:
+                continue
+            reasoned = self.remarks.get(REASONED, 0)
+            words = {
+                "n": f"{n:,}",
+                "sent": f"{self.sent:,}",
+                "total": f"{self.total:,}",
+                "example": self.examples.get(kind, ""),
+                "reasoned": f", {reasoned:,} of them beside reasoning" if reasoned else "",
+                "remedy_empty": "raise the answer's limit, or set the server's reasoning parser; "
+                if reasoned
+                else "check the server's chat template;",
+            }
+            found.append(" ".join(text.format(**words).split()))
+        return found
+
+    def summary(self) -> str:
+        """The counts of all requests in one sentence."""
+        answered = self.outcomes.get(ANSWERED, 0)
+        return (
+            f"{self.sent:,} of {self.total:,} requests were sent and {answered:,} answered in full"
+        )
+
+
+def account_of(
+    rows: Iterable[Mapping[str, Any]], model: str, benchmark: str, asked: bool = True
+) -> Account:
+    """The account of rows of answers: columns outcome, remarks and error. A control's answers are answers."""
+    outcomes: Counter[str] = Counter()
+    remarks: Counter[str] = Counter()
+    examples: dict[str, str] = {}
+    for row in rows:
+        outcome = str(row["outcome"] or ANSWERED)
+        outcomes[outcome if asked else ANSWERED] += 1
+        if error := row.get("error"):
+            examples.setdefault(outcome, str(error))
+        for remark in row["remarks"] or ():
+            kind, _, example = remark.partition(": ")
+            remarks[kind] += 1
+            if example:
+                examples.setdefault(kind, example)
+    return Account(model, benchmark, dict(outcomes), dict(remarks), examples, asked=asked)
+
+
+def added(accounts: Iterable[Account]) -> list[Account]:
+    """The accounts of models, those of shards added up."""
+    found: dict[tuple[str, str], Account] = {}
+    for own in accounts:
+        key = own.model, own.benchmark
+        if key not in found:
+            found[key] = Account(*key, failed=own.failed, asked=own.asked)
+        one = found[key]
+        one.outcomes = dict(Counter(one.outcomes) + Counter(own.outcomes))
+        one.remarks = dict(Counter(one.remarks) + Counter(own.remarks))
+        one.examples = own.examples | one.examples
+        one.failed = one.failed or own.failed
+    return list(found.values())
+
+
+def write_account(account: Account, path: str | Path) -> None:
+    """Write an account as JSON."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(json.dumps(asdict(account), indent=1), encoding="utf-8")
+
+
+def read_account(path: str | Path) -> Account | None:
+    """The account in a file; None if there is none, or none that can be read."""
+    try:
+        return Account(**json.loads(Path(path).read_text(encoding="utf-8")))
+    except (OSError, TypeError, ValueError):
+        return None
+
+
+def last_lines(accounts: Iterable[Account]) -> list[str]:
+    """What a run says at its end: how many requests were answered, and what became of the others."""
+    every = added(accounts)
+    if not every:
+        return []
+    models = [own for own in every if own.asked]
+    total, sent = sum(own.total for own in models), sum(own.sent for own in models)
+    answered = sum(own.outcomes.get(ANSWERED, 0) for own in models)
+    lines = [f"Requests: {sent:,} of {total:,} were sent, and {answered:,} answered in full."]
+    if not models:
+        lines = ["No request was sent: all answers are of built-in readers."]
+    for own in every:
+        where = f"{own.model}, {own.benchmark}"
+        lines += [f"{where}: {sentence}." for sentence in own.sentences()]
+        if own.failed:
+            lines.append(f"{where}: the job failed: {own.failed}")
+    return lines

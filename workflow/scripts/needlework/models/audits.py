@@ -1,0 +1,76 @@
+"""What the models of an audit are asked: whole questions by seed, and some of them again in other company."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from needlework import seeding
+from needlework.entry import Entry
+from needlework.models.selection import Selection, mask
+from needlework.records import read_table
+
+# A factor with more levels is none to compare by.
+MOST_LEVELS = 40
+# The prompts in a batch of a model that is asked one at a time.
+_TOGETHER = 4
+_VLLM_AT_ONCE = 128
+
+
+def asked(files: Iterable[str], lengths: Sequence[int], only: Selection) -> pa.Table:
+    """The prompts in instance files that a model gets of them, by its `lengths` and `only`."""
+    table = pa.concat_tables(read_table(file) for file in files)
+    # 0 has no length.
+    table = table.filter(pc.is_in(table["length"], value_set=pa.array([0, *lengths], pa.int32())))
+    return table.filter(mask(table, only))
+
+
+def draw(questions: Iterable[str], n: int | None, *seed: object) -> list[str]:
+    """`n` of the questions by seed, in the order of the draw; a larger number begins with a smaller one."""
+    order = sorted(set(questions), key=lambda name: seeding.rank_key("audit", *seed, name))
+    return order[:n]
+
+
+def of_questions(table: pa.Table, questions: Sequence[str]) -> pa.Table:
+    """The rows of a table whose question is among `questions`."""
+    return table.filter(pc.is_in(table["example_id"], value_set=pa.array(questions, pa.string())))
+
+
+def cells(table: pa.Table, factors: Sequence[str]) -> list[dict[str, Any]]:
+    """The cells of an audit: all prompts, and each level of each factor, with the number of their questions.
+
+    Of all prompts that there are, whether or not they are asked, so that their number is known before the
+    first answer. Cells of the same prompts are one: the first that is named.
+    """
+    questions = table["example_id"].to_pylist()
+    found = {tuple(range(len(questions))): {"by": "all", "level": ""}}
+    for factor in factors:
+        values = table[factor].to_pylist()
+        levels = sorted({v for v in values if v is not None}, key=lambda v: (isinstance(v, str), v))
+        if 1 < len(levels) <= MOST_LEVELS:
+            for level in levels:
+                places = tuple(i for i, value in enumerate(values) if value == level)
+                found.setdefault(places, {"by": factor, "level": str(level)})
+    return [
+        {**labels, "questions": len({questions[i] for i in places})}
+        for places, labels in found.items()
+        if places
+    ]
+
+
+def other_batches(entry: Entry) -> Mapping[str, object]:
+    """The changes to a model's entry with which the engine's batches are others than in a run."""
+    backend = entry["backend"]
+    if backend == "vllm":
+        own = entry["engine"].get("max_num_seqs") or _VLLM_AT_ONCE
+        return {"engine": entry["engine"] | {"max_num_seqs": _other(own)}}
+    if backend == "openai":
+        return {"batch": False, "concurrency": _other(entry["concurrency"])}
+    return {"batch_size": _other(entry["batch_size"] or (1 if backend == "openvino" else 8))}
+
+
+def _other(at_once: int) -> int:
+    return at_once // 2 if at_once > 1 else _TOGETHER

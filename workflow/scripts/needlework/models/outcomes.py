@@ -1,0 +1,178 @@
+"""From the journal's records to rows of answers: what became of each request, and what else to tell of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from needlework.journal import Journal, Record
+from needlework.models.accounts import (
+    ANSWERED,
+    CONTROL_TOKENS,
+    CUT,
+    EMPTY,
+    FAILED,
+    ODD_COUNT,
+    OTHER_MODEL,
+    PROMPT_CUT,
+    REASONED,
+    REFUSED,
+    SKIPPED,
+    UNASKED,
+    UNKNOWN,
+    UNKNOWN_END,
+    UNKNOWN_MARK,
+)
+from needlework.models.prompts_read import Read, cut_prompts, odd_prompts
+from needlework.models.thoughts import Mark, answer_row, unknown_mark
+
+# What `generation.again` calls the outcomes of answers that were paid for.
+AGAIN = {"cut": PROMPT_CUT, "empty": EMPTY}
+_UNASKED = {"text": "", "finish_reason": "error", "error": "not sent before the job ended"}
+
+
+class Size(NamedTuple):
+    """A prompt: its kind, its question, its tokens, and the limit of its answer."""
+
+    kind: str
+    question: str
+    tokens: int
+    new: int
+
+
+class Outcomes:
+    """What became of the requests of a job, by their keys.
+
+    `records` are the outcomes so far, which others add to; `controls` the texts of control tokens in prompts.
+    """
+
+    def __init__(
+        self,
+        records: dict[str, Record],
+        sizes: Mapping[str, Size],
+        controls: Mapping[str, str],
+        context: int | None,
+        marks: Sequence[Mark],
+        opened: bool,
+        asked: bool,
+    ) -> None:
+        self._records, self._sizes, self._controls = records, sizes, controls
+        self._context, self._marks, self._opened, self._asked = context, marks, opened, asked
+        self._cut: dict[str, str] = {}
+        self._odd: dict[str, str] = {}
+        self._compare()
+
+    def _compare(self) -> None:
+        """Find the prompts that the server cut."""
+        keys = [
+            key
+            for key, record in self._records.items()
+            if self._asked and "error" not in record and record.get("prompt_tokens")
+        ]
+        read = [
+            Read(own.kind, own.tokens, self._records[key]["prompt_tokens"], own.question)
+            for key, own in ((key, self._sizes[key]) for key in keys)
+        ]
+        self._cut = {keys[place]: said for place, said in cut_prompts(read).items()}
+        self._odd = {keys[place]: said for place, said in odd_prompts(read).items()}
+
+    def _empty(self, key: str) -> bool:
+        record = self._records[key]
+        if not self._asked or "error" in record or record["finish_reason"] != "stop":
+            return False
+        row = answer_row(record, self._marks, self._opened)
+        return row["finish_reason"] == "stop" and not str(row["text"]).strip()
+
+    def replace(
+        self, journal: Journal, wanted: Iterable[str], holds: Callable[[Record], bool]
+    ) -> None:
+        """Take better answers of the journal, where requests were asked again.
+
+        An answer that is not empty counts before an empty one, one to a whole prompt before one to a prompt
+        that was cut, whichever was first: all runs agree on it.
+        """
+        self._compare()
+        own = {key for key in wanted if key in self._records}
+        poor = {key for key in own if key in self._cut or self._empty(key)}
+        if poor:
+            found = journal.settled(poor, lambda record: holds(record) and self.better(record))
+            if found:
+                self._records.update(found)
+                self._compare()
+
+    def better(self, record: Record) -> bool:
+        """Whether a record of the journal is a better answer than the one that its request has."""
+        key = record["key"]
+        if key in self._cut:
+            before = self._records[key].get("prompt_tokens") or 0
+            return (record.get("prompt_tokens") or 0) > 1.1 * before
+        return bool(str(answer_row(record, self._marks, self._opened)["text"]).strip())
+
+    def retried(self, again: Collection[str]) -> set[str]:
+        """The keys of requests that are asked again though they were answered."""
+        kinds = {AGAIN[name] for name in again}
+        return {key for key in self._records if kinds and self._outcome(key) in kinds}
+
+    def _outcome(self, key: str) -> str:
+        record = self._records[key]
+        if record["finish_reason"] == "skipped":
+            return REFUSED if self._within(key) else SKIPPED
+        if "error" in record:
+            return FAILED
+        if key in self._cut:
+            return PROMPT_CUT
+        if self._empty(key):
+            return EMPTY
+        row = answer_row(record, self._marks, self._opened)
+        return CUT if row["finish_reason"] == "length" else ANSWERED
+
+    def _within(self, key: str) -> bool:
+        """Whether a request that a server refused as too long fits into the declared context."""
+        own, context = self._sizes[key], self._context
+        refused = self._records[key].get("refused", False)
+        return bool(refused and context is not None and own.tokens + own.new <= context)
+
+    def row(self, key: str) -> dict[str, Any]:
+        """The row of a request in the file of answers, without its names."""
+        if key not in self._records:
+            return {**_UNASKED, "raw_text": None, "outcome": UNASKED, "remarks": None}
+        record, outcome = self._records[key], self._outcome(key)
+        row = {"raw_text": None, **answer_row(record, self._marks, self._opened)}
+        if record.get("unknown_end") and row["finish_reason"] == "stop":
+            row["finish_reason"] = UNKNOWN
+        if outcome == REFUSED:
+            row["finish_reason"] = "error"
+        if outcome == PROMPT_CUT:
+            whole = row["raw_text"] if row["raw_text"] is not None else row["text"]
+            row |= {"text": "", "raw_text": whole, "finish_reason": "error"}
+            row["error"] = self._cut[key]
+        return {**row, "outcome": outcome, "remarks": self._remarks(key, record) or None}
+
+    def _remarks(self, key: str, record: Record) -> list[str]:
+        found = []
+        if record.get("reasoning") and self._empty(key):
+            found.append(REASONED)
+        if record.get("unknown_end"):
+            found.append(UNKNOWN_END)
+        if record.get("served"):
+            found.append(f"{OTHER_MODEL}: {record['served']}")
+        if key in self._odd and key not in self._cut:
+            found.append(f"{ODD_COUNT}: {self._odd[key]}")
+        if mark := unknown_mark(str(record.get("text") or "")):
+            found.append(f"{UNKNOWN_MARK}: {mark}")
+        if key in self._controls:
+            found.append(f"{CONTROL_TOKENS}: {self._controls[key]}")
+        return found
+
+
+def best_records(
+    records: Iterable[Record], marks: Sequence[Mark], opened: bool
+) -> dict[str, Record]:
+    """Of each key the record that counts where requests were asked again (`Outcomes.replace`)."""
+    found: dict[str, tuple[tuple[bool, int], Record]] = {}
+    for record in records:
+        text = str(answer_row(record, marks, opened)["text"])
+        rank = bool(text.strip()), record.get("prompt_tokens") or 0
+        if record["key"] not in found or rank > found[record["key"]][0]:
+            found[record["key"]] = rank, record
+    return {key: record for key, (_, record) in found.items()}

@@ -1,0 +1,114 @@
+"""The pairs of `run.audits`: which models `snakemake audit` asks, and what cannot be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.contract import Config
+from needlework.errors import UserError
+from needlework.models.engine_arguments import answer_arguments
+from needlework.planning.affects import affecting, not_affecting
+from needlework.planning.config import check_named
+
+# The others compute their answers without a model.
+MODELS = ("vllm", "openvino", "transformers", "openai")
+# Both must be asked the same.
+_ALIKE = ("tokenizer", "lengths", "only", "samples")
+# Keys that change which requests are answered or how answers are read, and are part of no request's key.
+_IN_NO_KEY = {"context", "max_failed", "samples", "thoughts", "trust_remote_code"}
+
+
+class Audit(NamedTuple):
+    """A model without and with a setting, and the share by which no cell may be worse, if there is one."""
+
+    base: str
+    changed: str
+    worse_than: float | None
+
+
+def audits(config: Config) -> list[Audit]:
+    """The audits of a run."""
+    return [
+        Audit(pair["base"], pair["changed"], pair.get("fail_if", {}).get("worse_than"))
+        for pair in config["run"]["audits"]
+    ]
+
+
+def check_audits(config: Config) -> None:
+    """Raise UserError for a pair of `run.audits` that was not asked the same, or would share its answers."""
+    seen = set()
+    for base, changed, _ in audits(config):
+        check_named(
+            "run.audits", (base, changed), dict.fromkeys(config["run"]["models"]), "run.models"
+        )
+        pair = f"{base} and {changed}"
+        if base == changed or (base, changed) in seen or (changed, base) in seen:
+            raise UserError(
+                f"run.audits names {pair} {'as a pair' if base == changed else 'twice'}: name two models, "
+                "each pair once."
+            )
+        seen.add((base, changed))
+        _check_pair(config, base, changed)
+    if by := config["audit"]["by"]:
+        asked = {f for b in config["run"]["benchmarks"] for f in load_benchmark(b).asked}
+        check_named("audit.by", by, dict.fromkeys(sorted(asked)), "the factors of run.benchmarks")
+
+
+def _check_pair(config: Config, base: str, changed: str) -> None:
+    pair = {name: config["models"][name] for name in (base, changed)}
+    for name, entry in pair.items():
+        if entry["backend"] not in MODELS:
+            raise UserError(
+                f"run.audits names {name}, whose backend {entry['backend']} runs no model: name models with "
+                f"the backend {', '.join(MODELS[:-1])} or {MODELS[-1]}."
+            )
+    for key in _ALIKE:
+        one, two = (entry[key] for entry in pair.values())
+        if one != two:
+            raise UserError(
+                f"run.audits: {base} and {changed} have different `{key}`, so they are not asked the same "
+                f"prompts: give models.{changed} the `{key}` of models.{base}."
+            )
+    if _identity(pair[base]) == _identity(pair[changed]):
+        other = ", ".join(_different(pair[base], pair[changed])) or "nothing"
+        raise UserError(
+            f"run.audits: {base} and {changed} would share their answers, since what differs between them "
+            f"({other}) does not tell answers apart: set models.{changed}.variant to a name for this setting."
+        )
+
+
+def _identity(entry: dict[str, Any]) -> dict[str, Any]:
+    """What tells a model's answers from those of another entry, as far as the configuration knows."""
+    own = affecting("models", entry, "answers")
+    # vLLM's limit changes only answers near it.
+    engine = {k: v for k, v in answer_arguments(entry["engine"]).items() if k != "max_model_len"}
+    return {k: v for k, v in own.items() if k not in _IN_NO_KEY} | {"engine": engine}
+
+
+def _different(one: dict[str, Any], two: dict[str, Any]) -> Iterable[str]:
+    """The keys of two entries that differ."""
+    for key in one:
+        if key == "engine":
+            names = sorted({*one[key], *two[key]})
+            yield from (f"engine.{n}" for n in names if one[key].get(n) != two[key].get(n))
+        elif one[key] != two[key]:
+            yield key
+
+
+def changes(config: Config, base: str, changed: str) -> dict[str, tuple[Any, Any]]:
+    """What a pair's entries say differently, by key; of the base and of the changed model.
+
+    Without what affects nothing, and without addresses, which may be private.
+    """
+    one, two = (
+        not_affecting("models", config["models"][name], "nothing", "place")
+        for name in (base, changed)
+    )
+    found = {}
+    for name in _different(one, two):
+        key, _, argument = name.partition(".")
+        values = [own[key].get(argument) if argument else own[key] for own in (one, two)]
+        found[name] = (values[0], values[1])
+    return found

@@ -1,0 +1,371 @@
+"""Between which characters a tokenizer splits text, whatever stands around them: proved from its own files.
+
+Two proofs. A tokenizer that splits by a pattern before it merges never merges across two matches
+(`patterns`). One that merges neighbours into the pieces of a vocabulary never merges two characters that
+stand side by side in no piece. If neither applies, there is no proof, and whole texts are tokenized.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from needlework.prompts.counting.patterns import Automaton, Unproven, plain
+
+if TYPE_CHECKING:
+    import tiktoken
+    from sentencepiece import SentencePieceProcessor
+
+Sure = Callable[[str, str], bool]
+Array = npt.NDArray[np.int64]
+SPACE = "\u2581"  # how vocabularies write a space
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What follows from a tokenizer's files.
+
+    `splits(a, b)`: no token holds the end of a text that ends in a and the beginning of one that begins
+    with b, and the tokens of neither text depend on the other. `within(text)` counts a text that stands
+    behind such a place. `before(text, places)` counts what stands before each of such places of a text
+    from its beginning; None if the tokens' lengths do not add up to the text. `digest` names the files.
+    Behind `anchor`, which is split from everything, a text has the tokens that it has behind a split.
+    Running sums of a document are made for at most one place in `gap` characters.
+    """
+
+    splits: Sure
+    within: Callable[[str], int]
+    before: Callable[[str, Array], Array | None]
+    digest: str
+    anchor: str = ""
+    gap: int = 16
+
+
+# Marks of Chinese and Japanese behind which no space stands.
+_MARKS = frozenset("。，、；：！？")
+
+
+def supposed(count: Callable[[str], int]) -> Proof:
+    """Where most tokenizers split: before spaces and behind _MARKS. It proves nothing, and has no digest."""
+    lead = count("a")
+
+    def splits(a: str, b: str) -> bool:
+        if b == " ":
+            return not a.isspace()
+        return a in _MARKS and b not in _MARKS
+
+    def within(text: str) -> int:
+        return count(f"a{text}") - lead
+
+    def before(text: str, places: Array) -> Array:
+        ends, at = np.unique(places, return_inverse=True)
+        texts = [text[start:end] for start, end in pairwise([0, *ends.tolist()])]
+        tokens = {text: within(text) for text in dict.fromkeys(texts)}
+        return np.cumsum(np.array([tokens[text] for text in texts], dtype=np.int64))[at]
+
+    return Proof(cache(splits), within, before, digest="", gap=64)
+
+
+def of_words(pattern: str, starts: Callable[[str], list[int]]) -> Proof:
+    """Of a tokenizer whose tokens are the matches of a pattern, at `starts`; what lies between is none."""
+    automaton = Automaton(pattern)
+
+    def before(text: str, places: Array) -> Array:
+        return np.searchsorted(np.array(starts(text), dtype=np.int64), places)
+
+    return Proof(
+        _known(automaton.splits), lambda text: len(starts(text)), before, _digest("words", pattern)
+    )
+
+
+def of_characters() -> Proof:
+    """Of the tokenizer whose tokens are characters."""
+    return Proof(lambda a, b: True, len, lambda text, places: places, _digest("characters"))
+
+
+def of_tiktoken(encoding: tiktoken.Encoding, ids: Callable[[str], list[int]]) -> Proof:
+    """Of a tiktoken.Encoding, by its pattern. `ids(text)` are its tokens, as it gives them."""
+    pattern = encoding._pat_str
+    ranks: Mapping[bytes, int] = encoding._mergeable_ranks
+    tokens = sorted(ranks, key=ranks.__getitem__)
+    widths = np.zeros(max(ranks.values()) + 1, dtype=np.int64)
+    widths[[ranks[token] for token in tokens]] = [len(token) for token in tokens]
+    return Proof(
+        _known(Automaton(pattern).splits),
+        lambda text: len(ids(text)),
+        lambda text, places: _by_width(text, ids(text), widths, 0, places),
+        _digest(
+            "tiktoken",
+            pattern,
+            b"".join(tokens),
+            widths.tobytes(),
+        ),
+    )
+
+
+def of_sentencepiece(processor: SentencePieceProcessor) -> Proof:
+    """Of a SentencePieceProcessor that merges (BPE), by its vocabulary.
+
+    Raises Unproven if it normalises text, or has no bytes for characters that it does not know.
+    """
+    model = processor.serialized_model_proto()
+    pieces: list[str] = []
+    trainer: dict[int, Any] = {}
+    normaliser: dict[int, Any] = {}
+    for number, value in _fields(model):
+        if number == 1:
+            pieces.append(dict(_fields(value))[1].decode())
+        elif number == 2:
+            trainer = dict(_fields(value))
+        elif number == 3:
+            normaliser = dict(_fields(value))
+    bpe, byte_fallback, suffix = trainer.get(3, 1) == 2, trainer.get(35, 0), trainer.get(24, 0)
+    if not bpe or not byte_fallback or suffix:
+        raise Unproven(
+            "a SentencePiece model that is no BPE with bytes, or ends words with their space"
+        )
+    # The normaliser's fields: 2 its rules, 3 whether a space is put before a text, 4 whether spaces are
+    # taken out, 5 whether they are written as SPACE.
+    if normaliser.get(2) or normaliser.get(4, 1) or not normaliser.get(5, 1):
+        raise Unproven("a SentencePiece model that changes its text")
+    ids, n = processor.encode, len(pieces)
+    widths = np.array(
+        [
+            1
+            if processor.is_byte(i)
+            else len(processor.id_to_piece(i).replace(SPACE, " ").encode())
+            for i in range(n)
+        ],
+        dtype=np.int64,
+    )
+    anchor = _stranger(pieces)
+    anchored = len(ids(anchor))
+    lead = int(normaliser.get(3, 1))
+    return Proof(
+        _apart(pieces),
+        lambda text: len(ids(anchor + text)) - anchored,
+        lambda text, places: _by_width(text.replace(SPACE, " "), ids(text), widths, lead, places),
+        _digest("sentencepiece", model),
+        anchor,
+    )
+
+
+def of_huggingface(description: str) -> Proof:
+    """Of a fast tokenizer of Hugging Face, from its description (`tokenizer.json`).
+
+    Raises Unproven if it does not merge (BPE), or has a normaliser, pre-tokenizer or added tokens
+    that are not understood here.
+    """
+    from tokenizers import Tokenizer
+
+    told = json.loads(description)
+    model, added = told["model"], told["added_tokens"]
+    if model["type"] != "BPE" or model.get("dropout"):
+        raise Unproven(f"a model of type {model['type']}")
+    if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
+        raise Unproven("pieces that are written otherwise within a word")
+    if any(token["lstrip"] or token["rstrip"] or token["single_word"] for token in added):
+        raise Unproven("added tokens that take the white space around them")
+    # The post-processor adds special tokens and moves offsets; neither is wanted.
+    plain_tokenizer = Tokenizer.from_str(json.dumps({**told, "post_processor": None}))
+    plain_tokenizer.no_truncation()
+
+    def encode(text: str) -> Any:
+        return plain_tokenizer.encode(text, add_special_tokens=False)
+
+    spaces, composed = _normaliser(told["normalizer"])
+    stages = list(_stages(told["pre_tokenizer"], spaces))
+    if stages and spaces:
+        raise Unproven("patterns that find no spaces")
+    if stages:
+        base = _staged(stages)
+    elif model.get("byte_fallback"):
+        base = _apart(model["vocab"])
+    else:
+        raise Unproven("a vocabulary without bytes for characters that it does not know")
+    contents = [token["content"] for token in added]
+    ends, begins = {text[-1] for text in contents}, {text[0] for text in contents}
+    apart = _apart(contents)
+    moved = _composed_onto() if composed else frozenset()
+
+    def splits(a: str, b: str) -> bool:
+        if a in ends or b in begins or not apart(a, b):
+            return False
+        # What composition can join or move is read by the pattern as another character.
+        if composed and any(
+            c in moved or unicodedata.combining(c) or _recomposed(c) for c in (a, b)
+        ):
+            return False
+        return base(a, b)
+
+    anchor = "" if stages else _stranger([*contents, *model["vocab"]])
+    anchored = len(encode(anchor))
+
+    def before(text: str, places: Array) -> Array:
+        offsets = encode(text).offsets
+        return np.searchsorted(np.array([start for start, _ in offsets], dtype=np.int64), places)
+
+    return Proof(
+        _known(splits),
+        lambda text: len(encode(anchor + text)) - anchored,
+        before,
+        _digest("huggingface", description),
+        anchor,
+    )
+
+
+def _normaliser(told: Mapping[str, Any] | None) -> tuple[bool, bool]:
+    """Whether a normaliser of Hugging Face writes spaces as SPACE, and whether it composes (NFC)."""
+    if told is None:
+        return False, False
+    if told["type"] == "NFC":
+        return False, True
+    parts = told["normalizers"] if told["type"] == "Sequence" else [told]
+    spaces = False
+    for part in parts:
+        if (
+            part["type"] == "Replace"
+            and part["pattern"] == {"String": " "}
+            and part["content"] == SPACE
+        ):
+            spaces = True
+        elif part != {"type": "Prepend", "prepend": SPACE}:
+            raise Unproven(f"a normaliser of type {part['type']}")
+    return spaces, False
+
+
+# What the byte-level pre-tokenizer splits by, unless told otherwise (the library has it in its code).
+_BYTE_LEVEL = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+
+def _stages(told: Mapping[str, Any] | None, spaces: bool) -> Iterator[Automaton]:
+    """The patterns by which a pre-tokenizer of Hugging Face splits, one after the other."""
+    if told is None:
+        return
+    kind = told["type"]
+    if kind == "Sequence":
+        for part in told["pretokenizers"]:
+            yield from _stages(part, spaces)
+    elif kind == "ByteLevel" and not told["add_prefix_space"]:
+        if told["use_regex"]:
+            yield Automaton(_BYTE_LEVEL)
+    elif kind == "Split" and told["pattern"] == {"String": " "} and spaces:
+        return  # the normaliser has left no space
+    elif kind == "Split" and told["behavior"] == "Isolated" and not told["invert"]:
+        (how, pattern), *_ = told["pattern"].items()
+        if how != "Regex":
+            raise Unproven("a pre-tokenizer that splits by a fixed text")
+        yield Automaton(pattern)
+    else:
+        raise Unproven(f"a pre-tokenizer of type {kind}")
+
+
+def _staged(stages: list[Automaton]) -> Sure:
+    """Where patterns split one after the other: none reads on, and in one both characters are read.
+
+    Text that a pattern does not match stays in one piece there.
+    """
+
+    def splits(a: str, b: str) -> bool:
+        return all(stage.splits(a, b) for stage in stages) and any(
+            stage.alone(a) and stage.alone(b) for stage in stages
+        )
+
+    return splits
+
+
+def _known(splits: Sure) -> Sure:
+    """`splits`, each pair asked once; no pair of characters on which Unicode's versions differ."""
+    usual = cache(plain)
+    return cache(lambda a, b: usual(a) and usual(b) and splits(a, b))
+
+
+def _apart(pieces: Iterable[str]) -> Sure:
+    """Whether two characters stand side by side in no piece; a space is SPACE."""
+    pairs = {pair for piece in pieces for pair in pairwise(piece.replace(" ", SPACE))}
+
+    def splits(a: str, b: str) -> bool:
+        return (SPACE if a == " " else a, SPACE if b == " " else b) not in pairs
+
+    return splits
+
+
+def _stranger(pieces: Iterable[str]) -> str:
+    """A character that no piece has: it merges with none."""
+    used = set().union(*pieces)
+    return next(c for c in map(chr, range(0x4E00, 0x20000)) if c not in used and plain(c))
+
+
+@cache
+def _recomposed(character: str) -> bool:
+    return not unicodedata.is_normalized("NFC", character)
+
+
+@cache
+def _composed_onto() -> frozenset[str]:
+    """The characters that composition can join to the one before."""
+    found = {chr(code) for code in (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))}
+    for code in range(0xA0, 0x30000):
+        parts = unicodedata.decomposition(chr(code)).split()
+        if len(parts) == 2 and not parts[0].startswith("<"):
+            found.add(chr(int(parts[1], 16)))
+    return frozenset(found)
+
+
+def _by_width(text: str, ids: list[int], widths: Array, lead: int, places: Array) -> Array | None:
+    """The tokens before each place, from each token's bytes; `lead` bytes are put before the text."""
+    ends = np.cumsum(widths[np.array(ids, dtype=np.int64)]) - lead
+    code = code_points(text)
+    sizes = 1 + (code > 0x7F) + (code > 0x7FF) + (code > 0xFFFF)
+    at = np.concatenate([[0], np.cumsum(sizes)])
+    if (ends[-1] if len(ends) else 0) != at[-1]:
+        return None
+    return np.searchsorted(ends, at[places], side="right")
+
+
+def code_points(text: str) -> npt.NDArray[np.uint32]:
+    """The characters of a text as numbers."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+
+
+def _digest(*parts: str | bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode() if isinstance(part, str) else part
+        digest.update(len(encoded).to_bytes(8, "little") + encoded)
+    return digest.hexdigest()
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
+    """The numbered fields of a message in Protocol Buffers' wire format: numbers, or bytes."""
+    at = 0
+
+    def number() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(message):
+        key = number()
+        kind = key & 7
+        if kind == 0:
+            yield key >> 3, number()
+        else:
+            size = {1: 8, 5: 4}.get(kind) or number()
+            yield key >> 3, message[at : at + size]
+            at += size

@@ -1,0 +1,90 @@
+"""Whether answers are worse at one end of a curve than at the other: differences that hold together.
+
+What is compared is fixed before the answers are seen: the longest with the shortest length, the middle with
+the ends, most with fewest needles, each language with all others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+# All intervals of a card together hold with this probability at least (Bonferroni).
+ALPHA = 0.05
+# Fewer questions than these never show a drop: no sign test of five reaches 5%.
+LEAST_QUESTIONS = 6
+
+Mask = npt.NDArray[np.bool_]
+
+
+class Sides(NamedTuple):
+    """What is compared: the level that is named, and the rows of both sides."""
+
+    level: Any
+    first: Mask
+    second: Mask
+
+
+class Difference(NamedTuple):
+    """The second side's mean less the first's, its interval, and of how many questions it is."""
+
+    value: float
+    low: float
+    high: float
+    n_questions: int
+
+    @property
+    def shows_drop(self) -> bool:
+        """Whether no interval without a drop fits."""
+        return self.high < 0 and self.n_questions >= LEAST_QUESTIONS
+
+
+def sides(axis: str, levels: Sequence[Any], rows: npt.NDArray[np.intp]) -> Iterator[Sides]:
+    """The comparisons of an axis; `rows` has each row's place in the sorted `levels`."""
+    last = len(levels) - 1
+    if axis == "language":
+        for place, level in enumerate(levels):
+            yield Sides(level, rows != place, rows == place)
+    elif axis == "depth" and last >= 2:
+        middle = min(range(1, last), key=lambda place: (abs(float(levels[place]) - 0.5), place))
+        yield Sides(levels[middle], (rows == 0) | (rows == last), rows == middle)
+    else:
+        yield Sides(levels[last], rows == 0, rows == last)
+
+
+def difference(
+    values: npt.NDArray[np.float64], questions: npt.NDArray[np.intp], both: Sides, alpha: float
+) -> Difference:
+    """The difference of the sides' means, with its interval at 1 - alpha.
+
+    The variance is that of the questions' shares in the difference, so a question that both sides ask
+    counts as a pair. If it is 0, the interval is what Wilson's allows of other pairs.
+    """
+    from scipy.stats import norm, t
+
+    n = int(questions.max()) + 1
+    shares = np.zeros(n)
+    for side, sign in ((both.first, -1.0), (both.second, 1.0)):
+        own = values[side]
+        residuals = sign * (own - own.mean()) / len(own)
+        shares += np.bincount(questions[side], weights=residuals, minlength=n)
+    asked = np.zeros(n, dtype=bool)
+    asked[questions[both.first | both.second]] = True
+    n_questions = int(asked.sum())
+    value = float(values[both.second].mean() - values[both.first].mean())
+    if n_questions < 2:
+        return Difference(value, -1.0, 1.0, n_questions)
+    variance = n_questions / (n_questions - 1) * float(np.sum(shares**2))
+    # Sums in another order differ by less.
+    if variance > 1e-20:
+        half = float(t.ppf(1 - alpha / 2, n_questions - 1)) * math.sqrt(variance)
+    else:
+        square = float(norm.ppf(1 - alpha / 2)) ** 2
+        half = square / (n_questions + square)
+    # Rounding would otherwise put a bound of 0 on either side of it.
+    low, high = (round(bound, 12) for bound in (value - half, value + half))
+    return Difference(value, max(-1.0, low), min(1.0, high), n_questions)

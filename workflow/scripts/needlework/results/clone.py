@@ -1,0 +1,37 @@
+"""Which version of the workflow made results. The page of results needs no more of the provenance."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from needlework import __version__
+from needlework.records import ROOT
+
+# What of the workflow makes results: a change there is a modified workflow.
+CODE = ("Snakefile", "config.yaml", "workflow", "resources", "envs", "presets", "profiles")
+
+
+def workflow() -> dict[str, Any]:
+    """The workflow's version; of a clone its commit, and whether its files were changed since."""
+    here = _git("rev-parse", "--show-toplevel")
+    # A copy inside somebody else's repository is no clone of ours.
+    if here is None or Path(here).resolve() != ROOT.resolve():
+        return {"version": __version__, "commit": None, "modified": None}
+    changed = _git("status", "--porcelain", "--", *CODE)
+    return {
+        "version": __version__,
+        "commit": _git("rev-parse", "HEAD"),
+        "modified": None if changed is None else bool(changed),
+    }
+
+
+def _git(*arguments: str) -> str | None:
+    """What git says in the workflow's folder; None where there is no git, or no clone."""
+    command = ["git", "--no-optional-locks", "-C", str(ROOT), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

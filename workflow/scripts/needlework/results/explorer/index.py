@@ -1,0 +1,209 @@
+"""The columns of instances and answers by which the page filters and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from needlework.records import instances_schema
+from needlework.results.explorer.answers import ModelAnswers
+from needlework.results.explorer.shards import columns, smallest
+from needlework.results.misreads import CAREFUL, reading
+
+# Characters of an answer that the table shows and the search sees; of a question and of references.
+PREVIEW = 1000
+_ASKED = 200
+# Of an instance file, what is no factor and no detail.
+_FIXED = set(instances_schema({}).names)
+_TOKENS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
+MISSING = -1
+
+
+@dataclass
+class Coded:
+    """A column of values as codes, in order of first appearance."""
+
+    codes: list[int] = field(default_factory=list)
+    values: dict[Any, int] = field(default_factory=dict)
+
+    def code(self, value: Any) -> int:
+        """The code of a value."""
+        return self.values.setdefault(value, len(self.values))
+
+    def fill(self, size: int) -> None:
+        """Append None until there are `size` codes."""
+        if len(self.codes) < size:
+            self.codes += [self.code(None)] * (size - len(self.codes))
+
+    def add(self, value: Any) -> None:
+        """Append a value."""
+        self.codes.append(self.code(value))
+
+    def extend(self, column: pa.ChunkedArray) -> None:
+        """Append a column of an Arrow table."""
+        for chunk in column.chunks:
+            encoded_chunk = chunk.dictionary_encode(null_encoding="encode")
+            own = [self.code(_short(value)) for value in encoded_chunk.dictionary.to_pylist()]
+            self.codes += np.asarray(own, dtype=np.int64)[encoded_chunk.indices.to_numpy()].tolist()
+
+    def array(self) -> np.ndarray:
+        """The codes, in the smallest type."""
+        return smallest(self.codes, max(1, len(self.values)))
+
+
+def _short(value: Any) -> Any:
+    """A measured number in four digits: more tell no reader anything, and none could be filtered by."""
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def _reading(scores: Sequence[tuple[str, float, str]]) -> str:
+    """How the first metric of an answer stands beside a careful reader's verdict."""
+    careful = next((value for metric, value, _ in scores if metric == CAREFUL), None)
+    if careful is None or scores[0][0] == CAREFUL:
+        return "no verdict"
+    return reading(scores[0][1], careful)
+
+
+class Index:
+    """The columns of instances and answers, as they are read."""
+
+    def __init__(self, factors: Sequence[str]) -> None:
+        self.factors = list(factors)
+        # Of instances.
+        self.columns: dict[str, Coded] = {}
+        self.tokenizer, self.example, self.twin = Coded(), Coded(), Coded()
+        self.ids: list[bytes] = []
+        self.n_tokens: list[int] = []
+        self.needle: list[int] = []
+        # Of answers.
+        self.instance: list[int] = []
+        self.model: list[int] = []
+        self.sample: list[int] = []
+        self.finish, self.outcome, self.remarks = Coded(), Coded(), Coded()
+        # Beginnings of answers, questions and references share one list of texts.
+        self.texts = Coded()
+        self.text: list[int] = []
+        self.question: list[int] = []
+        self.reference: list[int] = []
+        self.tokens: dict[str, list[int]] = {name: [] for name in _TOKENS}
+        self.values: dict[str, dict[int, float]] = {}
+        self.verdicts: dict[str, dict[int, int]] = {}
+        self.verdict = Coded()
+        self.reading = Coded()
+
+    def add_instances(self, table: pa.Table, tokenizer: str) -> None:
+        """Add the rows of an instance file, but for what their prompts tell."""
+        before = len(self.ids)
+        more = (n for n in table.column_names if n not in _FIXED)
+        names = ["task", *(n for n in more if not pa.types.is_list(table[n].type))]
+        for name in names:
+            column = self.columns.setdefault(name, Coded())
+            column.fill(before)
+            column.extend(table[name])
+        self.example.extend(table["example_id"])
+        self.tokenizer.codes += [self.tokenizer.code(tokenizer)] * table.num_rows
+        # The same question under the same factors, whichever tokenizer its prompt was built in.
+        keys = zip(
+            self.example.codes[before:],
+            *(self.columns[name].codes[before:] for name in self.factors if name in names),
+            strict=True,
+        )
+        for key in keys:
+            self.twin.add(key)
+        self.ids += [
+            bytes.fromhex(identifier[:16]) for identifier in table["instance_id"].to_pylist()
+        ]
+        self.n_tokens += [MISSING if n is None else n for n in table["n_tokens"].to_pylist()]
+
+    def add_prompt(self, total: int, at: int, asked: str, references: Sequence[str]) -> int:
+        """Add what the spans of the next instance tell (`documents.spans`); the instance's number."""
+        number = len(self.needle)
+        # In thousandths of the prompt's characters.
+        self.needle.append(MISSING if at < 0 else round(1000 * at / max(1, total)))
+        self.question.append(self.texts.code(asked[:_ASKED]))
+        self.reference.append(self.texts.code(" | ".join(references[:_ASKED])[:_ASKED]))
+        return number
+
+    def add_answer(self, instance: int, model: int, read: ModelAnswers, row: int) -> None:
+        """Add an answer and its scores."""
+        place, own = len(self.instance), read.columns
+        self.instance.append(instance)
+        self.model.append(model)
+        self.sample.append(own["sample"][row])
+        self.finish.add(own["finish_reason"][row])
+        self.outcome.add(read.outcome(row))
+        kinds = sorted(remark.partition(": ")[0] for remark in read.remarks(row))
+        self.remarks.add(", ".join(kinds))
+        self.text.append(self.texts.code((own["text"][row] or "")[:PREVIEW]))
+        for name in _TOKENS:
+            value = own[name][row]
+            self.tokens[name].append(MISSING if value is None else value)
+        scores = read.scores.get((own["instance_id"][row], own["sample"][row]), ())
+        self.reading.add(_reading(scores))
+        for metric, value, verdict in scores:
+            self.values.setdefault(metric, {})[place] = value
+            self.verdicts.setdefault(metric, {})[place] = self.verdict.code(verdict)
+
+    def payload(self) -> bytes:
+        """The index as a shard."""
+        for column in self.columns.values():
+            column.fill(len(self.ids))
+        n = len(self.instance)
+        arrays: dict[str, np.ndarray] = {
+            "id": np.frombuffer(b"".join(self.ids), dtype=np.uint8),
+            "n_tokens": np.asarray(self.n_tokens, dtype=np.int32),
+            "needle": np.asarray(self.needle, dtype=np.int32),
+            "example": self.example.array(),
+            "tokenizer": self.tokenizer.array(),
+            "twin": self.twin.array(),
+            "instance": smallest(self.instance, max(1, len(self.ids))),
+            "model": smallest(self.model, 256),
+            "sample": np.asarray(self.sample, dtype=np.uint32),
+            "finish": self.finish.array(),
+            "outcome": self.outcome.array(),
+            "remarks": self.remarks.array(),
+            "text": smallest(self.text, max(1, len(self.texts.values))),
+            "question": smallest(self.question, max(1, len(self.texts.values))),
+            "reference": smallest(self.reference, max(1, len(self.texts.values))),
+            "reading": self.reading.array(),
+        }
+        for i, column in enumerate(self.columns.values()):
+            arrays[f"factor{i}"] = column.array()
+        for name, values in self.tokens.items():
+            # Most backends count no cached or reasoning tokens.
+            if any(value != MISSING for value in values):
+                arrays[name] = np.asarray(values, dtype=np.int32)
+        for i, (metric, scored) in enumerate(self.values.items()):
+            dense = np.full(n, np.nan, dtype=np.float32)
+            dense[list(scored)] = list(scored.values())
+            # The last code says that the metric does not score this answer.
+            codes = np.full(n, len(self.verdict.values), dtype=np.uint32)
+            codes[list(self.verdicts[metric])] = list(self.verdicts[metric].values())
+            arrays[f"value{i}"] = dense
+            arrays[f"verdict{i}"] = smallest(codes, len(self.verdict.values) + 1)
+        header = {
+            "columns": list(self.columns),
+            "factors": self.factors,
+            "values": [list(column.values) for column in self.columns.values()],
+            "examples": list(self.example.values),
+            "finish": list(self.finish.values),
+            "outcomes": list(self.outcome.values),
+            "remarks": list(self.remarks.values),
+            "metrics": list(self.values),
+            "verdicts": list(self.verdict.values),
+            "readings": list(self.reading.values),
+            "preview": PREVIEW,
+        }
+        return columns(header, arrays)
+
+    def beginnings(self) -> bytes:
+        """The beginnings of all distinct texts as a shard: bytes in UTF-8, and where each begins."""
+        texts = [text.encode("utf-8", "replace") for text in self.texts.values]
+        offsets = np.cumsum([0, *map(len, texts)]).astype(np.uint32)
+        return columns(
+            {}, {"offsets": offsets, "bytes": np.frombuffer(b"".join(texts), dtype=np.uint8)}
+        )

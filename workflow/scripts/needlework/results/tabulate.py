@@ -1,0 +1,346 @@
+"""From rows to cells: the few verbs that the functions of tables and figures are written with.
+
+`tabulate` makes a row for each combination of factors, `model_pairs` compares two models, `stacked` puts
+frames one below the other, and `arranged` sorts them. Planning imports results, so pandas and NumPy are
+imported inside functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from needlework.factor import Factor
+from needlework.results.columns import COMPARISON, MCNEMAR, MEASURES
+from needlework.results.context import Context, Labels, model_order
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+
+    from needlework.results.parts import Part
+
+MODEL = Factor("model")
+# How many prompts both sides have an answer to, and McNemar's test.
+PAIRED = ("n_both", *MCNEMAR)
+# Two answers are of one question where these agree.
+SAME_QUESTION = ("example_id", "sample")
+SOURCE = "source"
+
+
+@dataclass(frozen=True)
+class By:
+    """One level of a table: a cell for each value of a factor.
+
+    column: the rows' column, if it is not the factor's name. margin: the name of the cell over all values;
+    it comes first, or with `last` after them, and with `several` only if there are two values or more.
+    only_margin: there is no other cell. order: sorts the values present, instead of the factor. text:
+    values are written as text. nullable: rows without a value are a cell of their own. contrast: (name, a,
+    b) adds a cell for value a less value b, with Newcombe's interval; without both values there is no cell
+    (last level only). shares: each cell has all rows, and its measure says how many have the value.
+    """
+
+    factor: Factor
+    column: str = ""
+    margin: str = ""
+    last: bool = False
+    several: bool = False
+    only_margin: bool = False
+    order: Callable[[Collection[Any], Context], list[Any]] | None = None
+    text: bool = False
+    nullable: bool = False
+    contrast: tuple[str, Any, Any] | None = None
+    shares: bool = False
+
+    def sorted(self, present: Collection[Any], run: Context) -> list[Any]:
+        """These values, each once, in order; models in the run's."""
+        if self.order is not None:
+            return self.order(list(present), run)
+        if self.factor.name == MODEL.name:
+            return model_order(present, run.run)
+        return self.factor.sorted(present)
+
+
+Levels: TypeAlias = Sequence[By | Factor]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table.
+
+    labels: the values of its factors. part: its rows. above: by factor, the rows of the level that ends
+    with this factor's value. values: its measures, once they are made. sides: of a contrast, the rows that
+    are subtracted and those from which they are.
+    """
+
+    labels: Labels
+    part: Part
+    above: Mapping[str, Part]
+    run: Context
+    values: Mapping[str, Any] = field(default_factory=dict)
+    sides: tuple[Part, Part] | None = None
+
+    @property
+    def paper_name(self) -> str:
+        """What the paper calls the cell's model; "" if it has no such model."""
+        return self.run.paper_name(self.labels.get("model", ""))
+
+
+class Measure(NamedTuple):
+    """Columns of a cell, and the function that gives their values."""
+
+    columns: tuple[str, ...]
+    of: Callable[[Cell], Mapping[str, Any]]
+
+
+# What `beside` returns for a cell: values of COMPARISON and of further columns.
+Compare: TypeAlias = Callable[[Cell], Mapping[str, Any]]
+
+
+def mean(strata: str = "") -> Measure:
+    """MEASURES of the mean of values; with `strata` of the mean of the means of that column's values."""
+    return Measure(MEASURES, lambda cell: cell.part.measure(strata))
+
+
+def where(rows: pd.DataFrame, condition: str) -> pd.DataFrame:
+    """The rows for which a condition in pandas' query syntax holds."""
+    from needlework.results import cells
+
+    return cells.kept(rows, rows.eval(condition, engine="python"))
+
+
+def tabulate(
+    rows: pd.DataFrame,
+    by: Levels,
+    run: Context,
+    *,
+    measure: Measure | None = None,
+    compare: Compare | None = None,
+    compared: Sequence[str] = COMPARISON,
+    printed: Iterable[Mapping[str, Any]] = (),
+    tested_against: pd.DataFrame | None = None,
+    **labels: Any,
+) -> pd.DataFrame:
+    """A row for each combination of values that has rows, then the rows of `printed`.
+
+    Columns: the factors (`source` behind the model), `labels`, the measure's columns (default: `mean()`),
+    those of `compared` if there is a `compare`, and PAIRED if there are rows to be `tested_against`: each
+    cell against its cell of these. A label is a value, or a function of the cell. Without the level
+    `model`, controls are left out, unless there are no other models.
+    """
+    import pandas as pd
+
+    from needlework.results import cells
+    from needlework.results.parts import Table
+
+    levels, measure = _levels(by), measure or mean()
+    if all(level.factor.name != MODEL.name for level in levels):
+        rows = cells.kept(rows, counted_models(rows, run))
+    others: dict[tuple[Any, ...], Part] = {}
+    if tested_against is not None:
+        others = {_key(cell): cell.part for cell in walk(tested_against, levels, run)}
+    constant = {name: value for name, value in labels.items() if not callable(value)}
+    made: list[Mapping[str, Any]] = []
+    for cell in walk(Table(rows).all(), levels, run):
+        other = others.get(_key(cell))
+        cell = measured(replace(cell, labels={**constant, **cell.labels}), measure)
+        own = {name: value(cell) for name, value in labels.items() if callable(value)}
+        row = {SOURCE: "ours", **cell.labels, **own, **cell.values}
+        if other is not None:
+            both = cells.paired(other.frame, cell.part.frame, SAME_QUESTION)
+            row |= {"n_both": len(both), **cells.mcnemar(both)}
+        made.append({**row, **(compare(cell) if compare else {})})
+    columns = [*labelled(levels), *labels, *measure.columns, *(compared if compare else ())]
+    columns += PAIRED if tested_against is not None else ()
+    frame = pd.DataFrame([*made, *printed], columns=list(dict.fromkeys(columns)))
+    return typed(frame, *levels)
+
+
+def labelled(by: Levels) -> list[str]:
+    """The columns of these levels, with `source` behind the model."""
+    names = [level.factor.name for level in _levels(by)]
+    if MODEL.name in names:
+        names.insert(names.index(MODEL.name) + 1, SOURCE)
+    return names
+
+
+def measured(cell: Cell, measure: Measure) -> Cell:
+    """The cell with its values; of a contrast, the difference of its two sides."""
+    from needlework.results import cells
+
+    if cell.sides is None:
+        return replace(cell, values=measure.of(cell))
+    less, more = (measure.of(replace(cell, part=side)) for side in cell.sides)
+    return replace(cell, values=cells.contrast(less, more))
+
+
+def walk(rows: pd.DataFrame | Part, by: Levels, run: Context) -> Iterator[Cell]:
+    """Every cell that has rows, by the outer level first."""
+    from needlework.results.parts import Part, Table
+
+    part = rows if isinstance(rows, Part) else Table(rows).all()
+    if len(part):
+        yield from _walk(_levels(by), Cell({}, part, {}, run))
+
+
+def _walk(levels: Sequence[By], cell: Cell) -> Iterator[Cell]:
+    if not levels:
+        yield cell
+        return
+    by, *rest = levels
+    name, rows, parts = by.factor.name, cell.part, _split(by, cell)
+    if by.contrast and len(parts) < 2:
+        return
+    whole = [(by.margin, rows)] if by.margin and not (by.several and len(parts) < 2) else []
+    if whole and name == MODEL.name:
+        counted = counted_models(rows.column("model").to_frame(), cell.run)
+        whole = [(by.margin, rows.where(counted))]
+    cut = [] if by.only_margin else [(_label(by, value), part) for value, part in parts.items()]
+    for value, part in [*cut, *whole] if by.last else [*whole, *cut]:
+        labels, above = {**cell.labels, name: value}, {**cell.above, name: part}
+        yield from _walk(rest, replace(cell, labels=labels, part=part, above=above))
+    if by.contrast:
+        called, value, less = by.contrast
+        yield replace(cell, labels={**cell.labels, name: called}, sides=(parts[less], parts[value]))
+
+
+def _split(by: By, cell: Cell) -> dict[Any, Part]:
+    """The part of each value, in order."""
+    if by.shares:
+        return dict.fromkeys(by.factor.order, cell.part)
+    found = cell.part.split(by.column or by.factor.name)
+    missing = found.pop(None, None)
+    shared = found.pop(by.factor.shared, None) if by.factor.shared is not None else None
+    parts = {value: found[value] for value in by.sorted(found, cell.run) if value in found}
+    if shared is not None:
+        for value, own in parts.items():
+            parts[value] = own.joined(shared)
+        parts = parts or {by.factor.shared: shared}
+    if missing is not None and by.nullable:
+        parts[None] = missing
+    return parts
+
+
+def _label(by: By, value: Any) -> Any:
+    if value is None or not by.text:
+        return value
+    return str(by.factor.words.get(value, value))
+
+
+def _levels(by: Levels) -> list[By]:
+    return [level if isinstance(level, By) else By(level) for level in by]
+
+
+def _key(cell: Cell) -> tuple[Any, ...]:
+    return tuple(cell.labels.values())
+
+
+def counted_models(rows: pd.DataFrame, run: Context) -> npt.NDArray[np.bool_]:
+    """Which rows are in a mean over models: not those of controls, unless there are no others."""
+    import numpy as np
+
+    if "model" not in rows:
+        return np.ones(len(rows), dtype=bool)
+    control = rows["model"].isin(list(run.run.get("controls", ()))).to_numpy(dtype=bool)
+    return control if control.all() else ~control
+
+
+def model_pairs(
+    rows: pd.DataFrame,
+    pairs: Iterable[Sequence[str]],
+    outer: Levels,
+    by: Levels,
+    run: Context,
+    *,
+    same: Sequence[str],
+    strata: str = "",
+    compare: Compare,
+    printed: Iterable[Mapping[str, Any]] = (),
+) -> pd.DataFrame:
+    """Both models of each pair, and the second less the first on the prompts that both answered.
+
+    For every combination of `outer`, rows of the roles first, second and delta, each by `by`. Two answers
+    are to one prompt where the columns `same` agree.
+    """
+    from needlework.results import cells
+    from needlework.results.parts import Table, difference
+
+    made: list[Mapping[str, Any]] = []
+    for first, second in pairs:
+        both = rows[rows["model"].isin([first, second])]
+        for whole in walk(Table(both).all(), outer, run):
+            own = whole.part.split("model")
+            one, two = (
+                own.get(model, whole.part.where(whole.part.places < 0)) for model in (first, second)
+            )
+            shared = Table(cells.paired(one.frame, two.frame, same)).all()
+            sides = {"both": whole.part, "first": one, "second": two, "delta": shared}
+            found = {
+                role: {_key(cell): cell for cell in walk(part, by, run)}
+                for role, part in sides.items()
+            }
+            for role, model in (("first", first), ("second", second), ("delta", "delta")):
+                for key, cell in found[role].items():
+                    values: Mapping[str, Any]
+                    if role == "delta":
+                        less, more = (found[side][key].part for side in ("first", "second"))
+                        values = difference(less, more, cell.part.frame, strata)
+                        cell = replace(cell, part=found["both"][key].part)
+                    else:
+                        values = cell.part.measure(strata)
+                    pair = {"pair": f"{first}|{second}", "role": role, "model": model}
+                    labels = {**whole.labels, **pair, **cell.labels}
+                    cell = replace(cell, labels=labels, values=values)
+                    made.append({**labels, SOURCE: "ours", **values, **compare(cell)})
+    columns = [*labelled(outer), "pair", "role", "model", SOURCE, *labelled(by)]
+    return cells.frame([*made, *printed], [*columns, *MEASURES, *MCNEMAR, *COMPARISON])
+
+
+def stacked(*frames: pd.DataFrame) -> pd.DataFrame:
+    """The rows of all frames, one below the other, with the columns of all."""
+    import pandas as pd
+
+    columns = dict.fromkeys(column for frame in frames for column in frame)
+    parts = [frame for frame in frames if len(frame)] or list(frames[:1])
+    return typed(pd.concat(parts, ignore_index=True).reindex(columns=list(columns)))
+
+
+def typed(frame: pd.DataFrame, *by: By | Factor) -> pd.DataFrame:
+    """The frame with whole numbers in counts and in the columns of whole-numbered factors without text."""
+    from needlework.results import cells
+
+    whole = {level.factor.name for level in _levels(by) if level.factor.type.startswith("int")}
+    texts = {name for name in whole & set(frame) if frame[name].map(type).eq(str).any()}
+    return cells.counted(frame).astype(dict.fromkeys(whole & set(frame) - texts, "Int64"))
+
+
+def arranged(frame: pd.DataFrame, run: Context, *by: str | Factor | By) -> pd.DataFrame:
+    """Rows sorted by these columns: by a level's or factor's order, its margin first (or last), or by value.
+
+    A name that begins with "-" sorts in descending order. Columns of whole-numbered factors are typed.
+    """
+    levels = _levels([level for level in by if not isinstance(level, str)])
+    known = {level.factor.name: level for level in [By(MODEL), *levels]}
+    names = [
+        level
+        if isinstance(level, str)
+        else (level if isinstance(level, Factor) else level.factor).name
+        for level in by
+    ]
+
+    def rank(column: pd.Series) -> pd.Series:
+        level = known.get(str(column.name))
+        if level is None:
+            return column
+        margin = [level.margin] if level.margin else []
+        order = level.sorted(set(column.dropna()).difference(margin), run)
+        order = [*order, *margin] if level.last else [*margin, *order]
+        return column.map({value: i for i, value in enumerate(order)}).astype("float64")
+
+    columns = [name.removeprefix("-") for name in names]
+    ascending = [not name.startswith("-") for name in names]
+    frame = typed(frame, *levels)
+    frame = frame.sort_values(columns, key=rank, ascending=ascending, kind="stable")
+    return frame.reset_index(drop=True)

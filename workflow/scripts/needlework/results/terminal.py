@@ -1,0 +1,96 @@
+"""What a terminal of 80 columns shows of a run: a line for each model."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WIDTH = 80
+# Of a model's name, and of a benchmark's title in a column head.
+_NAME, _TITLE = 30, 18
+
+
+def fill(text: str) -> str:
+    """A sentence in lines of the terminal's width; lines after the first are set in."""
+    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def mean_of(scores: pd.DataFrame, designed: tuple[str, Collection[str]]) -> str:
+    """A model's mean in the tasks of the designed factor, in percent, with half of its 95% interval.
+
+    It is the mean over the answers that the explorer opens on, by the first metric of each.
+    """
+    from needlework.results import stats  # Snakemake's own process has no numpy
+
+    given = scores.drop_duplicates(["instance_id", "sample"])
+    given = given[~given["finish_reason"].isin(["skipped", "error"])]
+    tasks = set(designed[1]) & set(given["task"])
+    if tasks:
+        given = given[given["task"].isin(tasks)]
+    if given.empty:
+        return "-"
+    found = stats.estimate(
+        given["value"].to_numpy(), given["example_id"].to_numpy(), seed=("overview",)
+    )
+    half = max(found.value - found.ci_low, found.ci_high - found.value)
+    error = f" ±{100 * half:.0f}" if half == half else ""
+    return f"{100 * found.value:.0f}{error}"
+
+
+def lines_of_models(cells: Mapping[str, Mapping[str, str]], controls: Collection[str]) -> list[str]:
+    """A line for each model with its means (`mean_of`) by benchmarks' titles; controls if there is no other.
+
+    More benchmarks than fit beside each other are in further blocks.
+    """
+    models = [model for model in cells if model not in controls] or list(cells)
+    asked = [
+        title
+        for title in next(iter(cells.values()), {})
+        if any(cells[m][title] != "-" for m in models)
+    ]
+    if not asked:
+        return []
+    kind = "models" if set(models) - set(controls) else "built-in readers"
+    said = ["", f"Means in % of the {kind}, ± half of the 95% interval over questions:"]
+    names = [_short(model, _NAME) for model in models]
+    first = max(map(len, names))
+    for titles in _blocks(asked, cells, models, WIDTH - first):
+        widths = [_width(title, cells, models) for title in titles]
+        heads = [_short(title, _TITLE).rjust(w) for title, w in zip(titles, widths, strict=True)]
+        said.append("  ".join([" " * first, *heads]))
+        for model, name in zip(models, names, strict=True):
+            own = [cells[model][t].rjust(w) for t, w in zip(titles, widths, strict=True)]
+            said.append("  ".join([name.ljust(first), *own]))
+    return said
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _width(title: str, cells: Mapping[str, Mapping[str, str]], models: Sequence[str]) -> int:
+    return max(len(_short(title, _TITLE)), *(len(cells[model][title]) for model in models))
+
+
+def _blocks(
+    titles: Sequence[str],
+    cells: Mapping[str, Mapping[str, str]],
+    models: Sequence[str],
+    room: int,
+) -> Iterator[list[str]]:
+    """Titles in groups that fit beside each other."""
+    block: list[str] = []
+    used = 0
+    for title in titles:
+        width = 2 + _width(title, cells, models)
+        if block and used + width > room:
+            yield block
+            block, used = [], 0
+        block.append(title)
+        used += width
+    if block:
+        yield block

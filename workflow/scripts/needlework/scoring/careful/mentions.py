@@ -1,0 +1,361 @@
+"""Where a text mentions a reference, in whatever order, inflection or writing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from needlework.scoring.careful.dates import Date, dates_in
+from needlework.scoring.careful.phrases import endings
+from needlework.scoring.careful.words import COLON, COMMA, QUOTE, Words, hangul, reference, unspaced
+from needlework.scoring.careful.writings import bare, without_umlauts
+
+Span = tuple[int, int]
+# Prefixes that Arabic writes without a space: the, and, with, for, as, then.
+_ARABIC_PREFIXES = frozenset("ال و ف ب ك ل وال فال بال كال لل ول وب وبال ولل".split())
+_ARABIC = re.compile("[\u0600-\u06ff]")
+# A shorter word has no endings, and a shorter family name stands for nobody.
+_FEWEST_LETTERS = 3
+_LONGEST_ENDING = 8
+# They make another place of a place's name.
+_PREFIXES = frozenset("new south north east west papua equatorial upper lower".split())
+# Words that do not tell one name from another.
+GENERIC = frozenset(
+    (
+        "city river lake county state states university college school war battle island islands "
+        "street church treaty company band team club party act law theory king queen prince mount "
+        "mountain sea ocean bay cup bridge tower park hall house square airport station road museum "
+        "league award prize north south east west new san saint st jr sr ii iii iv group museum "
+        "century "
+    ).split()
+)
+_KINDS = frozenset(
+    "river lake city mount mountain county province desert king queen prince president sir".split()
+)
+_HONORIFICS = frozenset(
+    "president king queen prince princess pope saint professor emperor captain general senator "
+    "mr mrs ms dr sir dame lord pandit shri पंडित जी श्री".split()
+)
+_LINKS = frozenset("of the de la del di du der von van and & in y e et und".split())
+
+
+def mentions(text: Words, wanted: Words, langs: tuple[str, ...], original: str = "") -> list[Span]:
+    """The spans of words that say a reference, in order."""
+    if not wanted.words:
+        return []
+    if wanted.cyrillic != text.cyrillic:
+        text, wanted = text.in_latin(), wanted.in_latin()
+    if date := _date(tuple(wanted.words)):
+        return [(start, end) for start, end, said in dates_in(text.bare) if date.within(said)]
+    found = _side_by_side(text, wanted, langs)
+    if not found and original and (other := without_umlauts(original)) != original:
+        found = _side_by_side(text, reference(other), langs)
+    if not found and len(wanted.words) > 1 and (shorter := _without_kind(wanted)):
+        found = [s for s in _side_by_side(text, shorter, langs) if _alone(text, *s)]
+    if not found and len(wanted.words) > 1:
+        found = _in_other_order(text, wanted) or _by_initials(text, wanted)
+    found = found or _as_acronym(text, wanted) or _by_family_name(text, wanted)
+    return [span for span in found if not _of_another_name(text, *span, wanted)]
+
+
+def _as_acronym(text: Words, wanted: Words) -> list[Span]:
+    """Where the first letters of a name stand for it, or a name for its first letters."""
+    names = [w for w in wanted.bare if w not in _LINKS and w != "junior"]
+    found: list[Span] = []
+    if len(names) > 1 and all(wanted.capitals):
+        letters = "".join(name[0] for name in names)
+        if letters not in text.joined:
+            return []
+        for place, word in enumerate(text.bare):
+            if text.capitals[place] and (
+                word == letters or _letter_by_letter(text, place) == letters
+            ):
+                found.append((place, place + (1 if word == letters else len(letters))))
+    elif len(names) == 1 and 2 < len(names[0]) < 6 and names[0].isascii() and not _is_word(wanted):
+        size = len(names[0])
+        for place in range(len(text.words) - size + 1):
+            part = text.part(place, place + size)
+            if all(part.capitals) and "".join(w[0] for w in part.bare) == names[0]:
+                found.append((place, place + size))
+    return found
+
+
+def _letter_by_letter(text: Words, place: int) -> str:
+    """The single letters from a place on."""
+    end = place
+    while end < len(text.words) and len(text.words[end]) == 1:
+        end += 1
+    return "".join(text.bare[place:end])
+
+
+def _is_word(wanted: Words) -> bool:
+    """Whether a short reference is a word rather than an acronym."""
+    return bool(set("aeiou") & set(wanted.bare[0])) and not wanted.acronym
+
+
+def _without_kind(wanted: Words) -> Words | None:
+    """A place's name without its kind ("the River Thames"); None where it has none."""
+    kept = [i for i, word in enumerate(wanted.bare) if word not in _KINDS]
+    if not kept or len(kept) == len(wanted.words) or not all(wanted.capitals):
+        return None
+    return wanted.pick(kept)
+
+
+def _alone(text: Words, start: int, end: int) -> bool:
+    """Whether no other name stands right beside a mention."""
+    before = start and text.gaps[start] < QUOTE and text.capitals[start - 1] and start > 1
+    behind = end < len(text.words) and text.gaps[end] < QUOTE and text.capitals[end]
+    return not before and not behind
+
+
+@lru_cache(maxsize=65536)
+def _date(words: tuple[str, ...]) -> Date | None:
+    """The date that a reference is, and nothing else."""
+    plain = [bare(word) for word in words]
+    found = list(dates_in(plain))
+    return found[0][2] if len(found) == 1 and found[0][:2] == (0, len(words)) else None
+
+
+def _side_by_side(text: Words, wanted: Words, langs: tuple[str, ...]) -> list[Span]:
+    """Where the words of a reference stand, however they are hyphenated, spaced or inflected."""
+    if not all(stem in text.joined for stem in wanted.stems):
+        return []
+    letters, exact = wanted.joined, _spaced(wanted.words)
+    target, added, places = _spaced(wanted.bare), endings(langs), text.content
+    found: list[Span] = []
+    may_begin = text.begun.get(letters[0], ())
+    for first in range(len(places)) if _ARABIC.match(letters) else may_begin:
+        place = places[first]
+        if found and place < found[-1][1]:
+            continue
+        at = _begin(text.bare[place], letters)
+        if at is None:
+            continue
+        end = _end(text, places[first:], at, (target, exact), added)
+        if end is None and len(wanted.words) > 1:
+            end = _inflected(text, places[first:], wanted, added)
+        if end is not None:
+            found.append((place, end))
+    return found
+
+
+def _end(
+    text: Words, places: Sequence[int], at: int, wanted: tuple[str, str], added: frozenset[str]
+) -> int | None:
+    """Where a reference's letters end that begin with the first of these words; None where they differ."""
+    target, exact = wanted
+    plain = said = ""
+    before = ""
+    for place in places:
+        word = text.bare[place]
+        # The parts of a time or a ratio hold together.
+        numbers = before[-1:].isdigit() and word[0].isdigit()
+        most_firm = COLON if numbers else COMMA
+        if len(before) > 1 and text.gaps[place] > most_firm:
+            return None
+        if before and word[0].isdigit() and before[-1].isdigit():
+            plain, said = f"{plain} ", f"{said} "
+        cut = 0 if before else at
+        plain, said = plain + word[cut:], said + text.words[place][cut:]
+        if _same(plain, said, target, exact, added):
+            return place + 1
+        if len(plain) > len(target) + _LONGEST_ENDING:
+            return None
+        before = word
+    return None
+
+
+def _inflected(
+    text: Words, places: Sequence[int], wanted: Words, added: frozenset[str]
+) -> int | None:
+    """Where the words of a reference end, each with an ending of its own; None where they differ."""
+    if len(places) < len(wanted.words):
+        return None
+    own = places[: len(wanted.words)]
+    for place, word in zip(own, wanted.bare, strict=True):
+        if not _stems(text.bare[place], added) & _stems(word, added):
+            return None
+    if any(text.gaps[place] > QUOTE for place in own[1:]):
+        return None
+    return own[-1] + 1
+
+
+@lru_cache(maxsize=65536)
+def _stems(word: str, added: frozenset[str]) -> frozenset[str]:
+    """A word, and what is left of it without each of the endings."""
+    cut = {
+        word[: -len(ending)]
+        for ending in added
+        if word.endswith(ending) and len(word) - len(ending) >= _FEWEST_LETTERS
+    }
+    return frozenset({word, *cut}) if not word[0].isdigit() else frozenset({word})
+
+
+def _of_another_name(text: Words, start: int, end: int, wanted: Words) -> bool:
+    """Whether a mention is part of a longer name (George Washington Carver, Papua New Guinea)."""
+    if (
+        start
+        and text.gaps[start] < QUOTE
+        and text.capitals[start]
+        and text.bare[start - 1] in _PREFIXES
+    ):
+        return text.capitals[start - 1]
+    if text.words[end : end + 2] == ["in", "law"]:
+        return True
+    if len(wanted.words) < 2 or end >= len(text.words) or not all(wanted.capitals):
+        return False
+    if all(text.capitals):
+        return text.gaps[end] < QUOTE and text.bare[end] not in GENERIC and end - start == 2
+    return (
+        text.gaps[end] < QUOTE
+        and text.capitals[end]
+        and text.capitals[start]
+        and len(text.words[end]) > 2
+        and text.bare[end] not in GENERIC
+        and text.capitals[end + 1 : end + 2] != [True]
+    )
+
+
+def _begin(word: str, letters: str) -> int | None:
+    """Where in a word a reference may begin: 0, or behind an Arabic prefix; None where it cannot."""
+    if word[0] == letters[0]:
+        return 0
+    if _ARABIC.match(word):
+        for length in range(1, 4):
+            if word[length:].startswith(letters[:3]) and word[:length] in _ARABIC_PREFIXES:
+                return length
+    return None
+
+
+def _spaced(words: Sequence[str]) -> str:
+    """Words side by side; numbers are not glued to each other."""
+    joined = words[0]
+    for before, word in pairwise(words):
+        joined += " " * (word[0].isdigit() and before[-1].isdigit()) + word
+    return joined
+
+
+def _same(plain: str, said: str, target: str, exact: str, added: frozenset[str]) -> bool:
+    """Whether two writings are of one word: accents may be left out, but not be others."""
+    if plain == target:
+        return said in (exact, plain) or exact == target or bare(said) != plain
+    if not plain.startswith(target):
+        return False
+    ending = plain[len(target) :]
+    if hangul(target[-1]):
+        return bool(_KOREAN.fullmatch(ending))
+    if target[-1].isdigit() or unspaced(target[-1]):
+        return target[-1].isdigit() and ending in added and not ending.isdigit()
+    return len(target) > _FEWEST_LETTERS and ending in added
+
+
+_KOREAN = re.compile(
+    "(?:은|는|이|가|을|를|와|과|도|의|에|에서|로|으로|라고|이라고|입니다|이다|이며|예요|이에요|였습니다|이었습니다|였다|이었다|부터|까지|만|요|고|인)*"
+)
+
+
+def _in_other_order(text: Words, wanted: Words) -> list[Span]:
+    """Where the words of a reference stand close together in another order ("the Versailles Treaty")."""
+    if not all(stem in text.joined for stem in wanted.stems if stem not in _LINKS):
+        return []
+    asked = [w for w in wanted.bare if w not in _LINKS]
+    numbers = sum(w[0].isdigit() for w in asked)
+    if len(asked) < 2 or numbers > 1 or numbers == len(asked) - 1 or any(map(unspaced, asked)):
+        return []
+    need = frozenset(asked)
+    if not need <= set(text.bare):
+        return []
+    size = len(wanted.words) + 2
+    found: list[Span] = []
+    places = [i for i, word in enumerate(text.bare) if word in need]
+    for i, start in enumerate(places):
+        end = start
+        seen: set[str] = set()
+        for place in places[i:]:
+            if place - start >= size or any(
+                gap > COMMA for gap in text.gaps[start + 1 : place + 1]
+            ):
+                break
+            seen.add(text.bare[place])
+            end = place + 1
+            if seen == need:
+                break
+        between = text.bare[start:end]
+        alone = all(w in need or w in _LINKS or len(w) == 1 for w in between)
+        if seen == need and alone and (not found or found[-1][1] <= start):
+            found.append((start, end))
+    return found
+
+
+def _by_initials(text: Words, wanted: Words) -> list[Span]:
+    """Where a name stands with initials, or without its middle names."""
+    names = wanted.bare
+    if names[-1] not in text.bare:
+        return []
+    if not all(wanted.capitals) or len(names) < 2 or names[-1] in GENERIC or names[-1][0].isdigit():
+        return []
+    found: list[Span] = []
+    for place, word in enumerate(text.bare):
+        if word != names[-1]:
+            continue
+        start, left = place, list(names[:-1])
+        while start and left and (text.gaps[start] <= QUOTE or len(text.words[start - 1]) == 1):
+            before = text.bare[start - 1]
+            fits = [k for k, name in enumerate(left) if before in (name, name[0])]
+            if not fits:
+                break
+            left = left[: fits[-1]]
+            start -= 1
+        # The first name must be there, as an initial at least, and all middle names or none.
+        if place - start not in (1, len(names) - 1):
+            continue
+        if start < place and text.bare[start][0] == names[0][0] and not left:
+            found.append((start, place + 1))
+    return found
+
+
+def _by_family_name(text: Words, wanted: Words) -> list[Span]:
+    """Where the last of a person's names stands for all ("composed by Verdi")."""
+    names = wanted.bare
+    if names[-1] not in text.bare:
+        return []
+    if not 2 <= len(names) <= 4 or not all(wanted.capitals) or GENERIC & set(names):
+        return []
+    if names[-1][0].isdigit() or len(names[-1]) < _FEWEST_LETTERS:
+        return []
+    found = [i for i, w in enumerate(text.bare) if w == names[-1] and text.capitals[i]]
+    return [(i, i + 1) for i in found if not _has_other_name(text, i)]
+
+
+def _has_other_name(text: Words, place: int) -> bool:
+    """Whether another name stands right beside a family name."""
+    before = place and text.gaps[place] < QUOTE and text.capitals[place - 1]
+    behind = (
+        place + 1 < len(text.words) and text.gaps[place + 1] < QUOTE and text.capitals[place + 1]
+    )
+    return bool(before and text.bare[place - 1] not in _HONORIFICS | _OPENING) or bool(behind)
+
+
+# Words that begin a sentence and are no name.
+_OPENING = frozenset("the by and but when if it was because according in of for".split())
+
+
+def part_of(text: Words, wanted: Words) -> bool:
+    """Whether a short answer is enough of a reference: a family name, or all but a general word."""
+    said = [w for w in text.bare if w not in _LINKS and w not in _HONORIFICS]
+    names = [w for w in wanted.bare if w not in _LINKS]
+    if not said or not set(said) <= set(names) or len(names) < 2 or len(said) == len(names):
+        return False
+    numbers = [w for w in names if w[0].isdigit()]
+    left = [w for w in names if w not in said]
+    if numbers:
+        # A number without its unit.
+        return len(numbers) == 1 and numbers[0] in said and all(w.isalpha() for w in left)
+    if all(w in GENERIC for w in left):
+        return True
+    proper = all(
+        name for name, w in zip(wanted.proper, wanted.bare, strict=True) if w not in _LINKS
+    )
+    return proper and said[-1] == names[-1] and names[-1] not in GENERIC and len(names) <= 4

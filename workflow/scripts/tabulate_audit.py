@@ -1,0 +1,52 @@
+"""Compare a model with a setting with the same without it: table, figure, and a summary in Markdown."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from needlework.atomic import atomic_write
+from needlework.jobs.job import running
+from needlework.records import read_notes, read_table
+from needlework.results.audit_summary import Setting, engine_used, summary
+from needlework.results.audits import SIDES, Rules, answers, joined, rows
+from needlework.results.audits_drawn import pages
+from needlework.results.figures.save import save_figure
+
+with running(snakemake) as logger:
+    params, output = snakemake.params, snakemake.output
+    base, changed = snakemake.wildcards.base, snakemake.wildcards.changed
+    cells = {
+        name: json.loads(Path(own["cells"]).read_text("utf-8"))
+        for name, own in params.files.items()
+    }
+    n_cells = sum(map(len, cells.values()))
+    own_alpha = params.audit["alpha"] / max(1, n_cells)
+    rules = Rules(own_alpha, params.audit["margin"], params.audit["again"])
+    table: list[dict[str, Any]] = []
+    used: dict[str, dict[str, object]] = {base: {}, changed: {}}
+    for benchmark, own in params.files.items():
+        factors = params.factors[benchmark]
+        sides = {
+            side: answers(
+                read_table(own[side][0]),
+                read_table(own[side][1]),
+                params.metrics[benchmark],
+                factors,
+            )
+            for side in SIDES
+        }
+        table += rows(benchmark, joined(sides), cells[benchmark], rules)
+        for model, (_, generations) in ((base, own["base"]), (changed, own["changed"])):
+            identity = read_notes(generations)["identity"]
+            journal = Path(snakemake.config["journal"]) / "jobs" / model
+            used[model] |= engine_used(journal, benchmark, identity)
+    with atomic_write(output.csv) as part:
+        pd.DataFrame(table).to_csv(part, index=False, float_format="%.6g")
+    setting = Setting(base, changed, params.changes, used[base], used[changed])
+    text = summary(table, setting, params.audit)
+    with atomic_write(output.summary) as part:
+        part.write_text(text, encoding="utf-8")
+    logger.info("\n%s", text)
+    save_figure(pages(table, base, changed, rules.margin), Path(output.svg).with_suffix(""))
