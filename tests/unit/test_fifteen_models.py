@@ -90,13 +90,13 @@ def _check_texts(page):
         page.draw_without_rendering()
     check_print(page)
     width, height = page.get_size_inches() * page.dpi
-    # Matplotlib makes names beyond an axis, too, and draws none of them.
+    # Matplotlib makes names beyond an axis and of an axis that is off, too, and draws none of them.
     beyond = {
         name
         for ax in page.axes
         for axis, ends in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim()))
         for tick in axis.get_major_ticks()
-        if not min(ends) <= tick.get_loc() <= max(ends)
+        if not (ax.axison and min(ends) <= tick.get_loc() <= max(ends))
         for name in (tick.label1, tick.label2)
     }
     for text in page.findobj(lambda artist: hasattr(artist, "get_text")):

@@ -128,16 +128,21 @@ def test_an_estimate_is_printed_every_time(tmp_path) -> None:
     arguments = written(tmp_path, config)
     first = workflow.run("estimate", *arguments).stdout
     assert not (workflow.directory / "journal").exists()
-    lines = {line.split()[0]: line.split() for line in first.splitlines() if line.strip()}
-    assert lines["paid"][1] == "mlneedle" and lines["paid"][2] == lines["paid"][3]
-    assert float(lines["paid"][-1]) > 0, "a cost"
-    assert lines["lexical"][-1] == "-"
+    paid, lexical = _estimated(first, "paid"), _estimated(first, "lexical")
+    assert paid[0] == "mlneedle" and paid[1] == paid[2]
+    assert float(paid[-1]) > 0, "a cost"
+    assert lexical[-1] == "-"
 
     workflow.run("results/generations/lexical/mlneedle.parquet", *arguments)
     second = workflow.run("estimate", *arguments).stdout
-    lines = {line.split()[0]: line.split() for line in second.splitlines() if line.strip()}
-    assert lines["lexical"][2:4] == [lines["paid"][2], "0"]
-    assert lines["paid"][2] == lines["paid"][3]
+    assert _estimated(second, "lexical")[1:3] == [paid[1], "0"]
+    assert _estimated(second, "paid")[1] == paid[2]
+
+
+def _estimated(printed: str, model: str) -> list[str]:
+    """The cells of the line below a model's name."""
+    lines = printed.splitlines()
+    return lines[lines.index(model) + 1].split()
 
 
 def test_the_part_that_fits_a_limit_runs_as_estimated(tmp_path) -> None:
