@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import random
 import resource
 import shutil
@@ -42,7 +43,8 @@ from needlework.benchmarks.m4le.data.sources import source_records
 from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, TASKS
 from needlework.benchmarks.m4le.factors import COLUMNS
 from needlework.benchmarks.m4le.scores import score
-from needlework.records import GENERATIONS, instances_schema, write_table
+from needlework.records import GENERATIONS, instances_schema, read_table, write_table
+from needlework.scoring.scores import ANSWER_COLUMNS, read_answers
 
 ROOT = Path(__file__).parents[1]
 ROWS = 200
@@ -146,19 +148,30 @@ def measure_construction(folders: list[str], megabytes: float, processes: int) -
     }
 
 
+def write_answers(folder: str) -> None:
+    """Write instances and answers, as the workflow keeps them."""
+    for name, table in zip(("instances", "generations"), answers(), strict=True):
+        write_table(table, Path(folder) / f"{name}.parquet")
+
+
+def score_answers(folder: str) -> dict[str, object]:
+    """Score the files of a folder, reading and writing included."""
+    with machine.measured() as took:
+        instances = read_table(Path(folder) / "instances.parquet").combine_chunks()
+        found = read_answers(Path(folder) / "generations.parquet", ANSWER_COLUMNS, instances)
+        table = score(instances, found, model="m", settings={})
+        write_table(table, Path(folder) / "scores.parquet")
+    return {"answers": ANSWERS, "longest_in_words": LONGEST, "rows": table.num_rows, **took}
+
+
 def measure_scoring() -> dict[str, object]:
-    """All answers in one process."""
-    instances, found = answers()
-    start, cpu = time.perf_counter(), time.process_time()
-    table = score(instances, found, model="m", settings={})
-    return {
-        "answers": ANSWERS,
-        "longest_in_words": LONGEST,
-        "rows": table.num_rows,
-        "seconds": round(time.perf_counter() - start, 1),
-        "cpu_seconds": round(time.process_time() - cpu, 1),
-        "peak_mib": machine.peak_memory_mib(),
-    }
+    """All answers in one process, which does nothing else."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool,
+    ):
+        pool.submit(write_answers, folder).result()
+        return pool.submit(score_answers, folder).result()
 
 
 def measure_rouge() -> dict[str, object]:

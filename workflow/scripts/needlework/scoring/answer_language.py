@@ -7,6 +7,7 @@ identifier of `scoring.translation` guesses on such texts, and takes a gigabyte 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 
@@ -55,19 +56,21 @@ def _by_letters(text: str) -> str | None:
 
 
 @cache
-def _common() -> dict[str, frozenset[str]]:
-    """The commonest words of each language in Latin and Cyrillic letters."""
-    return {
-        lang: phrases.common((lang,))
-        for lang in phrases.languages() - {"zh", "ja", "ko", "hi", "ta", "ar", "fa"}
-    }
+def _common() -> dict[str, list[str]]:
+    """The languages in Latin and Cyrillic letters that have a word among their commonest."""
+    found: dict[str, list[str]] = {}
+    for lang in sorted(phrases.languages() - {"zh", "ja", "ko", "hi", "ta", "ar", "fa"}):
+        for word in phrases.common((lang,)):
+            found.setdefault(word, []).append(lang)
+    return found
 
 
 def _by_words(text: str) -> str | None:
     """The language that has at least two of a text's words among its commonest, and more than others."""
-    words = {word.casefold() for word in _WORD.findall(text)}
+    common = _common()
+    words = {word for word in _WORD.findall(text.casefold()) if word in common}
     if len(words) < 2:
         return None
-    hits = sorted(((len(words & own), lang) for lang, own in _common().items()), reverse=True)
-    (most, lang), (next_most, _) = hits[:2]
-    return lang if most > 1 and most > next_most else None
+    hits = Counter(lang for word in words for lang in common[word])
+    (lang, most), *others = hits.most_common(2)
+    return lang if most > 1 and (not others or most > others[0][1]) else None

@@ -133,22 +133,23 @@ def _side_by_side(text: Words, wanted: Words, langs: tuple[str, ...]) -> list[Sp
         at = _begin(text.bare[place], letters)
         if at is None:
             continue
-        end = _end(text, places[first:], at, (target, exact), added)
+        end = _end(text, first, at, (target, exact), added)
         if end is None and len(wanted.words) > 1:
-            end = _inflected(text, places[first:], wanted, added)
+            end = _inflected(text, places[first : first + len(wanted.words)], wanted, added)
         if end is not None:
             found.append((place, end))
     return found
 
 
 def _end(
-    text: Words, places: Sequence[int], at: int, wanted: tuple[str, str], added: frozenset[str]
+    text: Words, first: int, at: int, wanted: tuple[str, str], added: frozenset[str]
 ) -> int | None:
-    """Where a reference's letters end that begin with the first of these words; None where they differ."""
+    """Where a reference ends that begins in the word `text.content[first]`; None where its letters differ."""
     target, exact = wanted
     plain = said = ""
     before = ""
-    for place in places:
+    for index in range(first, len(text.content)):
+        place = text.content[index]
         word = text.bare[place]
         # The parts of a time or a ratio hold together.
         numbers = before[-1:].isdigit() and word[0].isdigit()
@@ -161,7 +162,9 @@ def _end(
         plain, said = plain + word[cut:], said + text.words[place][cut:]
         if _same(plain, said, target, exact, added):
             return place + 1
-        if len(plain) > len(target) + _LONGEST_ENDING:
+        if not target.startswith(plain) and not (
+            plain.startswith(target) and len(plain) <= len(target) + _LONGEST_ENDING
+        ):
             return None
         before = word
     return None
@@ -173,13 +176,12 @@ def _inflected(
     """Where the words of a reference end, each with an ending of its own; None where they differ."""
     if len(places) < len(wanted.words):
         return None
-    own = places[: len(wanted.words)]
-    for place, word in zip(own, wanted.bare, strict=True):
+    for place, word in zip(places, wanted.bare, strict=True):
         if not _stems(text.bare[place], added) & _stems(word, added):
             return None
-    if any(text.gaps[place] > QUOTE for place in own[1:]):
+    if any(text.gaps[place] > QUOTE for place in places[1:]):
         return None
-    return own[-1] + 1
+    return places[-1] + 1
 
 
 @lru_cache(maxsize=65536)

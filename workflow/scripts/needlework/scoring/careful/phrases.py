@@ -103,10 +103,8 @@ def cues(text: Words, langs: tuple[str, ...]) -> list[Cue]:
     found: list[Cue] = []
     last: dict[str, int] = {}
     words, gaps, count = text.words, text.gaps, len(text.words)
-    for start, word in enumerate(words):
-        branch = table.get(word)
-        if branch is None:
-            continue
+    for start in [place for place, word in enumerate(words) if word in table]:
+        branch = table[words[start]]
         ends: dict[str, tuple[int, str]] = {}
         end = start + 1
         while branch is not None:

@@ -70,6 +70,8 @@ class Statement:
 
     def of(self, *kinds: str) -> list[Cue]:
         """The phrases of these kinds."""
+        if not self.cues:
+            return []
         if kinds not in self._of:
             self._of[kinds] = [cue for cue in self.cues if cue.kind in kinds]
         return self._of[kinds]

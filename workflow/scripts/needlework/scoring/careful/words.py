@@ -26,7 +26,9 @@ _LETTERS = rf"[^\W\d_]++(?:[\u0300-\U0001ffff](?<=[{marks()}])[^\W\d_]*+)*+"
 # An id such as AB12CD is one word.
 _ID = r"[A-Za-z]++\d[A-Za-z\d]*+|\d++[A-Za-z]++\d[A-Za-z\d]*+"
 _TOKEN = re.compile(rf"{_ID}|\d++(?:\.\d+)?|{_LETTERS}|[^\w\s]|\n|_")
-_ASCII_TOKEN = re.compile(rf"{_ID}|\d++(?:\.\d+)?|[A-Za-z]++|[^\w\s]|\n|_")
+_ASCII_WORD = re.compile(rf"({_ID}|\d++(?:\.\d+)?|[A-Za-z]++)")
+# So many characters between two words are worth remembering.
+_LONGEST_GAP = 4
 _WITH_MARKS = re.compile(rf".[{marks()}]*")
 _DASH = re.compile(r"(?<=\s)-{1,3}(?=\s)|(?<=\w)--(?=\w)")
 _BEFORE_LATIN = re.compile(
@@ -152,11 +154,51 @@ def read(text: str) -> Words:
         text = _DASH.sub("—", text)
     if not text.isascii():
         text = _BEFORE_LATIN.sub(" ", text)
+    words, gaps, capitals = _in_ascii(text) if text.isascii() else _in_any_script(text)
+    gaps[-1] = max(gaps[-1], SENTENCE)
+    return Words(words, gaps, capitals)
+
+
+def _in_ascii(text: str) -> tuple[list[str], list[int], list[bool]]:
+    """Words, gaps and capitals: most answers are English, and a pattern splits these at once."""
+    parts = _ASCII_WORD.split(text)
+    spellings = _spellings()
+    capitals = ["A" <= word[0] <= "Z" for word in parts[1::2]]
+    words = _ASCII_WORD.split(text.lower())[1::2]
+    if not _ABBREVIATED.keys().isdisjoint(words):
+        words = [
+            _ABBREVIATED.get(word, word) if capital else word
+            for word, capital in zip(words, capitals, strict=True)
+        ]
+    words = [spellings.get(word, word) for word in words]
+    gaps = [_FIRMEST[between] for between in parts[0::2]]
+    gaps[0] = max(gaps[0], SENTENCE)
+    for place, between in enumerate(parts[2::2]):
+        if "." in between and _abbreviates(words[place]):
+            gaps[place + 1] = _FIRMEST[between.replace(".", "")]
+    return words, gaps, capitals
+
+
+class _Firmest(dict[str, int]):
+    """The firmest of some ASCII characters between words, filled as they are met."""
+
+    def __missing__(self, between: str) -> int:
+        firm = max((_FIRMNESS.get(character, SPACE) for character in between), default=SPACE)
+        if len(between) <= _LONGEST_GAP:
+            self[between] = firm
+        return firm
+
+
+_FIRMEST = _Firmest()
+
+
+def _in_any_script(text: str) -> tuple[list[str], list[int], list[bool]]:
+    """The same of a text in any script."""
     words: list[str] = []
     gaps = [SENTENCE]
     capitals: list[bool] = []
     spellings = _spellings()
-    for token in (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text):
+    for token in _TOKEN.findall(text):
         first = token[0]
         if first.isalnum():
             if token.isascii():
@@ -176,8 +218,7 @@ def read(text: str) -> Words:
             if first == "." and words and _abbreviates(words[-1]):
                 continue
             gaps[-1] = firm
-    gaps[-1] = max(gaps[-1], SENTENCE)
-    return Words(words, gaps, capitals)
+    return words, gaps, capitals
 
 
 def _abbreviates(word: str) -> bool:
