@@ -206,7 +206,7 @@ def test_a_report_is_built_offline(report) -> None:
         assert all(result.label in text for result in FILES.results(benchmark))
 
 
-def test_the_report_opens_with_results(report) -> None:
+def test_the_report_opens_with_results(demo, report) -> None:
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: `make setup`")
     path = shutil.which("chromium")
     if path is None:
@@ -220,7 +220,8 @@ def test_the_report_opens_with_results(report) -> None:
         assert front.bounding_box()["y"] < 300
         assert all(FILES.benchmark(name).title in text for name in BENCHMARKS)
         assert all(model in text for model in MODELS)
-        assert page.locator(".needlework img").count() == len(BENCHMARKS)
+        cards = len(list(demo.result("cards").glob("*.png")))
+        assert page.locator(".needlework img").count() == cards + len(BENCHMARKS)
         links = page.eval_on_selector_all(".needlework a", "all => all.map(a => a.href)")
         assert any("results/explorer/index.html#b=mlongrr" in link for link in links)
         # The workflow's graph comes below all results.
