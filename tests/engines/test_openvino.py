@@ -34,7 +34,7 @@ from smollm2 import NAME, smollm2
 if find_spec("openvino_genai") is None:
     pytest.skip("OpenVINO GenAI is not installed", allow_module_level=True)
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("openvino")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("engines")]
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))

@@ -19,7 +19,7 @@ from prefix_cache import PrefixCache, lower_bound
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("vllm"),
+    pytest.mark.xdist_group("engines"),
     pytest.mark.skipif(
         not PYTHON.exists(), reason="vLLM's environment is not here: run `make setup-vllm`"
     ),

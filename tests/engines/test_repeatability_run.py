@@ -11,7 +11,7 @@ import yaml
 from runs import ROOT, Workflow
 from smollm2 import smollm2
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("repeatability")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("engines")]
 
 
 def test_greedy_answers_alone_repeat(tmp_path: Path) -> None:

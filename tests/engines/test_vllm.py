@@ -22,7 +22,7 @@ from needlework.results.audits import excess
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("vllm"),
+    pytest.mark.xdist_group("engines"),
     pytest.mark.skipif(
         not PYTHON.exists(), reason="vLLM's environment is not here: run `make setup-vllm`"
     ),

@@ -164,7 +164,7 @@ def _in_ascii(text: str) -> tuple[list[str], list[int], list[bool]]:
     parts = _ASCII_WORD.split(text)
     spellings = _spellings()
     capitals = ["A" <= word[0] <= "Z" for word in parts[1::2]]
-    words = _ASCII_WORD.split(text.lower())[1::2]
+    words = " ".join(parts[1::2]).lower().split()
     if not _ABBREVIATED.keys().isdisjoint(words):
         words = [
             _ABBREVIATED.get(word, word) if capital else word
