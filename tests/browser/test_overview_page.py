@@ -29,7 +29,8 @@ def page(small) -> Path:
     (folder / "f.svg").write_text(
         '<svg xmlns="http://www.w3.org/2000/svg" width="600" height="300"><circle r="9"/></svg>'
     )
-    entry = {"title": "Everything", "caption": None}
+    numbers = str(folder / "t.csv")
+    entry = {"title": "Everything", "caption": None, "numbers": numbers, "of_run": True}
     write_page(
         {
             "made_up": {
@@ -46,7 +47,7 @@ def page(small) -> Path:
                     }
                 },
                 "figures": {
-                    "f": {**entry, "file": str(folder / "f.svg"), "numbers": str(folder / "t.csv")}
+                    "f": {**entry, "file": str(folder / "f.svg")},
                 },
             }
         },

@@ -352,8 +352,8 @@ def test_a_phrase_for_none_is_an_input_of_scoring_alone() -> None:
 
 
 def test_captions_name_the_data_of_both_sides() -> None:
-    """Where they differ; and the models of means over models, without controls."""
-    own = {"run": {"models": ["lexical", "oracle"], "benchmarks": ["oneruler", "m4le"]}}
+    """Where they differ; and the models of means over models: no controls, none that is asked nothing."""
+    own = {"run": {"models": ["smollm2", "lexical", "oracle"], "benchmarks": ["oneruler", "m4le"]}}
     files = Layout(validated({**DEFAULT, **own}))
     results = files.benchmark("oneruler").by_name
     said = {name: files.caption("oneruler", results[name]) for name in ("figure4b", "accuracy")}

@@ -179,6 +179,7 @@ def test_a_figure_of_nothing_is_a_sentence_and_no_picture(tmp_path) -> None:
             "numbers": str(tmp_path / "results/numbers.csv"),
             "title": f"Title {name}",
             "caption": "",
+            "of_run": True,
         }
         for name in "ab"
     }
@@ -254,6 +255,8 @@ def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
                     "t": {
                         "file": str(table),
                         "shown": str(table.with_suffix(".html")),
+                        "numbers": str(table),
+                        "of_run": True,
                         "title": "T",
                         "caption": caption,
                     }
@@ -304,7 +307,8 @@ def test_controls_are_in_no_mean_but_behind_a_fold(tmp_path) -> None:
     assert '<th scope="row">a</th>' in first and '<th scope="row">a</th>' not in folded
     assert '<th scope="row">oracle</th>' in folded and '<th scope="row">oracle</th>' not in first
     assert (
-        "Construction and scoring hold: oracle" in first and "is right in all 10 prompts" in first
+        "Self-check of construction and scoring passed: oracle" in first
+        and "is right in all 10 prompts" in first
     )
     # A model is not compared with what controls were asked.
     assert "asked other prompts" not in page
@@ -313,7 +317,7 @@ def test_controls_are_in_no_mean_but_behind_a_fold(tmp_path) -> None:
 @pytest.mark.parametrize("share, wrong", [(1.0, None), (0.9, "in 1 of 10 of Made up")])
 def test_a_control_with_another_score_is_told(tmp_path, share, wrong) -> None:
     page = a_page(tmp_path, control_scores(share), [*READERS], run={"readers": READERS})
-    assert ("Construction and scoring hold" in page) is (wrong is None)
+    assert ("Self-check of construction and scoring passed" in page) is (wrong is None)
     if wrong:
         assert wrong in page and "f.model=oracle" in page
 

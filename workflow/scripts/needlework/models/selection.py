@@ -36,13 +36,18 @@ def in_words(only: Mapping[str, Selection]) -> str:
     """
     said = []
     for model, own in only.items():
-        if own and own.get("task", True) != []:
+        if own and not asks_nothing(own):
             words = [
                 f"{len(values)} questions" if name == "example_id" else f"{name} {listed(values)}"
                 for name, values in own.items()
             ]
             said.append(f"{model} was asked only {'; '.join(words)}.")
     return " ".join(said)
+
+
+def asks_nothing(only: Selection) -> bool:
+    """Whether a selection has none of the prompts."""
+    return only.get("task") == []
 
 
 def listed(values: Sequence[object]) -> str:

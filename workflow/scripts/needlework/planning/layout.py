@@ -20,7 +20,7 @@ from needlework.folders import matching
 from needlework.models.decoding import decoding
 from needlework.models.engine_arguments import answer_arguments
 from needlework.models.readers import CONTROLS, READERS
-from needlework.models.selection import in_words, only_of
+from needlework.models.selection import asks_nothing, in_words, only_of
 from needlework.planning.affects import affecting, not_affecting
 from needlework.planning.config import lengths_of
 from needlework.results.result import Needs, Result, told
@@ -291,7 +291,7 @@ class Layout:
         if needs == "scores":
             settings["decoding"] = {m: decoding(e) for m, e in entries.items()}
             settings["controls"] = [m for m, e in entries.items() if e["backend"] in CONTROLS]
-            settings |= {"asked": self.asked(benchmark), "counted": self.counted()}
+            settings |= {"asked": self.asked(benchmark), "counted": self.counted(benchmark)}
         return settings
 
     def asked(self, benchmark: str) -> str:
@@ -304,9 +304,10 @@ class Layout:
         ours, theirs = self.benchmark(benchmark).data(self.settings(benchmark))
         return "" if ours == theirs else f"Data: ours {ours}; the paper's {theirs}."
 
-    def counted(self) -> str:
-        """Which models are in means over models, and which are not, in words."""
-        models = self.config["run"]["models"]
+    def counted(self, benchmark: str) -> str:
+        """Which models are in a benchmark's means over models, and which controls are not, in words."""
+        config, models = self.config, self.config["run"]["models"]
+        models = [m for m in models if not asks_nothing(only_of(config, m, benchmark))]
         left = [m for m in models if self.config["models"][m]["backend"] in CONTROLS]
         there = [m for m in models if m not in left] or left
         but = f"; controls ({', '.join(left)}) are left out" if left and there != left else ""
@@ -320,7 +321,7 @@ class Layout:
         """
         noted = result.kind == "figures" and self.config["figures"]["notes"]
         asked = self.asked(benchmark) if result.needs == "scores" and not noted else ""
-        run = {"data": self.data(benchmark), "counted": self.counted(), "asked": asked}
+        run = {"data": self.data(benchmark), "counted": self.counted(benchmark), "asked": asked}
         said = told(result, run)
         return f"{result.full_caption} {said.replace('_', chr(92) + '_')}".strip()
 

@@ -79,7 +79,7 @@ def control_sentences(
             held.append(f"{reader} {does} all {n:,} prompts")
     if faults or not held:
         return faults
-    return [Said(f"Construction and scoring hold: {', and '.join(held)}.")]
+    return [Said(f"Self-check of construction and scoring passed: {', and '.join(held)}.")]
 
 
 def _headline(scores: pd.DataFrame) -> pd.DataFrame:

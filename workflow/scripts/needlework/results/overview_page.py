@@ -123,6 +123,7 @@ def _part(
 ) -> dict[str, Any]:
     """What the template shows of a benchmark; of means and warnings, those of the models `shown`."""
     read = misreads.misreads(scores, controls)
+    judged = {"model": [model for model in scores["model"].unique() if model not in controls]}
     is_shown = scores["model"].isin(list(shown))
     mine, rest = scores[is_shown], scores[~is_shown]
     tables = [_table(table, entry, folder) for table, entry in own["tables"].items()]
@@ -140,8 +141,8 @@ def _part(
         if not overview.not_drawn(entry["file"])
     ]
     figures.sort(key=lambda figure: not _has_models(figure["numbers"], controls))
-    numbers = {name: entry["file"] for name, entry in own["tables"].items()}
-    numbers |= {name: entry["numbers"] for name, entry in own["figures"].items()}
+    results = {**own["tables"], **own["figures"]}
+    numbers = {name: entry["numbers"] for name, entry in results.items() if entry["of_run"]}
     return {
         "name": name,
         "title": own["title"],
@@ -152,8 +153,12 @@ def _part(
         "misreads": [
             {
                 **each._asdict(),
-                "missed_link": overview.explorer(name, {misreads.READING: misreads.MISSED}),
-                "counted_link": overview.explorer(name, {misreads.READING: misreads.COUNTED}),
+                "missed_link": overview.explorer(
+                    name, {**judged, misreads.READING: misreads.MISSED}
+                ),
+                "counted_link": overview.explorer(
+                    name, {**judged, misreads.READING: misreads.COUNTED}
+                ),
             }
             for each in read
         ],

@@ -145,7 +145,7 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 @figure("Accuracy by the gold document's position", CURVES, when=("english",))
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """A panel for each number of documents. Left and right of the positions: closed book and the
-    gold document alone. Models of the paper that were not run are grey.
+    gold document alone. The paper's models, where they are drawn, are grey.
     """
     return with_levels(english(rows), rows, run)
 

@@ -52,7 +52,7 @@ CALLED = {
     )
 }
 SCORE = "Normalised score"
-HALF = "By the metric {metric}; 0.5 equals {reference_name} at 1K."
+HALF = "Metric: {metric}; 0.5 equals {reference_name} at 1K."
 # The paper's models that were not run are drawn beside either metric.
 DRAWN = "metric == '{metric}' or source == 'published'"
 NOTHING = "no model answered prompts that can be normalised"
@@ -69,7 +69,7 @@ NOTHING = "no model answered prompts that can be normalised"
         nothing=NOTHING,
         called={str(n * 1000): f"{n}K" for n in (1, 2, 4, 6, 8, 12, 16, 24, 32, 64, 128)},
     ),
-    notes=(f"The left half. {NORMALISED} {LONG}",),
+    notes=(f"The left half of the paper's figure. {NORMALISED} {LONG}",),
 )
 def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return table3(rows, run)
@@ -84,7 +84,7 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         y="Slope over the buckets",
         limits=(-0.15, 0.15),
         where=DRAWN,
-        words="By the metric {metric}.",
+        words="Metric: {metric}.",
         paper="the paper's Figure 3, by the released scorer",
         nothing="no model answered prompts of two lengths",
     ),

@@ -101,8 +101,8 @@ def depth(cell: Cell) -> float:
     ),
 )
 def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The mean of all lengths. The paper prints no numbers of this figure; its lines are the
-    diagonal of Table 2.
+    """The mean of all lengths. The paper prints no numbers of this figure; the paper's values are
+    the diagonal of Table 2.
     """
     made = tabulate(
         nearest(where(exact(rows), "length > 0 and needle_lang == haystack_lang")),

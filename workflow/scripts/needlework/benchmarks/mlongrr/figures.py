@@ -119,7 +119,7 @@ DETAILS = replace(DEPTHS, panel="lang", row=("n_needles",))
     when=("one", "texts", "english"),
 )
 def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The paper's is an image, of GPT-4; the table `texts` has the test."""
+    """The paper shows an image, of GPT-4; the table `texts` has the test."""
     asked = rows[(rows["task"] == "retrieval") & (rows["lang"] == "en")]
     asked = by_drawn_metric(first_prompt(asked, run), run)
     return tabulate(asked, (MODEL, HAYSTACK, LENGTH, DEPTH), run, measure=MEAN)
@@ -136,7 +136,7 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("one", "prompts"),
 )
 def figure2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """One needle. The paper's is an image."""
+    """One needle. The paper shows an image, without numbers."""
     asked = rows[(rows["task"] == "retrieval") & (rows["template"] != "translated")]
     asked = by_drawn_metric(first_text(asked, run), run)
     return tabulate(asked, (MODEL, TEMPLATE), run, measure=MEAN)
@@ -155,7 +155,7 @@ def figure2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("number",),
 )
 def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Over all lengths and depths. The paper's is an image; four of its numbers are in the abstract."""
+    """Over all lengths and depths. The paper shows an image; four of its numbers are in the abstract."""
     by = (MODEL, N_NEEDLES, QUESTION, METRIC, LANG)
     asked = asked_numbers(rows, run)
     return tabulate(asked, by, run, measure=MEAN, compare=beside_abstract, chance=chance)
@@ -167,7 +167,7 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("number",),
 )
 def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Over all languages. The paper's is an image."""
+    """Over all languages. The paper shows an image, without numbers."""
     by = (MODEL, N_NEEDLES, LENGTH, DEPTH)
     return tabulate(asked_numbers(rows, run), by, run, measure=MEAN, chance=chance)
 
@@ -185,7 +185,7 @@ def by_language(rows: pd.DataFrame, run: Context, *by: Factor, **labels: Any) ->
     over_models=True,
 )
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Over all models but controls. The paper's is an image."""
+    """Over all models but controls. The paper shows an image, without numbers."""
     return by_language(rows, run, model="all")
 
 
@@ -203,7 +203,7 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("city",),
 )
 def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The paper's is an image, of Gemini-1.5."""
+    """The paper shows an image, of Gemini-1.5."""
     asked = usual(rows[rows["task"] == "reasoning"], run)
     by = (MODEL, N_NEEDLES, QUESTION, LANG)
     return tabulate(asked, by, run, measure=MEAN, chance=chance)
@@ -215,7 +215,7 @@ def of_paper(rows: pd.DataFrame, run: Context, name: str) -> pd.DataFrame:
 
 
 IN_DETAIL = "by depth, length, language and number of needles"
-AN_IMAGE = ("Of the model that `published` names so. The paper's is an image.",)
+AN_IMAGE = ("Of the model that `published` names so. The paper shows an image, without numbers.",)
 
 
 @figure(f"GPT-4 {IN_DETAIL}", DETAILS, when=("number", "GPT-4"), notes=AN_IMAGE)

@@ -243,7 +243,7 @@ def lengths(row: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     if claimed != claimed or claimed is None:
         return ""
     reached = (
-        "not known: it needs questions without distractors"
+        "unknown (no question was asked without distractors)"
         if effective is None or effective != effective
         else f"{_tokens(effective)} tokens"
         if effective

@@ -22,8 +22,8 @@ NOTHING = (
     "show where it breaks."
 )
 METHOD = (
-    "In brackets: intervals over questions that hold together at 95%. A drop is told only if its interval "
-    "excludes 0 and it is of six questions or more."
+    "In brackets: joint 95% intervals over questions. A drop is reported only if its interval excludes 0 and "
+    "it rests on six questions or more."
 )
 
 
@@ -47,11 +47,9 @@ def sentence(model: str, compared: pd.DataFrame, titles: Mapping[str, str]) -> s
         said += f"; and less in {left} more comparisons"
     if unseen:
         said += "; elsewhere no drop is shown" if drops else ""
-        said += f", though the answers still allow drops of up to {'; '.join(unseen)}"
+        said += f", but these drops are still possible: up to {'; '.join(unseen)}"
     if left_out := [axis for axis in ASKED if axis not in set(compared["axis"])]:
-        said += (
-            f"; nothing was asked alike at several {' or '.join(ASKED[axis] for axis in left_out)}"
-        )
+        said += f"; this run does not compare {' or '.join(ASKED[axis] for axis in left_out)}"
     return f"{said}."
 
 
