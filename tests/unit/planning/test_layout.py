@@ -363,6 +363,8 @@ def test_captions_name_the_data_of_both_sides() -> None:
     assert all(data in caption for caption in said.values())
     assert counted in said["figure4b"] and "Means over" not in said["accuracy"]
     assert files.run_settings("oneruler", "scores")["data"].startswith(data)
+    asked_nothing = "; not asked: ONERULER, M4LE"
+    assert files.ran([], {})["models"]["smollm2"].endswith(asked_nothing)
 
 
 @pytest.mark.parametrize(

@@ -374,13 +374,25 @@ class Layout:
                 *([_plain_name(file) for file in config_files] or ["config.yaml, the demo's"]),
                 *(f"{key} of --config" for key in values),
             ],
-            "models": {name: _model_words(entries[name]) for name in self.card_models()},
+            "models": {
+                name: f"{_model_words(entries[name])}{self._not_asked(name)}"
+                for name in self.card_models()
+            },
             "readers": self.readers(),
             "data": {
                 self.benchmark(name).title: self.benchmark(name).data(self.settings(name))[0]
                 for name in run["benchmarks"]
             },
         }
+
+    def _not_asked(self, model: str) -> str:
+        """The benchmarks of the run of which a model is asked nothing, in words."""
+        left = [
+            self.benchmark(name).title
+            for name in self.config["run"]["benchmarks"]
+            if asks_nothing(only_of(self.config, model, name))
+        ]
+        return f"; not asked: {', '.join(left)}" if left else ""
 
     def readers(self) -> dict[str, str]:
         """The backends of the run's built-in readers, by name."""
