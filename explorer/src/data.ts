@@ -85,9 +85,9 @@ export const NEEDLE = "needle at";
 export const READING = "beside a careful reader";
 export const OUTCOME = "outcome";
 export const REMARKS = "remarks";
-export const CONTROL = "control";
+export const BUILT_IN = "built-in reader";
 /** What is no question of the benchmark's, so neither a column of the list nor an axis by default. */
-export const OF_REQUEST = ["verdict", "tokenizer", "ended with", "metric", READING, OUTCOME, REMARKS, CONTROL];
+export const OF_REQUEST = ["verdict", "tokenizer", "ended with", "metric", READING, OUTCOME, REMARKS, BUILT_IN];
 const TENTHS = 10;
 const DECODER = new TextDecoder();
 
@@ -147,7 +147,7 @@ export class Benchmark {
     const control = info.models.map((model) => Number(info.controls.includes(model)));
     const controls = Uint8Array.from(this.model, (code) => control[code]);
     // Models may have been asked nothing of this benchmark.
-    if (controls.includes(0) && controls.includes(1)) add(CONTROL, ["no", "yes"], controls, true);
+    if (controls.includes(0) && controls.includes(1)) add(BUILT_IN, ["no", "yes"], controls, true);
     const outcomes = header.outcomes.map((name) => about.outcomes[name] ?? name);
     add(OUTCOME, header.outcomes, arrays.outcome as Codes, true, outcomes);
     add("ended with", header.finish, this.finish, true);
@@ -252,11 +252,11 @@ export class Benchmark {
     return [name, this.about.outcomes[name] ?? name];
   }
 
-  /** The filters of the first view: models without controls, the tasks that the designed factor is asked in. */
+  /** The filters of the first view: models without built-in readers, the tasks that the designed factor is asked in. */
   opening(): Record<string, string[]> {
     const filters: Record<string, string[]> = {};
-    const control = this.dimensions.find((d) => d.name === CONTROL);
-    if (control) filters[CONTROL] = ["no"];
+    const control = this.dimensions.find((d) => d.name === BUILT_IN);
+    if (control) filters[BUILT_IN] = ["no"];
     const task = this.dimensions.find((d) => d.name === "task");
     const asked = new Set<string>();
     for (let row = 0; task && row < this.n; row++) {

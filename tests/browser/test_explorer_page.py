@@ -87,7 +87,7 @@ def test_first_view_is_models_by_the_designed_factor(watched, opened) -> None:
     watched.open(opened.as_uri())
     page = watched.page
     assert shown(page).startswith("21 of 126 answers")
-    until(page, "location.hash === '#f.control=no&f.task=find'")
+    until(page, "location.hash === '#f.built-in+reader=no&f.task=find'")
     assert [select.input_value() for select in page.query_selector_all(".axes select")] == [
         "model",
         "place",
