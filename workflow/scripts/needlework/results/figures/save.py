@@ -22,6 +22,9 @@ METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
 }
 
+# Of shares of a page.
+_DECIMALS = 6
+
 
 def save_figure(pages: Sequence[Figure], stem: str | Path) -> None:
     """Write `<stem>.svg`, `<stem>.pdf` and `<stem>.png`.
@@ -42,6 +45,10 @@ def save_figure(pages: Sequence[Figure], stem: str | Path) -> None:
             if page.axes and (engine := page.get_layout_engine()) is not None:
                 engine.execute(page)
             page.set_layout_engine(None)
+            for ax in page.axes:
+                # The last bits of a layout are others in another process, and ids in an SVG are made of them.
+                bounds = ax.get_position(original=True).bounds
+                ax.set_position([round(bound, _DECIMALS) for bound in bounds])
         for kind, metadata in METADATA.items():
             with atomic_write(stem.with_name(f"{stem.name}.{kind}")) as part:
                 if kind == "pdf":
