@@ -32,7 +32,7 @@ TRANSLATION_COLUMNS = ("instance_id", "sample", "text")
 
 # So many answers, and so many of their bytes, are held as Python's values at once.
 _BATCH = 1 << 15
-_BATCH_BYTES = 1 << 25
+_BATCH_BYTES = 1 << 24
 
 Places = npt.NDArray[np.int64]
 # One (value in [0, 1], verdict, metric) for each metric under which an answer is scored.

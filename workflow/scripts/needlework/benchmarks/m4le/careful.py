@@ -25,6 +25,7 @@ _OPTION = re.compile(r"([A-H])\s*[.、．:：)]\s*(.+)", re.DOTALL)
 _LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z'])")
 _CHOSEN = re.compile(r"(?:选|選|答案|answer)[^A-H\n]{0,10}([A-H])(?![A-Za-z])")
 _STOPS = " .。\n"
+MOST_CLASSES = 100
 
 
 def verdict(
@@ -87,7 +88,10 @@ def ids(text: str, gold: str, langs: Sequence[str] = ("en",)) -> Verdict:
 
 
 def classes(instances: pa.Table) -> dict[str, tuple[str, ...]]:
-    """The answers of each task that asks for one of a few classes, which the instances' gold answers are."""
+    """The answers of each task that asks for one of a few classes, which the instances' gold answers are.
+
+    A task with more than `MOST_CLASSES` gold answers has none: each answer would be held against all.
+    """
     found: dict[str, set[str]] = {}
     for name, accepted in zip(
         instances["task"].to_pylist(), instances["accepted"].to_pylist(), strict=True
@@ -95,4 +99,4 @@ def classes(instances: pa.Table) -> dict[str, tuple[str, ...]]:
         task = CONSTRUCTED[name]
         if task.metric == "match" and task.task_type == "CLS+RET":
             found.setdefault(name, set()).add(accepted[0].strip(_STOPS))
-    return {name: tuple(sorted(own)) for name, own in found.items()}
+    return {name: tuple(sorted(own)) for name, own in found.items() if len(own) <= MOST_CLASSES}

@@ -9,7 +9,16 @@ from itertools import pairwise
 
 from needlework.scoring.careful.dates import Date, dates_in
 from needlework.scoring.careful.phrases import endings
-from needlework.scoring.careful.words import COLON, COMMA, QUOTE, Words, hangul, reference, unspaced
+from needlework.scoring.careful.words import (
+    COLON,
+    COMMA,
+    MOST_REFERENCES,
+    QUOTE,
+    Words,
+    hangul,
+    reference,
+    unspaced,
+)
 from needlework.scoring.careful.writings import bare, without_umlauts
 
 Span = tuple[int, int]
@@ -110,7 +119,7 @@ def _alone(text: Words, start: int, end: int) -> bool:
     return not before and not behind
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=MOST_REFERENCES)
 def _date(words: tuple[str, ...]) -> Date | None:
     """The date that a reference is, and nothing else."""
     plain = [bare(word) for word in words]
@@ -184,7 +193,7 @@ def _inflected(
     return places[-1] + 1
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def _stems(word: str, added: frozenset[str]) -> frozenset[str]:
     """A word, and what is left of it without each of the endings."""
     cut = {

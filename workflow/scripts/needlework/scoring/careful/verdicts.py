@@ -17,6 +17,7 @@ from needlework.scoring.careful.words import (
     ARTICLES,
     COLON,
     COMMA,
+    MOST_REFERENCES,
     QUOTE,
     SENTENCE,
     Words,
@@ -99,7 +100,7 @@ def _may_mention(text: str, references: tuple[str, ...]) -> bool:
 _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=MOST_REFERENCES)
 def _sought(references: tuple[str, ...]) -> list[tuple[tuple[str, ...], bool]] | None:
     """The letters with which an answer may mention a reference, and whether it is a number.
 
@@ -152,7 +153,7 @@ def _yes_or_no(said: str, words: Words, gold: str, langs: Sequence[str]) -> Verd
     return float(found == gold), ASSERTED if found == gold else found or "unclear"
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=MOST_REFERENCES)
 def _wanted(references: tuple[str, ...], langs: tuple[str, ...]) -> tuple[list[Words], bool]:
     """The references as words, and whether any has a number, in digits or words."""
     wanted = [reference(text) for text in references]

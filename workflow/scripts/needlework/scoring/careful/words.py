@@ -46,6 +46,8 @@ _TO = frozenset("to until till through bis hasta a à al until đến sampai had
 _SKIPPED = ARTICLES | _TO
 # Of a longer text only the beginning and the end are read: it is no answer, and reading takes its time.
 MOST_CHARACTERS = 8_000
+# So many references are remembered: a long one takes kilobytes.
+MOST_REFERENCES = 4096
 
 
 @dataclass
@@ -263,7 +265,7 @@ def hangul(word: str) -> bool:
     return bool(_HANGUL.match(word))
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=MOST_REFERENCES)
 def reference(text: str) -> Words:
     """The words of a reference, without articles where there is anything else, and without brackets."""
     whole = read(re.sub(r"(?<=\S)\s*[(（][^()（）]*[)）]\s*$", "", text) or text)
