@@ -49,6 +49,7 @@ BENCHMARKS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "lost_in_the_middle": (["multi_document_qa", "key_value"], {}),
     "oneruler": (["niah_single", "niah_none", "cwe_easy", "niah_multikey"], {}),
 }
+QUESTIONS = 1000
 LANGUAGES = ["en", "de", "fr", "zh"]
 WORDS = [f"word{i}" for i in range(3000)]
 ANSWER = (
@@ -96,11 +97,13 @@ def make(benchmark: str, n: int, folder: Path) -> None:
 
     ids = [f"{i:064x}" for i in range(n)]
     own = [tasks[i % len(tasks)] for i in range(n)]
-    accepted = [references(task, draw) for task in own]
+    # Each question comes at many places.
+    questions = [references(tasks[i % len(tasks)], draw) for i in range(QUESTIONS * len(tasks))]
+    accepted = [questions[i % len(questions)] for i in range(n)]
     instances = {
         "instance_id": ids,
         "task": own,
-        "example_id": [f"{i % 1000}" for i in range(n)],
+        "example_id": [f"{i // len(tasks) % QUESTIONS}" for i in range(n)],
         "references": accepted,
         **{name: [factor(name, kind, i) for i in range(n)] for name, kind in factors.items()},
     }

@@ -46,8 +46,8 @@ _TO = frozenset("to until till through bis hasta a à al until đến sampai had
 _SKIPPED = ARTICLES | _TO
 # Of a longer text only the beginning and the end are read: it is no answer, and reading takes its time.
 MOST_CHARACTERS = 8_000
-# So many references are remembered: a long one takes kilobytes.
-MOST_REFERENCES = 4096
+# So many lists of references are remembered, and more of single ones: a long one takes kilobytes.
+MOST_REFERENCES, _SHORT = 4096, 200
 
 
 @dataclass
@@ -265,10 +265,16 @@ def hangul(word: str) -> bool:
     return bool(_HANGUL.match(word))
 
 
-@lru_cache(maxsize=MOST_REFERENCES)
 def reference(text: str) -> Words:
     """The words of a reference, without articles where there is anything else, and without brackets."""
+    return _remembered(text) if len(text) <= _SHORT else _without_brackets(text)
+
+
+def _without_brackets(text: str) -> Words:
     whole = read(re.sub(r"(?<=\S)\s*[(（][^()（）]*[)）]\s*$", "", text) or text)
     made = whole.pick(whole.content)
     made.acronym = text.isupper()
     return made
+
+
+_remembered = lru_cache(maxsize=65536)(_without_brackets)
