@@ -10,6 +10,7 @@ from pathlib import Path
 import fifteen_models
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from fifteen_models import NAMES
 
@@ -26,6 +27,7 @@ from needlework.results.drawings import Heatmap, Lines
 from needlework.results.exchange.cells import Shown, bounds, cells, evaluation_results
 from needlework.results.figures.style import COLUMN, TALLEST, style
 from needlework.results.latex import lay_out
+from needlework.results.rows import frame
 from print_rules import check_print
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +46,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("fifteen")]
 
 @cache
 def scores(benchmark):
-    return getattr(fifteen_models, benchmark)()
+    """Rows as results get them, and the run."""
+    rows, run = getattr(fifteen_models, benchmark)()
+    table = pa.Table.from_pandas(rows, preserve_index=False)
+    texts = {
+        field.name: pa.string() for field in table.schema if pa.types.is_large_string(field.type)
+    }
+    schema = pa.schema([(field.name, texts.get(field.name, field.type)) for field in table.schema])
+    return frame(table.cast(schema)), run
 
 
 @cache

@@ -38,10 +38,10 @@ def result_rows(needs: str, files: Sequence[str], factors: Mapping[str, str]) ->
             if beside := read_notes(file).get("beside"):
                 table = table.filter(pc.invert(pc.is_in(table["metric"], pa.array(beside))))
         tables.append(table)
-    return _frame(pa.concat_tables(tables, promote_options="default"))
+    return frame(pa.concat_tables(tables, promote_options="default"))
 
 
-def _frame(table: pa.Table) -> pd.DataFrame:
+def frame(table: pa.Table) -> pd.DataFrame:
     """A table as a frame whose texts are categories, which pandas selects and counts as whole numbers.
 
     All columns have the same categories, sorted: otherwise pandas compares no two of them.

@@ -29,7 +29,8 @@ def of_metrics(rows: pd.DataFrame, run: Context, metrics: tuple[str, ...]) -> pd
 
 def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
     """The language of the task's answer."""
-    return rows["task"].map(lambda name: CONSTRUCTED[name].answer_lang).astype(object)
+    langs = {name: task.answer_lang for name, task in CONSTRUCTED.items()}
+    return rows["task"].map(langs).astype(object)
 
 
 CARD = Card(
