@@ -92,6 +92,21 @@ def test_the_account_survives_an_exception(tmp_path) -> None:
     assert "1 of 2 requests were not sent" in second
 
 
+def test_what_happens_to_many_models_is_one_line() -> None:
+    """With those where it happened most; the rest has a line each, as in a small run."""
+    accounts = [
+        account_of([{"outcome": "empty", "remarks": None}] * n, f"m{n}", "made")
+        for n in range(1, 8)
+    ]
+    accounts.append(account_of([{"outcome": "cut", "remarks": None}], "m8", "made"))
+    _, cut, empty = last_lines(accounts)
+    assert cut.startswith("m8, made: 1 of 1 answers were cut")
+    assert empty.startswith("28 of 28 answers are empty")
+    most = "Most in m7, made (7); m6, made (6); m5, made (5); m4, made (4); and 3 more."
+    assert empty.endswith(most)
+    assert len(last_lines(accounts[:4])) == 5
+
+
 def test_built_in_readers_send_no_request() -> None:
     given = [{"outcome": "answered", "remarks": None}] * 3
     reader, model = (account_of(given, name, "made", name == "m") for name in ("oracle", "m"))

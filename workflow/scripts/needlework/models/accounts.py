@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,10 @@ _SAID = {
     CONTROL_TOKENS: "{n} of {total} prompts quote the text of a control token, such as {example}, which the "
     "model may read as one",
 }
+
+
+# So many models and benchmarks have a line each for what happened in them alike.
+MOST_ALIKE = 4
 
 
 @dataclass
@@ -88,24 +92,26 @@ class Account:
 
     def sentences(self) -> list[str]:
         """A sentence for each count that is not zero, with its cause and what to do."""
-        found = []
-        for kind, text in _SAID.items():
-            n = self.outcomes.get(kind, 0) or self.remarks.get(kind, 0)
-            if not n:
-                continue
-            reasoned = self.remarks.get(REASONED, 0)
-            words = {
-                "n": f"{n:,}",
-                "sent": f"{self.sent:,}",
-                "total": f"{self.total:,}",
-                "example": self.examples.get(kind, ""),
-                "reasoned": f", {reasoned:,} of them beside reasoning" if reasoned else "",
-                "remedy_empty": "raise the answer's limit, or set the server's reasoning parser; "
-                if reasoned
-                else "check the server's chat template;",
-            }
-            found.append(" ".join(text.format(**words).split()))
-        return found
+        return [self.sentence(kind) for kind in _SAID if self.count(kind)]
+
+    def count(self, kind: str) -> int:
+        """How many requests have this outcome or remark."""
+        return self.outcomes.get(kind, 0) or self.remarks.get(kind, 0)
+
+    def sentence(self, kind: str) -> str:
+        """What happened to the requests of this outcome or remark, and what to do."""
+        reasoned = self.remarks.get(REASONED, 0)
+        words = {
+            "n": f"{self.count(kind):,}",
+            "sent": f"{self.sent:,}",
+            "total": f"{self.total:,}",
+            "example": self.examples.get(kind, ""),
+            "reasoned": f", {reasoned:,} of them beside reasoning" if reasoned else "",
+            "remedy_empty": "raise the answer's limit, or set the server's reasoning parser; "
+            if reasoned
+            else "check the server's chat template;",
+        }
+        return " ".join(_SAID[kind].format(**words).split())
 
     def summary(self) -> str:
         """The counts of all requests in one sentence."""
@@ -175,9 +181,23 @@ def last_lines(accounts: Iterable[Account]) -> list[str]:
     lines = [f"Requests: {sent:,} of {total:,} were sent, and {answered:,} answered in full."]
     if not models:
         lines = ["No request was sent: all answers are of built-in readers."]
+    having = {kind: [own for own in every if own.count(kind)] for kind in _SAID}
     for own in every:
         where = f"{own.model}, {own.benchmark}"
-        lines += [f"{where}: {sentence}." for sentence in own.sentences()]
+        lines += [
+            f"{where}: {own.sentence(kind)}."
+            for kind, others in having.items()
+            if own in others and len(others) <= MOST_ALIKE
+        ]
         if own.failed:
             lines.append(f"{where}: the job failed: {own.failed}")
-    return lines
+    return [*lines, *(_of_many(kind, own) for kind, own in having.items() if len(own) > MOST_ALIKE)]
+
+
+def _of_many(kind: str, accounts: Sequence[Account]) -> str:
+    """One line of what happened in many jobs alike, with those where it happened most."""
+    (every,) = added(replace(own, model="", benchmark="") for own in accounts)
+    most = sorted(accounts, key=lambda own: -own.count(kind))[:MOST_ALIKE]
+    named = "; ".join(f"{own.model}, {own.benchmark} ({own.count(kind):,})" for own in most)
+    more = len(accounts) - len(most)
+    return f"{every.sentence(kind)}. Most in {named}; and {more} more."

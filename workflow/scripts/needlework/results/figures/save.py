@@ -48,7 +48,8 @@ def save_figure(pages: Sequence[Figure], stem: str | Path) -> None:
             for ax in page.axes:
                 # The last bits of a layout are others in another process, and ids in an SVG are made of them.
                 bounds = ax.get_position(original=True).bounds
-                ax.set_position([round(bound, _DECIMALS) for bound in bounds])
+                left, bottom, width, height = (round(bound, _DECIMALS) for bound in bounds)
+                ax.set_position((left, bottom, width, height))
         for kind, metadata in METADATA.items():
             with atomic_write(stem.with_name(f"{stem.name}.{kind}")) as part:
                 if kind == "pdf":
