@@ -49,7 +49,7 @@ _SAID = {
 }
 
 
-# So many models and benchmarks have a line each for what happened in them alike.
+# If an outcome or a remark occurs in more jobs than this, they share a line.
 MOST_ALIKE = 4
 
 

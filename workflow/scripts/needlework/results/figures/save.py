@@ -46,7 +46,7 @@ def save_figure(pages: Sequence[Figure], stem: str | Path) -> None:
                 engine.execute(page)
             page.set_layout_engine(None)
             for ax in page.axes:
-                # The last bits of a layout are others in another process, and ids in an SVG are made of them.
+                # Layouts differ between processes in the last bits, and an SVG's ids are hashes of positions.
                 bounds = ax.get_position(original=True).bounds
                 left, bottom, width, height = (round(bound, _DECIMALS) for bound in bounds)
                 ax.set_position((left, bottom, width, height))
