@@ -29,7 +29,7 @@ REASON_COLUMNS = ("paper", "table", "row", "column", "note", "reason")
 COVERED = ("covers", "equals")
 JUDGED = (*COVERED, "below", "above", "differs")
 WITHOUT = "cannot tell"
-NOT_MADE = "this run has not the paper's model or prompts"
+NOT_MADE = "this run does not have the paper's model or prompts"
 _CELL = "published_cell"
 
 
