@@ -36,6 +36,8 @@ def page(small) -> Path:
             "made_up": {
                 "title": "Made up",
                 "closed_book": ("task", "closed_book"),
+                "designed": (),
+                "task_names": {},
                 "scores": [
                     str(folder / f"run/{model}/scores.parquet") for model in ("good", "poor")
                 ],

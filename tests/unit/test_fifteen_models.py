@@ -89,6 +89,7 @@ def test_fifteen_models_stay_on_their_pages(benchmark, name):
     # Those between are made as the first one is, with other models or languages in as many panels.
     for page in {id(page): page for page in (pages[0], pages[-1])}.values():
         _check_texts(page)
+        _check_marks(page)
     if load_benchmark(benchmark).by_name[name].shown.line == "model" and lines and name in WHOLE:
         assert lines == set(data["model"]) & set(NAMES[:6])
 
@@ -121,6 +122,27 @@ def _check_texts(page):
                 low = max(one.x0, other.x0), max(one.y0, other.y0)
                 high = min(one.x1, other.x1), min(one.y1, other.y1)
                 assert high[0] - low[0] < 1.5 or high[1] - low[1] < 1.5
+
+
+def _check_marks(page):
+    """Bars and points lie within their axes; errors that were stacked once went on beyond."""
+    for ax in page.axes:
+        # The angle of a radar goes round.
+        across = (-np.inf, np.inf) if ax.name == "polar" else ax.get_xlim()
+        ends = np.sort([across, ax.get_ylim()])
+        slack = 1e-6
+        corners = [
+            patch.get_bbox().get_points() for patch in ax.patches if hasattr(patch, "get_bbox")
+        ]
+        corners += [
+            np.asarray(line.get_xydata(), dtype=float)
+            for line in ax.lines
+            if line.get_transform() == ax.transData
+        ]
+        for points in corners:
+            points = points[np.isfinite(points).all(axis=1)]
+            inside = (points >= ends[:, 0] - slack) & (points <= ends[:, 1] + slack)
+            assert inside.all(), (ax.get_title(), points[~inside.all(axis=1)])
 
 
 def _check_lines(ax):
@@ -214,6 +236,7 @@ def test_report_cards_of_any_run_stay_on_their_page(shown, n):
     across, tall = page.get_size_inches()
     assert across == pytest.approx(COLUMN) and tall <= TALLEST
     _check_texts(page)
+    _check_marks(page)
     sizes = {text.get_fontsize() for text in page.findobj(lambda a: hasattr(a, "get_text"))}
     assert min(sizes) >= 6
     # No line is a mean over benchmarks, and none has one point.

@@ -22,9 +22,15 @@ CARD_NUMBERS = {
     for name in ("points", "comparisons", "answers")
 }
 CARD_FILES = expand(
-    "results/cards/{model}.{ending}",
-    model=CARD_MODELS,
-    ending=["svg", "pdf", "png", "txt"],
+    "results/cards/{file}",
+    file=[
+        f"{page}{model}.{ending}"
+        for model in CARD_MODELS
+        for page, ending in (
+            *(("", ending) for ending in ("svg", "pdf", "png", "txt")),
+            ("page/", "svg"),
+        )
+    ],
 )
 # A run without a model has none.
 RESULTS += [*CARD_FILES, *(CARD_NUMBERS.values() if CARD_MODELS else ())]
@@ -68,6 +74,7 @@ rule report_card:
             labels={"model": "{model}"},
         ),
         pictures=[f"results/cards/{{model}}.{ending}" for ending in ("pdf", "png")],
+        page="results/cards/page/{model}.svg",
         text="results/cards/{model}.txt",
     log:
         "logs/report_card/{model}.log",

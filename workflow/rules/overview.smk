@@ -4,6 +4,8 @@ SHOWN = {
     name: {
         "title": files.benchmark(name).title,
         "closed_book": files.benchmark(name).closed_book,
+        "designed": files.benchmark(name).designed[1],
+        "task_names": files.benchmark(name).task_names,
         "scores": expand(
             "results/scores/{model}/{benchmark}.parquet",
             model=config["run"]["models"],
@@ -41,7 +43,7 @@ rule overview:
                 entry[part] for part in ("numbers", "file", "shown")
             )
         ],
-        cards=expand("results/cards/{model}.svg", model=CARD_MODELS),
+        cards=expand("results/cards/page/{model}.svg", model=CARD_MODELS),
         # Their sentences.
         texts=expand("results/cards/{model}.txt", model=CARD_MODELS),
         reproduction=["results/reproduction.csv", "results/reproduction.svg"],
@@ -82,10 +84,6 @@ rule overview:
         benchmarks=SHOWN,
         models=config["run"]["models"],
         run=RAN,
-        designed={
-            name: files.benchmark(name).designed
-            for name in config["run"]["benchmarks"]
-        },
         code=code_digest("write_overview.py"),
     message:
         "Writing the overview"

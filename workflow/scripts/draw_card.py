@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from needlework.jobs.job import running
-from needlework.results.cards.drawn import draw
+from needlework.results.cards.drawn import draw, legend, said
 from needlework.results.cards.numbers import read
-from needlework.results.cards.words import METHOD, sentence
 from needlework.results.figures.save import save_figure
 
 with running(snakemake) as logger:
@@ -18,8 +17,12 @@ with running(snakemake) as logger:
             (read(snakemake.input.answers), "model"),
         )
     )
-    said = sentence(model, compared, titles)
-    logger.info("%s", said)
-    Path(snakemake.output.text).write_text(f"{said}\n{METHOD}\n", encoding="utf-8")
-    figure = draw(model, points, compared, answers, titles)
-    save_figure([figure], Path(snakemake.output.svg).with_suffix(""))
+    words = said(model, compared, answers, titles)
+    logger.info("%s", words)
+    text = f"{words}\n{legend(model, points, answers)}\n"
+    Path(snakemake.output.text).write_text(text, encoding="utf-8")
+    shown = model, points, compared, answers, titles
+    save_figure([draw(*shown)], Path(snakemake.output.svg).with_suffix(""))
+    # The page of results has the sentence as text.
+    page = Path(snakemake.output.page).with_suffix("")
+    save_figure([draw(*shown, sentences=False)], page, ["svg"])

@@ -26,17 +26,19 @@ with running(snakemake) as logger:
             pd.read_csv(csv, keep_default_na=False, na_values=[""]),
         )
         said = told(result, params.run)
+        drawn = without_controls(numbers, params.run)
         if not isinstance(result.shown, Drawing):
+            if len(drawn) < len(numbers):
+                said = f"{said} Controls (oracle, empty) are in the CSV alone.".strip()
             label = f"{params.benchmark}-{name}"
-            text = lay_out(numbers, result.shown, label, result.title, said)
+            text = lay_out(drawn, result.shown, label, result.title, said)
             shown[name].write_text(text, encoding="utf-8")
-            html = html_table(numbers, result.shown, result.title, said)
+            html = html_table(drawn, result.shown, result.title, said)
             shown[name].with_suffix(".html").write_text(html, encoding="utf-8")
             continue
         try:
             run = {**params.run, "asked": said}
             printing = Printing(**params.figures)
-            drawn = without_controls(numbers, run)
             figures = draw(result.shown, drawn, benchmark.called, run, printing)
         except NothingToDraw as reason:
             logger.info("%s is not drawn: %s", name, reason)

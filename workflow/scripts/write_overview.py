@@ -32,10 +32,10 @@ def means() -> dict[str, dict[str, str]]:
     """The means of models by the titles of benchmarks, for the run's last lines."""
     found: dict[str, dict[str, str]] = {model: {} for model in snakemake.params.models}
     columns = ["instance_id", "sample", "value", "finish_reason", "example_id", "task"]
-    for name, own in snakemake.params.benchmarks.items():
+    for own in snakemake.params.benchmarks.values():
         for model, path in zip(snakemake.params.models, own["scores"], strict=True):
             scores = read_table(path, columns).to_pandas()
-            found[model][own["title"]] = mean_of(scores, snakemake.params.designed[name])
+            found[model][own["title"]] = mean_of(scores, own["designed"])
     return found
 
 

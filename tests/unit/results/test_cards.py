@@ -211,6 +211,9 @@ def test_prompts_of_one_kind_show_nothing() -> None:
     assert "cannot show where it breaks" in said
     figure = draw("mine", points, compared, answers, TITLES)
     assert figure.get_size_inches()[0] == pytest.approx(COLUMN)
+    bare = draw("mine", points, compared, answers, TITLES, sentences=False)
+    assert bare.get_supxlabel() == "" != figure.get_supxlabel()
+    assert bare.get_size_inches()[1] < figure.get_size_inches()[1]
 
 
 def test_what_a_reader_must_know_of_answers_is_counted() -> None:
@@ -225,7 +228,7 @@ def test_what_a_reader_must_know_of_answers_is_counted() -> None:
     counts = {name: found[name] for name in ("n", "cut", "empty", "failed", "skipped")}
     assert counts == {"n": 10, "cut": 1, "empty": 1, "failed": 0, "skipped": 1}
     assert (found["said_none"], found["with_needle"]) == (4, 4)
-    assert (found["other_language"], found["asked_in"]) == (1, 8)
+    assert (found["other_language"], found["decided"]) == (1, 8)
 
 
 def test_a_share_is_never_rounded_to_none_or_all() -> None:

@@ -503,10 +503,12 @@ def test_half_right_is_half_way_up_the_colours():
 
 
 def test_errors_are_stacked_to_their_sum():
-    drawing = NEW["stacked"]
-    (ax,) = only(draw(drawing, frame_of(value=0.3), FACTORS, {})).axes
-    tops = sorted(patch.get_y() + patch.get_height() for patch in ax.patches)
-    assert tops == pytest.approx([0.3, 0.3, 0.6, 0.6])
+    for limits in ((0.0, 1.0), None):
+        drawing = replace(NEW["stacked"], limits=limits)
+        (ax,) = only(draw(drawing, frame_of(value=0.3), FACTORS, {})).axes
+        tops = sorted(patch.get_y() + patch.get_height() for patch in ax.patches)
+        assert tops == pytest.approx([0.3, 0.3, 0.6, 0.6])
+        assert ax.get_ylim()[0] <= 0 and ax.get_ylim()[1] > 0.6
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,28 @@ def test_closed_book_prompts_are_in_no_mean_but_their_own() -> None:
     assert alone.rows["a"][0].n == 10
 
 
+def test_tasks_that_are_not_designed_have_means_of_their_own(tmp_path) -> None:
+    scores = pd.DataFrame(rows("a", {"en": 0.8}))
+    count = scores.assign(task="count", value=0.0, instance_id=scores["instance_id"] + "c")
+    both = pd.concat([count, scores], ignore_index=True)
+    found = overview.grids("b", both, CLOSED_BOOK, ("find", "absent"))
+    assert [grid.tasks for grid in found] == [("find",), ("count",)]
+    assert [grid.rows["a"][0].value for grid in found] == pytest.approx([0.8, 0.0])
+    assert found[1].rows["a"][0].link == "explorer/index.html#b=b&f.model=a&f.task=count"
+    assert [grid.tasks for grid in overview.grids("b", scores, CLOSED_BOOK, ("find",))] == [()]
+    page = a_page(tmp_path, both, ["a"])
+    assert "Made up, exact: Finding</h3>" in page and "Made up, exact: count</h3>" in page
+
+
+def test_many_languages_have_a_table_of_their_own(tmp_path) -> None:
+    tongues = ["ar", "bn", "de", "en", "es", "fi", "hi"]
+    page = a_page(tmp_path, pd.DataFrame(rows("a", dict.fromkeys(tongues, 0.5))), ["a"])
+    assert "<summary>By language</summary>" in page
+    assert all(f'<th scope="row">{tongue}</th>' in page for tongue in tongues)
+    few = a_page(tmp_path, pd.DataFrame(rows("a", dict.fromkeys(tongues[:6], 0.5))), ["a"])
+    assert "<summary>By language</summary>" not in few and '<th scope="col">fi</th>' in few
+
+
 def test_a_run_in_one_language_has_no_columns_of_languages() -> None:
     (grid,) = overview.grids("made_up", pd.DataFrame(rows("a", {"en": 0.5})), CLOSED_BOOK)
     assert grid.languages == ()
@@ -154,6 +176,9 @@ def test_agreement_counts_and_gives_the_usual_reason(tmp_path) -> None:
     assert (statistics.below, statistics.above) == (1, 1)
     table.write_text("value\n1\n")
     assert overview.agreements({"t": table}) == []
+    table.write_text("value,comparison\n1,covers\n1,cannot tell: no published number\n")
+    (printed,) = overview.agreements({"t": table})
+    assert (printed.covers, printed.total) == (1, 1)
     table.write_text("value,comparison\n1,cannot tell: a\n1,cannot tell: a\n")
     other = tmp_path / "v.csv"
     other.write_text("value,comparison\n1,covers\n")
@@ -184,7 +209,13 @@ def test_a_figure_of_nothing_is_a_sentence_and_no_picture(tmp_path) -> None:
         for name in "ab"
     }
     (tmp_path / "results/numbers.csv").write_text("value\n1\n")
-    own = {"title": "Made up", "closed_book": CLOSED_BOOK, "scores": [str(scores)]}
+    own = {
+        "title": "Made up",
+        "closed_book": CLOSED_BOOK,
+        "designed": (),
+        "task_names": {},
+        "scores": [str(scores)],
+    }
     own |= {"tables": {}, "figures": figures}
     target = tmp_path / "results/index.html"
     write_page({"made_up": own}, ["m"], template=TEMPLATE, target=target)
@@ -206,7 +237,13 @@ def test_printed_numbers_stand_above_the_means(verdict: str, tmp_path: Path) -> 
     table.to_csv(tmp_path / "results/reproduction.csv", index=False)
     schema = scores_schema({"first_lang": "string"})
     write_table(pa.Table.from_pylist(rows("m", {"en": 0.5}), schema=schema), scores)
-    own = {"title": "Made up", "closed_book": CLOSED_BOOK, "scores": [str(scores)]}
+    own = {
+        "title": "Made up",
+        "closed_book": CLOSED_BOOK,
+        "designed": (),
+        "task_names": {},
+        "scores": [str(scores)],
+    }
     own |= {"tables": {}, "figures": {}}
     both = [tmp_path / f"results/reproduction.{ending}" for ending in ("csv", "svg")]
     summary = tmp_path / "summary.html"
@@ -227,7 +264,13 @@ def test_languages_have_columns_where_there_are_several(tmp_path, tongues, shown
     scores, target = tmp_path / "results/scores.parquet", tmp_path / "results/index.html"
     schema = scores_schema({"first_lang": "string"})
     write_table(pa.Table.from_pylist(rows("m", dict.fromkeys(tongues, 0.5)), schema=schema), scores)
-    own = {"title": "Made up", "closed_book": CLOSED_BOOK, "scores": [str(scores)]}
+    own = {
+        "title": "Made up",
+        "closed_book": CLOSED_BOOK,
+        "designed": (),
+        "task_names": {},
+        "scores": [str(scores)],
+    }
     own |= {"tables": {}, "figures": {}}
     write_page({"made_up": own}, ["m"], template=TEMPLATE, target=target)
     assert ('<th scope="col">hi</th>' in target.read_text()) is shown
@@ -250,6 +293,8 @@ def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
             "made_up": {
                 "title": "Made up",
                 "closed_book": CLOSED_BOOK,
+                "designed": (),
+                "task_names": {},
                 "scores": [str(scores)],
                 "tables": {
                     "t": {
@@ -287,7 +332,13 @@ def a_page(folder: Path, scores: pd.DataFrame, models: list[str], **said) -> str
     file, target = folder / "results/scores.parquet", folder / "results/index.html"
     schema = scores_schema({"first_lang": "string"})
     write_table(pa.Table.from_pylist(scores.to_dict("records"), schema=schema), file)
-    own = {"title": "Made up", "closed_book": CLOSED_BOOK, "scores": [str(file)]}
+    own = {
+        "title": "Made up",
+        "closed_book": CLOSED_BOOK,
+        "designed": ("find",),
+        "task_names": {"find": "Finding"},
+        "scores": [str(file)],
+    }
     own |= {"tables": {}, "figures": {}}
     write_page({"made_up": own}, models, template=TEMPLATE, target=target, **said)
     return target.read_text("utf-8")
@@ -344,7 +395,7 @@ def test_every_mean_has_n_and_other_prompts_a_mark(tmp_path) -> None:
 def test_the_front_says_what_was_run_before_it_shows_cards(tmp_path) -> None:
     figure = figure_of(3, 1)
     figure.text(0.1, 0.1, "card")
-    save_figure([figure], tmp_path / "results/cards/a")
+    save_figure([figure], tmp_path / "results/cards/page/a", ["svg"])
     (tmp_path / "results/cards/a.txt").write_text("a loses <nothing>.\nMethod.\n")
     run = {
         "files": ["presets/x.yaml"],
@@ -352,11 +403,17 @@ def test_the_front_says_what_was_run_before_it_shows_cards(tmp_path) -> None:
         "readers": {},
         "data": {"Made up": "a corpus, 10 questions"},
     }
-    scores, card = pd.DataFrame(rows("a", {"en": 0.5})), tmp_path / "results/cards/a.svg"
+    scores, card = pd.DataFrame(rows("a", {"en": 0.5})), tmp_path / "results/cards/page/a.svg"
     page = a_page(tmp_path, scores, ["a"], run=run, cards=[card])
     parts = (
         *("presets/x.yaml", "org/a, vllm", "a corpus, 10 questions", "<dt>Written</dt>"),
-        *('src="cards/a.svg"', "a loses &lt;nothing&gt;.", 'href="cards/a.pdf"', 'id="made_up"'),
+        *(
+            'href="cards/a.svg"',
+            'src="cards/page/a.svg"',
+            "a loses &lt;nothing&gt;.",
+            'href="cards/a.pdf"',
+            'id="made_up"',
+        ),
     )
     places = [page.index(part) for part in parts]
     assert places == sorted(places)

@@ -339,8 +339,9 @@ def test_figure21_counts_what_the_limit_cut(scores, data):
     assert row["n_cut"].item() == (mine["finish_reason"] == "length").sum() > 0
     assert row["value"].item() == pytest.approx((mine["finish_reason"] == "length").mean())
     assert set(data["figure21"]["model"]) == {"o3"}
-    every = made("figure21", scores, {**SETTINGS, "reasoning": []})
-    assert set(every["model"]) == {"gemini", "o3", "qwen7b"}
+    for reasoning in ([], ["a model of the preset that was not run"]):
+        every = made("figure21", scores, {**SETTINGS, "reasoning": reasoning})
+        assert set(every["model"]) == {"gemini", "o3", "qwen7b"}
 
 
 def test_figure23_is_the_words_of_wrong_answers(scores, data):

@@ -204,6 +204,12 @@ def whole_tau(scores, settings):
     return of(tau, model="all", length="all").iloc[0]
 
 
+def test_pairs_that_were_not_run_have_no_tau() -> None:
+    settings = {**SETTINGS, "models": ["a"], "equal_text": [["a", "absent"]]}
+    tau = numbers(TABLES["lengths_tau"], pair((9,) * 6, (9,) * 6)[:0], NUMBERS, settings)
+    assert set(tau["model"]) == {"all"}
+
+
 def test_tau_is_compared_over_the_papers_models_lengths_and_languages():
     scores, own = equal_texts(oneruler_scores.MODELS)
     assert whole_tau(scores, own)["comparison"] in ("covers", "below", "above")

@@ -115,6 +115,11 @@ class Benchmark:
     baseline_slices: Callable[[Own], list[str]] | None = None
 
     @property
+    def task_names(self) -> dict[str, str]:
+        """What pages call tasks whose name is not their own."""
+        return dict(self.called["task"].words) if "task" in self.called else {}
+
+    @property
     def columns(self) -> dict[str, str]:
         """The factors' Arrow types, by name."""
         return {factor.name: factor.type for factor in self.factors}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from needlework.factor import Factor
@@ -20,8 +21,14 @@ MODELS = Factor("model", label="Model")
 
 def answers_grid(*languages: Factor) -> Grid:
     """The layout of `answer_languages`: a line a model and languages, accuracy by language of the answer."""
+    named = [
+        replace(
+            factor, label=factor.label or factor.name.replace("_lang", " language").capitalize()
+        )
+        for factor in languages
+    ]
     return Grid(
-        rows=(MODELS, *languages),
+        rows=(MODELS, *named),
         columns=(ANSWERED,),
         number=PERCENT,
         note="Accuracy in % of the answers in each language; the CSV has their share of all answers.",

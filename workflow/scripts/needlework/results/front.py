@@ -89,17 +89,18 @@ def _headline(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def cards(files: Sequence[str | Path], folder: Path) -> Iterator[dict[str, str]]:
-    """The report cards for the page in `folder`: each an SVG, with its sentence beside it (.txt)."""
+    """The report cards for the page in `folder`: SVGs for pages, in a folder beside the whole cards."""
     import base64
 
     for file in map(Path, files):
-        text = file.with_suffix(".txt").read_text(encoding="utf-8")
-        said, _, method = text.strip().partition("\n")
+        whole = file.parent.parent / file.name
+        text = whole.with_suffix(".txt").read_text(encoding="utf-8")
+        said, _, legend = text.strip().partition("\n")
         yield {
             "model": file.stem,
             "file": file.relative_to(folder).as_posix(),
-            "stem": file.with_suffix("").relative_to(folder).as_posix(),
+            "stem": whole.with_suffix("").relative_to(folder).as_posix(),
             "sentence": said,
-            "method": method,
+            "legend": legend,
             "data": base64.encodebytes(file.read_bytes()).decode("ascii"),
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 from needlework.records import NO_FACTORS, read_table
 from needlework.results import stats
 from needlework.results.figures.style import NOTHING
+from needlework.results.published import UNPUBLISHED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,10 +38,12 @@ class Cell:
 class Grid:
     """Means of one metric: by model, over everything and by language.
 
-    headline: whether it is the first metric of any answers; others rate the same answers otherwise.
+    tasks: which the means are of, where the metric has others, too. headline: whether it is the first
+    metric of any answers; others rate the same answers otherwise.
     """
 
     metric: str
+    tasks: tuple[str, ...]
     languages: tuple[str, ...]
     rows: Mapping[str, tuple[Cell | None, ...]]
     headline: bool
@@ -87,14 +90,21 @@ def read_scores(files: Sequence[str]) -> pd.DataFrame:
     return pd.concat([read_table(file).to_pandas() for file in files], ignore_index=True)
 
 
-def grids(benchmark: str, scores: pd.DataFrame, closed_book: tuple[str, Any]) -> list[Grid]:
-    """A grid for each metric, headlines first.
+def grids(
+    benchmark: str,
+    scores: pd.DataFrame,
+    closed_book: tuple[str, Any],
+    designed: Collection[str] = (),
+) -> list[Grid]:
+    """A grid for each metric, headlines first; two where some of its tasks are `designed` and some are not.
 
     Skipped and failed requests are in no mean. Nor are prompts that ask without the texts, where there are
     others: those with a certain value in a column, both in `closed_book`.
     """
     first = scores.drop_duplicates(["model", "instance_id", "sample"])
-    headlines = list(first["metric"].unique())
+    # Those of designed tasks first.
+    headlines = list(first.loc[first["task"].isin(list(designed)), "metric"].unique())
+    headlines += [metric for metric in first["metric"].unique() if metric not in headlines]
     given = scores[~scores["finish_reason"].isin(["skipped", "error"])]
     factor = language_factor(given)
     column, value = closed_book
@@ -106,18 +116,24 @@ def grids(benchmark: str, scores: pd.DataFrame, closed_book: tuple[str, Any]) ->
         read, others = own[own[column] != value], {}
         if 0 < len(read) < len(own):
             own, others = read, {column: sorted(read[column].unique())}
-        languages = [] if factor is None else sorted(own[factor].dropna().unique())
-        rows = {}
-        for model, mine in own.groupby("model", sort=False):
-            state = {"m": metric} if several else {}
-            named = {} if several or len(headlines) == 1 else {"metric": metric}
-            filters = {"model": str(model), **named, **others}
-            cells = [_cell(mine, explorer(benchmark, filters, **state))]
-            for language in languages:
-                link = explorer(benchmark, filters | {str(factor): language}, **state)
-                cells.append(_cell(mine[mine[factor] == language], link))
-            rows[str(model)] = tuple(cells)
-        made.append(Grid(str(metric), tuple(map(str, languages)), rows, metric in headlines))
+        state = {"m": metric} if several else {}
+        named = {} if several or len(headlines) == 1 else {"metric": metric}
+        tasks = list(own["task"].unique())
+        parts = [[t for t in designed if t in tasks], [t for t in tasks if t not in designed]]
+        for part in parts if all(parts) else [[]]:
+            asked = own[own["task"].isin(part)] if part else own
+            filters = {**named, **others, **({"task": sorted(part)} if part else {})}
+            languages = [] if factor is None else sorted(asked[factor].dropna().unique())
+            rows = {}
+            for model, mine in asked.groupby("model", sort=False):
+                view = {"model": str(model), **filters}
+                cells = [_cell(mine, explorer(benchmark, view, **state))]
+                for language in languages:
+                    link = explorer(benchmark, view | {str(factor): language}, **state)
+                    cells.append(_cell(mine[mine[factor] == language], link))
+                rows[str(model)] = tuple(cells)
+            named_in = tuple(map(str, part)), tuple(map(str, languages))
+            made.append(Grid(str(metric), *named_in, rows, metric in headlines))
     return made
 
 
@@ -259,10 +275,12 @@ def agreements(results: Mapping[str, str | Path]) -> list[Agreement]:
 
 
 def _agreement(result: str, file: str | Path) -> Agreement | None:
-    """One result's. Numbers without an interval are equal to the paper's, below or above."""
+    """One result's, of the numbers that its paper has. Those without an interval are equal to it or not."""
     head, rows = read_csv(file)
     found = [
-        row for row in (dict(zip(head, row, strict=True)) for row in rows) if row.get("comparison")
+        row
+        for row in (dict(zip(head, row, strict=True)) for row in rows)
+        if (row.get("comparison") or UNPUBLISHED) != UNPUBLISHED
     ]
     if not found:
         return None

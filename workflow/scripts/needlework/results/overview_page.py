@@ -34,14 +34,15 @@ def write_page(
 ) -> None:
     """Write the page, and its first part alone as `summary`, which Snakemake's report shows.
 
-    `benchmarks` have by name: title; closed_book as in `overview.grids`; scores, the files of all models;
-    tables and figures, each by name its file (CSV, SVG), title and caption (reStructuredText, or None); of
-    figures also their `numbers` (CSV), of tables `shown` (HTML). `reproduction` is table and picture (CSV,
-    SVG) of all printed numbers, `repeated` as in `overview.warnings`. `accounts` say what became of the
-    requests, `own_data` what the user's data held (sentences, each with whether nothing lacks); `unfinished`
-    that a job failed, so that results are missing. `run` says what was run: files of the configuration,
-    models and data in words, by name, and `readers`, the backends of the models that are built-in readers:
-    these are in no mean, unless there is no other model. `cards` are the SVGs of report cards.
+    `benchmarks` have by name: title; closed_book and designed (tasks) as in `overview.grids`; task_names,
+    words by task; scores, the files of all models; tables and figures, each by name its file (CSV, SVG),
+    title and caption (reStructuredText, or None); of figures also their `numbers` (CSV), of tables `shown`
+    (HTML). `reproduction` is table and picture (CSV, SVG) of all printed numbers, `repeated` as in
+    `overview.warnings`. `accounts` say what became of the requests, `own_data` what the user's data held
+    (sentences, each with whether nothing lacks); `unfinished` that a job failed, so that results are missing.
+    `run` says what was run: files of the configuration, models and data in words, by name, and `readers`, the
+    backends of the models that are built-in readers: these are in no mean, unless there is no other model.
+    `cards` are the SVGs of report cards for pages (`front.cards`).
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -141,13 +142,17 @@ def _part(
         if not overview.not_drawn(entry["file"])
     ]
     figures.sort(key=lambda figure: not _has_models(figure["numbers"], controls))
+    grids = overview.grids(name, mine, own["closed_book"], own["designed"])
+    # A benchmark that no model of the user's was asked has no picture of built-in readers at its head.
+    heads = 1 if grids else 0
     results = {**own["tables"], **own["figures"]}
     numbers = {name: entry["numbers"] for name, entry in results.items() if entry["of_run"]}
     return {
         "name": name,
         "title": own["title"],
-        "grids": overview.grids(name, mine, own["closed_book"]),
-        "reader_grids": overview.grids(name, rest, own["closed_book"]),
+        "task_names": own["task_names"],
+        "grids": grids,
+        "reader_grids": overview.grids(name, rest, own["closed_book"], own["designed"]),
         "warnings": overview.warnings(name, mine, repeated),
         "apart": overview.asked_apart(mine),
         "misreads": [
@@ -167,7 +172,8 @@ def _part(
         },
         "agreement": overview.agreements(numbers),
         "tables": tables,
-        "figures": figures,
+        "lead": figures[:heads],
+        "figures": figures[heads:],
         "not_drawn": {
             entry["title"]: why
             for entry in own["figures"].values()

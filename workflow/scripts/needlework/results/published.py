@@ -18,6 +18,9 @@ KEY = ("paper", "table", "row", "column", "source")
 SOURCES = ("paper", "repository")
 
 
+UNPUBLISHED = "cannot tell: no published number"
+
+
 @dataclass(frozen=True)
 class Number:
     """A published number, the number of answers behind it where that can be derived, and whose it is.
@@ -137,7 +140,7 @@ def equal(value: float, published: Number | None, digits: int, obstacle: str | N
     "equals", "differs", or "cannot tell: <reason>" as `compare` says it.
     """
     if published is None:
-        return "cannot tell: no published number"
+        return UNPUBLISHED
     if math.isnan(value):
         return "cannot tell: no answer of ours to judge"
     if obstacle:
@@ -161,7 +164,7 @@ def compare(
     makes the two numbers answers to different questions.
     """
     if published is None or math.isnan(published):
-        return "cannot tell: no published number"
+        return UNPUBLISHED
     if math.isnan(value):
         return "cannot tell: no answer of ours to judge"
     if math.isnan(ci_low) or math.isnan(ci_high):

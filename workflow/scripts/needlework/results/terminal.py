@@ -19,8 +19,8 @@ def fill(text: str) -> str:
     return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def mean_of(scores: pd.DataFrame, designed: tuple[str, Collection[str]]) -> str:
-    """A model's mean in the tasks of the designed factor, in percent, with half of its 95% interval.
+def mean_of(scores: pd.DataFrame, designed: Collection[str]) -> str:
+    """A model's mean in the `designed` tasks, or in all, in percent, with half of its 95% interval.
 
     It is the mean over the answers that the explorer opens on, by the first metric of each.
     """
@@ -28,7 +28,7 @@ def mean_of(scores: pd.DataFrame, designed: tuple[str, Collection[str]]) -> str:
 
     given = scores.drop_duplicates(["instance_id", "sample"])
     given = given[~given["finish_reason"].isin(["skipped", "error"])]
-    tasks = set(designed[1]) & set(given["task"])
+    tasks = set(designed) & set(given["task"])
     if tasks:
         given = given[given["task"].isin(tasks)]
     if given.empty:

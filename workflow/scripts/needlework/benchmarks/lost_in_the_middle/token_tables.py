@@ -178,7 +178,7 @@ def _beside(
         found[f"published_cell_{name}"] = number and number.cell
     numbers = [number for number in published if number is not None]
     if len(numbers) < len(published):
-        return found | {"comparison": "cannot tell: no published number"}
+        return found | {"comparison": publications.UNPUBLISHED}
     if numbers[0].n not in (None, n):
         obstacle = obstacle or f"{n:,} examples, in the paper {numbers[0].n:,}"
     differ = [

@@ -55,7 +55,9 @@ def _agreement(sides: list[pd.DataFrame], metric: str, run: Context) -> list[dic
     import numpy as np
     import pandas as pd
 
-    pairs = [tuple(pair) for pair in run.run.get("equal_text", ())]
+    # A preset names pairs of models that a run may lack.
+    models = set(run.run.get("models", ()))
+    pairs = [tuple(pair) for pair in run.run.get("equal_text", ()) if models.issuperset(pair)]
     keys = ["context_lang", "length"]
     one, two = (
         {model: own.groupby(keys)["mean"].first() for model, own in _means(side).groupby("model")}
@@ -150,7 +152,7 @@ def _compared_p(p: float, bound: publications.Number | None, why: str | None) ->
         return {
             "published_p": None,
             "published_cell_p": None,
-            "comparison_p": "cannot tell: no published number",
+            "comparison_p": publications.UNPUBLISHED,
         }
     why = "no p of ours" if math.isnan(p) else why
     found = f"cannot tell: {why}" if why else "covers" if p < bound.value else "above"

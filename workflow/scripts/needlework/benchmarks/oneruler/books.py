@@ -10,6 +10,7 @@ from needlework.data.language_names import language_name
 from needlework.factor import Factor
 from needlework.results.context import Context
 from needlework.results.layouts import Grid, Number
+from needlework.results.published import UNPUBLISHED
 from needlework.results.result import table
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         if encoding not in ENCODINGS:
             why += cells.differences({"tokenizer": encoding}, {"tokenizer": ENCODINGS[0]})
         if found is None:
-            verdict = "cannot tell: no published number"
+            verdict = UNPUBLISHED
         elif why:
             verdict = f"cannot tell: {'; '.join(why)}"
         else:

@@ -159,13 +159,13 @@ def reasoned(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def cut_answers(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Whether the limit cut an answer (`value`), of the models that reason where the run names any.
+    """Whether the limit cut an answer (`value`), of the models that reason if the run has any of them.
 
     Answers of which nobody says why they ended are left out.
     """
     rows = rows[rows["finish_reason"] != UNKNOWN]
-    if reasoning := list(run.run.get("reasoning", ())):
-        rows = rows[rows["model"].isin(reasoning)]
+    reason = rows["model"].isin(list(run.run.get("reasoning", ())))
+    rows = rows[reason] if reason.any() else rows
     return rows.assign(value=(rows["finish_reason"] == "length").astype("float64"))
 
 

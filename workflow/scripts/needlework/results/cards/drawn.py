@@ -38,14 +38,21 @@ def draw(
     compared: pd.DataFrame,
     facts: pd.DataFrame,
     titles: Mapping[str, str],
+    *,
+    sentences: bool = True,
 ) -> Figure:
-    """The card of a model: its rows of POINTS and COMPARED, and of FACTS; titles of benchmarks by name."""
-    said = _lines(sentence(model, compared, titles))
-    note = _lines(_note(model, points, facts, titles))
+    """The card of a model: its rows of POINTS and COMPARED, and of FACTS; titles of benchmarks by name.
+
+    sentences: whether the sentence and the small print stand below.
+    """
+    words = ""
+    if sentences:
+        below = said(model, compared, facts, titles), legend(model, points, facts)
+        words = "\n".join(map(_lines, below))
     sections = list(_sections(points))
     # Rows of the grid: their inches, and whether these give way if the page is too short.
     heights = [height for section in sections for height in section.heights]
-    fixed = 0.35 + LINE * (f"{said}\n{note}".count("\n") + 2)
+    fixed = 0.35 + (LINE * (words.count("\n") + 2) if words else 0)
     fixed += sum(height for height in heights if height < STRIP) + ROW * (len(facts) + 1)
     wanted = sum(height for height in heights if height >= STRIP)
     scale = min(1.0, (TALLEST - fixed) / wanted) if wanted else 1.0
@@ -61,7 +68,8 @@ def draw(
             section.draw(figure, grid, row, model, titles)
             row += len(section.heights)
         _table(figure.add_subplot(grid[-1, :]), facts, titles)
-        figure.supxlabel(f"{said}\n{note}", x=0.01, ha="left", fontsize=SMALL, color="#333333")
+        if words:
+            figure.supxlabel(words, x=0.01, ha="left", fontsize=SMALL, color="#333333")
     return figure
 
 
@@ -204,7 +212,7 @@ def _table(ax: Axes, facts: pd.DataFrame, titles: Mapping[str, str]) -> None:
             *(percent(row[name], given) for name in ("cut", "empty")),
             percent(failed, n),
             percent(row["said_none"], row["with_needle"]),
-            percent(row["other_language"], row["asked_in"]),
+            percent(row["other_language"], given if row["decided"] else 0),
         ]
         texts = zip([0.0, *at], [titles[row["benchmark"]], *cells], strict=True)
         for x, text in texts:
@@ -222,19 +230,24 @@ def percent(n: float, of: float) -> str:
     return ">99%" if 99 < share < 100 else f"{share:.0f}%"
 
 
-def _note(model: str, points: pd.DataFrame, facts: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """What colours and bars mean, and claimed and effective lengths."""
-    parts = [lengths(row, titles) for row in facts.to_dict("records")]
-    parts.append(
+def said(model: str, compared: pd.DataFrame, facts: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """The sentence of a card, and claimed and effective lengths."""
+    reached = [lengths(row, titles) for row in facts.to_dict("records")]
+    return " ".join(filter(None, [sentence(model, compared, titles), *reached]))
+
+
+def legend(model: str, points: pd.DataFrame, facts: pd.DataFrame) -> str:
+    """What curves, colours, bars and brackets mean."""
+    parts = [
         "Curves are of prompts that differ in nothing else; n: prompts a point; bars: 95% "
         "intervals over questions."
-    )
+    ]
     if n := points.loc[points["model"] != model, "model"].nunique():
         many = "another model" if n == 1 else f"up to {n} other models"
         parts.append(f"Grey: {many} on the same prompts.")
     if facts["with_needle"].any():
         parts.append("\u201cnone\u201d: said where there was a needle.")
-    return " ".join(filter(None, [*parts, METHOD]))
+    return " ".join([*parts, METHOD])
 
 
 def lengths(row: Mapping[str, Any], titles: Mapping[str, str]) -> str:

@@ -11,11 +11,12 @@ from needlework.results.context import Context
 if TYPE_CHECKING:
     import pandas as pd
 
-# Counts of requests and their answers; `asked_in`: answers whose language is known; `with_needle`: those
-# that could say "none" though there is a needle; lengths in tokens.
+# Counts of requests and their answers; `decided`: answers whose language is known, of which `other_language`
+# are in another than asked for; `with_needle`: those that could say "none" though there is a needle; lengths
+# in tokens.
 FACTS = (
     *("benchmark", "model", "n", "cut", "empty", "failed", "skipped"),
-    *("said_none", "with_needle", "other_language", "asked_in", "claimed", "effective"),
+    *("said_none", "with_needle", "other_language", "decided", "claimed", "effective"),
 )
 
 
@@ -45,7 +46,7 @@ def facts(
             **{"benchmark": benchmark, "model": model, "n": len(once), "empty": int(empty)},
             **{"cut": int(ended.get("length", 0)), "failed": int(ended.get("error", 0))},
             **{"skipped": int(ended.get("skipped", 0)), "with_needle": len(denied)},
-            **{"said_none": sum(map(bool, denied)), "asked_in": int(known.sum())},
+            **{"said_none": sum(map(bool, denied)), "decided": int(known.sum())},
             "other_language": int((said[known] != language[known]).sum()),
             **{"claimed": claimed, "effective": effective},
         }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from needlework.results.drawing.notes import small_print
 from needlework.results.drawing.picture import OTHERS, PAPER, Picture, evenly
+from needlework.results.drawings import Bars, StackedBars
 from needlework.results.figures.style import COLUMN, SMALLEST, TALLEST
 
 if TYPE_CHECKING:
@@ -296,12 +297,20 @@ def name_across(panels: Panels, name_of: Callable[[Row], str]) -> None:
 
 
 def fitted_limits(picture: Picture) -> tuple[float, float]:
-    """Limits around values, intervals and the paper's numbers; of counts from 0, of shares up to 1."""
+    """Limits around values, intervals and the paper's numbers; counts and bars from 0, shares up to 1."""
     ends = [picture.spec.value, "paper_value"]
     ends += ["ci_low", "ci_high"] if picture.spec.intervals else []
     ends += ["lowest", "highest"] if picture.incomplete else []
     shown = picture.data[[name for name in ends if name in picture.data]]
     low, high = float(shown.min(axis=None)), float(shown.max(axis=None))
+    if isinstance(picture.spec, Bars):
+        low = min(low, 0.0)
+    if isinstance(picture.spec, StackedBars):
+        places = {*picture.across, picture.spec.panel, *picture.spec.row} - {""}
+        sums = picture.data.groupby([*places], dropna=False, observed=True)[
+            picture.spec.value
+        ].sum()
+        high = max(high, float(sums.max()))
     if high > 1 or getattr(picture.spec, "numbers", False):
         return 0.0, max(1.0, 1.06 * high)
     return max(0.0, low - 0.03), min(1.0, high + 0.03)

@@ -21,13 +21,14 @@ METADATA: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "png": {"Software": None},
 }
+KINDS = tuple(METADATA)
 
 # Of shares of a page.
 _DECIMALS = 6
 
 
-def save_figure(pages: Sequence[Figure], stem: str | Path) -> None:
-    """Write `<stem>.svg`, `<stem>.pdf` and `<stem>.png`.
+def save_figure(pages: Sequence[Figure], stem: str | Path, kinds: Sequence[str] = KINDS) -> None:
+    """Write `<stem>.svg`, `<stem>.pdf` and `<stem>.png`, or some of these `kinds`.
 
     The PDF has a page for each of `pages`; in the others one stands below the other. Each file is
     written beside its place and then moved there, so that no half-written file is left. A page is laid
@@ -50,7 +51,8 @@ def save_figure(pages: Sequence[Figure], stem: str | Path) -> None:
                 bounds = ax.get_position(original=True).bounds
                 left, bottom, width, height = (round(bound, _DECIMALS) for bound in bounds)
                 ax.set_position((left, bottom, width, height))
-        for kind, metadata in METADATA.items():
+        for kind in kinds:
+            metadata = METADATA[kind]
             with atomic_write(stem.with_name(f"{stem.name}.{kind}")) as part:
                 if kind == "pdf":
                     with PdfPages(part, metadata=metadata) as pdf:
