@@ -14,8 +14,8 @@ import { count, plain, Score, words } from "./text";
 import type { View } from "./view";
 
 const ROW = 30;
-// On a narrow page an answer is a card of four lines, with these of the columns.
-const CARD = 96;
+// On a narrow page an answer is a card of five lines: these of the columns, and all factors in one.
+const CARD = 116;
 const NARROW = matchMedia("(max-width: 760px)");
 const ON_CARD = ["value", "difference", "model", "verdict", "question", "reference", "answer"];
 
@@ -25,6 +25,7 @@ interface Shown {
   width: string;
   sortable: boolean;
   numeric?: boolean;
+  factor?: boolean;
   cell: (row: number) => JSX.Element | string;
 }
 
@@ -69,7 +70,18 @@ export function List(props: {
   }, [current, view.rows]);
 
   const every = shownColumns(data, state, view, metric);
-  const columns = narrow ? every.filter(({ name }) => ON_CARD.includes(name)) : every;
+  const factors: Shown = {
+    name: "factors",
+    title: "factors",
+    width: "",
+    sortable: false,
+    cell: (row) =>
+      every
+        .filter(({ factor }) => factor)
+        .map(({ title, cell }) => `${title} ${cell(row)}`)
+        .join(" · "),
+  };
+  const columns = narrow ? [...every.filter(({ name }) => ON_CARD.includes(name)), factors] : every;
   const template = narrow ? {} : { gridTemplateColumns: columns.map((column) => column.width).join(" ") };
   const move = (event: KeyboardEvent) => {
     const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? height) / height) - 2);
@@ -186,6 +198,7 @@ function shownColumns(data: Benchmark, state: State, view: View, metric: number)
       title: words(name),
       width: `${Math.min(150, 26 + 7 * longest)}px`,
       sortable: true,
+      factor: name !== "model",
       cell: (row: number) => labels[dimension.code(row)],
     };
     if (name === "model") found.push(column);

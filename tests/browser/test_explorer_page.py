@@ -152,7 +152,7 @@ def test_a_narrow_page_shows_question_reference_and_answer(watched, opened) -> N
     watched.page.set_viewport_size({"width": 400, "height": 800})
     watched.open(opened.as_uri())
     card = watched.page.locator(".list .row").first
-    for name in ("question", "reference", "answer", "verdict"):
+    for name in ("question", "reference", "answer", "verdict", "factors"):
         box = card.locator(f".{name}").bounding_box()
         assert box["width"] > 50 and box["x"] + box["width"] <= 400
 

@@ -30,7 +30,17 @@ def page(small) -> Path:
         '<svg xmlns="http://www.w3.org/2000/svg" width="600" height="300"><circle r="9"/></svg>'
     )
     numbers = str(folder / "t.csv")
-    entry = {"title": "Everything", "caption": None, "numbers": numbers, "of_run": True}
+    entry = {"title": "Everything", "caption": None, "numbers": numbers}
+    printed = {"benchmark": "made_up", "table": "table 9", "verdict": "covers", "result": "t"}
+    printed |= {
+        "row": "good",
+        "column": "x",
+        "published": 1.0,
+        "value": 1.0,
+        "reason": "",
+        "link": "",
+    }
+    pd.DataFrame([printed]).to_csv(folder / "reproduction.csv", index=False)
     write_page(
         {
             "made_up": {
@@ -56,6 +66,7 @@ def page(small) -> Path:
         ["good", "poor"],
         template=ROOT / "resources/overview/index.html.j2",
         target=folder / "index.html",
+        reproduction=[folder / "reproduction.csv", folder / "f.svg"],
     )
     return folder / "index.html"
 
@@ -89,7 +100,7 @@ def test_the_overview_fits_and_leads_to_wrong_answers(watched, page, width) -> N
 def test_links_open_the_table_that_they_name(watched, page) -> None:
     watched.open(page.as_uri(), "table.means")
     assert not watched.page.is_visible("td:has-text('covers')")
-    watched.page.click("table.agreement a:has-text('t')")
+    watched.page.click("table.agreement a:has-text('table 9')")
     watched.page.wait_for_selector("td:has-text('covers')", timeout=2000)
 
 

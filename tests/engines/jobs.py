@@ -53,8 +53,13 @@ snakemake = SimpleNamespace(
 
 
 def environment() -> dict[str, str]:
-    """What a test's engine needs: little memory, no network, no cache but the machine's."""
-    return {**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1"}
+    """What a test's engine needs: little memory, no network, no cache but the machine's, one thread.
+
+    Threads that wait for each other take the cores of the tests beside them.
+    """
+    own = {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1"}
+    one_thread = {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
+    return {**os.environ, **own, **one_thread}
 
 
 def configuration(model: Mapping[str, Any], **changes: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from runs import Workflow, copy_workflow, finished_demo
 from smollm2 import smollm2
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("engines")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("openvino")]
 
 
 @pytest.fixture(scope="module")

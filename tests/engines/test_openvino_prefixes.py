@@ -21,7 +21,7 @@ from smollm2 import first_layers
 if find_spec("openvino_genai") is None:
     pytest.skip("OpenVINO GenAI is not installed", allow_module_level=True)
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("engines")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("openvino")]
 
 
 @pytest.fixture(scope="module")

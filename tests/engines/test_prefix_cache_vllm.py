@@ -19,13 +19,13 @@ from prefix_cache import PrefixCache, lower_bound
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("engines"),
+    pytest.mark.xdist_group("vllm"),
     pytest.mark.skipif(
         not PYTHON.exists(), reason="vLLM's environment is not here: run `make setup-vllm`"
     ),
 ]
 
-QUESTIONS, DOCUMENTS, INDICES, NEW_TOKENS = 6, 16, (0, 5, 10, 15), 40
+QUESTIONS, DOCUMENTS, INDICES, NEW_TOKENS = 6, 16, (0, 5, 10, 15), 16
 # Of a few prompts, so that much is evicted.
 BLOCK, CAPACITY = 128, 16
 TOWNS = ("Orveld", "Tamsin", "Quillmouth", "Brackwater", "Ilmar", "Sedgeby")

@@ -11,12 +11,15 @@ import yaml
 from runs import ROOT, Workflow
 from smollm2 import smollm2
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("engines")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("openvino")]
 
 
 def test_greedy_answers_alone_repeat(tmp_path: Path) -> None:
     smollm2()
-    only = {"m4le": {"lang": ["en"], "task": ["triviaqa"]}, "oneruler": {"task": []}}
+    only = {
+        "m4le": {"lang": ["en"], "task": ["triviaqa"], "length": [500]},
+        "oneruler": {"task": []},
+    }
     config = {
         "run": {"models": ["smollm2"], "benchmarks": ["m4le", "oneruler"]},
         "models": {"smollm2": {"only": only}},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -19,17 +20,18 @@ from needlework.journal import Journal
 from needlework.prompts.spans import Span, literal
 from needlework.records import PASSAGES, instances_schema, write_table
 from needlework.results.audits import excess
+from needlework.seeding import rng
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("engines"),
+    pytest.mark.xdist_group("vllm"),
     pytest.mark.skipif(
         not PYTHON.exists(), reason="vLLM's environment is not here: run `make setup-vllm`"
     ),
 ]
 
 TOWNS = ("Orveld", "Tamsin", "Quillmouth", "Brackwater", "Ilmar", "Sedgeby")
-QUESTIONS, PASSAGES_EACH, SAMPLES, LIMIT, NEW_TOKENS = 6, 14, 8, 512, 64
+QUESTIONS, PASSAGES_EACH, SAMPLES, LIMIT, NEW_TOKENS = 6, 14, 4, 512, 64
 
 # Float32 and one prompt at a time: the order of sums, and so rounding, changes no answer.
 ENGINE = {"dtype": "float32", "enforce_eager": True, "max_model_len": LIMIT, "max_num_seqs": 1}
@@ -200,37 +202,39 @@ def test_a_second_run_starts_no_engine(undisturbed: Job, made: Path) -> None:
     assert answers(again.table()) == before and again.records() == records
 
 
-def test_an_engine_that_dies_starts_again_once(
+def test_kills_at_random_moments_lose_and_double_nothing(
     undisturbed: Job, made: Path, tmp_path: Path
 ) -> None:
-    """Raw prompts, so that their answers can be set against the chat template's."""
-    with job(tmp_path, made, chat=False) as dying:
-        dying.wait_for(lambda: bool(dying.records()))
+    """Of the job, and of its engine, which starts again once."""
+    with job(tmp_path, made) as running:
+        running.wait_for(lambda: bool(running.records()))
+        time.sleep(rng("kill", "job").uniform(0, 0.5))
+        running.kill()
+        assert running.survivors() == [], "the engine outlived its job"
+        kept = running.records()
+    with job(tmp_path, made) as dying:
+        dying.wait_for(lambda: len(dying.records()) > len(kept))
+        time.sleep(rng("kill", "engine").uniform(0, 0.5))
         dying.kill_engine()
-        dying.wait_for(lambda: "it starts again with" in dying.log(), 30)
-        kept = len(dying.records())
-        dying.wait_for(lambda: len(dying.records()) > kept)
+        dying.wait_for(lambda: "it starts again with" in dying.log(), 60)
+        again = len(dying.records())
+        dying.wait_for(lambda: len(dying.records()) > again)
         dying.kill_engine()
         said = dying.finish(60)
         assert dying.process.returncode == 1
         assert "models.tiny: vLLM's engine died twice" in said and "max_model_len" in said
         assert "'max_num_seqs': 1" in dying.log() and "'gpu_memory_utilization': 0.8" in dying.log()
         assert dying.survivors() == []
-    with job(tmp_path, made, chat=False) as resumed:
+        # Each writer has its own file: what was kept is there, unchanged.
+        records = {record["key"]: record for record in dying.records()}
+        assert all(records[record["key"]] == record for record in kept)
+        assert len(records) < 2 * QUESTIONS * SAMPLES, "killed too late"
+    with job(tmp_path, made) as resumed:
         said = resumed.finish()
         assert resumed.process.returncode == 0, said
-    records = resumed.records()
-    assert len(records) == len({record["key"] for record in records})
-    raw, chat = answers(resumed.table()), answers(undisturbed.table())
-    shared = [key for key in raw if key[0] != "long"]
-    # The template's own tokens: a space after [user], and what stands around the role of the answer.
-    assert len({chat[key]["prompt_tokens"] - raw[key]["prompt_tokens"] for key in shared}) == 1
-    assert all(chat[key]["prompt_tokens"] > raw[key]["prompt_tokens"] for key in shared)
-    assert sum(raw[key]["text"] != chat[key]["text"] for key in shared) > 0.9 * len(shared)
-    # Without the template, the longest prompt has room for a few tokens.
-    cut = [row for key, row in raw.items() if key[0] == "long"]
-    assert all(row["prompt_tokens"] + row["completion_tokens"] <= LIMIT for row in cut)
-    assert {row["finish_reason"] for row in cut} >= {"length"}
+    keys = Counter(record["key"] for record in resumed.records())
+    assert len(keys) == 2 * QUESTIONS * SAMPLES and set(keys.values()) == {1}
+    assert answers(resumed.table()) == answers(undisturbed.table())
 
 
 def test_an_adapter_changes_the_answers(undisturbed: Job, made: Path, tmp_path: Path) -> None:
@@ -290,7 +294,9 @@ def test_thoughts_are_no_part_of_an_answer(undisturbed: Job, made: Path, tmp_pat
     assert max(row["reasoning_tokens"] for row in cut) == NEW_TOKENS + 1
 
 
-def test_a_larger_limit_asks_again_what_a_smaller_one_cut(made: Path, tmp_path: Path) -> None:
+def test_a_larger_limit_asks_again_what_a_smaller_one_cut(
+    undisturbed: Job, made: Path, tmp_path: Path
+) -> None:
     """Raw prompts, the longest of which has room for a few tokens. The benchmark counts in words."""
     found = []
     for limit in (LIMIT, LIMIT + NEW_TOKENS, LIMIT):
@@ -306,6 +312,15 @@ def test_a_larger_limit_asks_again_what_a_smaller_one_cut(made: Path, tmp_path: 
         assert small[key]["completion_tokens"] < large[key]["completion_tokens"]
         assert large[key]["text"].startswith(small[key]["text"])
     assert (after, at_last) == (before + len(cut), after) and again == small
+    # Of the template: a space after [user], and what stands around the role of the answer.
+    chat = answers(undisturbed.table())
+    shared = [key for key in small if key[0] != "long"]
+    added = {chat[key]["prompt_tokens"] - small[key]["prompt_tokens"] for key in shared}
+    assert len(added) == 1 and min(added) > 0
+    assert sum(small[key]["text"] != chat[key]["text"] for key in shared) > 0.9 * len(shared)
+    assert all(
+        small[key]["prompt_tokens"] + small[key]["completion_tokens"] <= LIMIT for key in cut
+    )
 
 
 def test_an_engine_that_cannot_start_says_so(made: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,13 +31,13 @@ def server(monkeypatch) -> Iterator[OpenAIServer]:
 class Run:
     """Runs of one folder against a server."""
 
-    def __init__(self, folder: Path, server: OpenAIServer) -> None:
-        self.folder, self.server = folder, server
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder, self.url = folder, url
         self.workflow = Workflow(ROOT, folder / "run")
 
     def __call__(self, *targets: str, again: Any = (), **changes: Any) -> tuple[int, str]:
         model = {
-            **{"backend": "openai", "base_url": self.server.url, "key_env": None, "name": "made"},
+            **{"backend": "openai", "base_url": self.url, "key_env": None, "name": "made"},
             **{"tokenizer": "words", "context": 131072, "sampling": {"temperature": 0}},
             **changes,
         }
@@ -53,13 +54,13 @@ class Run:
         }
         file = self.folder / "config.yaml"
         file.write_text(yaml.safe_dump(config), encoding="utf-8")
-        arguments = [*(targets or [ANSWERS]), "--configfile", str(file)]
+        arguments = ["--configfile", str(file), *(targets or ["--", ANSWERS])]
         done = self.workflow.run(*arguments, check=False, env=dict(os.environ))
         return done.returncode, done.stdout + done.stderr
 
     def left(self, **changes: Any) -> int:
         """The requests that `estimate` says are left."""
-        said = self("estimate", **changes)[1]
+        said = self("--", "estimate", **changes)[1]
         found = re.search(r"^served\n +mlneedle +\d+ +(\d+)", said, re.MULTILINE)
         assert found, said[-2000:]
         return int(found[1])
@@ -69,9 +70,19 @@ class Run:
         return self.workflow.result("index.html").read_text(encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def prompts(tmp_path_factory) -> Path:
+    """The folder of a run that has all but the answers; it asked nobody."""
+    run = Run(tmp_path_factory.mktemp("prompts"), "http://127.0.0.1:9")
+    assert run("--until", "build_instances", "--", ANSWERS)[0] == 0
+    return run.workflow.directory
+
+
 @pytest.fixture
-def run(tmp_path, server) -> Run:
-    return Run(tmp_path, server)
+def run(prompts, tmp_path, server) -> Run:
+    for name in ("results", ".snakemake"):
+        shutil.copytree(prompts / name, tmp_path / "run" / name, symlinks=True)
+    return Run(tmp_path, server.url)
 
 
 def counted(body: Any, most: int = 10**9) -> Reply:
@@ -133,7 +144,7 @@ def test_empty_answers_beside_reasoning_are_told_on_the_page(run, server) -> Non
         return reply
 
     server.reply = reasoned
-    code, said = run("results/index.html")
+    code, said = run("--", "results/index.html")
     told = "12 of 12 answers are empty, 12 of them beside reasoning"
     assert code == 0, said
     assert told in said and told in run.page

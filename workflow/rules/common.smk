@@ -261,7 +261,6 @@ def shown_results(benchmark, kind, ending):
             "title": result.label,
             "caption": files.caption(benchmark, result),
             # Whether it is about this run, not about the paper alone.
-            "of_run": result.needs != "published",
         }
         for result in files.results(benchmark)
         if result.kind == kind

@@ -142,10 +142,10 @@ def test_tasks_that_are_not_designed_have_means_of_their_own(tmp_path) -> None:
 def test_many_languages_have_a_table_of_their_own(tmp_path) -> None:
     tongues = ["ar", "bn", "de", "en", "es", "fi", "hi"]
     page = a_page(tmp_path, pd.DataFrame(rows("a", dict.fromkeys(tongues, 0.5))), ["a"])
-    assert "<summary>By language</summary>" in page
+    assert "<summary>By first language</summary>" in page
     assert all(f'<th scope="row">{tongue}</th>' in page for tongue in tongues)
     few = a_page(tmp_path, pd.DataFrame(rows("a", dict.fromkeys(tongues[:6], 0.5))), ["a"])
-    assert "<summary>By language</summary>" not in few and '<th scope="col">fi</th>' in few
+    assert "<summary>By first language</summary>" not in few and '<th scope="col">fi</th>' in few
 
 
 def test_a_run_in_one_language_has_no_columns_of_languages() -> None:
@@ -154,38 +154,27 @@ def test_a_run_in_one_language_has_no_columns_of_languages() -> None:
     assert len(grid.rows["a"]) == 1
 
 
-def test_agreement_counts_and_gives_the_usual_reason(tmp_path) -> None:
-    table = tmp_path / "t.csv"
-    table.write_text(
-        "value,comparison\n1,covers\n1,below\n1,cannot tell: a\n1,cannot tell: b\n"
-        "1,cannot tell: b\n1,\n"
+def printed(
+    table: str, *verdicts: tuple[str, float, str], result: str | None = "r"
+) -> pd.DataFrame:
+    """Numbers of a paper's table, all 2, each with verdict, our number and the reason."""
+    named = {"table": table, "published": 2.0, "result": result}
+    return pd.DataFrame(
+        [named | dict(zip(("verdict", "value", "reason"), v, strict=True)) for v in verdicts]
     )
-    (found,) = overview.agreements({"t": table})
-    assert (found.covers, found.below, found.above, found.cannot_tell) == (1, 1, 0, 3)
-    assert found.reason == "b"
-    table.write_text(
-        "value,published,comparison\n1,1,equals\n1,2,differs\n3,2,differs\n3,,cannot tell: c\n"
-    )
-    (exact,) = overview.agreements({"t": table})
-    assert (exact.covers, exact.below, exact.above, exact.cannot_tell) == (1, 1, 1, 1)
-    table.write_text(
-        "mean,published_mean,max,published_max,comparison\n"
-        '1,2,9,8,"differs: mean, max"\n1,1,9,8,differs: max\n'
-    )
-    (statistics,) = overview.agreements({"t": table})
-    assert (statistics.below, statistics.above) == (1, 1)
-    table.write_text("value\n1\n")
-    assert overview.agreements({"t": table}) == []
-    table.write_text("value,comparison\n1,covers\n1,cannot tell: no published number\n")
-    (printed,) = overview.agreements({"t": table})
-    assert (printed.covers, printed.total) == (1, 1)
-    table.write_text("value,comparison\n1,cannot tell: a\n1,cannot tell: a\n")
-    other = tmp_path / "v.csv"
-    other.write_text("value,comparison\n1,covers\n")
-    _, none = overview.agreements({"t": table, "v": other, "u": table})
-    assert (none.results, none.cannot_tell, none.reason) == (("t", "u"), 4, "a")
+
+
+def test_agreement_counts_and_gives_the_usual_reason() -> None:
+    told = [("cannot tell", 1.0, reason) for reason in "abb"]
+    mixed = printed("t", ("covers", 1.0, ""), ("below", 1.0, ""), *told)
+    exact = printed("e", ("equals", 2.0, ""), ("differs", 1.0, ""), ("differs", 3.0, ""))
+    nowhere = [printed(name, *told[:1], result=None) for name in ("u", "v")]
+    one, two, rest = overview.agreements(pd.concat([mixed, exact, *nowhere]))
+    assert (one.covers, one.below, one.above, one.cannot_tell, one.reason) == (1, 1, 0, 3, "b")
+    assert (two.covers, two.below, two.above, two.cannot_tell, two.reason) == (1, 1, 1, 0, "")
+    assert (rest.tables, rest.cannot_tell, rest.reason) == ({"u": "", "v": ""}, 2, "a")
     # One sentence says so.
-    assert overview.agreements({"t": table, "u": table}) == []
+    assert overview.agreements(pd.concat(nowhere)) == []
 
 
 def test_a_figure_of_nothing_is_a_sentence_and_no_picture(tmp_path) -> None:
@@ -204,7 +193,6 @@ def test_a_figure_of_nothing_is_a_sentence_and_no_picture(tmp_path) -> None:
             "numbers": str(tmp_path / "results/numbers.csv"),
             "title": f"Title {name}",
             "caption": "",
-            "of_run": True,
         }
         for name in "ab"
     }
@@ -301,7 +289,6 @@ def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
                         "file": str(table),
                         "shown": str(table.with_suffix(".html")),
                         "numbers": str(table),
-                        "of_run": True,
                         "title": "T",
                         "caption": caption,
                     }

@@ -141,7 +141,8 @@ def test_none_is_said_in_the_language_of_the_instruction():
     assert found["b", "strict"] == (0.0, "none_error")
     found = scored(asked, generations(a="none", b="none"))
     assert found["a", "strict"] == (0.0, "no_number")
-    assert found["b", "strict"] == (0.0, "no_number")
+    # Wrong either way; models say it in English to prompts in any language.
+    assert found["b", "strict"] == (0.0, "none_error")
 
 
 def test_a_prompts_word_for_none_counts_in_its_task():

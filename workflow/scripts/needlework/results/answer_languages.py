@@ -19,12 +19,15 @@ ANSWERED = Factor(
 MODELS = Factor("model", label="Model")
 
 
+def of_language(column: str) -> str:
+    """What pages call a column of languages: "lang" a language, "context_lang" a context language."""
+    return column.removesuffix("lang").replace("_", " ") + "language"
+
+
 def answers_grid(*languages: Factor) -> Grid:
     """The layout of `answer_languages`: a line a model and languages, accuracy by language of the answer."""
     named = [
-        replace(
-            factor, label=factor.label or factor.name.replace("_lang", " language").capitalize()
-        )
+        replace(factor, label=factor.label or of_language(factor.name).capitalize())
         for factor in languages
     ]
     return Grid(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,8 +12,8 @@ from xml.etree import ElementTree
 
 from needlework.records import NO_FACTORS, read_table
 from needlework.results import stats
+from needlework.results.answer_languages import of_language
 from needlework.results.figures.style import NOTHING
-from needlework.results.published import UNPUBLISHED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,12 +37,13 @@ class Cell:
 class Grid:
     """Means of one metric: by model, over everything and by language.
 
-    tasks: which the means are of, where the metric has others, too. headline: whether it is the first
-    metric of any answers; others rate the same answers otherwise.
+    tasks: which the means are of, where the metric has others, too. by: what the languages are of.
+    headline: whether it is the first metric of any answers; others rate the same answers otherwise.
     """
 
     metric: str
     tasks: tuple[str, ...]
+    by: str
     languages: tuple[str, ...]
     rows: Mapping[str, tuple[Cell | None, ...]]
     headline: bool
@@ -60,9 +60,12 @@ class Warning:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How results' numbers compare with the paper's, and why most of those cannot that cannot."""
+    """How ours compare with the numbers of a paper's tables, and why most of those cannot that cannot.
 
-    results: tuple[str, ...]
+    tables: each with the result that shows it, or "".
+    """
+
+    tables: Mapping[str, str]
     covers: int
     below: int
     above: int
@@ -132,8 +135,16 @@ def grids(
                     link = explorer(benchmark, view | {str(factor): language}, **state)
                     cells.append(_cell(mine[mine[factor] == language], link))
                 rows[str(model)] = tuple(cells)
-            named_in = tuple(map(str, part)), tuple(map(str, languages))
-            made.append(Grid(str(metric), *named_in, rows, metric in headlines))
+            made.append(
+                Grid(
+                    metric=str(metric),
+                    tasks=tuple(map(str, part)),
+                    by=of_language(factor or "lang"),
+                    languages=tuple(map(str, languages)),
+                    rows=rows,
+                    headline=metric in headlines,
+                )
+            )
     return made
 
 
@@ -248,25 +259,23 @@ def not_drawn(figure: str | Path) -> str:
     return " ".join(one.text or "" for one in every).removesuffix(".")
 
 
-def agreements(results: Mapping[str, str | Path]) -> list[Agreement]:
-    """What the columns `comparison` of results (names and CSV files) say of this run's numbers.
+def agreements(printed: pd.DataFrame) -> list[Agreement]:
+    """How our numbers compare with those that a paper prints, by its table.
 
-    Results that say nothing are left out; those that can be compared nowhere for the same reason are one.
-    Where no number can be compared there are none.
+    `printed` are a benchmark's rows of `reproduction.COLUMNS`. Tables without a verdict that have the same
+    most frequent reason are one. Without any verdict there are none.
     """
     made: list[Agreement] = []
     nowhere: dict[str, Agreement] = {}
-    for name, file in results.items():
-        found = _agreement(name, file)
-        if found is None:
-            continue
+    for name, rows in printed.groupby("table", sort=False):
+        found = _agreement(str(name), rows)
         if found.cannot_tell < found.total:
             made.append(found)
         elif found.reason in nowhere:
             first = nowhere[found.reason]
             nowhere[found.reason] = replace(
                 first,
-                results=(*first.results, name),
+                tables={**first.tables, **found.tables},
                 cannot_tell=first.cannot_tell + found.cannot_tell,
             )
         else:
@@ -274,36 +283,18 @@ def agreements(results: Mapping[str, str | Path]) -> list[Agreement]:
     return [*made, *nowhere.values()] if made else []
 
 
-def _agreement(result: str, file: str | Path) -> Agreement | None:
-    """One result's, of the numbers that its paper has. Those without an interval are equal to it or not."""
-    head, rows = read_csv(file)
-    found = [
-        row
-        for row in (dict(zip(head, row, strict=True)) for row in rows)
-        if (row.get("comparison") or UNPUBLISHED) != UNPUBLISHED
-    ]
-    if not found:
-        return None
-    kinds = Counter(_class(row) for row in found)
-    reasons = Counter(
-        row["comparison"].partition(": ")[2] for row in found if _class(row) == "cannot tell"
-    )
+def _agreement(name: str, rows: pd.DataFrame) -> Agreement:
+    """One table's. Numbers without an interval are equal to the paper's, below or above."""
+    verdicts = rows["verdict"]
+    differs = verdicts == "differs"
+    less = rows["value"].astype(float) < rows["published"].astype(float)
+    reasons = rows.loc[verdicts == "cannot tell", "reason"].value_counts()
+    results = rows["result"].dropna()
     return Agreement(
-        (result,),
-        kinds["covers"],
-        kinds["below"],
-        kinds["above"],
-        kinds["cannot tell"],
-        reasons.most_common(1)[0][0] if reasons else "",
+        tables={name: results.iloc[0] if len(results) else ""},
+        covers=int(verdicts.isin(["covers", "equals"]).sum()),
+        below=int(((verdicts == "below") | (differs & less)).sum()),
+        above=int(((verdicts == "above") | (differs & ~less)).sum()),
+        cannot_tell=int(reasons.sum()),
+        reason=str(reasons.index[0]) if len(reasons) else "",
     )
-
-
-def _class(row: Mapping[str, str]) -> str:
-    """One of the four classes of agreement."""
-    kind, _, names = row["comparison"].partition(": ")
-    if kind == "differs":
-        # Of several statistics, each in a column of its own, the first that differs.
-        name = names.partition(", ")[0]
-        theirs = row[f"published_{name}"] if name else row["published"]
-        return "below" if float(row[name or "value"]) < float(theirs) else "above"
-    return "covers" if kind == "equals" else kind

@@ -58,20 +58,30 @@ def write_page(
     shown = front.shown_models(models, readers)
     scores = {name: overview.read_scores(own["scores"]) for name, own in benchmarks.items()}
     titles = {name: own["title"] for name, own in benchmarks.items()}
+    printed = _read_printed(reproduction[0]) if reproduction else None
     values = {
         "version": __version__,
         **_sorting(templates / "sort.js"),
         "models": models,
         "unfinished": unfinished,
         "account": last_lines(accounts),
-        "reproduction": _reproduction(*reproduction) if reproduction else None,
+        "reproduction": None if printed is None else _reproduction(printed, reproduction[1]),
         "own_data": own_data,
         "cards": list(front.cards(cards, folder)),
         "run": front.what_was_run(run or {}),
         "controls_alone": bool(readers) and shown == models,
         "controls": front.control_sentences(scores, titles, readers, overview.explorer),
         "benchmarks": [
-            _part(name, own, scores[name], shown, folder, repeated, readers)
+            _part(
+                name,
+                own,
+                scores[name],
+                shown,
+                folder,
+                repeated,
+                readers,
+                None if printed is None else printed[printed["benchmark"] == name],
+            )
             for name, own in benchmarks.items()
         ],
     }
@@ -94,18 +104,23 @@ def _sorting(path: Path) -> dict[str, Any]:
     return {"sort": Markup(text), "sort_hash": f"sha256-{digest}"}
 
 
-def _reproduction(table: str | Path, picture: str | Path) -> dict[str, Any]:
+def _read_printed(table: str | Path) -> pd.DataFrame:
+    """The numbers that the papers print, beside ours."""
+    import pandas as pd
+
+    return pd.read_csv(table, keep_default_na=False, na_values=[""])
+
+
+def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, Any]:
     """How many printed numbers ours cover, and the picture of them, if any can be compared.
 
     The picture is the project's own, so its markup is trusted; its dots are links.
     """
-    import pandas as pd
     from markupsafe import Markup
 
     from needlework.results.reproduction import summary
 
-    numbers = pd.read_csv(table, keep_default_na=False, na_values=[""])
-    found: dict[str, Any] = {"words": summary(numbers), "picture": "", "data": ""}
+    found: dict[str, Any] = {"words": summary(printed), "picture": "", "data": ""}
     if not overview.not_drawn(picture):
         text = Path(picture).read_text(encoding="utf-8")
         found["picture"] = Markup(text[text.index("<svg ") :])
@@ -121,8 +136,12 @@ def _part(
     folder: Path,
     repeated: str | Path | None,
     controls: Collection[str],
+    printed: pd.DataFrame | None,
 ) -> dict[str, Any]:
-    """What the template shows of a benchmark; of means and warnings, those of the models `shown`."""
+    """What the template shows of a benchmark; of means and warnings, those of the models `shown`.
+
+    `printed` are the numbers of its paper (`overview.agreements`).
+    """
     read = misreads.misreads(scores, controls)
     judged = {"model": [model for model in scores["model"].unique() if model not in controls]}
     is_shown = scores["model"].isin(list(shown))
@@ -145,8 +164,6 @@ def _part(
     grids = overview.grids(name, mine, own["closed_book"], own["designed"])
     # A benchmark that no model of the user's was asked has no picture of built-in readers at its head.
     heads = 1 if grids else 0
-    results = {**own["tables"], **own["figures"]}
-    numbers = {name: entry["numbers"] for name, entry in results.items() if entry["of_run"]}
     return {
         "name": name,
         "title": own["title"],
@@ -170,7 +187,7 @@ def _part(
         "wrong": {
             model: overview.explorer(name, {"model": model}) for model in mine["model"].unique()
         },
-        "agreement": overview.agreements(numbers),
+        "agreement": [] if printed is None else overview.agreements(printed),
         "tables": tables,
         "lead": figures[:heads],
         "figures": figures[heads:],

@@ -144,7 +144,7 @@ def figure20(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("words", "reasoning"),
 )
 def figure21(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The tasks of common words, for models that reason."""
+    """The tasks of common words, for the models that reason, if the run names any."""
     asked = cut_answers(drawn(rows, run, WORDS), run)
     return tabulate(asked, (MODEL, TASK, LENGTH), run, measure=ACCURACY)
 

@@ -71,7 +71,9 @@ def score(
             others = released.score_none(text, theirs)
             reader = careful.none(read, (*words, *expected), lang, quotes)
         else:
-            ours = strict.score_numbers(read, expected, words, quotes)
+            # Wrong in any language: many models say "none" in English, whatever the prompt's language.
+            either = words if lang == "en" else (*words, *denials("en")[0])
+            ours = strict.score_numbers(read, expected, either, quotes)
             others = released.score_numbers(text, expected, theirs)
             reader = careful.needles(read, expected, words, lang)
         if not whole.strip():

@@ -245,8 +245,10 @@ def legend(model: str, points: pd.DataFrame, facts: pd.DataFrame) -> str:
     if n := points.loc[points["model"] != model, "model"].nunique():
         many = "another model" if n == 1 else f"up to {n} other models"
         parts.append(f"Grey: {many} on the same prompts.")
+    if facts["decided"].any():
+        parts.append("other lang.: clearly in another language than asked for.")
     if facts["with_needle"].any():
-        parts.append("\u201cnone\u201d: said where there was a needle.")
+        parts.append("\u201cnone\u201d: said, of the answers to prompts with a needle.")
     return " ".join([*parts, METHOD])
 
 

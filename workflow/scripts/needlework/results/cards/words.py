@@ -44,7 +44,7 @@ def sentence(model: str, compared: pd.DataFrame, titles: Mapping[str, str]) -> s
     drops, unseen = list(_drops(compared, titles)), list(_unseen(compared, titles))
     said = f"{model} loses {'; '.join(drops[:MOST_DROPS])}" if drops else f"{model} shows no drop"
     if (left := len(drops) - MOST_DROPS) > 0:
-        said += f"; and less in {left} more comparisons"
+        said += f"; and no more in {left} other comparisons"
     if unseen:
         said += "; elsewhere no drop is shown" if drops else ""
         said += f", but these drops are still possible: up to {'; '.join(unseen)}"
@@ -67,7 +67,7 @@ def _drops(compared: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
         worst = own.iloc[0]
         least, most = -worst["ci_high"], -worst["ci_low"]
         size = f"{_points(-worst['difference'])} points [{_points(least)}, {_points(most)}]"
-        others = f", and less in {len(own) - 1} more" if len(own) > 1 else ""
+        others = f", and no more in {len(own) - 1} others" if len(own) > 1 else ""
         where = f"{called(titles[benchmark], part)}, {_questions(worst['n_questions'])}"
         yield f"{size} {worst['comparison']}{others} ({where})"
 

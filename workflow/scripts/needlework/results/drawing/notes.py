@@ -12,7 +12,9 @@ def small_print(picture: Picture) -> str:
     """How many prompts are behind a mark, which are missing, what bars, dashes and other looks mean."""
     spec, data = picture.spec, picture.data
     parts = [picture.say(spec.words), counted(picture), *intervals(picture)]
-    if data["paper_value"].notna().any():
+    # Differences are written with the paper's, and not drawn.
+    marks = data[data[spec.line] != spec.written] if getattr(spec, "written", "") else data
+    if marks["paper_value"].notna().any():
         paper = spec.paper
         where = paper if isinstance(paper, str) else paper(picture.frame, picture.run)
         parts.append(f"{spec.paper_look}: {where}.")
