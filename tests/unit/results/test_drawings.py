@@ -181,6 +181,9 @@ def test_dashes_are_explained_where_the_paper_has_numbers(benchmark, name, shipp
     it = shipped(benchmark)
     drawing, frame = it.benchmark.by_name[name].shown, it.frame(name)
     rows = frame.query(drawing.where.format_map(it.run)) if drawing.where else frame
+    if written := getattr(drawing, "written", ""):
+        # A difference stands there in words.
+        rows = rows[rows[drawing.line] != written]
     printed = "published" in rows and rows["published"].notna().any()
     assert (f"{drawing.paper_look}: " in words(it.draw(name))) == bool(printed)
     none = it.frame(name, numbers=it.numbers.iloc[:0])
