@@ -240,7 +240,7 @@ def test_printed_numbers_stand_above_the_means(verdict: str, tmp_path: Path) -> 
     page = target.read_text("utf-8")
     top = page[page.index('<section id="reproduction"') : page.index('id="made_up"')]
     if verdict == "covers":
-        assert 'xlink:href="explorer/index.html#b=b"' in top and "<svg " in top
+        assert '<a tabindex="-1" xlink:href="explorer/index.html#b=b"' in top and "<svg " in top
         assert "1 of 1 printed numbers are covered; 0 more have no verdict." in top
         assert "data:image/svg+xml;base64," in summary.read_text("utf-8")
     else:

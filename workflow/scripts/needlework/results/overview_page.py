@@ -123,7 +123,9 @@ def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, Any]:
     found: dict[str, Any] = {"words": summary(printed), "picture": "", "data": ""}
     if not overview.not_drawn(picture):
         text = Path(picture).read_text(encoding="utf-8")
-        found["picture"] = Markup(text[text.index("<svg ") :])
+        # Hundreds of dots are no stops of the keyboard: the table below has their links.
+        shown = text[text.index("<svg ") :].replace("<a xlink:href", '<a tabindex="-1" xlink:href')
+        found["picture"] = Markup(shown)
         found["data"] = base64.encodebytes(text.encode()).decode("ascii")
     return found
 

@@ -45,7 +45,7 @@ def _part(name: str, tasks: tuple[str, ...]) -> Part:
 
 
 CARD = Card(
-    parts=(_part("needles that are there", PRESENT), _part("words", tuple(CWE))),
+    parts=(_part("present needles", PRESENT), _part("words", tuple(CWE))),
     asked_in=asked_in,
     said_none=said_none,
 )
