@@ -275,8 +275,11 @@ def trial(root: Path, fault: Fault, tests: dict[str, tuple[float, list[str]]]) -
         path.write_text(made[0], encoding="utf-8")
 
         def run() -> object:
-            pytest.main([*OPTIONS, "-x", *(name for _, name in own)], plugins=[first])
-            return first.name or None
+            names = [name for _, name in own]
+            code = pytest.main([*OPTIONS, "-x", *names], plugins=[first])
+            # A fault can break a module of tests before any of its tests runs.
+            broken = code in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
+            return first.name or (f"{names[0]} (cannot be collected)" if broken else None)
 
         found = child(root, SECONDS, run)
         path.write_text(text, encoding="utf-8")

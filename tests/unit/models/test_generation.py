@@ -25,7 +25,12 @@ from needlework.models.backends.base import Answer, Backend, Request, load_backe
 from needlework.models.backends.lexical import Lexical
 from needlework.models.backends.oracle import Oracle
 from needlework.models.backends.replay import Replay
-from needlework.models.generation import InstanceRequests, generate, request_key
+from needlework.models.generation import (
+    InstanceRequests,
+    _refuse_failures,
+    generate,
+    request_key,
+)
 from needlework.models.other_runs import Turns
 from needlework.models.room import check_room
 from needlework.models.shards import merge
@@ -911,3 +916,11 @@ def test_a_run_jumps_from_finished_requests_into_the_widest_gap() -> None:
 def test_a_run_alone_goes_back_to_the_beginning() -> None:
     turns = Turns(10, 1, random.Random(1))
     assert [turns.next() for _ in range(11)] == [*range(5, 10), *range(5), None]
+
+
+@pytest.mark.parametrize("outcome, told", [("prompt_cut", True), ("refused", False)])
+def test_failures_name_the_key_for_prompts_that_were_cut(outcome: str, told: bool) -> None:
+    row = {"finish_reason": "error", "outcome": outcome, "error": "x"}
+    with pytest.raises(UserError, match="1 of 2 requests failed") as said:
+        _refuse_failures([row, row | {"finish_reason": "stop", "outcome": "answered"}], 0)
+    assert ("again: [cut]" in str(said.value)) == told

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from needlework.results.cells import paired
-from needlework.results.parts import Table
+from needlework.results.parts import Table, difference
 
 BY = ("example_id", "sample")
 
@@ -52,3 +52,16 @@ def test_how_many_were_cut_is_unknown_where_an_end_is() -> None:
     whole = Table(rows).all()
     assert math.isnan(whole.lost()["n_cut"]) and whole.lost()["n_error"] == 0
     assert whole.where(np.array([False, True])).lost()["n_cut"] == 1
+
+
+def test_a_difference_has_the_bounds_of_both_sides_lost_answers() -> None:
+    """One skipped on one side and one failed on the other are two."""
+    prompts = {(name, 0): 1.0 for name in "abc"}
+    sides = answers(prompts), answers(prompts)
+    for side, lost in zip(sides, ("skipped", "error"), strict=True):
+        side["finish_reason"] = [lost, "stop", "stop"]
+        side["outcome"] = ["failed", "answered", "answered"]
+    one, two = (Table(side).all() for side in sides)
+    found = difference(one, two, paired(*sides, BY))
+    assert (found["n_skipped"], found["n_error"]) == (1, 1)
+    assert found["lowest"] < found["value"] == 0 < found["highest"]

@@ -25,6 +25,7 @@ from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle import best_subspan_em, plan
 from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
 from needlework.benchmarks.lost_in_the_middle import pairs_corpus as key_value
+from needlework.benchmarks.lost_in_the_middle.documents import Item, gold_text
 from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
 from needlework.benchmarks.lost_in_the_middle.prompts import build
 from needlework.benchmarks.lost_in_the_middle.token_tables import PROMPTS
@@ -867,3 +868,9 @@ def test_prompts_are_described(made, tmp_path: Path) -> None:
         }.items()
     )
     assert set(notes["task"]) <= {"left out: examples_lacking", "found: distractors_with_answer"}
+
+
+def test_a_gold_passage_has_a_title_only_among_titled_ones() -> None:
+    item = Item("1", "Who?", ["a"], "A title", "A text.", "made", None)
+    assert gold_text(item, titles=False) == "A text."
+    assert "A title" in gold_text(item, titles=True)

@@ -127,6 +127,7 @@ def grids(
             asked = own[own["task"].isin(part)] if part else own
             filters = {**named, **others, **({"task": sorted(part)} if part else {})}
             languages = [] if factor is None else sorted(asked[factor].dropna().unique())
+            languages = languages if len(languages) > 1 else []
             rows = {}
             for model, mine in asked.groupby("model", sort=False):
                 view = {"model": str(model), **filters}
