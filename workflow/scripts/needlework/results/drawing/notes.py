@@ -13,7 +13,8 @@ def small_print(picture: Picture) -> str:
     spec, data = picture.spec, picture.data
     parts = [picture.say(spec.words), counted(picture), *intervals(picture)]
     # Differences are written with the paper's, and not drawn.
-    marks = data[data[spec.line] != spec.written] if getattr(spec, "written", "") else data
+    written = spec.written if isinstance(spec, Lines) else ""
+    marks = data[data[spec.line] != written] if written else data
     if marks["paper_value"].notna().any():
         paper = spec.paper
         where = paper if isinstance(paper, str) else paper(picture.frame, picture.run)
