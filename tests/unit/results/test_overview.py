@@ -220,24 +220,12 @@ def test_printed_numbers_stand_above_the_means(verdict: str, tmp_path: Path) -> 
     said = {"verdict": verdict, "reason": "other <data>", "link": "explorer/index.html#b=b"}
     table = pd.DataFrame([place | numbers | said])[list(reproduction.COLUMNS)]
     figure = draw(table, {"b": "B"}) if verdict == "covers" else notice(reproduction.summary(table))
-    scores, target = tmp_path / "results/scores.parquet", tmp_path / "results/index.html"
     save_figure([figure], tmp_path / "results/reproduction")
     table.to_csv(tmp_path / "results/reproduction.csv", index=False)
-    schema = scores_schema({"first_lang": "string"})
-    write_table(pa.Table.from_pylist(rows("m", {"en": 0.5}), schema=schema), scores)
-    own = {
-        "title": "Made up",
-        "closed_book": CLOSED_BOOK,
-        "designed": (),
-        "task_names": {},
-        "scores": [str(scores)],
-    }
-    own |= {"tables": {}, "figures": {}}
     both = [tmp_path / f"results/reproduction.{ending}" for ending in ("csv", "svg")]
     summary = tmp_path / "summary.html"
-    files = {"template": TEMPLATE, "target": target, "summary": summary, "reproduction": both}
-    write_page({"made_up": own}, ["m"], **files)
-    page = target.read_text("utf-8")
+    own = pd.DataFrame(rows("m", {"en": 0.5}))
+    page = a_page(tmp_path, own, ["m"], summary=summary, reproduction=both)
     top = page[page.index('<section id="reproduction"') : page.index('id="made_up"')]
     if verdict == "covers":
         assert '<a tabindex="-1" xlink:href="explorer/index.html#b=b"' in top and "<svg " in top
@@ -249,19 +237,8 @@ def test_printed_numbers_stand_above_the_means(verdict: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("tongues, shown", [(["en"], False), (["en", "hi"], True)])
 def test_languages_have_columns_where_there_are_several(tmp_path, tongues, shown) -> None:
-    scores, target = tmp_path / "results/scores.parquet", tmp_path / "results/index.html"
-    schema = scores_schema({"first_lang": "string"})
-    write_table(pa.Table.from_pylist(rows("m", dict.fromkeys(tongues, 0.5)), schema=schema), scores)
-    own = {
-        "title": "Made up",
-        "closed_book": CLOSED_BOOK,
-        "designed": (),
-        "task_names": {},
-        "scores": [str(scores)],
-    }
-    own |= {"tables": {}, "figures": {}}
-    write_page({"made_up": own}, ["m"], template=TEMPLATE, target=target)
-    assert ('<th scope="col">hi</th>' in target.read_text()) is shown
+    page = a_page(tmp_path, pd.DataFrame(rows("m", dict.fromkeys(tongues, 0.5))), ["m"])
+    assert ('<th scope="col">hi</th>' in page) is shown
 
 
 def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
