@@ -220,7 +220,7 @@ def test_kills_at_random_moments_lose_and_double_nothing(
         again = len(dying.records())
         dying.wait_for(lambda: len(dying.records()) > again)
         dying.kill_engine()
-        said = dying.finish(60)
+        said = dying.finish(120)
         assert dying.process.returncode == 1
         assert "models.tiny: vLLM's engine died twice" in said and "max_model_len" in said
         assert "'max_num_seqs': 1" in dying.log() and "'gpu_memory_utilization': 0.8" in dying.log()
