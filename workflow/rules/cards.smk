@@ -22,15 +22,9 @@ CARD_NUMBERS = {
     for name in ("points", "comparisons", "answers")
 }
 CARD_FILES = expand(
-    "results/cards/{file}",
-    file=[
-        f"{page}{model}.{ending}"
-        for model in CARD_MODELS
-        for page, ending in (
-            *(("", ending) for ending in ("svg", "pdf", "png", "txt")),
-            ("page/", "svg"),
-        )
-    ],
+    ["results/cards/{model}.{ending}", "results/cards/page/{model}.svg"],
+    model=CARD_MODELS,
+    ending=["svg", "pdf", "png", "txt"],
 )
 # A run without a model has none.
 RESULTS += [*CARD_FILES, *(CARD_NUMBERS.values() if CARD_MODELS else ())]

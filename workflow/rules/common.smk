@@ -260,7 +260,6 @@ def shown_results(benchmark, kind, ending):
             "shown": f"results/{kind}/{benchmark}/{result.name}.{result.endings[-1]}",
             "title": result.label,
             "caption": files.caption(benchmark, result),
-            # Whether it is about this run, not about the paper alone.
         }
         for result in files.results(benchmark)
         if result.kind == kind

@@ -29,7 +29,8 @@ with running(snakemake) as logger:
         drawn = without_controls(numbers, params.run)
         if not isinstance(result.shown, Drawing):
             if len(drawn) < len(numbers):
-                said = f"{said} Controls (oracle, empty) are in the CSV alone.".strip()
+                controls = ", ".join(params.run["controls"])
+                said = f"{said} Only the CSV has the controls ({controls}).".strip()
             label = f"{params.benchmark}-{name}"
             text = lay_out(drawn, result.shown, label, result.title, said)
             shown[name].write_text(text, encoding="utf-8")

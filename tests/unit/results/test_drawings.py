@@ -657,5 +657,7 @@ def test_controls_are_in_no_figure_that_has_a_model() -> None:
     assert without_controls(frame, run)["model"].tolist() == ["a", "theirs"]
     alone = frame[frame["model"] != "a"]
     assert without_controls(alone, run)["model"].tolist() == ["oracle", "theirs"]
+    pairs = frame.assign(pair="a|oracle")
+    assert without_controls(pairs, run) is pairs
     counts = pd.DataFrame({"lang": ["en"], "value": [1.0]})
     assert without_controls(counts, run) is counts

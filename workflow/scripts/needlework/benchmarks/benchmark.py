@@ -116,7 +116,7 @@ class Benchmark:
 
     @property
     def task_names(self) -> dict[str, str]:
-        """What pages call tasks whose name is not their own."""
+        """Display names of tasks, by task, as far as these differ from the task's own name."""
         return dict(self.called["task"].words) if "task" in self.called else {}
 
     @property

@@ -20,7 +20,7 @@ MODELS = Factor("model", label="Model")
 
 
 def of_language(column: str) -> str:
-    """What pages call a column of languages: "lang" a language, "context_lang" a context language."""
+    """The display name of a column of languages, such as "context language" of `context_lang`."""
     return column.removesuffix("lang").replace("_", " ") + "language"
 
 

@@ -54,8 +54,11 @@ def model_order(present: Collection[str], run: Run) -> list[str]:
 
 
 def without_controls(numbers: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """The rows of a result without those of controls, unless it has no other model of the run."""
-    if "model" not in numbers:
+    """The rows of a result without those of controls, unless it has no other model of the run.
+
+    A pair that the configuration names keeps both of its models.
+    """
+    if "model" not in numbers or "pair" in numbers:
         return numbers
     left = numbers[~numbers["model"].isin(list(run.get("controls", ())))]
     ours = left["source"] == "ours" if "source" in left else left["model"].notna()

@@ -89,7 +89,10 @@ def _headline(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def cards(files: Sequence[str | Path], folder: Path) -> Iterator[dict[str, str]]:
-    """The report cards for the page in `folder`: SVGs for pages, in a folder beside the whole cards."""
+    """The report cards for the page in `folder`.
+
+    `files` are results/cards/page/<model>.svg. The complete card and its text are one folder above.
+    """
     import base64
 
     for file in map(Path, files):

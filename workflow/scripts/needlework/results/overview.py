@@ -37,8 +37,9 @@ class Cell:
 class Grid:
     """Means of one metric: by model, over everything and by language.
 
-    tasks: which the means are of, where the metric has others, too. by: what the languages are of.
-    headline: whether it is the first metric of any answers; others rate the same answers otherwise.
+    tasks: the tasks in the means; empty if these are all tasks of the metric. by: the display name of the
+    languages' column. headline: whether it is the first metric of any answers; other metrics rate the same
+    answers again.
     """
 
     metric: str
@@ -60,9 +61,10 @@ class Warning:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How ours compare with the numbers of a paper's tables, and why most of those cannot that cannot.
+    """How our numbers compare with those in tables of a paper.
 
-    tables: each with the result that shows it, or "".
+    tables: each with the result that shows it, or "". cannot_tell: how many cannot be compared; reason: the
+    most frequent reason of these.
     """
 
     tables: Mapping[str, str]
@@ -261,10 +263,10 @@ def not_drawn(figure: str | Path) -> str:
 
 
 def agreements(printed: pd.DataFrame) -> list[Agreement]:
-    """How our numbers compare with those that a paper prints, by its table.
+    """How our numbers compare with those that a paper prints, table by table.
 
-    `printed` are a benchmark's rows of `reproduction.COLUMNS`. Tables without a verdict that have the same
-    most frequent reason are one. Without any verdict there are none.
+    `printed` are a benchmark's rows of `reproduction.COLUMNS`. Tables without a verdict share an entry if
+    their most frequent reason is the same. If no table has a verdict, the list is empty.
     """
     made: list[Agreement] = []
     nowhere: dict[str, Agreement] = {}
@@ -285,15 +287,17 @@ def agreements(printed: pd.DataFrame) -> list[Agreement]:
 
 
 def _agreement(name: str, rows: pd.DataFrame) -> Agreement:
-    """One table's. Numbers without an interval are equal to the paper's, below or above."""
+    """`Agreement` of one table. A number without an interval equals the paper's, or is below or above it."""
+    from needlework.results.reproduction import COVERED, WITHOUT  # it imports this module
+
     verdicts = rows["verdict"]
     differs = verdicts == "differs"
     less = rows["value"].astype(float) < rows["published"].astype(float)
-    reasons = rows.loc[verdicts == "cannot tell", "reason"].value_counts()
+    reasons = rows.loc[verdicts == WITHOUT, "reason"].value_counts()
     results = rows["result"].dropna()
     return Agreement(
         tables={name: results.iloc[0] if len(results) else ""},
-        covers=int(verdicts.isin(["covers", "equals"]).sum()),
+        covers=int(verdicts.isin(COVERED).sum()),
         below=int(((verdicts == "below") | (differs & less)).sum()),
         above=int(((verdicts == "above") | (differs & ~less)).sum()),
         cannot_tell=int(reasons.sum()),

@@ -123,7 +123,7 @@ def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, Any]:
     found: dict[str, Any] = {"words": summary(printed), "picture": "", "data": ""}
     if not overview.not_drawn(picture):
         text = Path(picture).read_text(encoding="utf-8")
-        # Hundreds of dots are no stops of the keyboard: the table below has their links.
+        # There can be hundreds of dots, so none is a tab stop. The CSV has the same links.
         shown = text[text.index("<svg ") :].replace("<a xlink:href", '<a tabindex="-1" xlink:href')
         found["picture"] = Markup(shown)
         found["data"] = base64.encodebytes(text.encode()).decode("ascii")
@@ -164,7 +164,7 @@ def _part(
     ]
     figures.sort(key=lambda figure: not _has_models(figure["numbers"], controls))
     grids = overview.grids(name, mine, own["closed_book"], own["designed"])
-    # A benchmark that no model of the user's was asked has no picture of built-in readers at its head.
+    # If no model of the user's was asked, the section does not open with a figure of built-in readers.
     heads = 1 if grids else 0
     return {
         "name": name,

@@ -55,7 +55,7 @@ def _agreement(sides: list[pd.DataFrame], metric: str, run: Context) -> list[dic
     import numpy as np
     import pandas as pd
 
-    # A preset names pairs of models that a run may lack.
+    # A run may lack models that its preset pairs.
     models = set(run.run.get("models", ()))
     pairs = [tuple(pair) for pair in run.run.get("equal_text", ()) if models.issuperset(pair)]
     keys = ["context_lang", "length"]

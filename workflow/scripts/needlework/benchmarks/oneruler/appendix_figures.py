@@ -144,7 +144,9 @@ def figure20(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("words", "reasoning"),
 )
 def figure21(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The tasks of common words, for the models that reason, if the run names any."""
+    """The tasks of common words, of the models that ``comparisons.reasoning`` names, or of all
+    models if the run has none of these.
+    """
     asked = cut_answers(drawn(rows, run, WORDS), run)
     return tabulate(asked, (MODEL, TASK, LENGTH), run, measure=ACCURACY)
 

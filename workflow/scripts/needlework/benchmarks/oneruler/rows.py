@@ -159,8 +159,9 @@ def reasoned(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def cut_answers(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Whether the limit cut an answer (`value`), of the models that reason if the run has any of them.
+    """Whether the limit cut an answer (`value`).
 
+    If the run has models that `comparisons.reasoning` names, the rows are of these alone.
     Answers of which nobody says why they ended are left out.
     """
     rows = rows[rows["finish_reason"] != UNKNOWN]

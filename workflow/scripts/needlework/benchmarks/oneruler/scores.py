@@ -71,7 +71,7 @@ def score(
             others = released.score_none(text, theirs)
             reader = careful.none(read, (*words, *expected), lang, quotes)
         else:
-            # Wrong in any language: many models say "none" in English, whatever the prompt's language.
+            # Models also say "none" in English if the prompt is not. Either way the answer is wrong.
             either = words if lang == "en" else (*words, *denials("en")[0])
             ours = strict.score_numbers(read, expected, either, quotes)
             others = released.score_numbers(text, expected, theirs)

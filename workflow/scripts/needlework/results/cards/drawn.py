@@ -246,9 +246,9 @@ def legend(model: str, points: pd.DataFrame, facts: pd.DataFrame) -> str:
         many = "another model" if n == 1 else f"up to {n} other models"
         parts.append(f"Grey: {many} on the same prompts.")
     if facts["decided"].any():
-        parts.append("other lang.: clearly in another language than asked for.")
+        parts.append("\u201cother lang.\u201d: in another language than was asked for.")
     if facts["with_needle"].any():
-        parts.append("\u201cnone\u201d: said, of the answers to prompts with a needle.")
+        parts.append("\u201cnone\u201d: prompts with a needle whose answer says that there is none.")
     return " ".join([*parts, METHOD])
 
 

@@ -44,7 +44,7 @@ def sentence(model: str, compared: pd.DataFrame, titles: Mapping[str, str]) -> s
     drops, unseen = list(_drops(compared, titles)), list(_unseen(compared, titles))
     said = f"{model} loses {'; '.join(drops[:MOST_DROPS])}" if drops else f"{model} shows no drop"
     if (left := len(drops) - MOST_DROPS) > 0:
-        said += f"; and no more in {left} other comparison{'' if left == 1 else 's'}"
+        said += f"; and no more in {_counted(left, 'other comparison')}"
     if unseen:
         said += "; elsewhere no drop is shown" if drops else ""
         said += f", but these drops are still possible: up to {'; '.join(unseen)}"
@@ -67,8 +67,8 @@ def _drops(compared: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
         worst = own.iloc[0]
         least, most = -worst["ci_high"], -worst["ci_low"]
         size = f"{_points(-worst['difference'])} points [{_points(least)}, {_points(most)}]"
-        others = f", and no more in {_others(len(own) - 1)}" if len(own) > 1 else ""
-        where = f"{called(titles[benchmark], part)}, {_questions(worst['n_questions'])}"
+        others = f", and no more in {_counted(len(own) - 1, 'other')}" if len(own) > 1 else ""
+        where = f"{called(titles[benchmark], part)}, {_counted(worst['n_questions'], 'question')}"
         yield f"{size} {worst['comparison']}{others} ({where})"
 
 
@@ -94,12 +94,8 @@ def called(title: str, part: str) -> str:
     return f"{title} {part}".strip()
 
 
-def _others(n: int) -> str:
-    return f"{n} other{'' if n == 1 else 's'}"
-
-
-def _questions(n: float) -> str:
-    return f"{int(n):,} question{'' if n == 1 else 's'}"
+def _counted(n: float, noun: str) -> str:
+    return f"{int(n):,} {noun}{'' if n == 1 else 's'}"
 
 
 def _points(share: float) -> str:

@@ -12,7 +12,7 @@ def small_print(picture: Picture) -> str:
     """How many prompts are behind a mark, which are missing, what bars, dashes and other looks mean."""
     spec, data = picture.spec, picture.data
     parts = [picture.say(spec.words), counted(picture), *intervals(picture)]
-    # Differences are written with the paper's, and not drawn.
+    # Differences, and the paper's, stand in the figure as text: no mark shows them.
     written = spec.written if isinstance(spec, Lines) else ""
     marks = data[data[spec.line] != written] if written else data
     if marks["paper_value"].notna().any():
