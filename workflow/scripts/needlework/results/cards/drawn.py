@@ -248,7 +248,9 @@ def legend(model: str, points: pd.DataFrame, facts: pd.DataFrame) -> str:
     if facts["decided"].any():
         parts.append("\u201cother lang.\u201d: in another language than was asked for.")
     if facts["with_needle"].any():
-        parts.append("\u201cnone\u201d: prompts with a needle whose answer says that there is none.")
+        parts.append(
+            "\u201cnone\u201d: prompts with a needle whose answer says that there is none."
+        )
     return " ".join([*parts, METHOD])
 
 
