@@ -56,6 +56,11 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@cache
+def parsed(module: str) -> ast.Module:
+    return ast.parse(modules()[module].read_text(encoding="utf-8"))
+
+
 def imported(tree: ast.AST) -> Iterator[str]:
     """The modules of the library that a module imports, also inside its functions."""
     for node in ast.walk(tree):
@@ -92,8 +97,7 @@ def against_the_order(module: str, tree: ast.AST) -> list[str]:
 
 @pytest.mark.parametrize("module", modules())
 def test_a_module_imports_no_later_room(module: str) -> None:
-    tree = ast.parse(modules()[module].read_text(encoding="utf-8"))
-    assert not against_the_order(module, tree)
+    assert not against_the_order(module, parsed(module))
 
 
 @pytest.mark.parametrize(
@@ -113,10 +117,7 @@ def test_an_import_against_the_order_is_seen(module: str, code: str) -> None:
 
 
 def test_no_modules_import_each_other() -> None:
-    graph = {
-        name: set(imported(ast.parse(path.read_text(encoding="utf-8")))) - {name}
-        for name, path in modules().items()
-    }
+    graph = {name: set(imported(parsed(name))) - {name} for name in modules()}
     TopologicalSorter(graph).prepare()
 
 
@@ -135,7 +136,7 @@ def test_the_top_holds_only_what_every_room_uses() -> None:
 def test_every_package_says_what_is_in_it() -> None:
     for name, path in modules().items():
         if path.name == "__init__.py":
-            assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), name
+            assert ast.get_docstring(parsed(name)), name
 
 
 def test_tests_lie_in_the_rooms_of_the_library() -> None:

@@ -201,3 +201,26 @@ def test_each_dot_is_drawn_once_and_leads_somewhere(
     assert reproduction.summary(table).startswith(f"{table['verdict'].eq('covers').sum():,} of ")
     boxes = [axes.get_window_extent() for axes in figure.axes if axes.get_title()]
     assert all(box.width > 60 and box.height > 60 for box in boxes)
+
+
+def printed(
+    table: str, *verdicts: tuple[str, float, str], result: str | None = "r"
+) -> pd.DataFrame:
+    """Numbers of a paper's table, all 2, each with verdict, our number and the reason."""
+    named = {"table": table, "published": 2.0, "result": result}
+    return pd.DataFrame(
+        [named | dict(zip(("verdict", "value", "reason"), v, strict=True)) for v in verdicts]
+    )
+
+
+def test_agreement_counts_and_gives_the_usual_reason() -> None:
+    told = [("cannot tell", 1.0, reason) for reason in "abb"]
+    mixed = printed("t", ("covers", 1.0, ""), ("below", 1.0, ""), *told)
+    exact = printed("e", ("equals", 2.0, ""), ("differs", 1.0, ""), ("differs", 3.0, ""))
+    nowhere = [printed(name, *told[:1], result=None) for name in ("u", "v")]
+    one, two, rest = reproduction.agreements(pd.concat([mixed, exact, *nowhere]))
+    assert (one.covers, one.below, one.above, one.cannot_tell, one.reason) == (1, 1, 0, 3, "b")
+    assert (two.covers, two.below, two.above, two.cannot_tell, two.reason) == (1, 1, 1, 0, "")
+    assert (rest.tables, rest.cannot_tell, rest.reason) == ({"u": "", "v": ""}, 2, "a")
+    # One sentence says so.
+    assert reproduction.agreements(pd.concat(nowhere)) == []

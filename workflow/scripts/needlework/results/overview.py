@@ -1,10 +1,10 @@
-"""What a run found, in numbers that one page can show: means, agreement with the papers, warnings."""
+"""What a run found, in numbers that one page can show: means and warnings."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -57,27 +57,6 @@ class Warning:
     model: str
     text: str
     link: str
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """How our numbers compare with those in tables of a paper.
-
-    tables: each with the result that shows it, or "". cannot_tell: how many cannot be compared; reason: the
-    most frequent reason of these.
-    """
-
-    tables: Mapping[str, str]
-    covers: int
-    below: int
-    above: int
-    cannot_tell: int
-    reason: str
-
-    @property
-    def total(self) -> int:
-        """How many numbers there are."""
-        return self.covers + self.below + self.above + self.cannot_tell
 
 
 def language_factor(scores: pd.DataFrame) -> str | None:
@@ -260,46 +239,3 @@ def not_drawn(figure: str | Path) -> str:
     # The project's own file, without entities.
     every = ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}text")
     return " ".join(one.text or "" for one in every).removesuffix(".")
-
-
-def agreements(printed: pd.DataFrame) -> list[Agreement]:
-    """How our numbers compare with those that a paper prints, table by table.
-
-    `printed` are a benchmark's rows of `reproduction.COLUMNS`. Tables without a verdict share an entry if
-    their most frequent reason is the same. If no table has a verdict, the list is empty.
-    """
-    made: list[Agreement] = []
-    nowhere: dict[str, Agreement] = {}
-    for name, rows in printed.groupby("table", sort=False):
-        found = _agreement(str(name), rows)
-        if found.cannot_tell < found.total:
-            made.append(found)
-        elif found.reason in nowhere:
-            first = nowhere[found.reason]
-            nowhere[found.reason] = replace(
-                first,
-                tables={**first.tables, **found.tables},
-                cannot_tell=first.cannot_tell + found.cannot_tell,
-            )
-        else:
-            nowhere[found.reason] = found
-    return [*made, *nowhere.values()] if made else []
-
-
-def _agreement(name: str, rows: pd.DataFrame) -> Agreement:
-    """`Agreement` of one table. A number without an interval equals the paper's, or is below or above it."""
-    from needlework.results.reproduction import COVERED, WITHOUT  # it imports this module
-
-    verdicts = rows["verdict"]
-    differs = verdicts == "differs"
-    less = rows["value"].astype(float) < rows["published"].astype(float)
-    reasons = rows.loc[verdicts == WITHOUT, "reason"].value_counts()
-    results = rows["result"].dropna()
-    return Agreement(
-        tables={name: results.iloc[0] if len(results) else ""},
-        covers=int(verdicts.isin(COVERED).sum()),
-        below=int(((verdicts == "below") | (differs & less)).sum()),
-        above=int(((verdicts == "above") | (differs & ~less)).sum()),
-        cannot_tell=int(reasons.sum()),
-        reason=str(reasons.index[0]) if len(reasons) else "",
-    )

@@ -12,6 +12,7 @@ from needlework import __version__
 from needlework.atomic import atomic_write
 from needlework.models.accounts import Account, last_lines
 from needlework.results import front, misreads, overview
+from needlework.results.reproduction import agreements, summary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,8 +119,6 @@ def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, Any]:
     """
     from markupsafe import Markup
 
-    from needlework.results.reproduction import summary
-
     found: dict[str, Any] = {"words": summary(printed), "picture": "", "data": ""}
     if not overview.not_drawn(picture):
         text = Path(picture).read_text(encoding="utf-8")
@@ -142,7 +141,7 @@ def _part(
 ) -> dict[str, Any]:
     """What the template shows of a benchmark; of means and warnings, those of the models `shown`.
 
-    `printed` are the numbers of its paper (`overview.agreements`).
+    `printed` are the numbers of its paper (`reproduction.agreements`).
     """
     read = misreads.misreads(scores, controls)
     judged = {"model": [model for model in scores["model"].unique() if model not in controls]}
@@ -189,7 +188,7 @@ def _part(
         "wrong": {
             model: overview.explorer(name, {"model": model}) for model in mine["model"].unique()
         },
-        "agreement": [] if printed is None else overview.agreements(printed),
+        "agreement": [] if printed is None else agreements(printed),
         "tables": tables,
         "lead": figures[:heads],
         "figures": figures[heads:],
