@@ -1,11 +1,11 @@
-"""How long the tests take, by group and by test, and the parts of `.ci/run`.
+"""How long the tests take, by group, test and kind of process, and the parts of `.ci/run`.
 
     python perf/tests.py                what `make test` runs, without engines and Slurm
     python perf/tests.py REPORT.xml     of such a run, with `-p processor_time -o junit_family=xunit1` and
                                         `--junitxml=REPORT.xml`
-    python perf/tests.py CI.log         of the parts of `.ci/run`, by the last lines of its log
+    python perf/tests.py CI.log         the parts of `.ci/run` and the kinds of processes, by its log
 
-Writes perf/tests.json; a log changes only the part "ci" of it. Run it on a machine that does nothing else,
+Writes perf/tests.json; a log changes only "ci" and "kinds" in it. Run it on a machine that does nothing else,
 in a checkout without a finished demo: where `make demo` was run, the tests share its run. tests/conftest.py
 reads the file: groups that take longest begin first, and `make check` leaves out the tests that took longest.
 """
@@ -34,6 +34,11 @@ COMMAND = [
 PART = re.compile(
     r"^CI: ([\w-]+): ([\d.]+) s, on processors ([\d.]+) s and ([\d.]+) s", re.MULTILINE
 )
+# What processor_time.py says of each kind of process.
+KIND = re.compile(
+    r"^KIND: (.+): (\d+) processes, ([\d.]+) s, importing ([\d.]+) s, drawing ([\d.]+) s",
+    re.MULTILINE,
+)
 SLOW = 0.3
 """Seconds; what took longer is slow."""
 
@@ -43,6 +48,15 @@ def parts(log: str) -> dict[str, dict[str, int]]:
     return {
         name: {"wall": round(float(wall)), "cpu": round(float(user) + float(system))}
         for name, wall, user, system in PART.findall(log)
+    }
+
+
+def kinds(log: str) -> dict[str, dict[str, int]]:
+    """Processes of each kind in `make test`: how many, their processor seconds, and these in part."""
+    names = ("processes", "cpu", "importing", "drawing")
+    return {
+        kind: dict(zip(names, (round(float(number)) for number in numbers), strict=True))
+        for kind, *numbers in KIND.findall(log)
     }
 
 
@@ -72,7 +86,8 @@ def main() -> None:
     """Run the tests, or read a report of them or a log of `.ci/run`, and write what it took."""
     before = json.loads(RESULT.read_text(encoding="utf-8"))
     if sys.argv[1:] and sys.argv[1].endswith(".log"):
-        write(before | {"ci": parts(Path(sys.argv[1]).read_text(encoding="utf-8"))})
+        log = Path(sys.argv[1]).read_text(encoding="utf-8")
+        write(before | {"ci": parts(log), "kinds": kinds(log)})
         return
     with tempfile.TemporaryDirectory() as folder:
         report = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder, "report.xml")
@@ -89,7 +104,7 @@ def main() -> None:
         "cpu_seconds": {name: round(own, 1) for name, own in processors.most_common() if own >= 1},
         "slow": dict(sorted(slow.items())),
     }
-    write(result | ({"ci": before["ci"]} if "ci" in before else {}))
+    write(result | {name: before[name] for name in ("ci", "kinds") if name in before})
 
 
 def write(result: dict[str, object]) -> None:

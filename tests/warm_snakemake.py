@@ -16,12 +16,12 @@ _PROCESSES = get_context("forkserver")
 _PROCESSES.set_forkserver_preload(
     ["snakemake.cli", "snakemake.report.html_reporter", "smart_open", "pandas", "jsonschema"]
 )
-_spent: list[float] = []
+_spent: list[tuple[float, float]] = []
 
 
-def processor_seconds() -> float:
-    """What all runs took, their jobs included."""
-    return sum(_spent)
+def processor_seconds() -> tuple[float, float]:
+    """What all runs took: Snakemake itself, and its jobs."""
+    return sum(own for own, _ in _spent), sum(jobs for _, jobs in _spent)
 
 
 def run(
@@ -30,12 +30,13 @@ def run(
     """As `python -m snakemake` with these arguments: its exit status, and what it wrote."""
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder, "stdout"), Path(folder, "stderr"), Path(folder, "seconds")
-        files[-1].write_text("0")
+        files[-1].write_text("0 0")
         process = _PROCESSES.Process(target=_snakemake, args=(arguments, cwd, dict(env), files))
         process.start()
         process.join()
         *said, seconds = [file.read_text(encoding="utf-8") for file in files]
-    _spent.append(float(seconds))
+    own, jobs = map(float, seconds.split())
+    _spent.append((own, jobs))
     assert process.exitcode is not None
     return subprocess.CompletedProcess(list(arguments), process.exitcode, *said)
 
@@ -59,4 +60,4 @@ def _snakemake(
         main()
     finally:
         usage = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-        seconds.write_text(str(sum(one.ru_utime + one.ru_stime for one in usage)))
+        seconds.write_text(" ".join(str(one.ru_utime + one.ru_stime) for one in usage))
