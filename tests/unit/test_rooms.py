@@ -42,6 +42,7 @@ ON_TOP = {
     "journal",
     "published_records",
     "records",
+    "safe_yaml",
     "seeding",
 }
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from needlework import safe_yaml
 from needlework.benchmarks.benchmark import check_benchmark, load_benchmark
 from needlework.benchmarks.contract import Config
 from needlework.benchmarks.parts import names as benchmark_names
@@ -85,14 +86,10 @@ SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 @lru_cache(None)
 def schema() -> dict[str, Any]:
     """The schema of the configuration (JSON Schema 2020-12), without the user's corpora."""
-    import yaml
-
-    # The parser in C, where there is one, saves half a second whenever Snakemake starts.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    read = yaml.load(SCHEMA.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 (both are safe)
-    _choices(read, {})
-    _limit(read)
-    return read
+    found = safe_yaml.read(SCHEMA)
+    _choices(found, {})
+    _limit(found)
+    return found
 
 
 def _limit(node: Any) -> None:
@@ -451,14 +448,10 @@ def replaced_choices(files: Iterable[str | Path]) -> list[str]:
 
     A sentence each, for what `run` chooses: a later file replaces the whole list.
     """
-    import yaml
-
     said: list[str] = []
     chosen: dict[str, tuple[Any, Any]] = {}
     for file in files:
-        with open(file, encoding="utf-8") as text:
-            loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-            content = yaml.load(text, loader)  # noqa: S506 (both are safe)
+        content = safe_yaml.read(file)
         run = content.get("run") if isinstance(content, Mapping) else None
         for key, names in (run if isinstance(run, Mapping) else {}).items():
             if key in chosen and chosen[key][1] != names:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from needlework import safe_yaml
 from needlework.benchmarks.oneruler.wording import Wording
 from needlework.errors import UserError
 
@@ -31,7 +32,7 @@ def phrases(path: str | Path = PHRASES) -> dict[str, tuple[Wording, ...]]:
     import yaml
 
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        content = safe_yaml.read(path)
         return {
             lang: tuple(Wording(**wording) for wording in wordings)
             for lang, wordings in content.items()

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from needlework import safe_yaml
+
 FOLDERS = ("numbers", "phrases", "writings")
 RESOURCES = Path(__file__).resolve().parents[5] / "resources"
 
@@ -27,10 +29,7 @@ def rows(name: str | Path) -> Iterator[list[str]]:
 @cache
 def mapping(name: str) -> dict[Any, Any]:
     """A YAML file's mapping."""
-    import yaml
-
-    content = yaml.safe_load((RESOURCES / name).read_text(encoding="utf-8"))
-    return dict(content)
+    return dict(safe_yaml.read(RESOURCES / name))
 
 
 def split(listed: str) -> list[str]:

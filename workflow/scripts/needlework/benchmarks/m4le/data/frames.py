@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from needlework import safe_yaml
 from needlework.errors import UserError
 
 
@@ -72,7 +73,7 @@ def load_frames(path: str | Path) -> dict[str, Frame]:
     import yaml  # Planning reads this module with the standard library alone.
 
     try:
-        entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        entries = safe_yaml.read(path)
         return {name: Frame(**entry) for name, entry in entries.items()}
     except (OSError, yaml.YAMLError, TypeError, AttributeError) as error:
         raise UserError(f"{path} holds no frames of prompts ({error}): restore the file.") from None

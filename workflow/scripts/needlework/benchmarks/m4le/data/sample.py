@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from needlework import safe_yaml
 from needlework.benchmarks.m4le.data.records import POSITIVE, Document, Question, Record
 from needlework.benchmarks.m4le.data.tasks import Task
 from needlework.errors import UserError
@@ -17,7 +16,7 @@ _Texts = Mapping[str, Any]
 
 def sample_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
     """The sample's documents for a task. UserError if the sample has none for it."""
-    texts = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in files}
+    texts = {path.stem: safe_yaml.read(path) for path in files}
     if task.name not in _READERS:
         raise UserError(f"m4le's sample has no texts for {task.name}: leave it out of `tasks`.")
     source_lang = "zh" if task.lang == "zh" or task.name.endswith("zh2en") else "en"
