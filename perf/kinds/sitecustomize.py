@@ -79,6 +79,13 @@ def write() -> None:
         _spent.clear()
 
 
+def _forget() -> None:
+    """What a forked process inherits, its parent did."""
+    _spent.update(dict.fromkeys(_spent, 0.0))
+    _own.busy = False
+
+
 if os.environ.get(KINDS):
+    os.register_at_fork(after_in_child=_forget)
     builtins.__import__ = _timed("importing", builtins.__import__)
     atexit.register(write)
