@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from needlework.results.parts import Part
 
 DRAWS = 2000
+MOST_KEPT = 1000
+"""Rows; samples of so many take 16 MB."""
 # Of a matrix, one row a sum of statistics: a value in [0, 1] a row.
 OfSums: TypeAlias = Callable[[npt.NDArray[Any]], npt.NDArray[np.float64]]
 
@@ -61,5 +64,13 @@ def measure_of_sums(part: Part, column: str, value_of: OfSums) -> dict[str, floa
 def _drawn(rows: npt.NDArray[np.float64], value_of: OfSums) -> npt.NDArray[np.float64]:
     """The values of samples of the rows, drawn with replacement."""
     n = len(rows)
-    times = seeding.rng("bootstrap", "sums", n).multinomial(n, np.full(n, 1 / n), size=DRAWS)
-    return value_of(times @ rows)
+    return value_of((_kept_times(n) if n <= MOST_KEPT else _times(n)) @ rows)
+
+
+def _times(n: int) -> npt.NDArray[np.int64]:
+    """How often each of n rows is in each of DRAWS samples."""
+    return seeding.rng("bootstrap", "sums", n).multinomial(n, np.full(n, 1 / n), size=DRAWS)
+
+
+# Cells of a benchmark have as many rows as each other: the same samples serve them all.
+_kept_times = lru_cache(maxsize=4)(_times)

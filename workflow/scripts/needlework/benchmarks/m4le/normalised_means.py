@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -25,9 +25,6 @@ from needlework.results import stats
 from needlework.results.context import Run
 from needlework.results.measures import measure_of_sums
 from needlework.results.parts import Part, Table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def score(part: Part) -> dict[str, float | int]:
@@ -51,9 +48,13 @@ class Own:
     highest: float
 
     @cached_property
-    def first(self) -> pd.Series:
-        """The first row, which names the reference of all."""
-        return self.part.table.frame.iloc[self.part.places[0]]
+    def first(self) -> dict[str, Any]:
+        """The reference of all rows, and whose they are: of the first row."""
+        frame, place = self.part.table.frame, self.part.places[0]
+        # A whole row of many columns would be made anew for each cell.
+        return {
+            name: frame[name].iloc[place] for name in ("model", "g", "g_se", "g_se_independent")
+        }
 
     @cached_property
     def covariance(self) -> float:
@@ -142,7 +143,7 @@ def normalised_mean(part: Part, run: Run, weigh: str = "cells") -> dict[str, flo
 
 def _normalised_bounds(
     part: Part,
-    there: Sequence[tuple[Own, pd.Series]],
+    there: Sequence[tuple[Own, Mapping[str, Any]]],
     weights: Sequence[float],
     value: float,
     weigh: str,
