@@ -7,6 +7,8 @@ import re
 import runpy
 import sys
 import tomllib
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 
@@ -284,7 +286,7 @@ def test_every_environment_is_some_rules() -> None:
 def test_the_environments_of_a_rule_hold_what_its_code_imports(script: str) -> None:
     """At the head of a module: what is imported inside a function may be for others."""
     environments, _ = RULES[script]
-    distributions = packages_distributions()
+    distributions = installed()
     imported = {name for path in code_of(script) for name in heads(path)}
     needed = {
         canonicalize_name(distributions[name][0])
@@ -296,6 +298,13 @@ def test_the_environments_of_a_rule_hold_what_its_code_imports(script: str) -> N
             assert needed <= set(from_pypi(path)), name
 
 
+@cache
+def installed() -> Mapping[str, list[str]]:
+    """The distributions that have each top-level package."""
+    return packages_distributions()
+
+
+@cache
 def heads(path: Path) -> set[str]:
     """The top-level packages that a module imports when it is loaded."""
     found = set()
