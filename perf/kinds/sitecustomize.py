@@ -85,7 +85,8 @@ def _forget() -> None:
     _own.busy = False
 
 
-if os.environ.get(KINDS):
+# The plugin of pytest imports this module too, by another name.
+if __name__ == "sitecustomize" and os.environ.get(KINDS):
     os.register_at_fork(after_in_child=_forget)
     builtins.__import__ = _timed("importing", builtins.__import__)
     atexit.register(write)
