@@ -13,6 +13,7 @@ reads the file: groups that take longest begin first, and `make check` leaves ou
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -34,7 +35,8 @@ COMMAND = [
 PART = re.compile(
     r"^CI: ([\w-]+): ([\d.]+) s, on processors ([\d.]+) s and ([\d.]+) s", re.MULTILINE
 )
-# What processor_time.py says of each kind of process.
+# What processor_time.py says of all tests, and of each kind of process.
+SPENT = re.compile(r"^=+ processor seconds: (\d+) =+$", re.MULTILINE)
 KIND = re.compile(
     r"^KIND: (.+): (\d+) processes, ([\d.]+) s, importing ([\d.]+) s, drawing ([\d.]+) s",
     re.MULTILINE,
@@ -44,11 +46,20 @@ SLOW = 0.3
 
 
 def parts(log: str) -> dict[str, dict[str, int]]:
-    """The seconds of each part of `.ci/run`: of the clock, and of processors."""
-    return {
+    """The seconds of each part of `.ci/run`: of the clock, and of processors.
+
+    Of the tests, also those in which a core waited.
+    """
+    found = {
         name: {"wall": round(float(wall)), "cpu": round(float(user) + float(system))}
         for name, wall, user, system in PART.findall(log)
     }
+    if spent := SPENT.search(log):
+        # The shell's count lacks processes that a server forked and nobody waited for.
+        own = found["test"]
+        own["cpu"] = int(spent[1])
+        own["waiting"] = (os.cpu_count() or 1) * own["wall"] - own["cpu"]
+    return found
 
 
 def kinds(log: str) -> dict[str, dict[str, int]]:
