@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context, resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +115,8 @@ def _fork_jobs(said: tuple[Path, Path], seconds: Path) -> None:
     from snakemake.benchmark import benchmarked
     from snakemake.script import PythonScript
 
+    # The server that forked this process is there, though Python would start another one.
+    forkserver._forkserver.ensure_running = resource_tracker.ensure_running  # type: ignore[attr-defined]
     cold, starting = PythonScript.execute_script, threading.Lock()
 
     def execute(script: Any, name: str, edit: bool = False) -> None:
