@@ -1,7 +1,7 @@
 """A plugin of pytest: the processor seconds of each test, of the processes that it started too.
 
-`-p processor_time` writes them into the JUnit report, as the property `cpu_seconds`. Last it says how many
-each kind of process took, and how many of these went into imports and into the saving of figures.
+`-p processor_time` writes them into the JUnit report, as the property `cpu_seconds`. At the end it
+prints the seconds of each kind of process, and how many of these are imports or the saving of figures.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """All processes that start from now on say what they did; this one only waits for workers."""
+    """Measure all processes that start from now on. The controller itself only waits for its workers."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         folder = tempfile.TemporaryDirectory()
         config.add_cleanup(folder.cleanup)
@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """What a worker took, without the time of what it forked."""
+    """Note the seconds of this worker, and of Snakemake in the runs that it forked."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         import sitecustomize as own
 

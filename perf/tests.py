@@ -46,10 +46,7 @@ SLOW = 0.3
 
 
 def parts(log: str) -> dict[str, dict[str, int]]:
-    """The seconds of each part of `.ci/run`: of the clock, and of processors.
-
-    Of the tests, also those in which a core waited.
-    """
+    """Wall and processor seconds of each part of `.ci/run`; of the tests also all cores' idle seconds."""
     found = {
         name: {"wall": round(float(wall)), "cpu": round(float(user) + float(system))}
         for name, wall, user, system in PART.findall(log)
@@ -63,7 +60,7 @@ def parts(log: str) -> dict[str, dict[str, int]]:
 
 
 def kinds(log: str) -> dict[str, dict[str, int]]:
-    """Processes of each kind in `make test`: how many, their processor seconds, and these in part."""
+    """For each kind of process in `make test`: number, processor seconds, those of imports and of figures."""
     names = ("processes", "cpu", "importing", "drawing")
     return {
         kind: dict(zip(names, (round(float(number)) for number in numbers), strict=True))

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from multiprocessing import forkserver, get_context, resource_tracker
 from pathlib import Path
@@ -35,12 +36,12 @@ _THREADS = (
     *("OMP_NUM_THREADS", "GOTO_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
     *("VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS"),
 )
-_spent: list[tuple[float, float]] = []
+_spent: Counter[str] = Counter()
 
 
 def processor_seconds() -> tuple[float, float]:
     """What all runs took: Snakemake itself, and its jobs."""
-    return sum(own for own, _ in _spent), sum(jobs for _, jobs in _spent)
+    return _spent["snakemake"], _spent["jobs"]
 
 
 def run(
@@ -55,14 +56,10 @@ def run(
         )
         process.start()
         process.join()
-        lines = [line.split() for line in seconds.read_text(encoding="utf-8").splitlines()]
+        for line in seconds.read_text(encoding="utf-8").splitlines():
+            kind, took = line.split()
+            _spent[kind] += float(took)
         stdout, stderr = [file.read_text(encoding="utf-8") for file in said]
-    _spent.append(
-        (
-            sum(float(own) for kind, own, _ in lines if kind == "snakemake"),
-            sum(float(own) * (kind == "job") + float(children) for kind, own, children in lines),
-        )
-    )
     assert process.exitcode is not None
     return subprocess.CompletedProcess(list(arguments), process.exitcode, stdout, stderr)
 
@@ -75,8 +72,8 @@ def _snakemake(
     seconds: Path,
 ) -> None:
     _begin(cwd, env, said)
-    # Without the folder of the tests' library: a copy of the workflow must find its own. A job finds this
-    # module, which is in the last one.
+    # A copy of the workflow must find its own library, so the checkout's is not on the path. Jobs import this
+    # module from the last folder.
     sys.path[:] = [str(cwd), *_installed(), str(Path(__file__).parent)]
     sys.argv[:] = ["snakemake", *arguments]
     from snakemake.cli import main
@@ -103,11 +100,11 @@ def _begin(cwd: Path, env: Mapping[str, str], said: tuple[Path, Path]) -> None:
 
 
 def _note(kind: str, seconds: Path) -> None:
-    """Add a line of what this process and its children took."""
-    usage = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    took = " ".join(str(one.ru_utime + one.ru_stime) for one in usage)
-    with seconds.open("a", encoding="utf-8") as file:
-        file.write(f"{kind} {took}\n")
+    """Add the processor seconds of this process, as of this kind, and those of its children, as jobs."""
+    for name, who in ((kind, resource.RUSAGE_SELF), ("jobs", resource.RUSAGE_CHILDREN)):
+        took = resource.getrusage(who)
+        with seconds.open("a", encoding="utf-8") as file:
+            file.write(f"{name} {took.ru_utime + took.ru_stime}\n")
 
 
 def _fork_jobs(said: tuple[Path, Path], seconds: Path) -> None:
@@ -115,7 +112,7 @@ def _fork_jobs(said: tuple[Path, Path], seconds: Path) -> None:
     from snakemake.benchmark import benchmarked
     from snakemake.script import PythonScript
 
-    # The server that forked this process is there, though Python would start another one.
+    # Python 3.11 would start a second server, though the one that forked this process can serve it.
     forkserver._forkserver.ensure_running = resource_tracker.ensure_running  # type: ignore[attr-defined]
     cold, starting = PythonScript.execute_script, threading.Lock()
 
@@ -129,7 +126,7 @@ def _fork_jobs(said: tuple[Path, Path], seconds: Path) -> None:
         job = _PROCESSES.Process(target=_job, args=(name, Path.cwd(), env, said, seconds))
         with starting:
             job.start()
-            # Another thread that starts a job would ask after this one, and could take its exit status.
+            # `start` polls all known children: in another thread it could take this job's exit status.
             multiprocessing.process._children.discard(job)  # type: ignore[attr-defined]
         if script.bench_record is None:
             job.join()
@@ -154,4 +151,4 @@ def _job(
         runpy.run_path(name, run_name="__main__")
     finally:
         atexit._run_exitfuncs()
-        _note("job", seconds)
+        _note("jobs", seconds)

@@ -1,7 +1,7 @@
-"""Python imports this module first where PYTHONPATH names its folder: what a process does with its time.
+"""Measures the processor seconds of Python processes, and how many are imports or the saving of figures.
 
-Each process writes a line when it ends, into a file of the folder KINDS: what it is, its processor seconds,
-and those of them that imports and the saving of figures took. A process that is killed writes nothing.
+Python imports a module of this name when it starts, if PYTHONPATH names its folder. Each process writes a
+line at its exit, into a file of the folder that KINDS names. A process that is killed writes nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,9 @@ _spent = {"importing": 0.0, "drawing": 0.0}
 
 
 def _timed(kind: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, whose processor seconds count as of this kind, unless a caller's count already."""
+    """The function, with its processor seconds added to a kind. Timed functions that it calls add nothing."""
 
+    @wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if getattr(_own, "busy", False):
             return function(*args, **kwargs)
@@ -43,13 +45,11 @@ def _timed(kind: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _time_figures() -> None:
-    """Times the saving of figures as soon as matplotlib is there."""
+    """Time the saving of figures, once matplotlib is imported."""
     module = sys.modules.get("matplotlib.figure")
     figure = getattr(module, "Figure", None)
     if figure is not None and not hasattr(figure.savefig, "__wrapped__"):
-        saving = _timed("drawing", figure.savefig)
-        saving.__wrapped__ = figure.savefig  # type: ignore[attr-defined]
-        figure.savefig = saving
+        figure.savefig = _timed("drawing", figure.savefig)
 
 
 def process() -> str:
@@ -80,7 +80,7 @@ def write() -> None:
 
 
 def _forget() -> None:
-    """What a forked process inherits, its parent did."""
+    """A forked process begins at 0: the seconds that it inherits are its parent's."""
     _spent.update(dict.fromkeys(_spent, 0.0))
     _own.busy = False
 

@@ -68,9 +68,9 @@ def check_file(file: str | Path) -> None:
             )
         text = Path(file).read_text(encoding="utf-8")
         # Parsed in C where possible; events tell of nesting before anything is built from them.
-        reads = safe_yaml.loader()
-        _check_depth(yaml.parse(text, Loader=reads), file)
-        reader = reads(text)
+        loader = safe_yaml.loader()
+        _check_depth(yaml.parse(text, Loader=loader), file)
+        reader = loader(text)
         try:
             node = reader.get_single_node()
             _check_node(node, file)

@@ -12,7 +12,8 @@ from needlework import __version__
 from needlework.atomic import atomic_write
 from needlework.models.accounts import Account, last_lines
 from needlework.results import front, misreads, overview
-from needlework.results.reproduction import agreements, summary
+from needlework.results.reproduction import agreements
+from needlework.results.reproduction import summary as in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,7 +120,7 @@ def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, Any]:
     """
     from markupsafe import Markup
 
-    found: dict[str, Any] = {"words": summary(printed), "picture": "", "data": ""}
+    found: dict[str, Any] = {"words": in_words(printed), "picture": "", "data": ""}
     if not overview.not_drawn(picture):
         text = Path(picture).read_text(encoding="utf-8")
         # There can be hundreds of dots, so none is a tab stop. The CSV has the same links.

@@ -49,7 +49,7 @@ class Own:
 
     @cached_property
     def first(self) -> dict[str, Any]:
-        """The reference of all rows, and whose they are: of the first row."""
+        """The model and the reference score, which all rows share, from the first row."""
         frame, place = self.part.table.frame, self.part.places[0]
         # A whole row of many columns would be made anew for each cell.
         return {
