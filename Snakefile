@@ -8,9 +8,14 @@
 import sys
 from pathlib import Path
 
-from snakemake.utils import min_version
+from snakemake.common.configfile import load_configfile
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import min_version, update_config
 
 min_version("9.27")
+
+if not hasattr(workflow.current_basedir, "__fspath__"):
+    raise WorkflowError('A module from a repository names path="workflow/Snakefile".')
 
 here = Path(workflow.current_basedir)
 sys.path.append(str(here / "workflow/scripts"))
@@ -18,6 +23,13 @@ sys.path.append(str(here / "workflow/scripts"))
 
 # The workflow's own file, also with --directory.
 configfile: here / "config.yaml"
+
+
+# In a module, `config:` replaces `configfile:`: what it leaves out comes from the same file.
+if workflow.modifier.skip_configfile:
+    defaults = load_configfile(here / "config.yaml")
+    update_config(defaults, config)
+    config = defaults
 
 
 include: "workflow/rules/common.smk"
