@@ -152,3 +152,10 @@ def test_positions_are_scaled_as_the_page_says() -> None:
         config = merged(example)
         config["models"]["flan-t5-xxl"]["rope_scaling"] = yaml.safe_load(value)
         validated(config)
+
+
+def test_deployed_copies_get_the_default_configuration():
+    """Snakedeploy copies `config/` alone."""
+    deployed, default = ROOT / "config/config.yaml", ROOT / "config.yaml"
+    assert not deployed.is_symlink()
+    assert deployed.read_bytes() == default.read_bytes()

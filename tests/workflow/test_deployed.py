@@ -1,0 +1,119 @@
+"""The workflow as a module of another one: by path, from a repository, and as snakedeploy writes it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runs import ROOT, Workflow, copy_workflow
+
+pytestmark = pytest.mark.slow
+
+READERS = ("--config", "run={models: [lexical, oracle, empty]}")
+MODULE = """
+module needlework:
+    snakefile: {snakefile}
+    config: config
+{prefix}
+
+use rule * from needlework as nw_*
+"""
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=Tests", "-c", "user.email=tests@example.org")
+    subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Path:
+    """A folder with a bare clone as Snakemake caches GitHub's, and one where snakedeploy looks for it."""
+    folder = tmp_path_factory.mktemp("home")
+    work = copy_workflow(folder / "work")
+    for name in ("config", "profiles", "LICENSE"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        if not (work / name).exists():
+            copy(ROOT / name, work / name)
+    git(work, "init", "-q", "-b", "main")
+    git(work, "add", ".")
+    git(work, "commit", "-q", "-m", "The workflow")
+    git(work, "tag", "v1")
+    cache = folder / "cache/snakemake/snakemake/source-cache/snakemake-git-cache/github.com/me"
+    for place in (cache, folder / "github/me"):
+        place.mkdir(parents=True)
+        git(place, "clone", "-q", "--bare", str(work), "needlework")
+    return folder
+
+
+def snakemake(home: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Snakemake as a user starts it, in a folder with a Snakefile."""
+    command = [sys.executable, "-m", "snakemake", *arguments]
+    env = {**os.environ, "XDG_CACHE_HOME": str(home / "cache")}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+
+
+def sources(home: Path) -> dict[str, str]:
+    """The ways to name the workflow in `snakefile:`."""
+    return {
+        "path": repr(str(home / "work/workflow/Snakefile")),
+        "github": 'github("me/needlework", path="workflow/Snakefile", tag="v1")',
+        "git+file": repr(f"git+file://{home}/work/workflow/Snakefile@v1"),
+    }
+
+
+@pytest.mark.parametrize("source", ["path", "github", "git+file"])
+def test_module_runs_once(home, tmp_path, source):
+    (tmp_path / "Snakefile").write_text(MODULE.format(snakefile=sources(home)[source], prefix=""))
+    first = snakemake(home, tmp_path, "--cores", "2", "nw_oneruler_table4", *READERS)
+    assert first.returncode == 0, first.stderr[-3000:]
+    assert (tmp_path / "results/tables/oneruler/table4.csv").exists()
+    again = snakemake(home, tmp_path, "--cores", "2", "nw_oneruler_table4", *READERS)
+    assert "Nothing to be done" in again.stdout + again.stderr
+
+
+def test_module_plans_the_default_target(home, tmp_path):
+    (tmp_path / "Snakefile").write_text(MODULE.format(snakefile=sources(home)["path"], prefix=""))
+    plan = snakemake(home, tmp_path, "-n", "--config", "run={models: [oracle]}")
+    assert plan.returncode == 0, plan.stderr[-3000:]
+    assert "nw_all" in plan.stdout
+
+
+def test_module_prefixes_its_files(home, tmp_path):
+    (tmp_path / "Snakefile").write_text(
+        MODULE.format(snakefile=sources(home)["path"], prefix="    prefix: 'sub'")
+    )
+    done = snakemake(home, tmp_path, "--cores", "2", "nw_oneruler_table4", *READERS)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert (tmp_path / "sub/results/tables/oneruler/table4.csv").exists()
+
+
+def test_root_snakefile_of_a_repository_is_refused(home, tmp_path):
+    source = 'github("me/needlework", path="Snakefile", tag="v1")'
+    (tmp_path / "Snakefile").write_text(MODULE.format(snakefile=source, prefix=""))
+    plan = snakemake(home, tmp_path, "-n", "nw_all")
+    assert plan.returncode != 0
+    assert 'names path="workflow/Snakefile"' in plan.stdout + plan.stderr
+
+
+def test_snakedeploy_writes_a_workflow_that_plans(home, tmp_path):
+    deploy = Path(sys.executable).with_name("snakedeploy")
+    url = f"file://{home}/github/me/needlework"
+    subprocess.run(
+        [deploy, "deploy-workflow", url, str(tmp_path), "--tag", "v1"],
+        check=True,
+        capture_output=True,
+    )
+    plan = snakemake(home, tmp_path, "-n", *READERS)
+    assert plan.returncode == 0, plan.stderr[-3000:]
+    checkout = Workflow(ROOT, tmp_path / "checkout").run("-n", *READERS).stdout
+    assert total(plan.stdout) == total(checkout) > 100
+
+
+def total(plan: str) -> int:
+    """The number of jobs in the table of a dry run."""
+    return next(int(line.split()[1]) for line in plan.splitlines() if line.startswith("total"))
