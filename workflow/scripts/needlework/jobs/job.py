@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from needlework.errors import UserError
+from needlework.jobs.gpus import own_gpus
 from needlework.jobs.guard import end_with_parent
 from needlework.jobs.progress import show_on
 
@@ -32,7 +33,7 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
 
     What libraries and child processes print goes there too. A UserError ends the job with its one
     sentence on the terminal; any other exception with its last line there and its traceback in the log.
-    If Snakemake is killed, the job ends too.
+    If Snakemake is killed, the job ends too. A job with the resource `gpu` has as many devices of its own.
     """
     end_with_parent()
     # Imported modules stay to the end, so the collector need not visit them.
@@ -60,7 +61,8 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
             force=True,
         )
         try:
-            yield logger
+            with own_gpus(getattr(snakemake, "resources", {}).get("gpu", 0)):
+                yield logger
         except UserError as error:
             logger.error("%s", error)
             print(f"\n{snakemake.rule}: {error}", file=terminal, flush=True)
