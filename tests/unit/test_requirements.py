@@ -141,9 +141,10 @@ def test_an_environment_holds_what_the_tests_ran_with(name: str) -> None:
     }
 
 
-# Only FAISS's build for GPUs needs these, and nothing else differs from that without.
+# Only jobs with GPUs need these.
 ON_GPUS = {
     "faiss-gpu",
+    "filelock",
     "nvidia-cublas-cu12",
     "nvidia-cuda-nvrtc-cu12",
     "nvidia-cuda-runtime-cu12",

@@ -1,8 +1,8 @@
 """A job's own GPUs, on a machine without a scheduler that hands them out.
 
-Snakemake counts the resource `gpu` and says nothing of devices: two jobs of one GPU each would both start on
-the first. So each job locks as many devices as it asked for. The system gives a lock back when its process ends,
-however it ends.
+Snakemake counts the resource `gpu` and says nothing of devices: two jobs of one GPU each would both start
+on the first. So each job locks as many devices as it asked for. The system gives a lock back when its
+process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def visible_gpus() -> list[str]:
     if (given := os.environ.get(VISIBLE)) is not None:
         return [name for name in (part.strip() for part in given.split(",")) if name]
     try:
-        nodes = [name for name in os.listdir("/dev") if re.fullmatch(r"nvidia\d+", name)]
+        nodes = [file for file in Path("/dev").iterdir() if re.fullmatch(r"nvidia\d+", file.name)]
     except OSError:
         return []
     return [str(i) for i in range(len(nodes))]
@@ -46,8 +46,8 @@ def visible_gpus() -> list[str]:
 def own_gpus(number: int) -> Iterator[list[str]]:
     """Lock `number` of the visible GPUs and show this process no others; give their names.
 
-    Waits until as many are free. Does nothing (and gives no names) under a scheduler, without visible GPUs, and if
-    the job asks for none or for more than there are.
+    Waits until as many are free. Does nothing (and gives no names) under a scheduler, without visible GPUs,
+    and if the job asks for none or for more than there are.
     """
     devices = visible_gpus()
     if not 0 < number <= len(devices) or any(os.environ.get(name) for name in _SCHEDULERS):
@@ -67,7 +67,7 @@ def own_gpus(number: int) -> Iterator[list[str]]:
 
 
 def _take(number: int, devices: list[str]) -> dict[str, FileLock]:
-    """The locks of `number` free devices by name, all of them or none at a time, so that jobs never block another."""
+    """The locks of `number` free devices, by name. A job that finds fewer keeps none meanwhile."""
     from filelock import FileLock, Timeout
 
     folder = _lock_folder()
