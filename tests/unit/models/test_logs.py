@@ -18,7 +18,7 @@ from needlework.journal import Journal
 from needlework.models.accounts import UNKNOWN_END
 from needlework.models.backends.base import Answer, Request, load_backend
 from needlework.models.generation import generate
-from needlework.models.logs import archives, logged, streams
+from needlework.models.logs import files, logged
 from needlework.models.logs.formats import reader_of
 from needlework.models.logs.logged import Logged
 from needlework.prompts.spans import literal
@@ -301,7 +301,7 @@ def test_an_archive_that_lies_is_refused(tmp_path, lies, said) -> None:
 
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatch) -> None:
     write_zstd(tmp_path / "a.eval", {"samples/a.json": b" " * (1 << 20)})
-    monkeypatch.setattr(archives, "LARGEST", 1 << 19)
+    monkeypatch.setattr(files, "LARGEST", 1 << 19)
     with pytest.raises(
         UserError, match=r"member 'samples/a\.json': it has more than 524,288 bytes"
     ):
@@ -361,14 +361,14 @@ def test_a_line_of_another_shape_is_named(tmp_path, name, row) -> None:
 
 def test_a_line_without_end_is_refused(tmp_path, monkeypatch) -> None:
     path = json_lines(tmp_path / "samples_a_b.jsonl", lm_eval_row())
-    monkeypatch.setattr(logged, "LARGEST", 100)
+    monkeypatch.setattr(files, "LARGEST", 100)
     with pytest.raises(UserError, match=r"line 1: it has more than 100 bytes"):
         read(path)
 
 
 def test_a_long_json_log_is_read_in_parts(tmp_path, monkeypatch) -> None:
     path = written(tmp_path / "a.json", *(sample(id=f"{i:064x}") for i in range(50)))
-    monkeypatch.setattr(streams, "_PART", 7)
+    monkeypatch.setattr(files, "_PART", 7)
     found, _ = read(path)
     assert [int(each.instance_id, 16) for each in found] == list(range(50))
 
@@ -395,8 +395,8 @@ def test_deep_json_ends_in_an_error(tmp_path) -> None:
 
 
 def test_a_json_value_without_end_is_refused(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(streams, "LARGEST", 100)
-    monkeypatch.setattr(streams, "_PART", 10)
+    monkeypatch.setattr(files, "LARGEST", 100)
+    monkeypatch.setattr(files, "_PART", 10)
     (tmp_path / "a.json").write_text('{"a": "' + "x" * 10_000)
     with pytest.raises(UserError, match="cannot be read as JSON"):
         read(tmp_path / "a.json")

@@ -8,7 +8,7 @@ from typing import Any
 
 from needlework.errors import UserError
 from needlework.models.backends.base import Answer
-from needlework.models.logs.archives import members
+from needlework.models.logs.files import items, members, parsed
 from needlework.models.logs.logged import (
     DECODING,
     MALFORMED,
@@ -19,12 +19,10 @@ from needlework.models.logs.logged import (
     excerpt,
     failed,
     one_message,
-    parsed,
     plain,
     text_digest,
     text_of,
 )
-from needlework.models.logs.streams import items
 
 # Members that say what was run: the second is there before the run has ended.
 HEADERS = ("header.json", "_journal/start.json")

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from needlework.errors import UserError
 from needlework.models.backends.base import Answer
 from needlework.models.openai_protocol import ENDS
 
-# The most bytes of a line or of a member of an archive: a million characters, escaped, several times.
-LARGEST = 1 << 26
 # What is kept of an error's text.
 _EXCERPT = 300
 # The settings that logs have under the same names.
 DECODING = ("temperature", "top_p", "top_k", "max_tokens", "seed")
+# `input.raw` of our own records, before a prompt's name: they hold no prompt.
+NAMED = "needlework prompt "
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
 
 # What a log says of its run as a whole: the program, the model, how it decoded.
@@ -87,40 +84,6 @@ def one_message(messages: object) -> str:
         raise TypeError("no chat")
     (found,) = [message for message in messages if message["role"] == "user"]
     return text_of(found["content"])
-
-
-def lines(path: Path) -> Iterator[tuple[str, Any]]:
-    """The lines of JSON Lines, each with its place in words."""
-    with path.open("rb") as file:
-        number = 0
-        while line := file.readline(LARGEST + 1):
-            number += 1
-            if len(line) > LARGEST:
-                raise UserError(
-                    f"{path}, line {number}: it has more than {LARGEST:,} bytes: shorten it."
-                )
-            if line.strip():
-                yield f"line {number}", parsed(line, path, f"line {number}")
-
-
-def parsed(content: bytes, path: Path, place: str) -> Any:
-    """JSON; UserError with the place where it is none."""
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}, {place}: not JSON ({error}): correct it.") from None
-
-
-def beside(path: Path, name: str) -> Mapping[str, Any]:
-    """The JSON object in a file beside a log; an empty one if there is none, or none that can be read."""
-    other = path.with_name(name)
-    try:
-        if other.stat().st_size > LARGEST:
-            return {}
-        found = json.loads(other.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, Mapping) else {}
 
 
 def plain(values: Mapping[str, object]) -> About:

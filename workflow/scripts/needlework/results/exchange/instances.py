@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.models.logs.every_eval_ever import NAMED
+from needlework.models.logs.logged import NAMED
 from needlework.records import NO_FACTORS, read_table
 from needlework.results.exchange.models import as_text
 
