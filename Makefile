@@ -63,10 +63,11 @@ setup-explorer: explorer/node_modules/.done
 explorer-bundle: setup-explorer
 	cd explorer && npm run build
 
-# The default run on the embedded sample: tables and figures in results/.
+# The default run on the embedded sample: tables and figures in results/. With FEW=1, the language model
+# answers 30 prompts.
 demo: setup-demo
 	$(MAKE) weights || echo "The weights cannot be had here: the demo runs without SmolLM2."
-	$(BIN)/snakemake --cores all
+	$(BIN)/snakemake --cores all $(if $(FEW),--configfile config/few.yaml)
 
 # Snakemake's report of the finished run, with its provenance, beside results/.
 report: setup-demo

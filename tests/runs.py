@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+from snakemake.utils import update_config
+
 import warm_snakemake
 from needlework.planning.layout import Layout
 from needlework.prompts.spans import Documents
@@ -31,6 +34,9 @@ FOLLOWING = (
     *("total", "all", "provenance", "explorer", "overview", "make_reproduction"),
     *("card_numbers", "report_card"),
 )
+
+# What `make demo FEW=1` changes of config.yaml.
+FEW = "config/few.yaml"
 
 # What Snakemake and the workflow keep of a run; the rest of .snakemake is locks, caches and scripts.
 KEPT = ("results", "journal", "token_sums", "logs", "benchmarks", ".snakemake/metadata")
@@ -103,7 +109,7 @@ def copy_workflow(to: Path) -> Path:
 
 
 def finished_demo(folder: Path) -> Workflow | None:
-    """A copy in `folder` of the checkout's own run, as `make demo` leaves it, if that is finished.
+    """A copy in `folder` of the checkout's own run, as `make demo` leaves it (FEW=1 too), if that is finished.
 
     It is what a new one would make: the code of every job is one of its parameters, and Snakemake plans
     nothing for a copy of which any file, parameter or code is not current. The workflow lies in the run's
@@ -115,4 +121,14 @@ def finished_demo(folder: Path) -> Workflow | None:
     for name in KEPT:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, symlinks=True)
-    return workflow if "Nothing to be done" in workflow.run("--dry-run").stdout else None
+    if is_finished(workflow):
+        return workflow
+    given = [yaml.safe_load((ROOT / name).read_text("utf-8")) for name in ("config.yaml", FEW)]
+    update_config(*given)
+    (folder / "config.yaml").write_text(yaml.safe_dump(given[0], sort_keys=False), "utf-8")
+    return workflow if is_finished(workflow) else None
+
+
+def is_finished(workflow: Workflow) -> bool:
+    """Whether a run has all that its configuration asks for."""
+    return "Nothing to be done" in workflow.run("--dry-run").stdout
