@@ -109,7 +109,7 @@ def copy_workflow(to: Path) -> Path:
 
 
 def finished_demo(folder: Path) -> Workflow | None:
-    """A copy in `folder` of the checkout's own run, as `make demo` leaves it (FEW=1 too), if that is finished.
+    """A copy in `folder` of the checkout's own run, as `make demo` leaves it, if that is finished.
 
     It is what a new one would make: the code of every job is one of its parameters, and Snakemake plans
     nothing for a copy of which any file, parameter or code is not current. The workflow lies in the run's

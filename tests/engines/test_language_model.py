@@ -31,7 +31,7 @@ def is_fast() -> bool:
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Workflow:
-    """The checkout's run where that is finished, or a new one of this model: on fast processors with all prompts."""
+    """The checkout's run, or a new one of this model: on fast processors with all prompts."""
     smollm2()
     found = finished_demo(tmp_path_factory.mktemp("demo"))
     if found is not None and (
