@@ -14,17 +14,20 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.parts import names
 from needlework.errors import UserError
 from needlework.results.comparisons import (
+    ALPHA,
+    DISAGREE,
     DRAWS,
+    POWER,
     Pair,
     as_text,
     compare,
     holm,
     indistinguishable,
+    nothing_to_show,
     permutation_test,
     planned_difference,
     prompts_differ,
     sets_of,
-    smallest_difference,
 )
 from needlework.results.comparisons_shown import as_latex, figure
 
@@ -107,39 +110,34 @@ def test_holm_corrects_as_in_his_paper() -> None:
     assert corrected[0] == 0.01 and math.isnan(corrected[1])
 
 
-def test_smallest_difference_is_found_four_times_in_five() -> None:
-    rng = np.random.default_rng(3)
-    n, share = 400, 0.3
-    null = np.repeat([-1.0, 0.0, 1.0], [60, 280, 60])
-    least = smallest_difference(null, np.arange(n))
-    assert least == pytest.approx(2.8 * math.sqrt(share / n), rel=0.01)
-    found = 0
-    for i in range(200):
-        up = (share + least) / 2
-        d = rng.choice([-1.0, 0.0, 1.0], p=[share - up, 1 - share, up], size=n)
-        found += permutation_test(d, np.arange(n), seed=(i,)) < 0.05
-    assert 0.7 < found / 200 < 0.9
-
-
-def test_smallest_difference_counts_questions_not_prompts() -> None:
-    rng = np.random.default_rng(4)
-    d = rng.choice([-1.0, 1.0], size=30)
-    alone = smallest_difference(d, np.arange(30))
-    repeated = smallest_difference(np.repeat(d, 10), np.repeat(np.arange(30), 10))
-    assert repeated == pytest.approx(alone)
-
-
-def test_equal_answers_still_leave_room_for_a_difference() -> None:
-    for same in (np.zeros, np.ones):
-        few, many = (smallest_difference(same(n), np.arange(n)) for n in (10, 1000))
-        assert 0 < many < few <= 1
-    assert math.isnan(smallest_difference([0.0], ["a"]))
+def test_a_planned_difference_is_found_four_times_in_five() -> None:
+    """Twenty-five questions, half of which a difference of 30 points takes or more."""
+    rng, n = np.random.default_rng(3), 25
+    least = planned_difference(n)
+    lost, won = (DISAGREE - least) / 2, (DISAGREE + least) / 2
+    if lost < 0:
+        lost, won = 0.0, least
+    found = [
+        permutation_test(d, np.arange(n), seed=(i,)) < ALPHA
+        for i, d in enumerate(
+            rng.choice([-1.0, 0.0, 1.0], p=[lost, 1 - lost - won, won], size=(600, n))
+        )
+    ]
+    assert np.mean(found) == pytest.approx(POWER, abs=0.04)
 
 
 def test_planned_difference_shrinks_with_questions() -> None:
-    assert planned_difference(400) == pytest.approx(0.07, abs=0.001)
-    assert planned_difference(100) == pytest.approx(2 * planned_difference(400))
-    assert planned_difference(1) == 1.0
+    assert planned_difference(400) == pytest.approx(0.07, abs=0.002)
+    assert planned_difference(100) == pytest.approx(2 * planned_difference(400), rel=0.02)
+    # All six questions must fall to one side: 0.963 ** 6 = 0.8.
+    assert planned_difference(6) == pytest.approx(0.8 ** (1 / 6), abs=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 3, 5])
+def test_five_questions_can_show_no_difference(n) -> None:
+    assert math.isnan(planned_difference(n))
+    assert permutation_test(np.ones(n), np.arange(n)) >= ALPHA
+    assert nothing_to_show(n) and not nothing_to_show(6)
 
 
 def test_sets_overlap_where_a_middle_model_is_like_both() -> None:
@@ -238,10 +236,7 @@ def test_a_table_shows_what_the_comparison_found(several) -> None:
         .iloc[0]
     )
     line = next(line for line in text.split("\n\\midrule")[1].split("\n") if r"c $-$ a" in line)
-    assert (
-        f"${100 * row['difference']:.1f}$ & $<$0.001 & {100 * row['smallest_difference']:.1f}"
-        in line
-    )
+    assert f"${100 * row['difference']:.1f}$ & $<$0.001" in line
     assert " 80 & 40 & " in line
     assert text.count(r"\{a, b\}") == 2
     assert f"[${100 * row['ci_low']:.1f}$, ${100 * row['ci_high']:.1f}$]" in text
@@ -259,6 +254,4 @@ def test_a_figure_marks_what_the_correction_leaves(several) -> None:
     assert [mark.get_markerfacecolor() != "white" for mark in marks] == (
         own["p_holm"] < 0.05
     ).tolist()
-    widths = [bar.get_width() for bar in panels[0].patches]
-    assert widths == pytest.approx(200 * own["smallest_difference"])
     assert "{a, b}" in drawn.get_supxlabel()

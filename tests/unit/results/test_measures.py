@@ -10,6 +10,7 @@ from needlework.results import published
 from needlework.results.columns import MEASURES
 from needlework.results.context import Context
 from needlework.results.measures import measure_of_sums
+from needlework.results.stats import limits
 from needlework.results.tabulate import MODEL, Measure, mean, tabulate
 
 NOTHING = Context(published.none(), {})
@@ -76,12 +77,17 @@ def test_a_cell_without_answers_has_no_value() -> None:
     assert (made["n"], made["n_skipped"]) == (0, 1)
 
 
-def test_values_between_0_and_1_have_bootstrap_intervals() -> None:
+def test_values_between_0_and_1_have_gaffkes_limits() -> None:
     rows = scores([(1, 1, 1)] * 30, [str(i) for i in range(30)])
     rows["value"] = np.linspace(0.2, 0.8, 30)
     made = cell(rows, mean())
     assert made["value"] == pytest.approx(0.5)
-    spread = rows["value"].std() / np.sqrt(30)
-    assert made["ci_high_independent"] - made["ci_low_independent"] == pytest.approx(
-        2 * 1.96 * spread, rel=0.15
-    )
+    ends = [made["ci_low_independent"], made["ci_high_independent"]]
+    assert ends == pytest.approx(limits(rows["value"], 0, 1))
+
+
+def test_equal_samples_tell_nothing() -> None:
+    """BLEU 0 of three answers: no interval, in place of [0, 0]."""
+    made = cell(scores([(0, 1, 1)] * 3, ["a", "b", "c"]), F1)
+    ends = [made[f"ci_{end}{kind}"] for end in ("low", "high") for kind in ("", "_independent")]
+    assert made["value"] == 0 and np.isnan(ends).all()

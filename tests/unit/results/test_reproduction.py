@@ -106,6 +106,16 @@ def test_a_fact_of_the_paper_comes_before_other_reasons() -> None:
     assert counts["n"].sum() == 3 and set(counts["reason"]) == set(found["reason"])
 
 
+def test_a_fact_of_the_paper_hides_no_reason_of_the_run() -> None:
+    """And of two tokenizers the one with fewer reasons is named, not the first."""
+    never = Reason("table1", "a", "x", "*", "sums")
+    other = row("table1 | a | x", "cannot tell: another tokenizer; sums", value=0.1)
+    same = row("table1 | a | x", "cannot tell: sums", value=0.2)
+    found = compared({"one": [other, same]}, never).iloc[0]
+    assert (found["value"], found["reason"]) == (0.2, "sums")
+    assert compared({"one": [other]}, never).iloc[0]["reason"] == "sums; another tokenizer"
+
+
 def test_rows_of_the_papers_models_are_no_numbers_of_ours() -> None:
     theirs = row("table1 | a | x", "covers", source="published")
     assert compared({"one": [theirs]})["verdict"].eq("cannot tell").all()

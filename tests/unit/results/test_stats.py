@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 from needlework import seeding
 from needlework.results import stats
@@ -96,14 +97,61 @@ def test_clustered_interval_covers_where_wilson_does_not():
     assert covered["wilson"] / 300 < 0.6
 
 
-def test_bootstrap_for_what_is_no_proportion():
+def test_limits_of_shares_are_clopper_and_pearsons() -> None:
+    for n, right, alpha in ((5, 0, 0.05), (10, 5, 0.001), (47, 46, 0.05), (500, 500, 0.0005)):
+        low, high = stats.limits([1] * right + [0] * (n - right), 0, 1, alpha)
+        exact = [
+            beta.ppf(alpha / 2, right, n - right + 1) if right else 0,
+            beta.ppf(1 - alpha / 2, right + 1, n - right) if right < n else 1,
+        ]
+        assert (low, high) == pytest.approx(exact, abs=0.003)
+
+
+def test_limits_are_quantiles_of_randomly_weighted_means() -> None:
     rng = np.random.default_rng(2)
-    values = rng.random(200)
-    estimate = stats.estimate(values, np.arange(200), seed=("test",))
-    se = values.std() / math.sqrt(200)
-    assert estimate.ci_low_independent == pytest.approx(values.mean() - 1.96 * se, abs=0.006)
-    assert estimate.ci_high_independent == pytest.approx(values.mean() + 1.96 * se, abs=0.006)
-    assert estimate.se_independent == pytest.approx(se)
+    values = rng.uniform(-0.5, 1, 12)
+    weights = rng.dirichlet(np.ones(13), 100_000)
+    low, high = stats.limits(values, -1, 1, 0.01)
+    assert low == pytest.approx(np.quantile(weights @ [*values, -1], 0.005), abs=0.01)
+    assert high == pytest.approx(np.quantile(weights @ [*values, 1], 0.995), abs=0.01)
+
+
+def test_limits_of_many_values_are_the_normal_interval() -> None:
+    values = np.random.default_rng(2).random(2000)
+    half = 1.96 * values.std() / math.sqrt(2000)
+    found = stats.estimate(values, np.arange(2000))
+    assert (found.ci_low, found.ci_high) == pytest.approx(
+        (values.mean() - half, values.mean() + half), abs=0.002
+    )
+
+
+def test_limits_need_no_certain_order() -> None:
+    values = np.random.default_rng(5).random(60).round(1)
+    questions = np.repeat(np.arange(20), 3)
+    order = np.random.default_rng(6).permutation(60)
+    one, two = (stats.estimate(values[o], questions[o]) for o in (np.arange(60), order))
+    assert (one.ci_low, one.ci_high) == (two.ci_low, two.ci_high)
+
+
+def test_a_pair_of_sides_has_the_limits_of_its_differences() -> None:
+    rng = np.random.default_rng(3)
+    first, second = rng.integers(0, 2, (2, 30)).astype(float)
+    questions = np.repeat(np.arange(10), 3)
+    pair = stats.paired_difference(first, second, questions)
+    late = np.arange(60) >= 30
+    found = stats.difference_of_sides(
+        np.r_[first, second], np.r_[questions, questions], ~late, late, 0.05
+    )
+    assert found == pytest.approx((pair.value, pair.ci_low, pair.ci_high, 10))
+
+
+def test_sides_of_other_questions_are_less_sure() -> None:
+    values, late = np.ones(40), np.arange(40) >= 20
+    paired = stats.difference_of_sides(values, np.arange(40) % 20, ~late, late, 0.05)
+    apart = stats.difference_of_sides(values, np.arange(40), ~late, late, 0.05)
+    assert paired[2] < apart[2] and (paired[3], apart[3]) == (20, 40)
+    # Each side's share could be as low as Clopper and Pearson's limit.
+    assert apart[2] >= 1 - 0.025 ** (1 / 20)
 
 
 def test_bootstrap_depends_on_the_seed_alone():
@@ -163,17 +211,18 @@ def test_paired_difference_by_hand():
     difference = stats.paired_difference([0, 0, 1, 1], [1, 1, 1, 0], list("abcd"))
     assert difference.value == 0.25
     # d = 1, 1, 0, -1; squared deviations from 0.25 add up to 2.75.
-    se = math.sqrt(2.75) / 4
-    assert difference.se_independent == pytest.approx(se)
-    assert difference.ci_low_independent == pytest.approx(0.25 - 1.959964 * se)
-    assert difference.ci_low == pytest.approx(0.25 - 1.959964 * se * math.sqrt(4 / 3))
+    assert difference.se_independent == pytest.approx(math.sqrt(2.75) / 4)
+    assert (difference.ci_low, difference.ci_high) == stats.limits([1, 1, 0, -1], -1, 1)
+    assert difference.ci_low == difference.ci_low_independent
 
 
 def test_models_that_never_differ_may_still_differ():
     difference = stats.paired_difference([1, 0] * 20, [1, 0] * 20, np.repeat(np.arange(10), 4))
     assert (difference.value, difference.se_independent) == (0, 0)
-    assert difference.ci_high_independent == stats.wilson(0, 40)[1]
-    assert difference.ci_high == stats.wilson(0, 10)[1]
+    # Of 40 prompts, or ten questions, none differs: each limit is that of a share.
+    assert difference.ci_high_independent == pytest.approx(1 - 0.025 ** (1 / 40), abs=0.002)
+    assert difference.ci_high == pytest.approx(1 - 0.025 ** (1 / 10), abs=0.002)
+    assert difference.ci_low == -difference.ci_high
 
 
 def test_paired_difference_of_means_of_strata():

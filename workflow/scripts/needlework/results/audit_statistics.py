@@ -17,20 +17,17 @@ import numpy.typing as npt
 
 # The number of questions for which intervals are made narrowest, if there are so many.
 PLANNED = 500
-# The 80% point of the normal distribution: the power of the smallest difference.
-Z_POWER = 0.8416212335729143
 
 Numbers = npt.NDArray[np.float64]
 
 
 class Interval(NamedTuple):
-    """A mean of `n` questions, its interval, and the smallest mean that is found in four audits of five."""
+    """A mean of `n` questions and its interval."""
 
     mean: float
     low: float
     high: float
     n: int
-    smallest: float
 
     @property
     def half(self) -> float:
@@ -38,7 +35,7 @@ class Interval(NamedTuple):
         return (self.high - self.low) / 2
 
 
-NOTHING = Interval(math.nan, -1.0, 1.0, 0, math.nan)
+NOTHING = Interval(math.nan, -1.0, 1.0, 0)
 
 
 def half_width(
@@ -67,8 +64,7 @@ def interval(values: npt.ArrayLike, alpha: float, available: int) -> Interval:
         return NOTHING
     mean, variance = float(x.mean()), float(x.var())
     half = float(half_width(len(x), variance, alpha, min(PLANNED, max(available, 1))))
-    smallest = min(1.0, half + Z_POWER * math.sqrt(max(variance, 1 / len(x)) / len(x)))
-    return Interval(mean, max(-1.0, mean - half), min(1.0, mean + half), len(x), smallest)
+    return Interval(mean, max(-1.0, mean - half), min(1.0, mean + half), len(x))
 
 
 def settled(found: Interval, margin: float) -> bool:

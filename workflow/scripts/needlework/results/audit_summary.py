@@ -139,11 +139,7 @@ def _validity(table: Sequence[Mapping[str, Any]], audit: Mapping[str, Any]) -> l
             f"{audit['questions']}, up to {max(more)}) goes on with the same questions and more."
         )
     elif open_cells:
-        least = 100 * max((r["smallest_difference"] for r in open_cells if r["n"]), default=1.0)
-        lines.append(
-            f"{len(open_cells)} cells are not settled, and all questions were asked: these cells would "
-            f"show, in four of five audits, a difference of {least:.1f} points."
-        )
+        lines.append(f"{len(open_cells)} cells are not settled, and all questions were asked.")
     return [line for each in lines for line in (each, "")][:-1]
 
 

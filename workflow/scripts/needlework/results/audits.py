@@ -113,7 +113,6 @@ def _row(asked: pd.DataFrame, available: int, rules: Rules) -> dict[str, Any]:
         "difference": found.mean,
         "ci_low": found.low,
         "ci_high": found.high,
-        "smallest_difference": found.smallest,
         "sentence": sentence(found, rules.margin),
         "settled": settled(found, rules.margin),
         "texts_differ": _mean(text),

@@ -32,13 +32,14 @@ def against(
 ) -> dict[str, Any]:
     """COMPARISON of a cell with the paper's number, whose it is (`published_source`), and its bound.
 
-    It cannot be compared if there are `reasons`, or else `last`. digits: the number is no share of answers
-    but a fact; ours equals it to so many digits, rounded or cut, or differs. bound: a key of BOUNDS; an
-    interval wholly on the right side of it covers it.
+    It cannot be compared if there are `reasons`, or `last`, which is said after them. digits: the number is
+    no share of answers but a fact; ours equals it to so many digits, rounded or cut, or differs. bound: a
+    key of BOUNDS; an interval wholly on the right side of it covers it.
     """
     from needlework.results import cells
 
-    row = cells.compared(cell.values, number, "; ".join(reasons) or last, digits)
+    why = [*reasons, *([last] if last else [])]
+    row = cells.compared(cell.values, number, "; ".join(why) or None, digits)
     if bound and row["comparison"] == BOUNDS[bound]:
         row["comparison"] = "covers"
     return {**row, "bound": bound, "published_source": number and number.source}

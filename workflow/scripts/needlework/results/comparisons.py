@@ -1,4 +1,4 @@
-"""Are two models different? Paired differences on the same prompts, tests, and what n could have shown.
+"""Are two models different? Paired differences on the same prompts, and tests.
 
 All questions of inference are asked of questions (clusters), not of prompts: one question is asked at
 several depths and lengths, and an easy one is easy in all of them.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ALPHA = 0.05
-# The 80% point of the normal distribution: the power of a least detectable difference.
-_Z_POWER = 0.8416212335729143
+# A planned difference is found by so many comparisons, if the models disagree on this share of questions.
+POWER, DISAGREE = 0.8, 0.25
 # Of so many clusters or fewer, all signs are tried.
 _EXACT = 12
 DRAWS = 9999
@@ -43,7 +44,6 @@ MEASURES = (
     "p_mcnemar",
     "p",
     "p_holm",
-    "smallest_difference",
 )
 
 
@@ -99,44 +99,38 @@ def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return adjusted
 
 
-def smallest_difference(differences: npt.ArrayLike, clusters: stats.Labels) -> float:
-    """The smallest true difference that such a comparison shows with a power of 80% at p < 0.05.
+@lru_cache(maxsize=1 << 10)
+def planned_difference(n_questions: int) -> float:
+    """The smallest difference that POWER of all comparisons of `n_questions` find; NaN if none is found so.
 
-    (z_0.975 + z_0.8) times the standard error over questions. Where all pairs differ alike (or none
-    does), the error is that of as many other questions as Wilson's interval still allows. NaN for fewer
-    than two questions.
+    It is for models that disagree on a share DISAGREE of the questions (or on as many as the difference
+    takes), each asked once. The test is `permutation_test`, which is then the sign test.
     """
-    d = np.asarray(differences, dtype=np.float64)
-    found = stats.paired_difference(np.zeros(len(d)), d, clusters)
-    if found.n_questions < 2:
+    low, high = 0.0, 1.0
+    if _sign_test_power(n_questions, high) < POWER:
         return math.nan
-    if (d != d[0]).any():
-        error = _clustered_error(d, clusters)
-    else:
-        share = stats.wilson(0, found.n_questions)[1]
-        error = math.sqrt(share / found.n_questions)
-    return min(1.0, (stats.Z + _Z_POWER) * error)
+    while high - low > 1e-5:
+        middle = (low + high) / 2
+        low, high = (
+            (low, middle) if _sign_test_power(n_questions, middle) >= POWER else (middle, high)
+        )
+    return high
 
 
-def planned_difference(n_questions: int, deviation: float = 0.5) -> float:
-    """The smallest difference that `n_questions` paired questions would show.
+def _sign_test_power(n: int, difference: float) -> float:
+    """How often the sign test finds a difference in `n` pairs, at ALPHA."""
+    from scipy.stats import binom
 
-    `deviation` is that of a question's difference: 0.5 where two models disagree on a quarter of the
-    questions, which leaves room.
-    """
-    if n_questions < 2:
-        return 1.0
-    return min(1.0, (stats.Z + _Z_POWER) * deviation / math.sqrt(n_questions))
-
-
-def _clustered_error(d: npt.NDArray[np.float64], clusters: stats.Labels) -> float:
-    """The standard error of a mean over clusters, never less than that over its values."""
-    import pandas as pd
-
-    codes, names = pd.factorize(np.asarray(clusters), sort=True)
-    residuals = np.bincount(codes, weights=d - d.mean()) / len(d)
-    between = len(names) / (len(names) - 1) * float(np.sum(residuals**2))
-    return math.sqrt(max(between, float(d.var()) / len(d)))
+    disagree = max(DISAGREE, difference)
+    # All but a millionth of the numbers of pairs that disagree.
+    first, last = binom.ppf([5e-7, 1 - 5e-7], n, disagree)
+    differing = np.arange(first, last + 1)
+    most = binom.ppf(ALPHA / 2, differing, 0.5)
+    # At most so many of one sign have p < ALPHA.
+    most -= 2 * binom.cdf(most, differing, 0.5) >= ALPHA
+    better = (1 + difference / disagree) / 2
+    found = binom.cdf(most, differing, better) + binom.cdf(most, differing, 1 - better)
+    return float(np.sum(binom.pmf(differing, n, disagree) * np.where(most >= 0, found, 0.0)))
 
 
 def indistinguishable(
@@ -278,7 +272,6 @@ def _measured(both: pd.DataFrame, seed: tuple[object, ...]) -> dict[str, object]
         "n_second_only": test.second_only,
         "p_mcnemar": test.p if binary else math.nan,
         "p": permutation_test(two - one, questions, seed=seed),
-        "smallest_difference": smallest_difference(two - one, questions),
     }
 
 
@@ -305,10 +298,16 @@ def as_text(table: pd.DataFrame, sets: Mapping[str, Sequence[Sequence[str]]]) ->
         lines.append(
             f"{row.metric}: {row.second} - {row.first} = {100 * row.difference:+.1f} points "
             f"[{100 * row.ci_low:+.1f}, {100 * row.ci_high:+.1f}], {p} (Holm), n = {row.n:,}, "
-            f"{row.n_questions:,} questions; could have shown "
-            f"{100 * row.smallest_difference:.1f} points"
+            f"{row.n_questions:,} questions{nothing_to_show(row.n_questions)}"
         )
     return "\n".join([*lines, *not_told_apart(sets)])
+
+
+def nothing_to_show(n_questions: int) -> str:
+    """What is said of so few questions that no answers to them could differ at p < ALPHA; else ""."""
+    if 2.0 ** (1 - n_questions) < ALPHA:
+        return ""
+    return ", which can show no difference"
 
 
 def not_told_apart(sets: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from needlework.factor import Factor
-from needlework.results.comparisons import ALPHA, not_told_apart
+from needlework.results.comparisons import ALPHA, not_told_apart, nothing_to_show
 from needlework.results.figures.style import COLOURS, PAGE, style
 from needlework.results.latex import lay_out
 from needlework.results.layouts import PERCENT, Grid, Number
@@ -27,12 +27,10 @@ _MEASURES = {
     "mean_second": "Second",
     "difference": "Difference",
     "p_holm": "Holm's p",
-    "smallest_difference": "Shown",
 }
 _NOTE = (
     "In percent points, the second less the first, on the same prompts. Holm's p: permutation test, "
-    "corrected over the pairs of a metric. Shown: the smallest true difference that this comparison shows "
-    "with a power of 80%."
+    "corrected over the pairs of a metric."
 )
 _GRID = Grid(
     rows=(Factor("metric", label="Metric"), Factor("pair", label="Models")),
@@ -69,7 +67,7 @@ def as_latex(table: pd.DataFrame, sets: Sets, name: str, title: str) -> str:
 
 
 def figure(table: pd.DataFrame, sets: Sets, title: str) -> Figure:
-    """A panel for each metric: the differences with their intervals, and what n could have shown."""
+    """A panel for each metric: the differences with their intervals."""
     from needlework.results.drawing.grid import LINE, figure_of
     from needlework.results.drawing.picture import evenly
 
@@ -100,9 +98,7 @@ def _panel(ax: Axes, rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> No
     """One metric: pairs from top to bottom."""
     for row in rows.itertuples():
         y = len(pairs) - 1 - pairs.index((row.first, row.second))
-        least, value = 100 * row.smallest_difference, 100 * row.difference
-        if least == least:
-            ax.barh(y, 2 * least, left=-least, height=0.7, color="#e4e4e4", zorder=1)
+        value = 100 * row.difference
         filled = row.p_holm < ALPHA
         ax.errorbar(
             [value],
@@ -119,6 +115,12 @@ def _panel(ax: Axes, rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> No
     ax.grid(axis="y", visible=False)
 
 
+def _few(overall: pd.DataFrame) -> str:
+    """A sentence if no answers to so few questions could show a difference."""
+    n = int(overall["n_questions"].max()) if len(overall) else 0
+    return f" {n} questions{said}." if (said := nothing_to_show(n)) else ""
+
+
 def small_print(overall: pd.DataFrame, sets: Sets) -> list[str]:
     """What stands below: n, what marks mean, and which models are not told apart."""
     from needlework.results.drawing.notes import span_of
@@ -126,7 +128,7 @@ def small_print(overall: pd.DataFrame, sets: Sets) -> list[str]:
     n, questions = span_of(overall["n"]), span_of(overall["n_questions"])
     return [
         f"n = {n} prompts of {questions} questions a pair, answered by both models. Error bars: 95% "
-        "intervals over questions. Filled: p < 0.05 after Holm's correction over the pairs of a metric. "
-        "Grey: differences that such a comparison shows less than four times in five.",
+        "intervals over questions. Filled: p < 0.05 after Holm's correction over the pairs of a metric."
+        f"{_few(overall)}",
         *not_told_apart(sets),
     ]

@@ -14,7 +14,7 @@ from needlework import seeding
 from needlework.atomic import atomic_write
 from needlework.models.estimates import Estimate, PromptSet, Work
 from needlework.models.selection import Selection
-from needlework.results.comparisons import planned_difference
+from needlework.results.comparisons import DISAGREE, POWER, planned_difference
 
 # What each limit of `run.limit` limits, its name in a sentence, and the key without which a model has none.
 _MEASURES = {
@@ -142,12 +142,20 @@ def as_text(
     for name, chosen in part.questions.items():
         n, total = len(chosen), part.of[name]
         lines.append(
-            f"  {name}: {n:,} of {total:,} questions, which could show a difference of "
-            f"{100 * planned_difference(n):.1f} points between two models "
-            f"(all: {100 * planned_difference(total):.1f})"
+            f"  {name}: {n:,} of {total:,} questions, which could show {_least(n)} (all: {_least(total)})"
         )
+    lines.append(
+        f"(So small a difference between two models is found with a probability of {POWER:.0%}, if they "
+        f"disagree on {DISAGREE:.0%} of the questions.)"
+    )
     lines.append(f"To ask it, add {file} as the last file of --configfile.")
     return "\n".join(lines)
+
+
+def _least(n: int) -> str:
+    """The smallest difference between two models that `n` questions could show."""
+    least = planned_difference(n)
+    return "no difference" if math.isnan(least) else f"a difference of {100 * least:.1f} points"
 
 
 def write_subset(part: Part, only: Mapping[str, Mapping[str, Selection]], file: str | Path) -> None:

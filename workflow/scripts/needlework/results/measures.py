@@ -25,7 +25,8 @@ def measure_of_sums(part: Part, column: str, value_of: OfSums) -> dict[str, floa
     """MEASURES of a function of summed statistics, such as the BLEU of a corpus.
 
     `column` of the scores has a list of numbers an answer, of one length. Both intervals are percentiles of
-    a bootstrap, over answers and over questions; `se` is the bootstrap's over answers. `lowest` and
+    a bootstrap, over answers and over questions, or NaN if all samples have one value (no 4-gram of three
+    answers is right, say), which tells nothing; `se` is the bootstrap's over answers. `lowest` and
     `highest` are NaN where an answer is missing: what it would have added to the sums is not known.
     """
     given = part.given
@@ -49,7 +50,7 @@ def measure_of_sums(part: Part, column: str, value_of: OfSums) -> dict[str, floa
     np.add.at(questions, codes, rows)
     answers = _drawn(rows, value_of)
     clustered = _drawn(questions[np.unique(codes)], value_of)
-    intervals = [*np.quantile(answers, (0.025, 0.975)), *np.quantile(clustered, (0.025, 0.975))]
+    intervals = [*_interval(answers), *_interval(clustered)]
     value = float(value_of(rows.sum(axis=0, keepdims=True))[0])
     if len(given) == len(part):
         measured |= {"lowest": value, "highest": value}
@@ -65,6 +66,11 @@ def _drawn(rows: npt.NDArray[np.float64], value_of: OfSums) -> npt.NDArray[np.fl
     """The values of samples of the rows, drawn with replacement."""
     n = len(rows)
     return value_of((_kept_times(n) if n <= MOST_KEPT else _times(n)) @ rows)
+
+
+def _interval(drawn: npt.NDArray[np.float64]) -> tuple[float, float]:
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return (float(low), float(high)) if drawn.min() < drawn.max() else (np.nan, np.nan)
 
 
 def _times(n: int) -> npt.NDArray[np.int64]:

@@ -133,9 +133,7 @@ def grids(
 def _cell(scores: pd.DataFrame, link: str) -> Cell | None:
     if scores.empty:
         return None
-    found = stats.estimate(
-        scores["value"].to_numpy(), scores["example_id"].to_numpy(), seed=("overview",)
-    )
+    found = stats.estimate(scores["value"].to_numpy(), scores["example_id"].to_numpy())
     return Cell(
         value=found.value,
         low=found.ci_low,

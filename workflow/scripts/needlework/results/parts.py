@@ -126,7 +126,6 @@ class Part:
             counted.array("value", lambda frame: frame["value"].astype(float)),
             counted.codes("example_id"),
             counted.codes(strata) if strata else None,
-            seed=("estimate",),
         )
         ends = {"lowest": estimate.value, "highest": estimate.value}
         if len(self.given) < len(self):

@@ -116,10 +116,17 @@ def compared(
         found = best.get(cell_name(*place), {"verdict": WITHOUT, "reason": NOT_MADE})
         if found["verdict"] == WITHOUT:
             never = reason_of(reasons, *place, number.note)
-            found = found | {"reason": never or found["reason"]}
+            found = found | {"reason": _both(never, found["reason"])}
         labels = dict(zip(("table", "row", "column"), place, strict=True))
         made.append({"benchmark": benchmark, **labels, "published": number.value, **found})
     return pd.DataFrame(made, columns=list(COLUMNS))
+
+
+def _both(never: str | None, ours: str) -> str:
+    """The reason why no run has a verdict, if any, and then those of this run, each once."""
+    if never and ours == NOT_MADE:
+        return never
+    return "; ".join(dict.fromkeys([*([never] if never else []), *ours.split("; ")]))
 
 
 def _rank(found: Mapping[str, Any]) -> tuple[bool, bool, int]:

@@ -2,8 +2,11 @@
 
 Every mean comes with two 95% intervals. `ci_low` and `ci_high` count questions (clusters), and are the
 ones to compare two runs, or a run and a paper, by. `ci_low_independent` and `ci_high_independent` are
-Wilson's, as if all prompts were independent draws. They are not: one question is asked at three
+made as if all prompts were independent draws. They are not: one question is asked at three
 positions, in eight haystacks and at four lengths, and an easy question is easy in all of them.
+
+Shares of right answers have Wilson's interval. Differences, and means of other scores, have Gaffke's
+(`limits`), which also hold for few questions and where no answer differs; perf/intervals.py simulates both.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ Labels: TypeAlias = Sequence[Hashable] | npt.ArrayLike
 _DRAWN_AT_ONCE = 1 << 17
 # The 97.5% point of the normal distribution: all intervals are at 95%.
 Z = 1.959963984540054
+# Where the pole of an upper limit can be: logarithms of its distance, in units of the values' range.
+_LOG_GAPS = (-30.0, 7.0)
 
 
 @dataclass(frozen=True)
@@ -78,8 +83,6 @@ def estimate(
     values: npt.ArrayLike,
     clusters: Labels,
     strata: Labels | None = None,
-    *,
-    seed: tuple[object, ...] = (),
 ) -> Estimate:
     """The mean of `values`, or the mean of the strata's means where `strata` are given.
 
@@ -87,8 +90,7 @@ def estimate(
     cell (a context length, say) it belongs to. Where all values are 0 or 1 both intervals are
     Wilson's. That over questions uses the sample size at which independent draws would have the variance that
     the questions show (Dean and Pagano, 2015, "Evaluating confidence interval methods for binomial
-    proportions in clustered surveys"), and never more than the other. Other values get
-    percentile bootstrap intervals, of values and of questions, drawn from `seed`.
+    proportions in clustered surveys"), and never more than the other. Other values have `limits`.
     """
     y = np.asarray(values, dtype=np.float64)
     if len(y) == 0:
@@ -105,8 +107,10 @@ def estimate(
         )
         interval, clustered = wilson(value, size), wilson(value, size_clustered)
     else:
-        interval = bootstrap_interval(y, np.arange(len(y)), strata, seed=seed)
-        clustered = bootstrap_interval(y, clusters, strata, seed=seed)
+        clustered = sums.limits(0.0, 1.0)
+        interval = clustered
+        if sums.questions < len(y):
+            interval = _Sums(y, np.arange(len(y)), strata).limits(0.0, 1.0)
     return Estimate(value, len(y), sums.questions, *clustered, math.sqrt(variance), *interval)
 
 
@@ -168,32 +172,93 @@ def paired_difference(
     clusters: Labels,
     strata: Labels | None = None,
 ) -> Estimate:
-    """The mean of second - first over pairs, with normal intervals of the difference.
-
-    Where all pairs differ alike (or none does) the difference's variance is 0 and the normal interval
-    empty; its half is then the share of other pairs that Wilson's interval still allows.
-    """
+    """The mean of second - first over pairs of scores in [0, 1], with the 95% `limits` of the difference."""
     d = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
     n = len(d)
     if n == 0:
         return _NOTHING
     sums = _Sums(d, clusters, strata)
-    value, se = sums.value, math.sqrt(sums.variance)
-    if (d != d[0]).any():
-        half = Z * se
-        half_clustered = max(half, Z * math.sqrt(sums.between)) if sums.questions > 1 else 1.0
-    else:
-        half, half_clustered = wilson(0, n)[1], wilson(0, sums.questions)[1]
-    return Estimate(
-        value,
-        n,
-        sums.questions,
-        max(-1.0, value - half_clustered),
-        min(1.0, value + half_clustered),
-        se,
-        max(-1.0, value - half),
-        min(1.0, value + half),
-    )
+    clustered = sums.limits(-1.0, 1.0)
+    interval = clustered
+    if sums.questions < n:
+        interval = _Sums(d, np.arange(n), strata).limits(-1.0, 1.0)
+    return Estimate(sums.value, n, sums.questions, *clustered, math.sqrt(sums.variance), *interval)
+
+
+def difference_of_sides(
+    values: npt.NDArray[np.float64],
+    clusters: Labels,
+    first: npt.NDArray[np.bool_],
+    second: npt.NDArray[np.bool_],
+    alpha: float,
+) -> tuple[float, float, float, int]:
+    """The second side's mean less the first's, its `limits` over clusters at 1 - alpha, and their number.
+
+    `values` are scores in [0, 1]; the masks choose the sides' values. A cluster can have values on both.
+    """
+    here = first | second
+    codes, n = _codes(np.asarray(clusters)[here])
+    moved, falls, rises = np.zeros((3, n))
+    value = 0.0
+    for sign, mask in ((-1.0, first[here]), (1.0, second[here])):
+        own, of = values[here][mask], codes[mask]
+        mean, size = float(own.mean()), len(own)
+        counts = np.bincount(of, minlength=n) / size
+        value += sign * mean
+        moved += sign * (np.bincount(of, own, minlength=n) / size - counts * mean)
+        # What the cluster with most values could add, if all of these were as bad or as good as can be.
+        best, worst = counts * (1 - mean), -counts * mean
+        rises += best if sign > 0 else -worst
+        falls += worst if sign > 0 else -best
+    low, high = limits(value + n * moved, value + n * falls.min(), value + n * rises.max(), alpha)
+    return value, max(-1.0, low), min(1.0, high), n
+
+
+def limits(
+    values: npt.ArrayLike, least: float, most: float, alpha: float = 0.05
+) -> tuple[float, float]:
+    """The limits, at 1 - alpha, of the mean of independent values, none below `least` or above `most`.
+
+    They are Gaffke's (2005, "Three test statistics for a nonparametric one-sided hypothesis on the mean of
+    a nonnegative variable"): to the values seen comes the worst possible one, and the upper limit
+    is the 1 - alpha / 2 quantile of their mean when weights are drawn from a Dirichlet distribution, each 1.
+    For values that are all 0 or 1 they are Clopper and Pearson's. (NaN, NaN) of nothing.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    if not len(x):
+        return math.nan, math.nan
+    return -_upper_limit(-x, -least, alpha / 2), _upper_limit(x, most, alpha / 2)
+
+
+def _upper_limit(x: npt.NDArray[np.float64], most: float, tail: float) -> float:
+    """The upper one of `limits`: at it, P(mean of randomly weighted values > limit) is `tail`.
+
+    The probability is Lugannani and Rice's saddlepoint approximation. Each saddlepoint belongs to one limit;
+    both follow from the distance of a pole above the largest value, by which the root is found.
+    """
+    from scipy.optimize import brentq
+
+    # Sums in another order differ in their last digits.
+    seen, times = np.unique(np.round(x, 12), return_counts=True)
+    if seen[0] >= most:
+        return most
+    values, counts = np.append(np.minimum(seen, most), most), np.append(times, 1)
+    scale, n = most - values[0], len(x) + 1
+    below = (most - values) / scale
+
+    def limit(log_gap: float) -> tuple[float, float]:
+        """How far the limit is below `most`, in units of the range, and its probability."""
+        gaps = below + math.exp(log_gap)
+        saddle = float(counts @ (1 / gaps)) / n
+        under = below - (1 / saddle - math.exp(log_gap))
+        w = math.sqrt(2 * float(counts @ np.log(saddle * gaps)))
+        u = math.sqrt(float(counts @ (under / gaps) ** 2))
+        density = math.exp(-w * w / 2) / math.sqrt(2 * math.pi)
+        probability = math.erfc(w / math.sqrt(2)) / 2 + density * (1 / u - 1 / w)
+        return 1 / saddle - math.exp(log_gap), probability
+
+    root = brentq(lambda log_gap: limit(log_gap)[1] - tail, *_LOG_GAPS, xtol=1e-7)
+    return float(round(most - scale * limit(root)[0], 12))
 
 
 def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> McNemar:
@@ -265,12 +330,33 @@ class _Sums:
         spread = np.clip(self._squares - self._means**2, 0, None)
         return float(np.sum(spread / self._sizes)) / len(self._means) ** 2
 
+    def _moved(self, to: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """By how much `value` rises above the mean for each question if its sums are `to`."""
+        moved: npt.NDArray[np.float64] = (
+            (to - self.counts * self._means) / (self._sizes * len(self._means))
+        ).sum(axis=1)
+        return moved
+
     @property
     def between(self) -> float:
         """The variance of `value` as the questions show it, for two questions or more."""
-        residuals = (self.sums - self.counts * self._means) / (self._sizes * len(self._means))
-        each = residuals.sum(axis=1)
+        each = self._moved(self.sums)
         return self.questions / (self.questions - 1) * float(np.sum(each**2))
+
+    def limits(self, least: float, most: float, alpha: float = 0.05) -> tuple[float, float]:
+        """`limits` of `value` over questions, for values in [least, most].
+
+        A question's value is its part in the mean; the worst possible question may have as many prompts as
+        the one with most.
+        """
+        n, value = self.questions, self.value
+        low, high = limits(
+            value + n * self._moved(self.sums),
+            value + n * float(self._moved(self.counts * least).min()),
+            value + n * float(self._moved(self.counts * most).max()),
+            alpha,
+        )
+        return max(least, low), min(most, high)
 
     @property
     def kish(self) -> float:

@@ -20,7 +20,7 @@ def fill(text: str) -> str:
 
 
 def mean_of(scores: pd.DataFrame, designed: Collection[str]) -> str:
-    """A model's mean in the `designed` tasks, or in all, in percent, with half of its 95% interval.
+    """A model's mean in the `designed` tasks, or in all, in percent, with its 95% interval and n.
 
     It is the mean over the answers that the explorer opens on, by the first metric of each.
     """
@@ -33,12 +33,10 @@ def mean_of(scores: pd.DataFrame, designed: Collection[str]) -> str:
         given = given[given["task"].isin(tasks)]
     if given.empty:
         return "-"
-    found = stats.estimate(
-        given["value"].to_numpy(), given["example_id"].to_numpy(), seed=("overview",)
-    )
-    half = max(found.value - found.ci_low, found.ci_high - found.value)
-    error = f" ±{100 * half:.0f}" if half == half else ""
-    return f"{100 * found.value:.0f}{error}"
+    found = stats.estimate(given["value"].to_numpy(), given["example_id"].to_numpy())
+    low, high = 100 * found.ci_low, 100 * found.ci_high
+    error = f" [{low:.0f}, {high:.0f}]" if low == low else ""
+    return f"{100 * found.value:.0f}{error}, n = {found.n_questions:,}"
 
 
 def lines_of_models(cells: Mapping[str, Mapping[str, str]], controls: Collection[str]) -> list[str]:
@@ -55,7 +53,7 @@ def lines_of_models(cells: Mapping[str, Mapping[str, str]], controls: Collection
     if not asked:
         return []
     kind = "models" if set(models) - set(controls) else "built-in readers"
-    said = ["", f"Means in % of the {kind}, ± half of the 95% interval over questions:"]
+    said = ["", f"Means in % of the {kind}, 95% intervals over n questions:"]
     names = [_short(model, _NAME) for model in models]
     first = max(map(len, names))
     for titles in _blocks(asked, cells, models, WIDTH - first):

@@ -62,8 +62,8 @@ def _other_words(cell: Cell) -> Iterator[str]:
     from needlework.benchmarks.mlongrr.corpus import FIFTY_ARTICLES
 
     language = cell.labels["language"]
-    if language == "Average":
-        yield from other_values(cell, "lang", LANGUAGES, "other languages")
+    if language == "Average" and not set(LANGUAGES).issubset(cell.part.values("lang")):
+        yield "other languages"
     yield from other_texts(cell)
     yield from own_instructions(cell, "lang")
     if why := cell.run.run["other_tokenizers"].get(cell.labels["tokenizer"]):
@@ -86,5 +86,5 @@ def beside_log(cell: Cell) -> dict[str, Any]:
 
     number = cell.run.find("construction/GPT4o", own["language"], f"{own['size']}/{own['what']}")
     # Up to 30 off those of the whole text.
-    why = "the paper's is a sum over articles" if tokens else None
+    why = "the log's tokens are sums over articles" if tokens else None
     return against(cell, number, reasons(), why, digits=0)

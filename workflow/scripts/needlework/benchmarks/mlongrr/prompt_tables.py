@@ -67,7 +67,11 @@ def fertility(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 def _tokens_a_word(rows: pd.DataFrame, run: Context, name: str, digits: int) -> pd.DataFrame:
     def mean_of_languages(cell: Cell) -> Mapping[str, Any]:
-        return {"value": float(cell.part.frame.groupby("lang")["fertility"].mean().mean())}
+        """Of an average, over the paper's five languages if they are there, whatever others are."""
+        means = cell.part.frame.groupby("lang", observed=True)["fertility"].mean()
+        papers = means[means.index.isin(LANGUAGES)]
+        average = cell.labels["language"] == "Average" and len(papers) == len(LANGUAGES)
+        return {"value": float((papers if average else means).mean())}
 
     return tabulate(
         first_text(with_paper_model(rows, run), run),

@@ -6,12 +6,13 @@ the ends, most with fewest needles, each language with all others.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from needlework.results import stats
 
 # All intervals of a card together hold with this probability at least (Bonferroni).
 ALPHA = 0.05
@@ -59,32 +60,9 @@ def sides(axis: str, levels: Sequence[Any], rows: npt.NDArray[np.intp]) -> Itera
 def difference(
     values: npt.NDArray[np.float64], questions: npt.NDArray[np.intp], both: Sides, alpha: float
 ) -> Difference:
-    """The difference of the sides' means, with its interval at 1 - alpha.
+    """The difference of the sides' means of values in [0, 1], with its `stats.limits` at 1 - alpha.
 
-    The variance is that of the questions' shares in the difference, so a question that both sides ask
-    counts as a pair. If it is 0, the interval is what Wilson's allows of other pairs.
+    A question that both sides ask counts as a pair.
     """
-    from scipy.stats import norm, t
-
-    n = int(questions.max()) + 1
-    shares = np.zeros(n)
-    for side, sign in ((both.first, -1.0), (both.second, 1.0)):
-        own = values[side]
-        residuals = sign * (own - own.mean()) / len(own)
-        shares += np.bincount(questions[side], weights=residuals, minlength=n)
-    asked = np.zeros(n, dtype=bool)
-    asked[questions[both.first | both.second]] = True
-    n_questions = int(asked.sum())
-    value = float(values[both.second].mean() - values[both.first].mean())
-    if n_questions < 2:
-        return Difference(value, -1.0, 1.0, n_questions)
-    variance = n_questions / (n_questions - 1) * float(np.sum(shares**2))
-    # Sums in another order differ by less.
-    if variance > 1e-20:
-        half = float(t.ppf(1 - alpha / 2, n_questions - 1)) * math.sqrt(variance)
-    else:
-        square = float(norm.ppf(1 - alpha / 2)) ** 2
-        half = square / (n_questions + square)
-    # Rounding would otherwise put a bound of 0 on either side of it.
-    low, high = (round(bound, 12) for bound in (value - half, value + half))
-    return Difference(value, max(-1.0, low), min(1.0, high), n_questions)
+    found = stats.difference_of_sides(values, questions, both.first, both.second, alpha)
+    return Difference(*found)

@@ -57,7 +57,7 @@ class Curve:
         labels = {**self.labels, "card": self.model, "axis": self.axis, "unit": self.factor.label}
         for place, level in enumerate(self.levels):
             here = self.level == place
-            found = stats.estimate(self.values[here], self.questions[here], seed=("card",))
+            found = stats.estimate(self.values[here], self.questions[here])
             yield {
                 **labels,
                 "level": level,
