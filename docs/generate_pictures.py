@@ -24,17 +24,14 @@ from matplotlib.figure import Figure  # noqa: E402
 
 from needlework.benchmarks.benchmark import load_benchmark  # noqa: E402
 from needlework.results import reproduction_picture  # noqa: E402
-from needlework.results.audits_drawn import pages  # noqa: E402
 from needlework.results.drawing.grid import figure_of  # noqa: E402
 from needlework.results.figures.style import COLOURS, COLUMN, style  # noqa: E402
 
-# The level of an audit is text.
-READING: dict[str, Any] = {"keep_default_na": False, "na_values": [""], "dtype": {"level": str}}
+READING: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
 # The key of a PNG's text that has the digest.
 NUMBERS = "Numbers"
 # Questions without documents, and with theirs alone: levels beside the curve.
 LEVELS = {"its document alone": COLOURS[2], "closed book": COLOURS[1]}
-AUDITED, MARGIN = "f32", 0.04
 
 
 class Picture(NamedTuple):
@@ -86,24 +83,10 @@ def no_model(table: pd.DataFrame) -> Figure:
     return reproduction_picture.draw(table.assign(**missing), titles)
 
 
-def audit(setting: str) -> Callable[[pd.DataFrame], Figure]:
-    """What draws the audit of a setting."""
-
-    def of(table: pd.DataFrame) -> Figure:
-        (figure,) = pages(table.to_dict("records"), AUDITED, setting, MARGIN)
-        return figure
-
-    return of
-
-
 PICTURES = {
     "natural_questions.png": Picture("natural_questions_300.csv", by_position),
     "lost_in_the_middle_figure5.png": Picture("demo_positions.csv", by_position),
     "no_model.png": Picture("no_model.csv", no_model),
-    **{
-        f"audit_{setting}.png": Picture(f"audit_{setting}.csv", audit(setting))
-        for setting in ("eviction", "kv-u4", "kv-u8")
-    },
 }
 
 

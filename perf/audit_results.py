@@ -2,8 +2,8 @@
 
     python perf/audit_results.py <folder of the run> [--write]
 
-prints them in Markdown. --write also keeps the audits' tables and provenance in docs/results/, of which
-docs/generate_pictures.py draws the figures.
+prints them in Markdown. The intervals of scores are those of all audits together (`together`). --write also
+keeps the audits' tables, each with its own intervals, and provenance in docs/results/.
 """
 
 from __future__ import annotations
@@ -11,10 +11,17 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import shutil
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "workflow/scripts"))
+
+from needlework.results.audit_statistics import PLANNED, Interval, half_width, sentence  # noqa: E402
+
+ALPHA, MARGIN = 0.05, 0.04
 BASE = "f32"
 HEAD = ("setting", "index", "questions", "f32", "setting's", "difference", "lost", "won", "says")
 TEXTS = ("setting", "index", "prompts", "texts", "of f32 itself", "of the setting itself", "D")
@@ -41,6 +48,27 @@ def scores(setting: str, row: Row) -> list[str]:
         points(row, "difference", "ci_low", "ci_high"),
         *(row["lost"], row["won"], row["sentence"]),
     ]
+
+
+def together(rows: list[Row], audits: int) -> list[Row]:
+    """The rows of one of several audits, with intervals that hold with those of all at 1 - ALPHA.
+
+    The variance of a cell follows from its own interval, at ALPHA for all cells of its audit.
+    """
+    made = []
+    for row in rows:
+        n, planned = int(row["n_questions"]), min(PLANNED, int(row["n_available"]))
+        mean = float(row["difference"])
+        half = max(mean - float(row["ci_low"]), float(row["ci_high"]) - mean)
+        alpha = ALPHA / len(rows)
+        # Without a variance, an interval is of what was hardly seen.
+        rare = math.log(1 / alpha) / 2 / n
+        variance = rare * ((half / float(half_width(n, 0.0, alpha, planned))) ** 2 - 1)
+        wider = float(half_width(n, max(variance, 0.0), alpha / audits, planned))
+        found = Interval(mean, max(-1.0, mean - wider), min(1.0, mean + wider), n)
+        ends = {"ci_low": str(found.low), "ci_high": str(found.high)}
+        made.append({**row, **ends, "sentence": sentence(found, MARGIN)})
+    return made
 
 
 def texts(setting: str, row: Row) -> list[str]:
@@ -79,11 +107,12 @@ def main() -> None:
     given = parser.parse_args()
     audits = given.folder / "results/audits"
     both: dict[str, list[list[str]]] = {"scores": [], "texts": []}
-    for file in sorted((audits / BASE).glob("*/audit.csv")):
+    files = sorted((audits / BASE).glob("*/audit.csv"))
+    for file in files:
         setting = file.parent.name
         with file.open(encoding="utf-8", newline="") as text:
             rows = list(csv.DictReader(text))
-        both["scores"] += [scores(setting, row) for row in rows]
+        both["scores"] += [scores(setting, row) for row in together(rows, len(files))]
         both["texts"] += [texts(setting, row) for row in rows]
         if given.write:
             shutil.copy(file, ROOT / f"docs/results/audit_{setting}.csv")

@@ -106,7 +106,7 @@ def test_a_fact_of_the_paper_comes_before_other_reasons() -> None:
     assert counts["n"].sum() == 3 and set(counts["reason"]) == set(found["reason"])
 
 
-def test_a_fact_of_the_paper_hides_no_reason_of_the_run() -> None:
+def test_a_fact_of_the_paper_hides_no_other_reason() -> None:
     """And of two tokenizers the one with fewer reasons is named, not the first."""
     never = Reason("table1", "a", "x", "*", "sums")
     other = row("table1 | a | x", "cannot tell: another tokenizer; sums", value=0.1)

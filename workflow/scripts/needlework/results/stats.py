@@ -15,7 +15,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -330,7 +330,7 @@ class _Sums:
         spread = np.clip(self._squares - self._means**2, 0, None)
         return float(np.sum(spread / self._sizes)) / len(self._means) ** 2
 
-    def _moved(self, to: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def _moved(self, to: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """By how much `value` rises above the mean for each question if its sums are `to`."""
         moved: npt.NDArray[np.float64] = (
             (to - self.counts * self._means) / (self._sizes * len(self._means))
