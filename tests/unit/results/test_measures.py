@@ -86,8 +86,8 @@ def test_values_between_0_and_1_have_gaffkes_limits() -> None:
     assert ends == pytest.approx(limits(rows["value"], 0, 1))
 
 
-def test_equal_samples_tell_nothing() -> None:
-    """BLEU 0 of three answers: no interval, in place of [0, 0]."""
+def test_equal_samples_are_not_certain() -> None:
+    """BLEU 0 of three answers: [0, 0.71], in place of [0, 0]."""
     made = cell(scores([(0, 1, 1)] * 3, ["a", "b", "c"]), F1)
-    ends = [made[f"ci_{end}{kind}"] for end in ("low", "high") for kind in ("", "_independent")]
-    assert made["value"] == 0 and np.isnan(ends).all()
+    assert made["value"] == made["ci_low"] == made["ci_low_independent"] == 0
+    assert made["ci_high"] == made["ci_high_independent"] == pytest.approx(0.708, abs=0.005)

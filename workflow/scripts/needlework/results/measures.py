@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from needlework import seeding
+from needlework.results import stats
 
 if TYPE_CHECKING:
     from needlework.results.parts import Part
@@ -25,8 +26,8 @@ def measure_of_sums(part: Part, column: str, value_of: OfSums) -> dict[str, floa
     """MEASURES of a function of summed statistics, such as the BLEU of a corpus.
 
     `column` of the scores has a list of numbers an answer, of one length. Both intervals are percentiles of
-    a bootstrap, over answers and over questions, or NaN if all samples have one value (no 4-gram of three
-    answers is right, say), which tells nothing; `se` is the bootstrap's over answers. `lowest` and
+    a bootstrap, over answers and over questions; `se` is the bootstrap's over answers. If all samples have
+    one value (no 4-gram of three answers is right, say), they are `stats.limits` of that value. `lowest` and
     `highest` are NaN where an answer is missing: what it would have added to the sums is not known.
     """
     given = part.given
@@ -50,7 +51,7 @@ def measure_of_sums(part: Part, column: str, value_of: OfSums) -> dict[str, floa
     np.add.at(questions, codes, rows)
     answers = _drawn(rows, value_of)
     clustered = _drawn(questions[np.unique(codes)], value_of)
-    intervals = [*_interval(answers), *_interval(clustered)]
+    intervals = [*_interval(answers, len(rows)), *_interval(clustered, measured["n_questions"])]
     value = float(value_of(rows.sum(axis=0, keepdims=True))[0])
     if len(given) == len(part):
         measured |= {"lowest": value, "highest": value}
@@ -68,9 +69,12 @@ def _drawn(rows: npt.NDArray[np.float64], value_of: OfSums) -> npt.NDArray[np.fl
     return value_of((_kept_times(n) if n <= MOST_KEPT else _times(n)) @ rows)
 
 
-def _interval(drawn: npt.NDArray[np.float64]) -> tuple[float, float]:
+def _interval(drawn: npt.NDArray[np.float64], n: float) -> tuple[float, float]:
+    """The interval of what was drawn of `n` answers or questions."""
+    if drawn.min() == drawn.max():
+        return stats.limits(np.full(int(n), drawn[0]), 0.0, 1.0)
     low, high = np.quantile(drawn, (0.025, 0.975))
-    return (float(low), float(high)) if drawn.min() < drawn.max() else (np.nan, np.nan)
+    return float(low), float(high)
 
 
 def _times(n: int) -> npt.NDArray[np.int64]:
