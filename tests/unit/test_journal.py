@@ -365,3 +365,25 @@ def test_a_name_that_is_too_long_is_one_error(tmp_path: Path) -> None:
         with pytest.raises(UserError, match="too long: take a shorter one") as raised:
             read(Journal(tmp_path / ("j" * 300)))
         assert len(str(raised.value)) < 400
+
+
+def test_a_file_that_ends_in_gigabytes_is_read(tmp_path: Path, monkeypatch: Any) -> None:
+    """As after a loss of power: memory holds no such line, whether or not it ends."""
+    monkeypatch.setattr("needlework.journal.LONGEST", 1000)
+    with Journal(tmp_path) as journal:
+        journal.append([record(1)])
+    path = only_file(tmp_path)
+    size = path.stat().st_size
+    os.truncate(path, 1 << 22)
+    reader = Journal(tmp_path)
+    assert reader.load() == {"k1": record(1)}
+    with path.open("ab") as file:
+        file.write(b"\n")
+    with Journal(tmp_path / "other") as other:
+        other.append([record(2)])
+        path.write_bytes(path.read_bytes() + only_file(other.directory).read_bytes())
+    with pytest.warns(UserWarning, match=r"1 unreadable line\(s\)"):
+        assert [r["key"] for r in reader.news()] == ["k2"]
+    with pytest.warns(UserWarning, match=r"1 unreadable line\(s\)"):
+        assert Journal(tmp_path).load().keys() == {"k1", "k2"}
+    assert size < 1000

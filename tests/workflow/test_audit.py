@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +43,7 @@ class Run:
     def __init__(self, folder: Path, server: OpenAIServer) -> None:
         self.folder, self.server = folder, server
         self.workflow = Workflow(ROOT, folder / "run")
+        self.model: dict[str, Any] = {}
 
     def __call__(
         self, audit: dict[str, Any], pair: dict[str, Any] | None = None
@@ -48,6 +51,7 @@ class Run:
         model = {
             **{"backend": "openai", "base_url": self.server.url, "key_env": None, "name": "base"},
             **{"tokenizer": "words", "context": 131072, "sampling": {"temperature": 0}},
+            **self.model,
         }
         pairs = [{"base": "plain", "changed": "other", **(pair or {})}]
         benchmark = {
@@ -115,3 +119,23 @@ def test_a_gate_fails_and_leaves_table_and_summary(run) -> None:
     code, said = run(own, {"fail_if": {"worse_than": 1.0}})
     assert code == 0 and run.result("passed").exists(), said[-3000:]
     assert len(run.server.received) == asked
+
+
+def test_a_gate_fails_where_answers_are_missing(run) -> None:
+    def refuses(number: int, body: Any) -> Reply:
+        """The changed model refuses three prompts of four."""
+        prompt = prompt_of(body)
+        if body["model"] != "base" and hashlib.sha256(prompt.encode()).digest()[0] % 4:
+            return Reply({"error": {"message": "content_filter"}}, 400)
+        return completion(body, prompt)
+
+    run.server.reply = refuses
+    run.model = {"max_failed": 1000}
+    code, said = run({"questions": 3, "again": 2}, {"fail_if": {"worse_than": 0.02}})
+    assert code == 1 and not run.result("passed").exists()
+    lacks = re.search(r"other lacks (\d+) of 12 answers to mlneedle: what is missing", said)
+    assert lacks and 0 < int(lacks[1]) < 12
+    assert f"`other` lacks {lacks[1]} of 12 answers" in run.result("audit.md").read_text("utf-8")
+    table = pd.read_csv(run.result("audit.csv")).set_index("by")
+    assert (table["missing_base"] == 0).all()
+    assert table.loc["all", "missing_changed"] == int(lacks[1])

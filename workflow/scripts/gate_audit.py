@@ -1,21 +1,27 @@
-"""Fail if a cell of an audit is worse than the configuration allows."""
+"""Fail if a cell of an audit is worse than the configuration allows, or if answers are missing."""
 
 import csv
 from pathlib import Path
 
 from needlework.errors import UserError
 from needlework.jobs.job import running
-from needlework.results.audits import beyond
+from needlework.results.audits import beyond, missing
 
 with running(snakemake) as logger:
     with Path(snakemake.input[0]).open(encoding="utf-8", newline="") as file:
         table = list(csv.DictReader(file))
     limit = snakemake.params.worse_than
     found = beyond(table, limit)
+    base, changed = snakemake.wildcards.base, snakemake.wildcards.changed
+    if not found and (lost := missing(table, base, changed)):
+        raise UserError(
+            f"{'; '.join(lost)}: what is missing cannot be compared (run.audits, fail_if). Correct the "
+            "cause, which the log of audit_answers names, and run again: answers are kept."
+        )
     if found:
         raise UserError(
-            f"{snakemake.wildcards.changed} is worse than {snakemake.wildcards.base} by more than "
-            f"{100 * limit:g} points (run.audits, fail_if): {'; '.join(found)}. "
+            f"{changed} is worse than {base} by more than {100 * limit:g} points (run.audits, "
+            f"fail_if): {'; '.join(found)}. "
             f"{snakemake.input[0]} has all cells."
         )
     logger.info("No cell is worse by more than %g points.", 100 * limit)

@@ -236,12 +236,15 @@ def ids(*numbers: int) -> list[dict[str, object]]:
             r"answers 4 request\(s\) .*i5 sample 0, i6 sample 0, i7 sample 0, \.\.\.\)",
         ),
         (ids(0), r"lacks the answers to 4 of 5 request\(s\) \(i1 sample 0, i2 sample 0, i3 sample"),
-        (ids(0, 1, 2, 3, 4, 2), r"line 6: a second answer to i2 sample 0"),
-        ([*ids(0, 1, 2, 3), {"instance_id": "i4"}], r"line 5: `text` must be"),
-        ([{"text": "x"}], r"line 1: `instance_id` must be"),
-        ([{"instance_id": "i0", "text": "x", "sample": "0"}], r"line 1: `sample` must be"),
+        (
+            [*ids(0, 1, 2, 3, 4), {"instance_id": "i2", "text": "y"}],
+            r"line 6: a second answer to i2 sample 0",
+        ),
+        ([*ids(0, 1, 2, 3), {"instance_id": "i4"}], r"line 5: .*\(`text` must be"),
+        ([{"text": "x"}], r"line 1: .*\(`instance_id` must be"),
+        ([{"instance_id": "i0", "text": "x", "sample": "0"}], r"line 1: .*\(`sample` must be"),
         ([{"instance_id": "i0", "text": "x", "finish_reason": "eos"}], r"must be one of stop"),
-        (["i0"], r"line 1: not an object"),
+        (["i0"], r"line 1: .*\(not an object\)"),
     ],
 )
 def test_replay_refuses_a_wrong_file_before_any_work(

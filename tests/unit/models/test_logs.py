@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import warnings
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -15,12 +16,13 @@ import pytest
 
 from needlework.errors import UserError
 from needlework.journal import Journal
-from needlework.models.accounts import UNKNOWN_END
+from needlework.models.accounts import BESIDE_PROMPT, LONGER, UNKNOWN_END, account_of
 from needlework.models.backends.base import Answer, Request, load_backend
 from needlework.models.generation import generate
-from needlework.models.logs import files, logged
-from needlework.models.logs.formats import reader_of
-from needlework.models.logs.logged import Logged
+from needlework.models.logs import files
+from needlework.models.logs.files import answer_files
+from needlework.models.logs.formats import logged
+from needlework.models.logs.logged import NAMED, Logged, Run, text_digest
 from needlework.prompts.spans import literal
 
 ID = "5a" * 32
@@ -28,8 +30,8 @@ PROMPT = "Where is Quillmouth? \u2028é\n"
 
 
 def read(path: Path) -> tuple[list[Logged], dict[str, object]]:
-    about: dict[str, object] = {}
-    return list(reader_of(path)(path, about)), about
+    run = Run()
+    return list(logged(path, run)), run.said
 
 
 def one(path: Path) -> Answer:
@@ -56,7 +58,7 @@ def sample(**changed: Any) -> dict[str, Any]:
     }
 
 
-HEADER = {
+HEADER: dict[str, Any] = {
     "status": "success",
     "eval": {
         "model": "openai/served",
@@ -102,7 +104,7 @@ def written(path: Path, *samples: Mapping[str, Any]) -> Path:
 def test_a_log_of_inspect_gives_answer_usage_and_stop_reason(tmp_path, ending) -> None:
     (found,), about = read(written(tmp_path / f"a.{ending}", sample()))
     assert (found.instance_id, found.sample) == (ID, 0)
-    assert found.prompt == logged.text_digest(PROMPT)
+    assert found.sent == text_digest(PROMPT)
     # Of nine tokens, two were cached.
     counts = {"prompt_tokens": 9, "cached_tokens": 2, "completion_tokens": 3}
     assert found.answer == Answer("in the north", "length", **counts)
@@ -125,7 +127,7 @@ def test_attached_texts_and_parts_are_put_in_place(tmp_path) -> None:
     output["choices"][0]["message"]["content"] = parts
     value = sample(input="attachment://f", attachments={"f": PROMPT}, output=output)
     (found,), _ = read(written(tmp_path / "a.eval", value))
-    assert found.prompt == logged.text_digest(PROMPT) and found.answer.text == "north"
+    assert found.sent == text_digest(PROMPT) and found.answer.text == "north"
 
 
 def test_a_failed_sample_is_an_error_without_its_traceback(tmp_path) -> None:
@@ -186,6 +188,10 @@ def test_samples_of_lm_eval_have_no_reason_and_no_usage(tmp_path) -> None:
         ([json.dumps([{"role": "user", "content": PROMPT}])], True),
         ([{"role": "user", "content": PROMPT}], True),
         (f"<|user|>{PROMPT}<|assistant|>", True),
+        (f"<s>[INST] {PROMPT}[/INST]", True),
+        (f"<|start_header_id|>user<|end_header_id|>\n\n{PROMPT}<|eot_id|>", True),
+        (f"<｜begin▁of▁sentence｜><｜User｜>{PROMPT}<｜Assistant｜><think>\n", True),
+        (f"USER: {PROMPT} ASSISTANT:", False),
         ("Another question", False),
         (json.dumps([{"role": "user", "content": "Another"}]), False),
     ],
@@ -193,7 +199,7 @@ def test_samples_of_lm_eval_have_no_reason_and_no_usage(tmp_path) -> None:
 def test_the_prompt_of_lm_eval_is_what_it_sent(tmp_path, request_, same) -> None:
     row = lm_eval_row(arguments={"gen_args_0": {"arg_0": request_}})
     found, _ = read(json_lines(tmp_path / "samples_a_b.jsonl", row))
-    assert (found[0].prompt == logged.text_digest(PROMPT)) is same
+    assert (found[0].sent == text_digest(PROMPT)) is same
 
 
 def batch_row(name: str = ID, **changed: Any) -> dict[str, Any]:
@@ -328,7 +334,6 @@ def test_a_torn_archive_is_refused(tmp_path, end) -> None:
         sample(id=3),
         sample(epoch=0),
         sample(epoch=True),
-        sample(input=[{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]),
         sample(input=[{"role": "user", "content": 3}]),
         sample(output={"choices": [{"message": {"content": [{"type": "image"}, 3]}}]}),
         sample(output={"choices": {"a": 1}}),
@@ -400,3 +405,344 @@ def test_a_json_value_without_end_is_refused(tmp_path, monkeypatch) -> None:
     (tmp_path / "a.json").write_text('{"a": "' + "x" * 10_000)
     with pytest.raises(UserError, match="cannot be read as JSON"):
         read(tmp_path / "a.json")
+
+
+def chat(*turns: str) -> list[dict[str, Any]]:
+    """Messages: of a user, or of the role before ": "."""
+    pairs = [turn.split(": ", 1) if ": " in turn else ["user", turn] for turn in turns]
+    return [{"role": role, "content": text} for role, text in pairs]
+
+
+def put(changed: dict[str, Any], *path: Any) -> dict[str, Any]:
+    """The same with the last of `path` as the value at the others."""
+    *heads, last, value = path
+    part: Any = changed
+    for head in heads:
+        part = part[head]
+    part[last] = value
+    return changed
+
+
+OTHER = "Answer in French."
+PICTURE = [{"type": "text", "text": PROMPT}, {"type": "image", "image": "data:"}]
+LOST = "attachment://" + "0" * 32
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"input": chat(f"system: {OTHER}", PROMPT)},
+        {"input": chat(PROMPT, "assistant: It is in")},
+        {"input": chat("Where is Rome?", "assistant: Italy", PROMPT)},
+        {"input": [{"role": "user", "content": PICTURE}]},
+        {"input": PROMPT + OTHER},
+        {"input": LOST},
+        {"messages": chat(f"system: {OTHER}", PROMPT, "assistant: in the north")},
+        {"messages": chat(PROMPT + OTHER, "assistant: in the north")},
+        {"messages": chat(PROMPT, "assistant: hm", "tool: 3", "assistant: in the north")},
+        {"messages": chat(PROMPT, "assistant: south", "Sure?", "assistant: in the north")},
+        {"events": [{"event": "model", "input": chat(PROMPT + OTHER)}]},
+        {"output": put(sample()["output"], "choices", 0, "message", "content", LOST)},
+    ],
+)
+def test_a_model_of_inspect_asked_more_is_no_answer(tmp_path, changed) -> None:
+    path = written(tmp_path / "a.eval", sample(**changed))
+    with pytest.raises(UserError, match="1 of 1 requests failed"):
+        replayed(tmp_path, path)
+
+
+def test_what_inspect_adds_of_itself_is_no_other_prompt(tmp_path) -> None:
+    value = sample(
+        messages=chat("system: ", PROMPT, "assistant: in the north"),
+        events=[
+            {"event": "model", "input": chat(PROMPT)},
+            {"event": "model", "input": chat("Is that right?")},
+            {"event": "model", "input": []},
+            {"event": "score"},
+        ],
+    )
+    assert replayed(tmp_path, written(tmp_path / "a.eval", value))["text"].to_pylist() == [
+        "in the north"
+    ]
+
+
+@pytest.mark.parametrize("where", ["plan", "eval"])
+@pytest.mark.parametrize("ending", ["eval", "json"])
+def test_a_system_message_of_the_run_is_told(tmp_path, monkeypatch, ending, where) -> None:
+    config = {"system_message": OTHER}
+    own = {"config": config} if where == "plan" else {"model_generate_config": config}
+    monkeypatch.setitem(HEADER, where, {**HEADER[where], **own})
+    with pytest.raises(UserError, match="a system message beside the prompt"):
+        replayed(tmp_path, written(tmp_path / f"a.{ending}", sample()))
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        chat(f"system: {OTHER}", PROMPT),
+        json.dumps(chat(f"system: {OTHER}", PROMPT)),
+        json.dumps(chat("Where is Rome?\nItaly\n\n" + PROMPT)),
+        f"Where is Rome?\nItaly\n\n{PROMPT}",
+        f"{PROMPT}\nThink.",
+        f"<|user|>Where is Rome?<|assistant|>Italy<|user|>{PROMPT}<|assistant|>",
+        f"<|im_start|>user\nWhere is Rome? Italy {PROMPT}<|im_end|>\n<|im_start|>assistant\n",
+        f"<|im_start|>user\n{PROMPT} Think.<|im_end|>\n<|im_start|>assistant\n",
+        f"<|im_start|>user\n{PROMPT}<|im_end|>\n<|im_start|>assistant\nIt is in",
+        f"USER: Where is Rome?\nASSISTANT: Italy\nUSER: {PROMPT}\nASSISTANT:",
+    ],
+)
+def test_a_model_of_lm_eval_asked_more_is_no_answer(tmp_path, sent) -> None:
+    row = lm_eval_row(arguments={"gen_args_0": {"arg_0": sent}}, resps=[["a"]])
+    with pytest.raises(UserError, match="1 of 1 requests failed"):
+        replayed(tmp_path, json_lines(tmp_path / "samples_a_b.jsonl", row))
+
+
+def test_a_system_prompt_in_a_template_is_told(tmp_path, caplog) -> None:
+    sent = f"<|im_start|>system\n{OTHER}<|im_end|>\n<|im_start|>user\n{PROMPT}<|im_end|>\n"
+    row = lm_eval_row(arguments={"gen_args_0": {"arg_0": sent}}, resps=[["a"]])
+    (found,) = replayed(tmp_path, json_lines(tmp_path / "samples_a_b.jsonl", row)).to_pylist()
+    assert found["remarks"] == [UNKNOWN_END, f"{BESIDE_PROMPT}: {OTHER!r}"]
+    assert "1 requests had other text in the chat template" in caplog.text
+    (said,) = [s for s in account_of([found], "m", "b").sentences() if "other text" in s]
+    assert said.startswith(f"1 of 1 requests had other text before the prompt ({OTHER!r})")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"input": {"raw": f"{NAMED}{'6b' * 32}"}},
+        {"input": {"raw": "Where is Rome?"}},
+        {"input": {"raw": PROMPT, "formatted": f"{OTHER}\n{PROMPT}"}},
+        {"interaction_type": "multi_turn"},
+    ],
+)
+def test_an_instance_of_another_prompt_is_no_answer(tmp_path, changed) -> None:
+    with pytest.raises(UserError, match="1 of 1 requests failed"):
+        replayed(tmp_path, json_lines(tmp_path / "u_samples.jsonl", eee_row(**changed)))
+    own = eee_row(input={"raw": NAMED + ID})
+    assert replayed(tmp_path, json_lines(tmp_path / "v_samples.jsonl", own)).num_rows == 1
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"messages": chat("Where is Rome?")},
+        {"messages": chat(f"system: {OTHER}", PROMPT)},
+        {"prompt": "x"},
+    ],
+)
+def test_an_own_row_of_another_prompt_is_no_answer(tmp_path, more) -> None:
+    own = {"instance_id": ID, "text": "north"}
+    with pytest.raises(UserError, match="1 of 1 requests failed"):
+        replayed(tmp_path, json_lines(tmp_path / "a.jsonl", own | more))
+    same = own | {"messages": chat(PROMPT), "prompt": PROMPT}
+    assert replayed(tmp_path, json_lines(tmp_path / "b.jsonl", same)).num_rows == 1
+
+
+def batch_request(*turns: str) -> dict[str, Any]:
+    return {"custom_id": ID, "method": "POST", "url": "/v1", "body": {"messages": chat(*turns)}}
+
+
+def test_the_requests_of_a_batch_say_what_was_asked(tmp_path) -> None:
+    answers = json_lines(tmp_path / "output.jsonl", batch_row())
+    asked = json_lines(tmp_path / "requests.jsonl", batch_request(PROMPT))
+    assert replayed(tmp_path, answers, asked)["text"].to_pylist() == ["north"]
+    other = json_lines(tmp_path / "other.jsonl", batch_request(f"system: {OTHER}", PROMPT))
+    with pytest.raises(UserError, match=r"other messages beside the prompt \(system, user\)"):
+        replayed(tmp_path, answers, other)
+    with pytest.raises(UserError, match=r"requests\.jsonl holds only requests"):
+        replayed(tmp_path, asked)
+
+
+def test_an_answer_beyond_its_limit_is_told(tmp_path, caplog) -> None:
+    long = {"instance_id": ID, "text": "word " * 17}
+    (row,) = replayed(tmp_path, json_lines(tmp_path / "a.jsonl", long)).to_pylist()
+    assert f"{LONGER}: 17 words, the limit is 16 tokens" in row["remarks"]
+    assert "1 answers are longer than the limit" in caplog.text
+    path = json_lines(
+        tmp_path / "b.jsonl",
+        put(
+            batch_row(), "response", "body", "usage", {"prompt_tokens": 9, "completion_tokens": 17}
+        ),
+    )
+    (row,) = replayed(tmp_path, path).to_pylist()
+    assert row["remarks"] == [f"{LONGER}: 17 tokens, the limit is 16"]
+
+
+def test_reasoning_is_not_counted_as_a_long_answer(tmp_path) -> None:
+    thought = {"instance_id": ID, "text": f"<think>{'word ' * 99}</think>north"}
+    (row,) = replayed(tmp_path, json_lines(tmp_path / "a.jsonl", thought)).to_pylist()
+    assert row["text"] == "north" and not any(r.startswith(LONGER) for r in row["remarks"])
+
+
+def two_files(tmp_path: Path, kind: str) -> list[Path]:
+    """Answers of two models to two prompts, in one file or two."""
+    second = "6b" * 32
+    if kind == "inspect":
+        header = json.dumps({**HEADER, "eval": {"model": "openai/other"}}).encode()
+        other = {"header.json": header, "samples/b.json": json.dumps(sample(id=second)).encode()}
+        write_zstd(tmp_path / "b.eval", other)
+        return [written(tmp_path / "a.eval", sample()), tmp_path / "b.eval"]
+    if kind == "served":
+        other = sample(id=second, output=put(sample()["output"], "model", "elsewhere"))
+        return [written(tmp_path / "a.eval", sample(), other)]
+    if kind == "batch":
+        row = put(batch_row(second), "response", "body", "model", "other")
+        return [json_lines(tmp_path / "a.jsonl", batch_row(), row)]
+    if kind == "instances":
+        rows = eee_row(), eee_row(sample_id=second, model_id="org/other")
+        return [json_lines(tmp_path / "a_samples.jsonl", *rows)]
+    if kind == "own":
+        rows = [{"instance_id": name, "text": "x", "model": name[0]} for name in (ID, second)]
+        return [json_lines(tmp_path / "a.jsonl", *rows)]
+    found = []
+    for date, name in (("1", ID), ("2", second)):
+        (tmp_path / f"results_{date}.json").write_text(json.dumps({"model_name": f"m{date}"}))
+        row = lm_eval_row(doc={"instance_id": name, "messages": chat(PROMPT)}, resps=["a"])
+        found.append(json_lines(tmp_path / f"samples_t_{date}.jsonl", row))
+    return found
+
+
+@pytest.mark.parametrize("kind", ["inspect", "served", "batch", "instances", "own", "lm_eval"])
+def test_answers_of_two_models_are_refused(tmp_path, kind) -> None:
+    with pytest.raises(UserError, match=r"two models: .* and .*Give each a model of its own"):
+        replayed(tmp_path, *two_files(tmp_path, kind))
+
+
+def test_two_temperatures_in_one_model_are_refused(tmp_path, monkeypatch) -> None:
+    first = written(tmp_path / "a.eval", sample())
+    monkeypatch.setitem(HEADER, "plan", {"config": {"temperature": 1.0}})
+    second = written(tmp_path / "b.eval", sample())
+    with pytest.raises(UserError, match=r"two values of temperature: 0\.0 \(.*a\.eval\) and 1\.0"):
+        replayed(tmp_path, first, second)
+
+
+GONE = sample(error={"message": "the server went away"}, output={"choices": []})
+SOUTH = sample(output=put(sample()["output"], "choices", 0, "message", "content", "south"))
+
+
+def appended(path: Path, *samples: Mapping[str, Any]) -> Path:
+    """A log to which samples of one name were appended."""
+    with zipfile.ZipFile(path, "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for each in samples:
+            archive.writestr("samples/a_epoch_1.json", json.dumps(each))
+        archive.writestr("header.json", json.dumps(HEADER))
+    return path
+
+
+@pytest.mark.parametrize(
+    "samples, text",
+    [
+        ([GONE, sample()], "in the north"),
+        ([sample(), GONE], "in the north"),
+        ([sample(), sample()], "in the north"),
+        ([SOUTH, sample()], "in the north"),
+        ([sample(), SOUTH, GONE], "south"),
+    ],
+)
+def test_the_later_answer_in_a_log_counts(tmp_path, samples, text) -> None:
+    path = appended(tmp_path / "a.eval", *samples)
+    assert replayed(tmp_path, path)["text"].to_pylist() == [text]
+
+
+def test_an_answer_counts_before_a_failure_elsewhere(tmp_path) -> None:
+    gone, done = written(tmp_path / "a.eval", GONE), written(tmp_path / "b.eval", sample())
+    for paths in ([gone, done], [done, gone], [done, written(tmp_path / "c.json", sample())]):
+        assert replayed(tmp_path, *paths)["text"].to_pylist() == ["in the north"]
+    late = {"custom_id": ID, "response": None, "error": {"code": "batch_expired", "message": "x"}}
+    errors = json_lines(tmp_path / "errors.jsonl", late)
+    output = json_lines(tmp_path / "output.jsonl", batch_row())
+    for batches in ([errors, output], [output, errors], [output, output]):
+        assert replayed(tmp_path, *batches)["text"].to_pylist() == ["north"]
+
+
+def test_files_of_other_programs_are_named_as_such(tmp_path) -> None:
+    row = {"custom_id": ID, "result": {"type": "succeeded"}}
+    with pytest.raises(UserError, match="a batch of Anthropic, not a batch of OpenAI"):
+        replayed(tmp_path, json_lines(tmp_path / "a.jsonl", row))
+    (tmp_path / "b.json").write_text('{"0": {"prediction": "x"}}')
+    with pytest.raises(UserError, match=r"b\.json holds no sample of inspect_ai"):
+        replayed(tmp_path, tmp_path / "b.json")
+
+
+MUCH = {"input_tokens": 2**31 - 1, "input_tokens_cache_read": 5}
+
+
+@pytest.mark.parametrize(
+    "header, changed",
+    [
+        ({"eval": {"model": "m"}, "plan": [1]}, {}),
+        ({"eval": "x"}, {}),
+        ({"eval": {"model": "\ud800"}}, {}),
+        (HEADER, {"output": put(sample()["output"], "usage", MUCH)}),
+        (HEADER, {"output": put(sample()["output"], "model", "\ud800")}),
+        (HEADER, {"epoch": 2**40}),
+        (HEADER, {"attachments": [], "input": LOST}),
+        (HEADER, {"messages": [3]}),
+        (HEADER, {"events": [3]}),
+        ([1], {}),
+    ],
+)
+def test_damaged_values_in_a_log_are_one_sentence(tmp_path, header, changed) -> None:
+    path = tmp_path / "a.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("samples/a.json", json.dumps(sample(**changed)))
+        archive.writestr("header.json", json.dumps(header))
+    with pytest.raises(
+        UserError, match=r"a\.eval.*not a sample of inspect_ai|of 1 requests failed"
+    ):
+        replayed(tmp_path, path)
+
+
+@pytest.mark.parametrize(
+    "at, new", [(8, b"\0\x08"), (6, b"\x5a\0"), (42, b"\xff" * 4), (20, b"\xff" * 8)]
+)
+def test_damaged_places_in_an_archive_are_one_sentence(tmp_path, at, new) -> None:
+    with zipfile.ZipFile(tmp_path / "a.eval", "w") as archive:
+        archive.writestr("samples/\xe9.json", json.dumps(sample()))
+    content = bytearray((tmp_path / "a.eval").read_bytes())
+    place = content.index(b"PK\1\2")
+    content[place + at : place + at + len(new)] = new
+    content[place + 54 : place + 56] = b"\xff\xfe"
+    (tmp_path / "a.eval").write_bytes(content)
+    with pytest.raises(UserError, match=r"a\.eval"):
+        read(tmp_path / "a.eval")
+
+
+def test_infinite_numbers_and_long_names_are_one_sentence(tmp_path) -> None:
+    path = json_lines(tmp_path / "a_samples.jsonl", eee_row(metadata={"sample": float("inf")}))
+    with pytest.raises(UserError, match="line 1: not an instance"):
+        read(path)
+    for name in ("n" * 280 + ".eval", "a\0.eval"):
+        with pytest.raises(UserError, match="do not exist"):
+            read(tmp_path / name)
+        assert answer_files(name, "models.a.answers") == name
+    plan = {"config": {"temperature": float("nan"), "top_p": float("inf"), "seed": 3}}
+    text = json.dumps({"eval": {"model": "m"}, "plan": plan, "samples": [sample()]})
+    (tmp_path / "b.json").write_text(text)
+    _, said = read(tmp_path / "b.json")
+    assert said == {"program": "inspect_ai", "model": "m", "seed": 3}
+
+
+@pytest.mark.parametrize("name", ["samples/x.json", "b.json", "c.jsonl"])
+def test_a_small_log_of_many_values_is_refused(tmp_path, monkeypatch, name) -> None:
+    monkeypatch.setattr(files, "MOST_VALUES", 1000)
+    monkeypatch.setattr(files, "_PART", 1000)
+    bomb = b'{"samples": [[' + b"{}," * 1000 + b"{}]]}"
+    path = tmp_path / "a.eval" if "/" in name else tmp_path / name
+    if "/" in name:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(name, bomb)
+    else:
+        path.write_bytes(bomb)
+    with pytest.raises(UserError, match="it has more than 1,000 values"):
+        read(path)
+
+
+def test_commas_in_a_text_are_no_values(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(files, "MOST_VALUES", 1000)
+    text = 'a, "b", [{' * 700
+    value = sample(input=text)
+    assert one(written(tmp_path / "a.eval", value)).text == "in the north"
+    assert one(written(tmp_path / "b.json", value)).text == "in the north"

@@ -18,6 +18,7 @@ from needlework.results.audits import (
     beyond,
     excess,
     joined,
+    missing,
     rows,
 )
 from needlework.results.audits_drawn import pages
@@ -30,7 +31,9 @@ CELLS: list[dict[str, Any]] = [{"by": "all", "level": "", "questions": 200}] + [
 ]
 
 
-def side(right: Any, text: Any = None, given: Any = True) -> pd.DataFrame:
+def side(
+    right: Any, text: Any = None, given: Any = True, skipped: Any = lambda q, p: False
+) -> pd.DataFrame:
     """Answers to 200 questions at three positions; functions of the question's number and the position."""
     made = [(q, p) for q in range(200) for p in POSITIONS]
     return pd.DataFrame(
@@ -42,6 +45,7 @@ def side(right: Any, text: Any = None, given: Any = True) -> pd.DataFrame:
             "value": [float(right(q, p)) for q, p in made],
             "text": [text(q, p) if text else str(right(q, p)) for q, p in made],
             "given": [given(q, p) if callable(given) else given for q, p in made],
+            "skipped": [skipped(q, p) for q, p in made],
         }
     )
 
@@ -127,6 +131,23 @@ def test_a_lost_answer_is_counted_and_not_wrong() -> None:
     assert "9 prompts have no answer of both models" in text
 
 
+def test_missing_answers_are_counted_for_each_model() -> None:
+    def fits(q: int, p: str) -> bool:
+        return q >= 3
+
+    def too_long(q: int, p: str) -> bool:
+        return q == 0
+
+    base = side(half, given=lambda q, p: q > 0, skipped=too_long)
+    (row, *others) = table(side(half, given=fits, skipped=too_long), base=base)
+    # The first question fits into neither context.
+    assert (row["missing_base"], row["missing_changed"], row["n_unanswered"]) == (0, 6, 9)
+    assert missing([row, *others], "a", "b") == ["b lacks 6 of 600 answers to made"]
+    assert missing(table(side(half)), "a", "b") == []
+    text = summary([row], Setting("a", "b", {}, {}, {}), AUDIT)
+    assert "**`b` lacks 6 of 600 answers to made.**" in text
+
+
 def test_an_answer_has_the_configured_metric_or_its_own() -> None:
     scores = pa.table(
         {
@@ -147,6 +168,7 @@ def test_an_answer_has_the_configured_metric_or_its_own() -> None:
     assert found["text"].to_dict() == {"i": "I", "j": "J"}
     assert found.loc["i", "length"] == "512" and pd.isna(found.loc["j", "length"])
     assert found["given"].to_dict() == {"i": True, "j": False}
+    assert found["skipped"].to_dict() == {"i": False, "j": True}
 
 
 def test_the_gate_looks_at_the_whole_interval() -> None:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 from needlework.errors import UserError
 from needlework.folders import entries, unreadable
@@ -34,6 +34,9 @@ Record = dict[str, Any]
 
 # The end of a line with a checksum: of the line without it. Older lines have none.
 _CHECK = re.compile(rb',"check":"([0-9a-f]{16})"\}\n\Z')
+# The most bytes of a line: a file may end in gigabytes of NULs, as after a loss of power.
+LONGEST = 1 << 26
+_PART = 1 << 20
 # A writer whose file has not changed for this number of seconds counts as ended.
 ACTIVE_SECONDS = 600.0
 
@@ -136,10 +139,8 @@ class Journal:
         try:
             with path.open("rb") as lines:
                 lines.seek(start)
-                for line in lines:
-                    if not line.endswith(b"\n"):
-                        break
-                    end += len(line)
+                for size, line in _lines(lines):
+                    end += size
                     record = _record(line)
                     if record is None:
                         damaged += 1
@@ -232,6 +233,17 @@ class Journal:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The complete lines of a file, each with its bytes; of a line above LONGEST only the beginning."""
+    while line := file.readline(LONGEST):
+        size, last = len(line), line
+        while last and not last.endswith(b"\n"):
+            last = file.readline(_PART)
+            size += len(last)
+        if last:
+            yield size, line
 
 
 def _stat(path: Path) -> os.stat_result:

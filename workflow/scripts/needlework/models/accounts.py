@@ -19,6 +19,7 @@ OUTCOMES = (ANSWERED, EMPTY, CUT, PROMPT_CUT, REFUSED, FAILED, SKIPPED, UNASKED)
 # What else is to be told of an answer (column `remarks`).
 REASONED, UNKNOWN_END, OTHER_MODEL = "reasoning_only", "unknown_end", "other_model"
 ODD_COUNT, CONTROL_TOKENS, UNKNOWN_MARK = "odd_count", "control_tokens", "unknown_mark"
+BESIDE_PROMPT, LONGER = "beside_prompt", "longer"
 # The finish reason of an answer of which nobody says why it ended.
 UNKNOWN = "unknown"
 
@@ -44,6 +45,10 @@ _SAID = {
     "model's own, or check that the server does not cut prompts",
     UNKNOWN_MARK: "{n} of {sent} answers begin with a tag that they close ({example}) and are scored with "
     "all that stands in it: if that is reasoning, name it in `thoughts` of the model",
+    LONGER: "{n} of {sent} answers are longer than their limit on new tokens ({example}) and are scored "
+    "whole: a run of this model would have cut them",
+    BESIDE_PROMPT: "{n} of {sent} requests had other text before the prompt ({example}): if it is no part of "
+    "the model's chat template, ask the prompts without it",
     CONTROL_TOKENS: "{n} of {total} prompts quote the text of a control token, such as {example}, which the "
     "model may read as one",
 }

@@ -44,7 +44,7 @@ logger = logging.getLogger("needlework")
 
 COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
 # Fields of an answer beside its text. Only the journal stores all of them.
-TOLD = (*COUNTS, "cut_at", "whole", "special", "mark", "reasoning", "served")
+TOLD = (*COUNTS, "cut_at", "whole", "special", "mark", "reasoning", "served", "remarks")
 # So many requests are passed over one by one.
 _SKIPPED = 256
 
@@ -455,7 +455,7 @@ def is_answer(record: Record) -> bool:
     return (
         isinstance(record.get("text"), str)
         and all(isinstance(record.get(name, ""), str) for name in ("whole", "reasoning", "served"))
-        and all(isinstance(token, str) for token in record.get("special", ()))
+        and all(isinstance(t, str) for name in ("special", "remarks") for t in record.get(name, ()))
         and record.get("finish_reason") in ("stop", "length")
         and all(count is None or type(count) is int for count in counts)
     )

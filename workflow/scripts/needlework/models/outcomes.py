@@ -154,11 +154,12 @@ class Outcomes:
             found.append(REASONED)
         if record.get("unknown_end"):
             found.append(UNKNOWN_END)
+        found += record.get("remarks", ())
         if record.get("served"):
             found.append(f"{OTHER_MODEL}: {record['served']}")
         if key in self._odd and key not in self._cut:
             found.append(f"{ODD_COUNT}: {self._odd[key]}")
-        if mark := unknown_mark(str(record.get("text") or "")):
+        if mark := unknown_mark(str(answer_row(record, self._marks, self._opened)["text"])):
             found.append(f"{UNKNOWN_MARK}: {mark}")
         if key in self._controls:
             found.append(f"{CONTROL_TOKENS}: {self._controls[key]}")

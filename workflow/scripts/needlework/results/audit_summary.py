@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from needlework.journal import Journal
-from needlework.results.audits import name_of
+from needlework.results.audits import missing, name_of
 
 _HEAD = (
     *("cell", "questions", "prompts", "base", "changed", "difference", "lost", "won"),
@@ -42,7 +42,7 @@ def engine_used(
 def summary(table: Sequence[Mapping[str, Any]], of: Setting, audit: Mapping[str, Any]) -> str:
     """The summary. `table` has the rows of `audits.rows`, `audit` the configuration's block."""
     lines = [f"## Audit: `{of.changed}` against `{of.base}`", ""]
-    lines += [*_settings(of), *_verdict(table), ""]
+    lines += [*_settings(of), *_verdict(table, of), ""]
     lines += [f"| {' | '.join(_HEAD)} |", f"|{'---|' * len(_HEAD)}"]
     lines += [f"| {' | '.join(_cells(row))} |" for row in table]
     lines += ["", *_validity(table, audit)]
@@ -79,13 +79,16 @@ def _flat(engine: Mapping[str, Any]) -> dict[str, object]:
     return found
 
 
-def _verdict(table: Sequence[Mapping[str, Any]]) -> list[str]:
-    """One line: how many cells say what."""
+def _verdict(table: Sequence[Mapping[str, Any]], of: Setting) -> list[str]:
+    """How many cells say what, in one line; and which model lacks answers, if one does."""
     kinds = Counter(row["sentence"].split(":")[0].split(" by ")[0] for row in table)
     said = [
         f"{kind} in {n} of {len(table)} cells" for kind, n in sorted(kinds.items(), reverse=True)
     ]
-    return [f"**{'; '.join(said).capitalize() or 'Nothing was asked'}.**"]
+    lines = [f"**{'; '.join(said).capitalize() or 'Nothing was asked'}.**"]
+    if lost := missing(table, f"`{of.base}`", f"`{of.changed}`"):
+        lines += ["", f"**{'; '.join(lost)}.** A gate (`fail_if`) does not pass without them."]
+    return lines
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

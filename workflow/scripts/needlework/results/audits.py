@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 BASE, CHANGED, BASE_AGAIN, CHANGED_AGAIN = "base", "changed", "base_again", "changed_again"
 SIDES = (BASE, CHANGED, BASE_AGAIN, CHANGED_AGAIN)
 _KEY = ["instance_id", "sample"]
-_LOST = ("skipped", "error")
+_SKIPPED = "skipped"
+_LOST = (_SKIPPED, "error")
 
 Array = npt.NDArray[Any]
 
@@ -50,9 +51,10 @@ def excess(a: Array, a_again: Array, b: Array, b_again: Array) -> npt.NDArray[np
 def answers(
     scores: pa.Table, generations: pa.Table, metric: str | None, factors: Sequence[str]
 ) -> pd.DataFrame:
-    """A row for each answer: its question, factors as text, `text`, `value`, and `given`: whether it is one.
+    """A row for each answer: its question, factors as text, `text`, `value`, and whether it was `given`.
 
-    The value is that of `metric`; an answer without it has that of its first metric.
+    `skipped`: the prompt did not fit into the model's context. The value is that of `metric`; an answer
+    without it has that of its first metric.
     """
     import pandas as pd
 
@@ -63,14 +65,15 @@ def answers(
     chosen = frame.assign(other=frame["metric"] != metric).sort_values("other", kind="stable")
     chosen = chosen.drop_duplicates(_KEY)
     chosen["given"] = ~chosen["finish_reason"].isin(_LOST)
+    chosen["skipped"] = chosen["finish_reason"].eq(_SKIPPED)
     texts = generations.select([*_KEY, "text"]).to_pandas()
     made = chosen.merge(texts, on=_KEY, validate="one_to_one")
     return pd.DataFrame(made.drop(columns=["finish_reason", "metric", "other"]))
 
 
 def joined(sides: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """A row for each prompt that both were asked, with `text_<side>`, `value_<side>` and `given_<side>`."""
-    measures = ["text", "value", "given"]
+    """A row for each prompt that both were asked, with `text_<side>` and so on."""
+    measures = ["text", "value", "given", "skipped"]
     made = sides[BASE].drop(columns=measures)
     for side in SIDES:
         own = sides[side][[*_KEY, *measures]]
@@ -98,6 +101,8 @@ def rows(
 
 def _row(asked: pd.DataFrame, available: int, rules: Rules) -> dict[str, Any]:
     given = asked[asked[f"given_{BASE}"] & asked[f"given_{CHANGED}"]]
+    # What fits into neither context is lost with the setting and without it.
+    fits = asked[~(asked[f"skipped_{BASE}"] & asked[f"skipped_{CHANGED}"])]
     before, after = (given[f"value_{side}"].to_numpy(np.float64) for side in (BASE, CHANGED))
     found = _over_questions(after - before, given, available, rules)
     text = given[f"text_{BASE}"].to_numpy() != given[f"text_{CHANGED}"].to_numpy()
@@ -106,6 +111,8 @@ def _row(asked: pd.DataFrame, available: int, rules: Rules) -> dict[str, Any]:
         "n_questions": found.n,
         "n_available": available,
         "n_unanswered": len(asked) - len(given),
+        "missing_base": int((~fits[f"given_{BASE}"]).sum()),
+        "missing_changed": int((~fits[f"given_{CHANGED}"]).sum()),
         "mean_base": _mean(before),
         "mean_changed": _mean(after),
         "lost": int((after < before).sum()),
@@ -158,6 +165,21 @@ def beyond(table: Sequence[Mapping[str, Any]], worse_than: float) -> list[str]:
     """The cells whose whole interval is worse than a share, in words."""
     return [
         f"{name_of(row)}: {row['sentence']}" for row in table if float(row["ci_high"]) < -worse_than
+    ]
+
+
+def missing(table: Sequence[Mapping[str, Any]], base: str, changed: str) -> list[str]:
+    """For each benchmark and model that lacks answers, how many, in words.
+
+    Prompts that fit into neither context are not missing.
+    """
+    return [
+        f"{model} lacks {int(row[f'missing_{side}'])} of {int(row['n']) + int(row['n_unanswered'])} answers "
+        f"to {row['benchmark']}"
+        for row in table
+        if row["by"] == "all"
+        for side, model in ((BASE, base), (CHANGED, changed))
+        if int(row[f"missing_{side}"])
     ]
 
 

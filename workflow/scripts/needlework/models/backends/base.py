@@ -66,7 +66,8 @@ class Answer:
     `reasoning_tokens` itself names the `mark` at which reasoning ended.
 
     Of an endpoint's reply: `reasoning` is what stood beside an empty text, `served` the model that it names
-    if that is another than was asked, `unknown_end` that it does not say why the answer ended.
+    if that is another than was asked, `unknown_end` that it does not say why the answer ended. `remarks` are
+    kinds of remarks (`accounts`), each with its example behind ": ".
     """
 
     text: str
@@ -84,6 +85,7 @@ class Answer:
     reasoning: str | None = None
     served: str | None = None
     unknown_end: bool = False
+    remarks: tuple[str, ...] | None = None
 
 
 class Backend(ABC):

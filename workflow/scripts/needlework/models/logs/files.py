@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +23,9 @@ from needlework.folders import files_below
 ENDINGS = (".jsonl", ".parquet", ".eval", ".json")
 # The most bytes of a line or of a member of an archive: a million characters, escaped, several times.
 LARGEST = 1 << 26
+# The most values of a line, a member or an item: each takes some 90 bytes of memory.
+MOST_VALUES = 1 << 21
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.S)
 STORED, DEFLATED, ZSTANDARD = 0, 8, 93
 _ENCRYPTED = 1
 _HEADER = 30
@@ -35,11 +39,11 @@ def answer_files(given: str | list[str] | None, where: str) -> str | list[str] |
 
     Beside JSON Lines, a `.json` file says of them what was run, and is no log.
     """
-    if given is None or (isinstance(given, str) and not Path(given).is_dir()):
+    if given is None or (isinstance(given, str) and not is_there(given, Path.is_dir)):
         return given
     found: list[str] = []
     for path in given if isinstance(given, list) else [given]:
-        if not Path(path).is_dir():
+        if not is_there(path, Path.is_dir):
             found.append(path)
             continue
         below = [file for file in files_below(path) if file.suffix in ENDINGS]
@@ -52,6 +56,14 @@ def answer_files(given: str | list[str] | None, where: str) -> str | list[str] |
             )
         found += map(str, own)
     return found
+
+
+def is_there(path: str | Path, kind: Callable[[Path], bool]) -> bool:
+    """Whether a path is that of a file or folder; False, too, if no file can have such a name."""
+    try:
+        return kind(Path(path))
+    except (OSError, ValueError):
+        return False
 
 
 def lines(path: Path) -> Iterator[tuple[str, Any]]:
@@ -69,11 +81,28 @@ def lines(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def parsed(content: bytes, path: Path, place: str) -> Any:
-    """JSON; UserError with the place where it is none."""
+    """JSON; UserError with the place where it is none, or has too many values."""
     try:
-        return json.loads(content)
+        text = content.decode(json.detect_encoding(content), "surrogatepass")
+        del content
+        check_values(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}, {place}: not JSON ({error}): correct it.") from None
+
+
+def check_values(text: str) -> None:
+    """Raise ValueError if JSON has so many values that a small log would fill the memory."""
+    marks = ",", "{", "["
+    if sum(map(text.count, marks)) <= MOST_VALUES:
+        return
+    # What stands in strings counts as text, unless there are too many of them.
+    found = text.count('"') // 2
+    if found <= 2 * MOST_VALUES:
+        inside = (string[0].count(mark) for string in _STRING.finditer(text) for mark in marks)
+        found = sum(map(text.count, marks)) - sum(inside)
+    if found > MOST_VALUES:
+        raise ValueError(f"it has more than {MOST_VALUES:,} values")
 
 
 def beside(path: Path, name: str) -> Mapping[str, Any]:
@@ -82,33 +111,30 @@ def beside(path: Path, name: str) -> Mapping[str, Any]:
     try:
         if other.stat().st_size > LARGEST:
             return {}
-        found = json.loads(other.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        found = parsed(other.read_bytes(), other, "the run")
+    except (OSError, UserError):
         return {}
     return found if isinstance(found, Mapping) else {}
 
 
-def members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
-    """The names and contents of the members whose names are wanted, in the archive's order.
+def members(path: Path, order: Callable[[str], int | None]) -> Iterator[tuple[str, bytes]]:
+    """The names and contents of the members to which `order` gives a number, by this, then as in the archive.
 
-    Raises UserError if the archive is damaged, encrypted, or compressed in another way, if a member has more
-    than LARGEST bytes, or if all would unpack to far more than the file.
+    Raises UserError if a member is encrypted, compressed in an unknown way or larger than LARGEST, or if all
+    would unpack to far more than the file; another exception if the archive is damaged.
     """
-    try:
-        with zipfile.ZipFile(path) as archive, path.open("rb") as file:
-            found = [each for each in archive.infolist() if wanted(each.filename)]
-            stored = path.stat().st_size
-            if sum(each.compress_size for each in found) > stored:
-                raise zipfile.BadZipFile("members overlap")
-            Budget([path], stored, "the answers to replay").declared(
-                sum(each.file_size for each in found)
-            )
-            for each in found:
-                yield each.filename, _content(path, file, each)
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError) as error:
-        raise UserError(
-            f"{path} cannot be read as a log of inspect_ai ({error}): it is damaged; copy it again."
-        ) from None
+    with zipfile.ZipFile(path) as archive, path.open("rb") as file:
+        ranks = {name: order(name) for name in archive.namelist()}
+        found = [each for each in archive.infolist() if ranks[each.filename] is not None]
+        found.sort(key=lambda each: ranks[each.filename] or 0)
+        stored = path.stat().st_size
+        if sum(each.compress_size for each in found) > stored:
+            raise zipfile.BadZipFile("members overlap")
+        Budget([path], stored, "the answers to replay").declared(
+            sum(each.file_size for each in found)
+        )
+        for each in found:
+            yield each.filename, _content(path, file, each)
 
 
 def _content(path: Path, file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
@@ -204,6 +230,7 @@ class _Text:
                     self._at = end
                     return value
             self._more(size)
+            check_values(self._buffer)
             # Each attempt begins anew, so the next has twice as much.
             size *= 2
 

@@ -1,35 +1,40 @@
-"""Answers in other programs' files, by what wrote them, and in needlework's own form.
+"""Answers in other programs' files, and in needlework's own form: which program wrote one, and what it says.
 
-Samples of lm-eval (`samples_<task>_<date>.jsonl`, and `results_<date>.json` beside them), output files of
-OpenAI's batch API, instance files of Every Eval Ever (`<uuid>_samples.jsonl`, and the record beside them),
-and needlework's own rows, in JSON Lines or Parquet. `inspect_ai` has logs of inspect_ai.
+Logs of inspect_ai, samples of lm-eval (`samples_<task>_<date>.jsonl`, and `results_<date>.json` beside them),
+files of OpenAI's batch API, instance files of Every Eval Ever (`<uuid>_samples.jsonl`, and the record beside
+them), and needlework's own rows, in JSON Lines or Parquet.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from needlework.data.budgets import Budget
 from needlework.errors import UserError
 from needlework.models.backends.base import Answer
 from needlework.models.logs import inspect_ai
-from needlework.models.logs.files import ENDINGS, LARGEST, beside, lines
+from needlework.models.logs.files import ENDINGS, LARGEST, beside, is_there, lines
 from needlework.models.logs.logged import (
-    DECODING,
-    MALFORMED,
     NAMED,
-    About,
     Logged,
+    Run,
+    Sent,
+    beside_prompt,
     count,
     ended,
     excerpt,
     failed,
-    one_message,
-    plain,
+    name_of,
+    number,
+    sent_as,
+    sent_in,
+    settings,
     text_digest,
 )
 from needlework.models.openai_batch_endpoint import read_result
@@ -39,100 +44,188 @@ FINISH_REASONS = ("stop", "length")
 _NUMBERED = re.compile(r"([0-9a-f]{64})-(\d{1,9})")
 
 
-def read_lm_eval(path: Path, about: About) -> Iterator[Logged]:
-    """The answers in a file of samples; `about` gets what the results say of the run.
+class Format(NamedTuple):
+    """What a row of a file is, in words; its rows with their places; the answers in one.
 
-    lm-eval keeps neither why an answer ended nor its tokens.
+    `begin` takes what lies beside the file. All of them may raise any exception (`logged`).
     """
+
+    what: str
+    rows: Callable[[Path], Iterable[tuple[str, Any]]]
+    answers: Callable[[Any, Run], Iterable[Logged]]
+    begin: Callable[[Path, Run], None] = lambda path, run: None
+
+
+def logged(path: Path, run: Run) -> Iterator[Logged]:
+    """The answers in a file; `run` gets what it says of the run. Any fault of the file is a UserError."""
+    kind = format_of(path)
+    try:
+        kind.begin(path, run)
+        for place, row in kind.rows(path):
+            try:
+                found = list(kind.answers(row, run))
+            except Exception as error:
+                raise UserError(
+                    f"{path}, {place}: not {kind.what} ({_said(error)}): correct it, or leave it out."
+                ) from None
+            for each in found:
+                yield replace(each, place=place)
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(
+            f"{path} cannot be read ({_said(error)}): it is damaged; copy or write it again."
+        ) from None
+
+
+def _said(error: Exception) -> str:
+    return excerpt(error) or type(error).__name__
+
+
+def format_of(path: Path) -> Format:
+    """Which program wrote a file, by its ending and its first line.
+
+    UserError if no program's files end so, if it is absent, and if it is known and has no answers to read.
+    """
+    if path.suffix not in ENDINGS:
+        raise UserError(
+            f"the answers to replay in {path} (a model's key `answers`) must be a "
+            f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]} file: convert it."
+        )
+    if not is_there(path, Path.is_file):
+        raise UserError(
+            f"the answers to replay in {path} (a model's key `answers`) do not exist: correct the path."
+        )
+    if path.suffix in (".eval", ".json"):
+        return _INSPECT
+    return _OWN_TABLE if path.suffix == ".parquet" else _of_lines(path)
+
+
+def _of_lines(path: Path) -> Format:
+    """By the first line that is not empty; what is no JSON is told when it is read."""
+    try:
+        with path.open("rb") as file:
+            while (line := file.readline(LARGEST)) and not line.strip():
+                pass
+        row = json.loads(line) if len(line) < LARGEST else None
+    except (OSError, ValueError, RecursionError):
+        return _OWN
+    keys = row.keys() if isinstance(row, dict) else set()
+    if {"custom_id", "result"} <= keys:
+        raise UserError(
+            f"{path} is a batch of Anthropic, not a batch of OpenAI: write its answers as rows with "
+            "`instance_id` and `text`."
+        )
+    return next((kind for wanted, kind in _BY_KEYS if wanted <= keys), _OWN)
+
+
+def _begin_lm_eval(path: Path, run: Run) -> None:
+    """Take the program, the model and its decoding from the results."""
     task, _, date = path.stem.removeprefix("samples_").rpartition("_")
-    about |= _lm_eval_run(beside(path, f"results_{date}.json"), task)
-    for place, row in lines(path):
-        try:
-            name, prompt, answers = row["doc"]["instance_id"], _lm_eval_prompt(row), row["resps"][0]
-            if not isinstance(name, str) or not all(isinstance(text, str) for text in answers):
-                raise TypeError("an answer is no text")
-        except MALFORMED as error:
-            raise UserError(
-                f"{path}, {place}: not a sample of lm-eval for an exported prompt ({excerpt(error)}): leave "
-                "it out."
-            ) from None
-        for sample, text in enumerate([answers] if isinstance(answers, str) else answers):
-            yield Logged(name, sample, ended(text, None), text_digest(prompt), place, repeated=True)
+    results = beside(path, f"results_{date}.json")
+    run.said["program"] = excerpt(f"lm-eval {results.get('lm_eval_version') or ''}")
+    if model := name_of(results.get("model_name")):
+        run.said["model"] = model
+    configs = results.get("configs")
+    own = configs.get(task) if isinstance(configs, Mapping) else None
+    run.said |= settings(own.get("generation_kwargs") if isinstance(own, Mapping) else None)
 
 
-def _lm_eval_prompt(row: Mapping[str, Any]) -> str:
-    """The prompt as it was exported, if the request holds it, be it in a chat template; or the request."""
-    exported = one_message(row["doc"]["messages"])
+def _lm_eval(row: Any, run: Run) -> Iterator[Logged]:
+    """The answers to a document; lm-eval keeps neither why an answer ended nor its tokens."""
+    name, texts = row["doc"]["instance_id"], row["resps"][0]
+    texts = [texts] if isinstance(texts, str) else texts
+    if not isinstance(name, str) or not all(isinstance(text, str) for text in texts):
+        raise TypeError("an answer is no text")
+    sent, other = _lm_eval_sent(row)
+    for sample, text in enumerate(texts):
+        answer = ended(text, None, **beside_prompt(other))
+        yield Logged(name, sample, answer, sent, run=run)
+
+
+def _lm_eval_sent(row: Mapping[str, Any]) -> tuple[Sent, str | None]:
+    """What was sent; and other text in the chat template."""
+    (exported,) = [m["content"] for m in row["doc"]["messages"]]
     request = row["arguments"]["gen_args_0"]["arg_0"]
     if isinstance(request, list) and len(request) == 1 and isinstance(request[0], str):
         # As the models of servers get a chat.
         request = request[0]
-    if isinstance(request, str) and exported not in request:
-        # A chat, as JSON.
-        request = json.loads(request) if request.startswith("[") else request
-    sent = request if isinstance(request, str) else one_message(request)
-    return exported if exported in sent else sent
+    if isinstance(request, str) and request != exported and request.startswith("[{"):
+        with suppress(ValueError):
+            request = json.loads(request)
+    return sent_in(request, exported) if isinstance(request, str) else (sent_as(request), None)
 
 
-def _lm_eval_run(results: Mapping[str, Any], task: str) -> About:
-    """The program, the model and its decoding."""
-    if not results:
-        return {"program": "lm-eval"}
-    version = results.get("lm_eval_version") or ""
-    found = {"program": f"lm-eval {version}".strip(), **plain({"model": results.get("model_name")})}
-    configs = results.get("configs")
-    own = configs.get(task) if isinstance(configs, Mapping) else None
-    given = own.get("generation_kwargs") if isinstance(own, Mapping) else None
-    if isinstance(given, Mapping):
-        found |= plain({key: given.get(key) for key in DECODING})
-    return found
+def _batch(row: Any, run: Run) -> Iterator[Logged]:
+    """The answer in a line of an output or error file, or what a line of an input file sent."""
+    run.said["program"] = "OpenAI batch"
+    name = row["custom_id"]
+    if not isinstance(name, str):
+        raise TypeError("`custom_id` must be a string")
+    found = _NUMBERED.fullmatch(name)
+    own, sample = (found[1], number(int(found[2]))) if found else (name, 0)
+    if "response" not in row:
+        given = row["body"]
+        prompt = given.get("prompt")
+        sent: Sent = text_digest(prompt) if isinstance(prompt, str) else None
+        sent = sent_as(given["messages"]) if "messages" in given else sent
+        yield Logged(own, sample, None, sent, run=run)
+        return
+    response = row["response"]
+    body = response.get("body") if isinstance(response, Mapping) else None
+    body = body if isinstance(body, Mapping) else {}
+    answer = read_result(row, body.get("object") != "text_completion", excerpt)
+    model = name_of(body.get("model"))
+    if model:
+        run.said.setdefault("model", model)
+    yield Logged(own, sample, replace(answer, served=None), None, model, run=run)
 
 
-def read_batch(path: Path, about: About) -> Iterator[Logged]:
-    """The answers in a file; `about` gets the model that the first of them names."""
-    about["program"] = "OpenAI batch"
-    for place, row in lines(path):
-        name = row.get("custom_id") if isinstance(row, Mapping) else None
-        if not isinstance(name, str):
-            raise UserError(f"{path}, {place}: `custom_id` must be a string: correct it.")
-        body = _body(row)
-        chat = not (isinstance(body, Mapping) and body.get("object") == "text_completion")
-        answer = read_result(row, chat, excerpt)
-        if isinstance(body, Mapping) and "model" not in about:
-            about |= plain({"model": body.get("model")})
-        found = _NUMBERED.fullmatch(name)
-        own, sample = (found[1], int(found[2])) if found else (name, 0)
-        yield Logged(own, sample, answer, place=place)
+def _begin_instances(path: Path, run: Run) -> None:
+    """Take the program and its decoding from the record."""
+    record = beside(path, f"{path.stem.removesuffix('_samples')}.json")
+    run.said["program"] = "Every Eval Ever"
+    library = record.get("eval_library")
+    if isinstance(library, Mapping):
+        run.said["program"] = excerpt(f"{library.get('name')} {library.get('version')}")
+    results: Any = record.get("evaluation_results")
+    try:
+        given = results[0]["generation_config"]["generation_args"]
+    except (LookupError, TypeError):
+        return
+    run.said |= settings(given)
 
 
-def _body(row: Mapping[str, Any]) -> Any:
-    response = row.get("response")
-    return response.get("body") if isinstance(response, Mapping) else None
+def _instance(row: Any, run: Run) -> Iterator[Logged]:
+    """The answer in an instance: the same in several, where several metrics score it."""
+    metadata = row.get("metadata") or {}
+    name, model = row["sample_id"], name_of(row.get("model_id"))
+    if not isinstance(name, str):
+        raise TypeError("`sample_id` must be a string")
+    sent, other = _instance_sent(row, name)
+    sample = number(int(metadata.get("sample", 0)))
+    if model:
+        run.said.setdefault("model", model)
+    answer = _instance_answer(row, metadata)
+    if answer.error is None:
+        answer = replace(answer, **beside_prompt(other))
+    yield Logged(name, sample, answer, sent, model, run=run)
 
 
-def read_instances(path: Path, about: About) -> Iterator[Logged]:
-    """The answers in a file, each once, though several metrics score it."""
-    about |= _instances_run(beside(path, f"{path.stem.removesuffix('_samples')}.json"))
-    for place, row in lines(path):
-        try:
-            metadata = row.get("metadata") or {}
-            name, sample = row["sample_id"], int(metadata.get("sample", 0))
-            prompt = row["input"]["raw"]
-            if not isinstance(name, str) or not isinstance(prompt, str):
-                raise TypeError("sample_id and input.raw must be strings")
-            digest = None if prompt.startswith(NAMED) else text_digest(prompt)
-            yield Logged(
-                name, sample, _instances_answer(row, metadata), digest, place, repeated=True
-            )
-        except MALFORMED as error:
-            raise UserError(
-                f"{path}, {place}: not an instance with one answer ({excerpt(error)}): leave it out."
-            ) from None
-        if "model" not in about:
-            about |= plain({"model": row.get("model_id")})
+def _instance_sent(row: Mapping[str, Any], name: str) -> tuple[Sent, str | None]:
+    """What was sent; and other text in the chat template."""
+    prompt, formatted = row["input"]["raw"], row["input"].get("formatted")
+    if not isinstance(prompt, str):
+        raise TypeError("`input.raw` must be a string")
+    if row.get("interaction_type") not in (None, "single_turn"):
+        return "the model was asked in several turns", None
+    if prompt.startswith(NAMED):
+        same = prompt.removeprefix(NAMED) == name
+        return None if same else "the log names another prompt beside its answer", None
+    return sent_in(formatted, prompt) if isinstance(formatted, str) else (text_digest(prompt), None)
 
 
-def _instances_answer(row: Mapping[str, Any], metadata: Mapping[str, Any]) -> Answer:
+def _instance_answer(row: Mapping[str, Any], metadata: Mapping[str, Any]) -> Answer:
     """The answer; the format has no reason why it ended, but our own records have one in their metadata."""
     if error := row.get("error"):
         return failed(error)
@@ -150,27 +243,7 @@ def _instances_answer(row: Mapping[str, Any], metadata: Mapping[str, Any]) -> An
     )
 
 
-def _instances_run(record: Mapping[str, Any]) -> About:
-    """The program and its decoding."""
-    found: About = {"program": "Every Eval Ever"}
-    library = record.get("eval_library")
-    if isinstance(library, Mapping):
-        found["program"] = excerpt(f"{library.get('name')} {library.get('version')}")
-    results: Any = record.get("evaluation_results")
-    try:
-        given = results[0]["generation_config"]["generation_args"]
-        return found | plain({key: given.get(key) for key in DECODING})
-    except MALFORMED:
-        return found
-
-
-def read_own(path: Path, about: About) -> Iterator[Logged]:
-    """The answers in a file: columns `instance_id`, `text`, and perhaps `sample` and `finish_reason`."""
-    rows = lines(path) if path.suffix == ".jsonl" else _rows(path)
-    return (_parse(path, place, row) for place, row in rows)
-
-
-def _rows(path: Path) -> Iterator[tuple[str, Any]]:
+def _table(path: Path) -> Iterator[tuple[str, Any]]:
     """The rows of a Parquet file, each with its place in words."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -188,63 +261,53 @@ def _rows(path: Path) -> Iterator[tuple[str, Any]]:
     except (pa.ArrowInvalid, OSError) as error:
         raise UserError(f"{path} cannot be read as Parquet ({error}): write it again.") from None
     rows = (row for batch in table.to_batches(max_chunksize=64) for row in batch.to_pylist())
-    for number, row in enumerate(rows):
-        budget.take(number, row)
-        yield f"row {number + 1}", row
+    for place, row in enumerate(rows):
+        budget.take(place, row)
+        yield f"row {place + 1}", row
 
 
-def _parse(path: Path, place: str, row: Any) -> Logged:
-    """The answer in a row."""
+def _own(row: Any, run: Run) -> Iterator[Logged]:
+    """The answer in a row: `instance_id`, `text`, and perhaps `sample`, `finish_reason`, `model`.
 
-    def need(holds: bool, what: str) -> None:
-        if not holds:
-            raise UserError(f"{path}, {place}: {what}: correct it.")
-
-    need(isinstance(row, dict), "not an object")
+    The prompt is compared if the row has it: as `messages`, as an export writes them, or as `prompt`.
+    """
+    if not isinstance(row, dict):
+        raise TypeError("not an object")
     # A column that other rows have is null in this one: the same as absent.
     row = {name: value for name, value in row.items() if value is not None}
-    need(isinstance(row.get("instance_id"), str), "`instance_id` must be a string")
-    need(isinstance(row.get("text"), str), "`text` must be a string")
+    for name in ("instance_id", "text"):
+        if not isinstance(row.get(name), str):
+            raise TypeError(f"`{name}` must be a string")
     sample, reason = row.get("sample", 0), row.get("finish_reason")
-    need(type(sample) is int and sample >= 0, "`sample` must be a number from 0")
-    known = reason is None or reason in FINISH_REASONS
-    need(known, f"`finish_reason` must be one of {', '.join(FINISH_REASONS)}")
-    return Logged(row["instance_id"], sample, ended(row["text"], reason), place=place)
+    if type(sample) is not int or sample < 0:
+        raise ValueError("`sample` must be a number from 0")
+    if reason is not None and reason not in FINISH_REASONS:
+        raise ValueError(f"`finish_reason` must be one of {', '.join(FINISH_REASONS)}")
+    sent: Sent = None
+    if "messages" in row:
+        sent = sent_as(row["messages"])
+    elif isinstance(row.get("prompt"), str):
+        sent = text_digest(row["prompt"])
+    if model := name_of(row.get("model")):
+        run.said.setdefault("model", model)
+    answer = ended(row["text"], reason)
+    yield Logged(row["instance_id"], number(sample), answer, sent, model, run=run)
 
 
-Read = Callable[[Path, About], Iterator[Logged]]
-# Of JSON Lines, by two keys that each line has.
-_LINES: tuple[tuple[set[str], Read], ...] = (
-    ({"doc", "resps"}, read_lm_eval),
-    ({"custom_id", "response"}, read_batch),
-    ({"schema_version", "sample_id"}, read_instances),
+_INSPECT = Format("a sample of inspect_ai", inspect_ai.rows, inspect_ai.answers)
+_OWN = Format("an answer with `instance_id` and `text`", lines, _own)
+_OWN_TABLE = _OWN._replace(rows=_table)
+_BATCH = Format("a line of a batch of OpenAI", lines, _batch)
+# Of JSON Lines, by keys that each line has.
+_BY_KEYS: tuple[tuple[set[str], Format], ...] = (
+    (
+        {"doc", "resps"},
+        Format("a sample of lm-eval for an exported prompt", lines, _lm_eval, _begin_lm_eval),
+    ),
+    ({"custom_id", "response"}, _BATCH),
+    ({"custom_id", "body"}, _BATCH),
+    (
+        {"schema_version", "sample_id"},
+        Format("an instance with one answer", lines, _instance, _begin_instances),
+    ),
 )
-
-
-def reader_of(path: Path) -> Read:
-    """The function that reads a file of answers. UserError if no program's files end so, or it is absent."""
-    if path.suffix not in ENDINGS:
-        raise UserError(
-            f"the answers to replay in {path} (a model's key `answers`) must be a "
-            f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]} file: convert it."
-        )
-    if not path.is_file():
-        raise UserError(
-            f"the answers to replay in {path} (a model's key `answers`) do not exist: correct the path."
-        )
-    if path.suffix in (".eval", ".json"):
-        return inspect_ai.read
-    return read_own if path.suffix == ".parquet" else _of_lines(path)
-
-
-def _of_lines(path: Path) -> Read:
-    """By the first line that is not empty; what is no JSON is told when it is read."""
-    with path.open("rb") as file:
-        while (line := file.readline(LARGEST)) and not line.strip():
-            pass
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return read_own
-    keys = row.keys() if isinstance(row, dict) else set()
-    return next((read for wanted, read in _LINES if wanted <= keys), read_own)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,57 +12,62 @@ from needlework.errors import UserError
 from needlework.models.backends.base import Answer
 from needlework.models.logs.files import items, members, parsed
 from needlework.models.logs.logged import (
-    DECODING,
-    MALFORMED,
-    About,
     Logged,
+    Run,
+    Sent,
     count,
     ended,
     excerpt,
     failed,
-    one_message,
-    plain,
-    text_digest,
-    text_of,
+    name_of,
+    number,
+    sent_as,
+    settings,
+    texts_of,
 )
 
 # Members that say what was run: the second is there before the run has ended.
 HEADERS = ("header.json", "_journal/start.json")
-_ATTACHED = "attachment://"
+_ATTACHED = re.compile(r"attachment://(\S+)")
 
 
-def read(path: Path, about: About) -> Iterator[Logged]:
-    """The samples of a log; `about` gets what it says of the run."""
+def rows(path: Path) -> Iterator[tuple[str, tuple[bool, Any]]]:
+    """The parts of a log with their places: whether it is one of the header, and its value."""
     if path.suffix == ".json":
+        seen = set()
         for key, value in items(path, "samples"):
+            seen.add(key)
             if key == "samples":
-                yield sample(path, "samples", value)
+                yield key, (False, value)
             elif key in ("eval", "plan"):
-                about |= _about({key: value})
+                yield f"`{key}`", (True, {key: value})
+        if not seen & {"samples", "eval"}:
+            raise UserError(f"{path} holds no sample of inspect_ai: leave it out.")
         return
-    for name, content in members(path, _wanted):
-        value = parsed(content, path, f"member {name[:100]!r}")
-        if name in HEADERS:
-            about |= _about(value)
-        else:
-            yield sample(path, f"member {name[:100]!r}", value)
+    for name, content in members(path, _order):
+        place = f"member {name[:100]!r}"
+        yield place, (name in HEADERS, parsed(content, path, place))
 
 
-def _wanted(name: str) -> bool:
-    return name in HEADERS or (name.startswith("samples/") and name.endswith(".json"))
+def _order(name: str) -> int | None:
+    """The header comes first: it may say that each request had other text too."""
+    if name in HEADERS:
+        return HEADERS[::-1].index(name)
+    return len(HEADERS) if name.startswith("samples/") and name.endswith(".json") else None
 
 
-def sample(path: Path, place: str, value: Any) -> Logged:
-    """A sample: its id is the prompt's name, its epoch the number of the answer."""
-    try:
-        name, epoch = value["id"], value["epoch"]
-        if not isinstance(name, str) or type(epoch) is not int or epoch < 1:
-            raise ValueError(f"id {excerpt(name)!r}, epoch {excerpt(epoch)!r}")
-        return Logged(name, epoch - 1, _answer(value), _prompt(value), place)
-    except MALFORMED as error:
-        raise UserError(
-            f"{path}, {place}: not a sample of inspect_ai ({excerpt(error)}): leave it out."
-        ) from None
+def answers(row: tuple[bool, Any], run: Run) -> Iterator[Logged]:
+    """The answer of a sample: its id is the prompt's name, its epoch the number of the answer."""
+    run.appended = True
+    header, value = row
+    if header:
+        _read_header(value, run)
+        return
+    name, epoch = value["id"], value["epoch"]
+    if not isinstance(name, str) or type(epoch) is not int or epoch < 1:
+        raise ValueError(f"id {excerpt(name)!r}, epoch {excerpt(epoch)!r}")
+    served = (value.get("output") or {}).get("model")
+    yield Logged(name, number(epoch - 1), _answer(value), _sent(value), name_of(served), run=run)
 
 
 def _answer(value: Mapping[str, Any]) -> Answer:
@@ -71,44 +78,70 @@ def _answer(value: Mapping[str, Any]) -> Answer:
     if not output.get("choices"):
         return failed(output.get("error") or "no choice")
     choice, usage = output["choices"][0], output.get("usage")
-    read, cached = count(usage, "input_tokens"), count(usage, "input_tokens_cache_read")
-    written = count(usage, "input_tokens_cache_write")
+    texts = [_resolved(value, text) for text in texts_of(choice["message"]["content"])]
+    if None in texts:
+        return failed("the attachment of its text is missing")
     return ended(
-        _resolved(text_of(choice["message"]["content"]), value),
+        "".join(text for text in texts if text is not None),
         choice.get("stop_reason"),
         # Tokens that a cache had, or took, are not among `input_tokens`.
-        prompt_tokens=None if read is None else read + (cached or 0) + (written or 0),
-        cached_tokens=cached,
+        prompt_tokens=count(
+            usage, "input_tokens", "input_tokens_cache_read", "input_tokens_cache_write"
+        ),
+        cached_tokens=count(usage, "input_tokens_cache_read"),
         completion_tokens=count(usage, "output_tokens"),
         reasoning_tokens=count(usage, "reasoning_tokens"),
     )
 
 
-def _prompt(value: Mapping[str, Any]) -> bytes:
+def _sent(value: Mapping[str, Any]) -> Sent:
+    """What the model was sent: the sample's input, unless a solver changed the chat or sent another."""
+    resolved = partial(_resolved, value)
     given = value["input"]
-    text = given if isinstance(given, str) else one_message(given)
-    return text_digest(_resolved(text, value))
+    if isinstance(given, str):
+        given = [{"role": "user", "content": given}]
+    first = sent_as(given, resolved)
+    chat = value.get("messages") or []
+    # The last message is the answer.
+    chat = chat[:-1] if chat and chat[-1]["role"] == "assistant" else chat
+    calls = [
+        event["input"]
+        for event in value.get("events") or ()
+        if event.get("event") == "model" and event.get("input")
+    ]
+    sent = [sent_as(chat, resolved)] if chat else []
+    for other in sent:
+        if isinstance(other, str):
+            return other
+    if any(other != first for other in sent) or (
+        # Others may be those of a scorer.
+        calls and first not in [sent_as(call, resolved) for call in calls]
+    ):
+        return first if isinstance(first, str) else "a solver sent another prompt to the model"
+    return first
 
 
-def _resolved(text: str, value: Mapping[str, Any]) -> str:
+def _resolved(value: Mapping[str, Any], text: str) -> str | None:
     """A long text stands among the sample's attachments, under the name that stands in its place."""
-    if not text.startswith(_ATTACHED):
+    if (name := _ATTACHED.fullmatch(text)) is None:
         return text
-    found = (value.get("attachments") or {}).get(text.removeprefix(_ATTACHED), text)
-    return found if isinstance(found, str) else text
+    found = (value.get("attachments") or {}).get(name[1])
+    return found if isinstance(found, str) else None
 
 
-def _about(value: Any) -> About:
-    """The program, the model and its decoding, of a header or one of its keys."""
-    if not isinstance(value, Mapping):
-        return {}
-    run, plan = value.get("eval") or {}, value.get("plan") or {}
-    found: About = {}
-    if isinstance(run, Mapping) and run:
-        packages = run.get("packages")
+def _read_header(value: Mapping[str, Any], run: Run) -> None:
+    """Take the program, the model, its decoding and its system message from a header, or one of its keys."""
+    found, plan = value.get("eval") or {}, value.get("plan") or {}
+    for key, part in (("eval", found), ("plan", plan)):
+        if not isinstance(part, Mapping):
+            raise TypeError(f"the header's `{key}` is no object")
+    if found:
+        packages = found.get("packages")
         version = packages.get("inspect_ai", "") if isinstance(packages, Mapping) else ""
-        found |= {"program": f"inspect_ai {version}".strip(), **plain({"model": run.get("model")})}
-    for config in (plan.get("config"), run.get("model_generate_config")):
-        if isinstance(config, Mapping):
-            found |= plain({key: config.get(key) for key in DECODING})
-    return found
+        run.said["program"] = excerpt(f"inspect_ai {version}")
+        if model := name_of(found.get("model")):
+            run.said["model"] = model
+    for config in (plan.get("config"), found.get("model_generate_config")):
+        run.said |= settings(config)
+        if isinstance(config, Mapping) and config.get("system_message"):
+            run.beside = "the model was sent a system message beside the prompt"

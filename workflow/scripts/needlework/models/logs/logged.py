@@ -1,12 +1,15 @@
-"""An answer as a log has it, and what the readers of all logs share."""
+"""An answer as a log has it, what the log says of its run, and what the model was sent for it."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from needlework.models.accounts import BESIDE_PROMPT
 from needlework.models.backends.base import Answer
 from needlework.models.openai_protocol import ENDS
 
@@ -16,25 +19,50 @@ _EXCERPT = 300
 DECODING = ("temperature", "top_p", "top_k", "max_tokens", "seed")
 # `input.raw` of our own records, before a prompt's name: they hold no prompt.
 NAMED = "needlework prompt "
-MALFORMED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
+# Counts above do not fit into the table of answers.
+_MOST = 2**31
 
-# What a log says of its run as a whole: the program, the model, how it decoded.
-About = dict[str, object]
+# What was sent instead of a prompt: the digest of its text; in words, why it cannot be the prompt; None if
+# the log does not say.
+Sent = bytes | str | None
+
+
+@dataclass(slots=True)
+class Run:
+    """What a log says of its run: the program, the model, how it decoded.
+
+    `beside` says in words what every request of the run had beside the prompt. `appended`: an answer that
+    stands later in the log replaces an earlier one to the same prompt.
+    """
+
+    said: dict[str, object] = field(default_factory=dict)
+    beside: str | None = None
+    appended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """An answer, the name of its prompt, and a digest of the prompt's text where the log has it.
+    """An answer, the name of its prompt, and what was sent. Without an answer, only what was sent.
 
-    `place` is where it stands, in words. `repeated`: a log of this kind has an answer once for each metric.
+    `served` is the model that the answer names, `place` where it stands, in words.
     """
 
     instance_id: str
     sample: int
-    answer: Answer
-    prompt: bytes | None = None
+    answer: Answer | None
+    sent: Sent = None
+    served: str | None = None
     place: str = field(default="", compare=False)
-    repeated: bool = False
+    run: Run = field(default_factory=Run, compare=False)
+
+    @property
+    def failure(self) -> str | None:
+        """Why this is no answer to the prompt, as far as the log says."""
+        if self.answer is None:
+            return None
+        if self.answer.error is not None:
+            return self.answer.error
+        return self.run.beside or (self.sent if isinstance(self.sent, str) else None)
 
 
 def text_digest(text: str) -> bytes:
@@ -62,34 +90,137 @@ def excerpt(text: object) -> str:
     return lines[0][:_EXCERPT]
 
 
-def count(counts: object, name: str) -> int | None:
-    """A number of tokens, if it is one."""
-    found = counts.get(name) if isinstance(counts, Mapping) else None
-    return found if type(found) is int and 0 <= found < 2**31 else None
+def count(counts: object, *names: str) -> int | None:
+    """A number of tokens: the sum of those under `names`; None if there is none under the first.
+
+    Raises ValueError if it does not fit into the table of answers.
+    """
+    found = [counts.get(name) for name in names] if isinstance(counts, Mapping) else [None]
+    numbers = [n if type(n) is int and n >= 0 else None for n in found]
+    total = sum(n for n in numbers if n is not None)
+    if total >= _MOST:
+        raise ValueError(f"{excerpt(total)} tokens are too many")
+    return None if numbers[0] is None else total
 
 
-def text_of(content: object) -> str:
-    """The text of a message: a text, or parts of which those of the type text are meant."""
+def number(value: object) -> int:
+    """The number of an answer to its prompt, from 0. Raises ValueError if it is none."""
+    if type(value) is not int or not 0 <= value < _MOST:
+        raise ValueError(f"{excerpt(value)!r} is no number of an answer")
+    return value
+
+
+def name_of(value: object) -> str | None:
+    """A model's name; None without one. Raises ValueError if it holds half of a character."""
+    if not isinstance(value, str) or not value.strip():
+        return None
+    value.encode()
+    return value[:_EXCERPT]
+
+
+def settings(values: object) -> dict[str, object]:
+    """How a model decoded, as far as `values` say: finite numbers and short texts."""
+    if not isinstance(values, Mapping):
+        return {}
+    given = {key: values.get(key) for key in DECODING}
+    return {
+        key: excerpt(value).encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        for key, value in given.items()
+        if isinstance(value, str)
+        or (isinstance(value, int | float) and type(value) is not bool and math.isfinite(value))
+    }
+
+
+def sent_as(messages: object, resolved: Callable[[str], str | None] = lambda text: text) -> Sent:
+    """What was sent with a chat: the digest of its only message, of a user; or why it is no prompt alone.
+
+    `resolved` gives the text for one that stands elsewhere in the log. Raises TypeError, LookupError or
+    AttributeError if there is no chat.
+    """
+    if not isinstance(messages, list) or not messages:
+        raise TypeError("no chat")
+    roles = [str(m["role"]) for m in messages if m["role"] != "system" or m["content"] != ""]
+    if roles != ["user"]:
+        return f"the model was sent other messages beside the prompt ({', '.join(roles[:5])})"
+    content = next(m["content"] for m in messages if m["role"] == "user")
+    if isinstance(content, list) and any(part["type"] != "text" for part in content):
+        return "the model was sent more than text beside the prompt"
+    texts = [resolved(text) for text in texts_of(content)]
+    if None in texts:
+        return "the attachment of the prompt is missing in the log"
+    return text_digest("".join(text for text in texts if text is not None))
+
+
+def texts_of(content: object) -> list[str]:
+    """The texts of a message: a text, or parts, of which those of the type text are meant."""
     if isinstance(content, str):
-        return content
+        return [content]
     if not isinstance(content, list):
         raise TypeError("no text")
-    parts = [part["text"] for part in content if part["type"] == "text"]
-    return "".join(parts)
+    texts = [part["text"] for part in content if part["type"] == "text"]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("no text")
+    return texts
 
 
-def one_message(messages: object) -> str:
-    """The text of a chat's only message of a user. Raises one of MALFORMED without one."""
-    if not isinstance(messages, list):
-        raise TypeError("no chat")
-    (found,) = [message for message in messages if message["role"] == "user"]
-    return text_of(found["content"])
+# The control tokens of chat templates, and the words that name whose turn it is.
+_CONTROL = re.compile(
+    r"<[|｜][^<>\n]{1,40}[|｜]>|</?s>|<</?SYS>>|</?think>|<(?:start|end)_of_turn>|<[be]os>|<sop>"
+    r"|\[/?(?:INST|SYSTEM_PROMPT|gMASK)\]|(?:^|(?<=\n))(?:### )?(?:USER|User|Human|ASSISTANT|Assistant):",
+)
+_USERS, _MODELS = ("user", "human"), ("assistant", "model", "bot")
+_TURN_WORDS = (*_USERS, *_MODELS, "system", "developer", "final", "analysis", "commentary")
 
 
-def plain(values: Mapping[str, object]) -> About:
-    """The values that are numbers or short texts: what the record of a job may hold."""
-    return {
-        key: value[:_EXCERPT] if isinstance(value, str) else value
-        for key, value in values.items()
-        if isinstance(value, str | int | float) and not isinstance(value, bool)
-    }
+def sent_in(text: str, prompt: str) -> tuple[Sent, str | None]:
+    """What was sent with a text that holds a prompt, perhaps in a chat template; and other text in it.
+
+    A system prompt may be the template's own, so it is told. Text in the turn of the prompt, behind it, or
+    in other turns of a user or a model is none of a template's.
+    """
+    if text == prompt or prompt not in text:
+        return text_digest(text), None
+    before, _, after = text.rpartition(prompt)
+    if not _CONTROL.search(before) and not _CONTROL.search(after):
+        return "the model was sent other text beside the prompt", None
+    earlier = _turns(before)
+    if (earlier and earlier[-1][1]) or any(words for _, words in _turns(after)):
+        return "the model was sent other text in the turn of the prompt, or behind it", None
+    others = [words for _, words in earlier if words]
+    asked = sum(who in _USERS for who, _ in earlier)
+    if asked > 1 or any(who in _MODELS for who, _ in earlier):
+        return "the model was sent other turns before the prompt", None
+    return text_digest(prompt), " ".join(others)[:80] or None
+
+
+def _turns(text: str) -> list[tuple[str, str]]:
+    """Between control tokens: who speaks, if it is said, and what other words there are."""
+    found = []
+    for token, part in _parts(text):
+        words = part.strip()
+        for who in (_word(token), words.casefold()):
+            if who in _TURN_WORDS:
+                found.append((who, "" if words.casefold() == who else words))
+                break
+        else:
+            who = next((w for w in _TURN_WORDS if words.casefold().startswith(f"{w}\n")), "")
+            found.append((who, words[len(who) :].strip()))
+    return found
+
+
+def _parts(text: str) -> Iterable[tuple[str, str]]:
+    """Each control token with the text behind it; the text before the first has none."""
+    edges: Sequence[re.Match[str]] = [*_CONTROL.finditer(text)]
+    starts = [("", 0), *((edge[0], edge.end()) for edge in edges)]
+    ends = [*(edge.start() for edge in edges), len(text)]
+    return [(token, text[start:end]) for (token, start), end in zip(starts, ends, strict=True)]
+
+
+def _word(token: str) -> str:
+    """The word in a control token."""
+    return token.strip("<>|｜[]#: /").casefold()
+
+
+def beside_prompt(text: str | None) -> dict[str, Any]:
+    """The field of an answer that tells of other text in the chat template."""
+    return {"remarks": (f"{BESIDE_PROMPT}: {text!r}",)} if text else {}
