@@ -151,3 +151,18 @@ def test_empty_answers_beside_reasoning_are_told_on_the_page(run, server) -> Non
     rows = read_table(run.workflow.directory / ANSWERS)
     assert set(rows["reasoning"].to_pylist()) == {"It is 42."}
     assert run.left() == 0 and run.left(again=["empty"]) == 12
+
+
+def test_answers_of_two_addresses_are_told_on_the_page(run, server) -> None:
+    def half(number: int, body: Any) -> Reply:
+        return counted(body) if number < 5 else refusal(400, "not now")
+
+    server.reply = half
+    code, said = run(concurrency=1)
+    assert code == 1 and "addresses of its endpoint" not in said
+    with OpenAIServer() as other:
+        other.reply = lambda number, body: counted(body)
+        code, said = run("--", "results/index.html", base_url=other.url)
+    assert code == 0, said
+    told = "served: the answers came from 2 addresses of its endpoint (7, 5 of them)"
+    assert told in said and told in run.page

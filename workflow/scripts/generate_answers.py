@@ -83,5 +83,9 @@ if __name__ == "__main__":
             snakemake.output[0],
             inputs=snakemake.input,
             config=[model, snakemake.params.lengths, snakemake.params.only],
-            notes={"identity": backend.identity(), "only": snakemake.params.only},
+            notes={
+                "identity": backend.identity(),
+                "only": snakemake.params.only,
+                "origins": account.origins,
+            },
         )

@@ -1,5 +1,6 @@
 """Write results/index.html: the run's results on one page."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from needlework.data.corpora.found import counted
@@ -15,7 +16,8 @@ def account(path: str) -> Account:
     """What became of the requests of a file of answers."""
     model, benchmark = Path(path).parent.name, Path(path).stem
     rows = read_table(path, ["outcome", "remarks", "error"]).to_pylist()
-    return account_of(rows, model, benchmark, model not in snakemake.params.run["readers"])
+    found = account_of(rows, model, benchmark, model not in snakemake.params.run["readers"])
+    return replace(found, origins=read_notes(path).get("origins", {}))
 
 
 def own_data() -> list[tuple[str, bool]]:

@@ -112,3 +112,19 @@ def test_built_in_readers_send_no_request() -> None:
     reader, model = (account_of(given, name, "made", name == "m") for name in ("oracle", "m"))
     assert last_lines([reader]) == ["No request was sent: all answers are of built-in readers."]
     assert last_lines([reader, model]) == ["Requests: 3 of 3 were sent, and 3 answered in full."]
+
+
+def test_addresses_are_counted_over_benchmarks_and_shards() -> None:
+    row = {"outcome": "answered", "remarks": None}
+    accounts = [
+        account_of([row | {"origin": origin}] * 2, model, benchmark)
+        for model, benchmark, origin in [
+            ("m", "made", "a"),
+            ("m", "made", "a"),
+            ("m", "other", "b"),
+            ("n", "made", "c"),
+            ("n", "other", "c"),
+        ]
+    ]
+    (said,) = last_lines([*accounts, account_of([row], "m", "made")])[1:]
+    assert said.startswith("m: the answers came from 2 addresses of its endpoint (4, 2 of them)")

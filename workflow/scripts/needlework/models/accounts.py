@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,8 @@ class Account:
     """The outcomes of the requests of a job, with the first message of each kind.
 
     `asked_as` is the value of `state` with which the job was planned, `name` a name of this account alone,
-    `failed` why the job failed. `asked`: a model is asked; a built-in reader answers without a request.
+    `failed` why the job failed. `origins` are the answers by the endpoint's address, of which each has a
+    digest. `asked`: a model is asked; a built-in reader answers without a request.
     """
 
     model: str
@@ -75,6 +76,7 @@ class Account:
     name: str = ""
     failed: str = ""
     asked: bool = True
+    origins: dict[str, int] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -129,21 +131,28 @@ class Account:
 def account_of(
     rows: Iterable[Mapping[str, Any]], model: str, benchmark: str, asked: bool = True
 ) -> Account:
-    """The account of rows of answers: columns outcome, remarks and error. A control's answers are answers."""
+    """The account of rows of answers: outcome, remarks, error, perhaps origin.
+
+    A control's answers are answers.
+    """
     outcomes: Counter[str] = Counter()
     remarks: Counter[str] = Counter()
+    origins: Counter[str] = Counter()
     examples: dict[str, str] = {}
     for row in rows:
         outcome = str(row["outcome"] or ANSWERED)
         outcomes[outcome if asked else ANSWERED] += 1
         if error := row.get("error"):
             examples.setdefault(outcome, str(error))
+        if origin := row.get("origin"):
+            origins[origin] += 1
         for remark in row["remarks"] or ():
             kind, _, example = remark.partition(": ")
             remarks[kind] += 1
             if example:
                 examples.setdefault(kind, example)
-    return Account(model, benchmark, dict(outcomes), dict(remarks), examples, asked=asked)
+    own = Account(model, benchmark, dict(outcomes), dict(remarks), examples, asked=asked)
+    return replace(own, origins=dict(origins))
 
 
 def added(accounts: Iterable[Account]) -> list[Account]:
@@ -156,6 +165,7 @@ def added(accounts: Iterable[Account]) -> list[Account]:
         one = found[key]
         one.outcomes = dict(Counter(one.outcomes) + Counter(own.outcomes))
         one.remarks = dict(Counter(one.remarks) + Counter(own.remarks))
+        one.origins = dict(Counter(one.origins) + Counter(own.origins))
         one.examples = own.examples | one.examples
         one.failed = one.failed or own.failed
     return list(found.values())
@@ -196,7 +206,23 @@ def last_lines(accounts: Iterable[Account]) -> list[str]:
         ]
         if own.failed:
             lines.append(f"{where}: the job failed: {own.failed}")
+    lines += _of_addresses(every)
     return [*lines, *(_of_many(kind, own) for kind, own in having.items() if len(own) > MOST_ALIKE)]
+
+
+def _of_addresses(accounts: Iterable[Account]) -> Iterator[str]:
+    """A line for each model whose endpoint had several addresses: they may be several servers."""
+    found: dict[str, Counter[str]] = {}
+    for own in accounts:
+        found.setdefault(own.model, Counter()).update(own.origins)
+    for model, origins in found.items():
+        if len(origins) > 1:
+            counts = ", ".join(f"{n:,}" for _, n in origins.most_common())
+            yield (
+                f"{model}: the answers came from {len(origins)} addresses of its endpoint ({counts} of "
+                "them): `base_url` was changed within this run. If these are different servers, set "
+                "`variant` of the model, so that one of them answers all."
+            )
 
 
 def _of_many(kind: str, accounts: Sequence[Account]) -> str:

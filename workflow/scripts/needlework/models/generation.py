@@ -44,7 +44,8 @@ logger = logging.getLogger("needlework")
 
 COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
 # Fields of an answer beside its text. Only the journal stores all of them.
-TOLD = (*COUNTS, "cut_at", "whole", "special", "mark", "reasoning", "served", "remarks")
+TOLD = (*COUNTS, "cut_at", "whole", "special", "mark", "reasoning", "served", "remarks", "origin")
+_TEXTS = ("whole", "reasoning", "served", "origin")
 # So many requests are passed over one by one.
 _SKIPPED = 256
 
@@ -454,7 +455,7 @@ def is_answer(record: Record) -> bool:
     counts = [record.get(name) for name in COUNTS]
     return (
         isinstance(record.get("text"), str)
-        and all(isinstance(record.get(name, ""), str) for name in ("whole", "reasoning", "served"))
+        and all(isinstance(record.get(name, ""), str) for name in _TEXTS)
         and all(isinstance(t, str) for name in ("special", "remarks") for t in record.get(name, ()))
         and record.get("finish_reason") in ("stop", "length")
         and all(count is None or type(count) is int for count in counts)
@@ -468,7 +469,7 @@ def outcome(answer: Answer) -> Record:
         said = {"text": "", "finish_reason": reason, "error": _well_formed(answer.error)}
         return {**said, "refused": True} if answer.refused else said
     told = {name: getattr(answer, name) for name in TOLD}
-    for name in ("whole", "reasoning", "served"):
+    for name in _TEXTS:
         if told[name] is not None:
             told[name] = _well_formed(told[name])
     if answer.unknown_end:

@@ -146,7 +146,8 @@ class Outcomes:
             whole = row["raw_text"] if row["raw_text"] is not None else row["text"]
             row |= {"text": "", "raw_text": whole, "finish_reason": "error"}
             row["error"] = self._cut[key]
-        return {**row, "outcome": outcome, "remarks": self._remarks(key, record) or None}
+        told = {"remarks": self._remarks(key, record) or None, "origin": record.get("origin")}
+        return {**row, "outcome": outcome, **told}
 
     def _remarks(self, key: str, record: Record) -> list[str]:
         found = []

@@ -67,7 +67,8 @@ class Answer:
 
     Of an endpoint's reply: `reasoning` is what stood beside an empty text, `served` the model that it names
     if that is another than was asked, `unknown_end` that it does not say why the answer ended. `remarks` are
-    kinds of remarks (`accounts`), each with its example behind ": ".
+    kinds of remarks (`accounts`), each with its example behind ": "; `origin` is a digest of the endpoint's
+    address.
     """
 
     text: str
@@ -86,6 +87,7 @@ class Answer:
     served: str | None = None
     unknown_end: bool = False
     remarks: tuple[str, ...] | None = None
+    origin: str | None = field(default=None, compare=False)
 
 
 class Backend(ABC):

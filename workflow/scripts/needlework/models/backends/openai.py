@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -80,6 +81,7 @@ class OpenAI(Backend):
         super().__init__(config)
         self._where = f"models.{config['model']}"
         self._address = shown_url(config["base_url"])
+        self._origin = hashlib.sha256(self._address.encode()).hexdigest()[:8]
         self._secret = ""
         self._url_secrets = secrets_in(config["base_url"])
         self._client: Any = None
@@ -347,7 +349,8 @@ class OpenAI(Backend):
         return self._named(reply)
 
     def _named(self, answer: Answer) -> Answer:
-        """The answer, with the name of the model that gave it if that is another than was asked."""
+        """The answer, with where it came from, and the model's name if that is another than was asked."""
+        answer = replace(answer, origin=self._origin)
         if answer.served is None or not other_model(self.config["name"], answer.served):
             return replace(answer, served=None)
         if not self._others:
