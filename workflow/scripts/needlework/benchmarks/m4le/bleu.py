@@ -1,19 +1,20 @@
 """BLEU of a set of answers, from statistics of each (M4LE: per bucket).
 
 Corpus BLEU as M4LE computes it: 4-grams, no smoothing, case kept, sacrebleu's tokenizer 13a for
-English and zh for Chinese, as a fraction.
+English and zh for Chinese, as a fraction. sacrebleu counts; only the mean over many bootstrap samples is
+computed here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from needlework.benchmarks.m4le.ngrams import hits
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU, BLEUScore
 
 ORDER = 4
 
@@ -32,38 +33,27 @@ class Statistics(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def _tokenizer(lang: str) -> Callable[[str], str]:
+def _bleu(lang: str) -> BLEU:
     from sacrebleu.metrics.bleu import BLEU
 
-    return BLEU(tokenize="zh" if lang == "zh" else "13a").tokenizer
+    tokenizer = "zh" if lang == "zh" else "13a"
+    return BLEU(tokenize=tokenizer, smooth_method="none", effective_order=True)
+
+
+@lru_cache(maxsize=1)
+def _scored(answer: str, reference: str, lang: str) -> BLEUScore:
+    return _bleu(lang).sentence_score(answer, [reference])
 
 
 def statistics(answer: str, reference: str, lang: str) -> Statistics:
     """The statistics of an answer, those of sacrebleu's `corpus_score`; `lang` is "en" or "zh"."""
-    tokenize = _tokenizer(lang)
-    found, gold = (tokenize(text.rstrip()).split() for text in (answer, reference))
-    codes = {token: code for code, token in enumerate(dict.fromkeys(gold))}
-    of_answer = np.array([codes.get(token, -1) for token in found], np.int64)
-    of_reference = np.array([codes[token] for token in gold], np.int64)
-    return Statistics(
-        tuple(hits(of_answer, of_reference, ORDER)),
-        tuple(max(0, len(found) - n) for n in range(ORDER)),
-        len(found),
-        len(gold),
-    )
+    scored = _scored(answer, reference, lang)
+    return Statistics(tuple(scored.counts), tuple(scored.totals), scored.sys_len, scored.ref_len)
 
 
-def sentence(own: Statistics) -> float:
+def sentence(answer: str, reference: str, lang: str) -> float:
     """The BLEU of one answer, in [0, 1]; of a short one, of the n-grams that it has."""
-    orders = [(found, total) for found, total in zip(own.found, own.total, strict=True) if total]
-    if not orders or not own.reference_length or not all(found for found, _ in orders):
-        return 0.0
-    logs = sum(float(np.log(found / total)) for found, total in orders) / len(orders)
-    return float(np.exp(logs)) * _brevity(own.answer_length, own.reference_length)
-
-
-def _brevity(length: float, reference: float) -> float:
-    return float(np.exp(min(0.0, 1 - reference / length))) if length else 0.0
+    return float(_scored(answer, reference, lang).score) / 100
 
 
 def corpus(rows: npt.ArrayLike) -> float:

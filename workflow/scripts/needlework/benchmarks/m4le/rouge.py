@@ -60,7 +60,7 @@ _LINE_ENDS = (
 @lru_cache(maxsize=4096)
 def _tokens(text: str) -> tuple[str, ...]:
     """jieba's words without the spaces; a line of white space only is the token ""."""
-    spaced = " ".join(_jieba().cut(text))
+    spaced = " ".join(_cut(text))
     if "\n" not in text and "......" not in text:
         # Each line below has a mark, which is a word of its own: the words are these.
         return tuple(spaced.split())
@@ -70,14 +70,25 @@ def _tokens(text: str) -> tuple[str, ...]:
     return tuple(word for line in lines for word in line.split() or [""])
 
 
+def _cut(text: str) -> list[str]:
+    """jieba's words, with our way through its model, which is put back for others that use jieba."""
+    tokenizer = _jieba()
+    from jieba import finalseg
+
+    theirs, finalseg.viterbi = finalseg.viterbi, _most_probable
+    try:
+        return list(tokenizer.cut(text))
+    finally:
+        finalseg.viterbi = theirs
+
+
 @lru_cache(maxsize=1)
 def _jieba() -> Tokenizer:
     with warnings.catch_warnings():
         # It imports pkg_resources, and has escape sequences that Python 3.12 and later warn of.
         warnings.simplefilter("ignore")
-        from jieba import Tokenizer, finalseg
+        from jieba import Tokenizer
 
-    finalseg.viterbi = _most_probable
     made = Tokenizer()
     # From its dictionary, and not from a file in the system's temporary folder that anyone may have left.
     made.FREQ, made.total = made.gen_pfdict(made.get_dict_file())

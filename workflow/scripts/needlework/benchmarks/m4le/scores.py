@@ -49,10 +49,10 @@ def score(
         if task.metric == "bleu":
             rated = []
             for text, metric in zip((answer, raw), METRICS, strict=True):
-                own = bleu.statistics(text.strip(), row["accepted"][0], task.answer_lang)
-                value = bleu.sentence(own)
+                pair = text.strip(), row["accepted"][0], task.answer_lang
+                value = bleu.sentence(*pair)
                 rated.append((value, _verdict(value, text), metric))
-                found.append(own.flat())
+                found.append(bleu.statistics(*pair).flat())
         else:
             values = (paper(task, answer, row["accepted"]), released(task, raw, row["accepted"]))
             rated = [
