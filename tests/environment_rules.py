@@ -23,7 +23,7 @@ def rules() -> dict[str, tuple[set[str], list[str]]]:
                 continue  # a target that only names files
             own = re.search(r"conda:(.*?)\n *\w+:\n", block, re.DOTALL)
             assert own, f"a rule without an environment in {path.name}"
-            text = own[1] + (common if "environment(" in own[1] else "")
+            text = with_functions(own[1], common)
             environments = set(re.findall(r"envs/([\w-]+)\.yaml", text))
             script = re.search(r'script:\s+"\.\./scripts/(\w+\.py)"', block)[1]
             named = re.findall(r'f?"(needlework/[^\n]*?\.py)"', block)
@@ -31,6 +31,15 @@ def rules() -> dict[str, tuple[set[str], list[str]]]:
             patterns = [re.sub(r"\{.*?\}(?=[./])", "*", name) for name in named]
             found[script] = (environments, patterns)
     return found
+
+
+def with_functions(text: str, common: str) -> str:
+    """A text, and the functions of common.smk for environments that it calls."""
+    for name in re.findall(r"\b(\w*environment)\(", text):
+        called = re.search(rf"^def {name}\(.*?\n(.*?)^\S", common, re.MULTILINE | re.DOTALL)
+        if called:
+            text += with_functions(called[1], common)
+    return text
 
 
 RULES = rules()

@@ -39,7 +39,7 @@ if "NOTES" in os.environ:
 def create(file: Path, prefix: Path) -> None:
     """Make the environment of a file below `prefix`."""
     python, _, last = yaml.safe_load(file.read_text(encoding="utf-8"))["dependencies"]
-    uv(["venv", "--python", python.removeprefix("python="), prefix])
+    uv(["venv", "--python", python.removeprefix("python=").removesuffix(".*"), prefix])
     listed = prefix / "listed.txt"
     listed.write_text("".join(f"{line}\n" for line in last["pip"]), encoding="utf-8")
     # What PyTorch's build asks for beside, only pip knows: that of CUDA wants CUDA's packages.

@@ -117,3 +117,49 @@ def test_snakedeploy_writes_a_workflow_that_plans(home, tmp_path):
 def total(plan: str) -> int:
     """The number of jobs in the table of a dry run."""
     return next(int(line.split()[1]) for line in plan.splitlines() if line.startswith("total"))
+
+
+def test_containerize_writes_a_file_of_all_environments(tmp_path):
+    conda = tmp_path / "bin/conda"
+    conda.parent.mkdir()
+    stand_in = ROOT / "tests/environments/conda.py"
+    conda.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{stand_in}" "$@"\n')
+    conda.chmod(0o755)
+    path = f"{conda.parent}:{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "CONDA_ROOT": str(tmp_path / "conda")}
+    command = [sys.executable, "-m", "snakemake", "--containerize", "--directory", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr[-3000:]
+    for name in ("openvino", "generation", "scoring", "figures"):
+        assert f"envs/{name}.yaml" in done.stdout
+    assert "conda env create" in done.stdout
+
+
+def test_apptainer_without_an_image_is_told(tmp_path):
+    done = Workflow(ROOT, tmp_path).run("-n", "--sdm", "apptainer", check=False)
+    assert done.returncode != 0
+    assert "needs the image needlework.sif" in done.stdout + done.stderr
+
+
+def test_steps_of_the_containerfile_make_its_environment(tmp_path):
+    """No builder of images is needed: its `COPY` and `make` lines are carried out in a clean folder."""
+    lines = (ROOT / "Containerfile").read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        if line.startswith("COPY") and line != "COPY . .":
+            *sources, _ = line.split()[1:]
+            for source in sources:
+                copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
+                copy(ROOT / source, tmp_path / source)
+    (make,) = (line.removeprefix("RUN ") for line in lines if line.startswith("RUN make"))
+    command = make.replace("$SETUP", "setup-demo").replace("/opt/venv", "venv")
+    command = command.replace("PYTHON=python3", f"PYTHON={sys.executable}")
+    subprocess.run(command.split(), cwd=tmp_path, check=True, capture_output=True, timeout=900)
+    snakemake = tmp_path / "venv/bin/snakemake"
+    plan = subprocess.run(
+        [snakemake, "--snakefile", ROOT / "Snakefile", "-n"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert plan.returncode == 0, plan.stderr[-3000:]
+    assert "Job" in plan.stdout or "total" in plan.stdout

@@ -92,11 +92,7 @@ rule audit_answers:
     benchmark:
         "benchmarks/audit_answers/{model}/{benchmark}/{turn}.tsv"
     conda:
-        lambda w: {
-            "vllm": "../../envs/vllm.yaml",
-            "transformers": "../../envs/neural.yaml",
-            "openvino": "../../envs/openvino.yaml",
-        }.get(config["models"][w.model]["backend"], "../../envs/generation.yaml")
+        model_environment(AUDITED)
     threads: lambda w: job_threads(config["models"][w.model])
     resources:
         gpu=lambda w: job_gpus(config["models"][w.model]),

@@ -84,15 +84,49 @@ def environment(kind):
     return "../../envs/scoring.yaml" if kind in LIGHT else "../../envs/neural.yaml"
 
 
-def scoring_environment(benchmark, translator="none"):
+def shared_or_each(own, wildcard):
+    """An environment that all share, as --containerize needs it, or else a function of a wildcard."""
+    if len(set(own.values())) == 1:
+        return next(iter(own.values()))
+    return lambda w: own[getattr(w, wildcard)]
+
+
+def scoring_environment(translator="none"):
     """The metric `released_semantic` needs an embedding model, the others do not."""
-    chosen = files.scoring_settings(benchmark).get("metric")
-    semantic = chosen == "released_semantic"
-    return environment("sentence-transformers" if semantic else translator)
+    own = {}
+    for name in config["run"]["benchmarks"]:
+        semantic = files.scoring_settings(name).get("metric") == "released_semantic"
+        own[name] = environment("sentence-transformers" if semantic else translator)
+    return shared_or_each(own, "benchmark")
+
+
+def model_environment(names):
+    """The environment in which models answer, by their backends."""
+    own = {
+        name: {
+            "vllm": "../../envs/vllm.yaml",
+            "transformers": "../../envs/neural.yaml",
+            "openvino": "../../envs/openvino.yaml",
+        }.get(config["models"][name]["backend"], "../../envs/generation.yaml")
+        for name in names
+    }
+    return shared_or_each(own or {"none": "../../envs/generation.yaml"}, "model")
 
 
 def refuse(why):
     raise WorkflowError(why)
+
+
+# For `--sdm apptainer`: the image of Containerfile, in the folder of the run (docs/deploying.md).
+container: "needlework.sif"
+
+
+if DeploymentMethod.APPTAINER in workflow.deployment_settings.deployment_method:
+    if not Path("needlework.sif").exists():
+        raise WorkflowError(
+            "--sdm apptainer needs the image needlework.sif in the folder of the run: docs/deploying.md says how "
+            "to build it."
+        )
 
 
 wildcard_constraints:

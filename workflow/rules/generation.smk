@@ -1,9 +1,8 @@
 # Answers: one job for each model and benchmark, or for each shard. The journal keeps finished requests.
 
 # The models with and without shards, as patterns of their names; (?!) matches no name.
-SHARDED = "|".join(
-    re.escape(name) for name, entry in config["models"].items() if entry["shards"] > 1
-)
+IN_SHARDS = [name for name, entry in config["models"].items() if entry["shards"] > 1]
+SHARDED = "|".join(map(re.escape, IN_SHARDS))
 WHOLE = rf"(?!(?:{SHARDED or '(?!)'})/)[A-Za-z0-9._-]+"
 
 
@@ -25,11 +24,7 @@ rule generate_answers:
     wildcard_constraints:
         model=WHOLE,
     conda:
-        lambda w: {
-            "vllm": "../../envs/vllm.yaml",
-            "transformers": "../../envs/neural.yaml",
-            "openvino": "../../envs/openvino.yaml",
-        }.get(config["models"][w.model]["backend"], "../../envs/generation.yaml")
+        model_environment(config["models"])
     threads: lambda w: job_threads(config["models"][w.model])
     resources:
         gpu=lambda w: job_gpus(config["models"][w.model]),
@@ -67,6 +62,8 @@ use rule generate_answers as generate_shard with:
         "benchmarks/generate_answers/{model}/{benchmark}.{shard}.tsv"
     wildcard_constraints:
         model=SHARDED or "(?!)",
+    conda:
+        model_environment(IN_SHARDS)
     message:
         "{wildcards.model} answers {wildcards.benchmark}, part {wildcards.shard}"
 

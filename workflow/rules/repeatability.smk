@@ -2,10 +2,14 @@
 
 # The other backends compute their answers without a model.
 MODELS = ("vllm", "openvino", "transformers", "openai")
+REPEATED_MODELS = [
+    name
+    for name in config["run"]["models"]
+    if config["models"][name]["backend"] in MODELS
+]
 REPEATED = [
     f"results/repeatability/{model}/{benchmark}.json"
-    for model in config["run"]["models"]
-    if config["models"][model]["backend"] in MODELS
+    for model in REPEATED_MODELS
     for benchmark in config["run"]["benchmarks"]
 ]
 
@@ -34,11 +38,7 @@ rule repeat_answers:
     benchmark:
         "benchmarks/repeat_answers/{model}/{benchmark}.tsv"
     conda:
-        lambda w: {
-            "vllm": "../../envs/vllm.yaml",
-            "transformers": "../../envs/neural.yaml",
-            "openvino": "../../envs/openvino.yaml",
-        }.get(config["models"][w.model]["backend"], "../../envs/generation.yaml")
+        model_environment(REPEATED_MODELS)
     threads: lambda w: job_threads(config["models"][w.model])
     resources:
         gpu=lambda w: job_gpus(config["models"][w.model]),

@@ -51,7 +51,7 @@ rule translate_references:
     benchmark:
         "benchmarks/translate_references/{benchmark}.tsv"
     conda:
-        lambda w: scoring_environment(w.benchmark, files.translator["kind"])
+        scoring_environment(files.translator["kind"])
     threads: job_threads(files.translator)
     resources:
         gpu=job_gpus(files.translator),
@@ -100,7 +100,7 @@ rule score_answers:
     benchmark:
         "benchmarks/score_answers/{model}/{benchmark}.tsv"
     conda:
-        lambda w: scoring_environment(w.benchmark)
+        scoring_environment()
     resources:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=60,

@@ -5,4 +5,4 @@ One package a stage, in the order in which data passes: `data`, `retrieval`, `pr
 `services` serve all stages. At the top lies only what every package uses. No package imports a later one.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
