@@ -199,19 +199,49 @@ def difference_of_sides(
     here = first | second
     codes, n = _codes(np.asarray(clusters)[here])
     moved, falls, rises = np.zeros((3, n))
-    value = 0.0
+    value, present = 0.0, []
     for sign, mask in ((-1.0, first[here]), (1.0, second[here])):
         own, of = values[here][mask], codes[mask]
-        mean, size = float(own.mean()), len(own)
-        counts = np.bincount(of, minlength=n) / size
+        mean = float(own.mean())
+        counts = np.bincount(of, minlength=n) / len(own)
+        present.append(counts > 0)
         value += sign * mean
-        moved += sign * (np.bincount(of, own, minlength=n) / size - counts * mean)
-        # What the cluster with most values could add, if all of these were as bad or as good as can be.
-        best, worst = counts * (1 - mean), -counts * mean
-        rises += best if sign > 0 else -worst
-        falls += worst if sign > 0 else -best
-    low, high = limits(value + n * moved, value + n * falls.min(), value + n * rises.max(), alpha)
+        moved += sign * (np.bincount(of, own, minlength=n) / len(own) - counts * mean)
+        least, most = sorted((-sign * mean, sign * (1 - mean)))
+        falls, rises = falls + counts * least, rises + counts * most
+    low, high = _limits_over_clusters(value, moved, (falls, rises), np.column_stack(present), alpha)
     return value, max(-1.0, low), min(1.0, high), n
+
+
+def _limits_over_clusters(
+    value: float,
+    moved: npt.NDArray[np.float64],
+    ends: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
+    present: npt.NDArray[np.bool_],
+    alpha: float,
+) -> tuple[float, float]:
+    """`limits` of a mean that each cluster has moved by so much.
+
+    ends: by how much it would have if all of its values were the least, or the most. The worst possible
+    cluster is of the worst kind, and as large as the cluster of the average value of its kind; a kind is
+    where clusters have values (columns of `present`).
+    """
+    n = len(moved)
+    kinds = present @ (2.0 ** np.arange(present.shape[1]))
+    kind = np.unique(kinds, return_inverse=True)[1]
+    falls, rises = (_of_usual_value(kind, end) for end in ends)
+    parts = value + n * moved
+    # A cluster with many values can be beyond.
+    least, most = value + n * falls.min(), value + n * rises.max()
+    return limits(parts, min(least, parts.min()), max(most, parts.max()), alpha)
+
+
+def _of_usual_value(
+    kind: npt.NDArray[np.intp], end: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Of each kind, the mean of `end` over clusters that count as often as they have values."""
+    total = np.bincount(kind, end)
+    return np.divide(np.bincount(kind, end**2), total, out=np.zeros_like(total), where=total != 0)
 
 
 def limits(
@@ -344,16 +374,12 @@ class _Sums:
         return self.questions / (self.questions - 1) * float(np.sum(each**2))
 
     def limits(self, least: float, most: float, alpha: float = 0.05) -> tuple[float, float]:
-        """`limits` of `value` over questions, for values in [least, most].
-
-        A question's value is its part in the mean; the worst possible question may have as many prompts as
-        the one with most.
-        """
-        n, value = self.questions, self.value
-        low, high = limits(
-            value + n * self._moved(self.sums),
-            value + n * float(self._moved(self.counts * least).min()),
-            value + n * float(self._moved(self.counts * most).max()),
+        """`limits` of `value` over questions, for values in [least, most]."""
+        low, high = _limits_over_clusters(
+            self.value,
+            self._moved(self.sums),
+            (self._moved(self.counts * least), self._moved(self.counts * most)),
+            self.counts > 0,
             alpha,
         )
         return max(least, low), min(most, high)
