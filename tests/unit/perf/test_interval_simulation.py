@@ -31,9 +31,17 @@ def test_simulated_answers_have_the_shares_of_their_design() -> None:
 def test_the_committed_intervals_hold_as_often_as_they_say() -> None:
     rows = RESULT["coverage"]
     asked = {tuple(row[name] for name in simulation.Design._fields) for row in rows}
-    assert asked == set(simulation.designs()) and RESULT["runs"] >= 300
+    assert asked == set(simulation.designs()) and RESULT["runs"] >= 1000
     assert min(row["coverage"] for row in rows) >= simulation.LOWEST
     assert np.mean([row["coverage"] for row in rows]) >= simulation.AVERAGE
+
+
+def test_the_committed_intervals_hold_for_uneven_questions() -> None:
+    rows = RESULT["uneven"]
+    asked = [tuple(row[name] for name in (*simulation.Design._fields, "apart")) for row in rows]
+    assert asked == [(*design, apart) for design, apart in simulation.UNEVEN]
+    assert min(row["coverage"] for row in rows) >= simulation.LOWEST
+    assert simulation.uneven(simulation.UNEVEN[0][0], 20, apart=False)["coverage"] > 0.8
 
 
 def test_the_committed_cards_hold_jointly() -> None:

@@ -145,6 +145,15 @@ def test_a_pair_of_sides_has_the_limits_of_its_differences() -> None:
     assert found == pytest.approx((pair.value, pair.ci_low, pair.ci_high, 10))
 
 
+def test_a_question_with_many_prompts_counts_as_one() -> None:
+    """Nineteen questions gain one prompt each, and one with twenty prompts loses all: no gain is shown."""
+    second = np.r_[np.ones(19), np.zeros(20)]
+    found = stats.paired_difference(1 - second, second, np.r_[np.arange(19), np.full(20, 19)])
+    assert found.value == pytest.approx(-1 / 39)
+    assert found.ci_low < -0.8 and found.ci_high > 0.8
+    assert found.ci_low_independent > -0.4
+
+
 def test_sides_of_other_questions_are_less_sure() -> None:
     values, late = np.ones(40), np.arange(40) >= 20
     paired = stats.difference_of_sides(values, np.arange(40) % 20, ~late, late, 0.05)
