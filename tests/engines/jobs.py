@@ -87,9 +87,8 @@ class Job:
         self.folder = folder
         self.journal = folder / "journal"
         config = configuration(model, journal=str(self.journal))
-        rule = "answer_audit" if turn else "generate_answers"
         given = {
-            "rule": rule,
+            "rule": "generate_answers",
             "wildcards": {"model": "tiny", "benchmark": "made", "turn": turn},
             "params": {
                 **{"model": Layout(config).model_settings("tiny"), "lengths": [512]},
@@ -101,13 +100,13 @@ class Job:
             "log": [str(folder / "job.log"), str(folder / "account.json")],
             "config": config,
         }
-        script = (SCRIPTS / f"{rule}.py").read_text(encoding="utf-8")
+        script = (SCRIPTS / "generate_answers.py").read_text(encoding="utf-8")
         preamble = PREAMBLE.format(scripts=str(SCRIPTS), given=json.dumps(given))
         if tokens_ahead is not None:
             preamble += "import needlework.models.backends.vllm as backend\n"
             preamble += f"backend.TOKENS_AHEAD = {tokens_ahead}\n"
         folder.mkdir(exist_ok=True)
-        self._file = folder / f"{rule}.py"
+        self._file = folder / "generate_answers.py"
         self._file.write_text(preamble + script, encoding="utf-8")
         self._seen: dict[int, psutil.Process] = {}
 

@@ -139,3 +139,9 @@ def test_a_gate_fails_where_answers_are_missing(run) -> None:
     table = pd.read_csv(run.result("audit.csv")).set_index("by")
     assert (table["missing_base"] == 0).all()
     assert table.loc["all", "missing_changed"] == int(lacks[1])
+    # Only what is missing is asked again.
+    run.server.reply, asked = lambda number, body: completion(body, prompt_of(body)), run.asked()
+    code, said = run({"questions": 3, "again": 2}, {"fail_if": {"worse_than": 0.02}})
+    assert code == 0 and run.result("passed").exists(), said[-3000:]
+    again = run.asked() - asked
+    assert {model for model, _ in again} == {"changed"} and len(again) == int(lacks[1])

@@ -14,11 +14,10 @@ from needlework.results.unfinished_page import write_unfinished
 ACCOUNTS = "logs/generate_answers"
 
 
-def request_state(w, again):
-    """A parameter that changes if a job left requests unanswered; "" at first."""
-    shard = f".{w.shard}" if "shard" in w.keys() else ""
-    found = read_account(f"{ACCOUNTS}/{w.model}/{w.benchmark}{shard}.json")
-    return found.state(again) if found else ""
+def request_state(account):
+    """A parameter that changes if a job left requests unanswered, by its account; "" at first."""
+    found = read_account(account)
+    return found.state(config["generation"]["again"]) if found else ""
 
 
 def accounts():

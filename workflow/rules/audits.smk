@@ -73,7 +73,7 @@ rule count_audit:
         "../scripts/count_audit.py"
 
 
-rule audit_answers:
+use rule generate_answers as audit_answers with:
     input:
         unpack(
             lambda w: {
@@ -89,27 +89,25 @@ rule audit_answers:
         "results/audit_answers/{model}/{benchmark}/{turn}/generations.parquet",
     log:
         "logs/audit_answers/{model}/{benchmark}/{turn}.log",
+        account="logs/audit_answers/{model}/{benchmark}/{turn}.json",
     benchmark:
         "benchmarks/audit_answers/{model}/{benchmark}/{turn}.tsv"
-    conda:
-        model_environment(AUDITED)
-    threads: lambda w: job_threads(config["models"][w.model])
-    resources:
-        gpu=lambda w: job_gpus(config["models"][w.model]),
-        nodes=1,
-        mem_mb=lambda w, attempt: (8000 + 24000 * job_gpus(config["models"][w.model]))
-        * attempt,
-        runtime=lambda w, attempt: 720 * attempt,
+    wildcard_constraints:
+        model=r"[A-Za-z0-9._-]+",
     params:
         model=lambda w: files.model_settings(w.model),
+        # Those that were drawn.
+        lengths=None,
+        only=None,
+        state=lambda w: request_state(
+            f"logs/audit_answers/{w.model}/{w.benchmark}/{w.turn}.json"
+        ),
         code=lambda w: code_digest(
-            "answer_audit.py",
+            "generate_answers.py",
             f"needlework/models/backends/{config['models'][w.model]['backend']}.py",
         ),
     message:
         "{wildcards.model} answers {wildcards.benchmark} for an audit ({wildcards.turn})"
-    script:
-        "../scripts/answer_audit.py"
 
 
 use rule translate_answers as translate_audit with:

@@ -41,7 +41,9 @@ rule generate_answers:
         lengths=lambda w: lengths_of(config, w.model, w.benchmark),
         only=lambda w: only_of(config, w.model, w.benchmark),
         # It changes if the last job left requests that are to be asked again.
-        state=lambda w: request_state(w, config["generation"]["again"]),
+        state=lambda w: request_state(
+            f"{ACCOUNTS}/{w.model}/{w.benchmark}{f'.{w.shard}' if 'shard' in w.keys() else ''}.json"
+        ),
         code=lambda w: code_digest(
             "generate_answers.py",
             f"needlework/models/backends/{config['models'][w.model]['backend']}.py",

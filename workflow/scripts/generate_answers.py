@@ -1,4 +1,8 @@
-"""Let a model answer the prompts of a benchmark; answers in the journal are not requested again."""
+"""Let a model answer the prompts of a benchmark; answers in the journal are not requested again.
+
+Of an audit, those that are drawn: as in a run, or (`again`) a second time in other company, with a journal of
+their own.
+"""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -7,6 +11,7 @@ from pathlib import Path
 from needlework.jobs.job import running
 from needlework.journal import Journal
 from needlework.models.accounts import Account, account_of, write_account
+from needlework.models.audits import other_batches
 from needlework.models.backends.base import load_backend
 from needlework.models.generation import InstanceRequests, generate
 from needlework.models.job_records import remember
@@ -21,8 +26,12 @@ if __name__ == "__main__":
         model, inputs = snakemake.params.model, snakemake.input
         name, benchmark = snakemake.wildcards.model, snakemake.wildcards.benchmark
         shard, _, shards = snakemake.wildcards.get("shard", "0-of-1").partition("-of-")
+        second = snakemake.wildcards.get("turn") == "again"
         folder = Path(snakemake.config["journal"])
         entry = {**snakemake.config["models"][name], "model": name, "journal": str(folder)}
+        if second:
+            entry |= other_batches(entry)
+            folder /= "audits"
         backend = load_backend(model["backend"], entry)
         requests = InstanceRequests(
             inputs.instances,
@@ -31,6 +40,7 @@ if __name__ == "__main__":
             lengths=snakemake.params.lengths,
             only=snakemake.params.only,
             shard=(int(shard), int(shards)),
+            backwards=second,
         )
 
         def loaded() -> None:

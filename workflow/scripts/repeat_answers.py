@@ -50,7 +50,7 @@ if __name__ == "__main__":
             found: dict[str, list[float]] = {}
             for row in scores.to_pylist():
                 found.setdefault(row["instance_id"], []).append(row["value"])
-            return [found[request.instance_id] for request in requests]
+            return [found[name] for name in table["instance_id"].to_pylist()]
 
         answers = {}
         with Journal(folder / "repeatability" / name) as journal:

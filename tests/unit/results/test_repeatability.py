@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -139,3 +141,12 @@ def test_each_backend_has_its_conditions(backend: str, own: dict, there: set[str
     # The order of a batch is the endpoint's.
     assert all(how.changes.get("batch") is False for how in found.values()) == (backend == "openai")
     assert next(iter(found)) == REFERENCE
+
+
+def test_answers_that_were_paid_for_are_found(journal: Journal) -> None:
+    """Under the key that they have had since the first version."""
+    head = json.dumps([{"repeatability": [{"backend": "moody"}, "x"]}, 0, 8, None])
+    key = hashlib.sha256(f"{head}\nQuestion 0?".encode()).hexdigest()
+    journal.append([{"key": key, "text": "kept", "finish_reason": "stop"}])
+    table = ask(REQUESTS[:1], "x", Condition({}), lambda c: Moody({"tells": False}), journal)
+    assert table["text"].to_pylist() == ["kept"] and Moody.asked == []

@@ -6,19 +6,17 @@ the first, answer by answer. Answers are cached in a journal of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from needlework import seeding
 from needlework.entry import Entry
-from needlework.jobs.progress import progress
 from needlework.journal import Journal, Record
-from needlework.models.backends.base import Backend, Request
-from needlework.models.generation import is_answer, outcome, request_key
-from needlework.models.thoughts import KNOWN, Mark, answer_row
-from needlework.records import GENERATIONS
+from needlework.models.backends.base import Answer, Backend, Request
+from needlework.models.generation import generate
+from needlework.models.thoughts import KNOWN, Mark
 
 # The reference: a new engine, its first answers, in the order of a run.
 REFERENCE = "reference"
@@ -77,47 +75,46 @@ def ask(
     marks: Sequence[Mark] = KNOWN,
     opened: bool = False,
 ) -> pa.Table:
-    """The answers to `requests` under a condition (GENERATIONS), in their order.
+    """The answers to `requests` under a condition, as `generation.generate` gives them.
 
     `load` makes the model's backend, with changes to its entry. Of several passes the last counts.
-    Reasoning is separated from answers as in a run (`generation.generate`).
     """
-    backend = load(condition.changes)
-    identity = [dict(backend.identity()), name]
+    backend = _Under(load(condition.changes), name, condition.passes)
     order = list(requests)[::-1] if condition.reverse else list(requests)
-    keys = [
-        request_key({"repeatability": identity}, r.prompt, r.sample, r.max_new_tokens)
-        for r in order
-    ]
-    known = {
-        # Older records have an error, which is none.
-        key: {name: value for name, value in record.items() if name != "error"}
-        for key, record in journal.load(
-            set(keys), lambda record: is_answer(record) and backend.holds(record)
-        ).items()
-    }
-    # Equal prompts are sent once.
-    first = {key: place for place, key in reversed(list(enumerate(keys)))}
-    if missing := sorted(place for key, place in first.items() if key not in known):
-        try:
-            backend.load()
-            for number in range(condition.passes):
-                asked = (order[place] for place in missing)
-                title = f"answers, {name}"
-                with progress(desc=title, total=len(missing), unit="prompt", told=True) as bar:
-                    for place, answer in backend.answers(asked):
-                        bar.update()
-                        if number == condition.passes - 1:
-                            key = keys[missing[place]]
-                            known[key] = {"key": key, **outcome(answer)}
-                            if answer.error is None:
-                                journal.append([known[key]])
-        finally:
-            backend.close()
-    by_request = {(r.instance_id, r.sample): known[k] for r, k in zip(order, keys, strict=True)}
-    rows = []
-    for request in requests:
-        record: Record = by_request[request.instance_id, request.sample]
-        named = {"instance_id": request.instance_id, "sample": request.sample}
-        rows.append({**answer_row(record, marks, opened), "request_key": record["key"], **named})
-    return pa.Table.from_pylist(rows, schema=GENERATIONS)
+    return generate(order, backend, journal, max_failed=len(order), marks=marks, opened=opened)
+
+
+class _Under(Backend):
+    """A model under a condition: its answers are those of the condition alone."""
+
+    def __init__(self, model: Backend, name: str, passes: int) -> None:
+        super().__init__(model.config)
+        self._model, self._name, self._passes = model, name, passes
+
+    def identity(self) -> Mapping[str, object]:
+        """The model's, and the condition."""
+        return {"repeatability": [dict(self._model.identity()), self._name]}
+
+    def holds(self, record: Record) -> bool:
+        """Whether an answer of the journal is still valid for the model."""
+        return self._model.holds(record)
+
+    def load(self) -> None:
+        """Load the model."""
+        self._model.load()
+
+    def close(self) -> None:
+        """Release the model."""
+        self._model.close()
+
+    def generate(self, batch: Sequence[Request]) -> Iterable[Answer]:
+        """The model's answers."""
+        return self._model.generate(batch)
+
+    def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
+        """The model's answers in its last pass."""
+        asked = list(requests)
+        for _ in range(self._passes - 1):
+            for _ in self._model.answers(iter(asked)):
+                pass
+        yield from self._model.answers(iter(asked))
