@@ -93,9 +93,5 @@ if __name__ == "__main__":
             snakemake.output[0],
             inputs=snakemake.input,
             config=[model, snakemake.params.lengths, snakemake.params.only],
-            notes={
-                "identity": backend.identity(),
-                "only": snakemake.params.only,
-                "origins": account.origins,
-            },
+            notes={"identity": backend.identity(), "only": snakemake.params.only},
         )

@@ -1,7 +1,5 @@
 """Merge the answers of a model's shards."""
 
-from collections import Counter
-
 from needlework.jobs.job import running
 from needlework.models.generation import InstanceRequests
 from needlework.models.shards import merge
@@ -12,12 +10,10 @@ with running(snakemake):
     asked = InstanceRequests(
         snakemake.input.instances, {}, lengths=params.lengths, only=params.only
     )
-    notes = [read_notes(path) for path in shards]
-    origins = sum((Counter(own.get("origins", {})) for own in notes), Counter())
     write_table(
         merge(shards, params.model["max_failed"], asked.sizes()),
         snakemake.output[0],
         inputs=[path for path in snakemake.input if path not in shards],
         config=[params.model, params.lengths, params.only],
-        notes={**notes[0], "origins": dict(origins)},
+        notes=read_notes(shards[0]),
     )

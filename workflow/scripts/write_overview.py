@@ -1,11 +1,12 @@
 """Write results/index.html: the run's results on one page."""
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 from needlework.data.corpora.found import counted
 from needlework.jobs.job import running
-from needlework.models.accounts import Account, account_of
+from needlework.models.accounts import Account, account_of, read_account
 from needlework.records import read_notes, read_table
 from needlework.results.overview_page import write_page
 from needlework.results.own_data import read_report
@@ -17,7 +18,16 @@ def account(path: str) -> Account:
     model, benchmark = Path(path).parent.name, Path(path).stem
     rows = read_table(path, ["outcome", "remarks", "error"]).to_pylist()
     found = account_of(rows, model, benchmark, model not in snakemake.params.run["readers"])
-    return replace(found, origins=read_notes(path).get("origins", {}))
+    return replace(found, origins=origins(model, benchmark))
+
+
+def origins(model: str, benchmark: str) -> Counter[str]:
+    """A model's answers by the address of its endpoint, which no file of answers depends on."""
+    n = snakemake.config["models"][model]["shards"]
+    shards = [f".{number}-of-{n}" for number in range(n)] if n > 1 else [""]
+    folder = Path("logs/generate_answers", model)
+    told = [read_account(folder / f"{benchmark}{shard}.json") for shard in shards]
+    return sum((Counter(own.origins) for own in told if own), Counter())
 
 
 def own_data() -> list[tuple[str, bool]]:
