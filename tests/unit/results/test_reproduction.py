@@ -116,6 +116,15 @@ def test_a_fact_of_the_paper_hides_no_other_reason() -> None:
     assert compared({"one": [other]}, never).iloc[0]["reason"] == "sums; another tokenizer"
 
 
+def test_the_order_of_tokenizers_changes_no_verdict() -> None:
+    counts = [
+        row("table1 | a | x", said, value=n) for said, n in (("differs", 0.7), ("equals", 0.5))
+    ]
+    for rows in (counts, counts[::-1]):
+        found = compared({"one": rows}).iloc[0]
+        assert (found["verdict"], found["value"]) == ("equals", 0.5)
+
+
 def test_rows_of_the_papers_models_are_no_numbers_of_ours() -> None:
     theirs = row("table1 | a | x", "covers", source="published")
     assert compared({"one": [theirs]})["verdict"].eq("cannot tell").all()

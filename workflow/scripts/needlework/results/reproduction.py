@@ -129,10 +129,14 @@ def _both(never: str | None, ours: str) -> str:
     return "; ".join(dict.fromkeys([*([never] if never else []), *ours.split("; ")]))
 
 
-def _rank(found: Mapping[str, Any]) -> tuple[bool, bool, int]:
-    """A verdict comes first, then a number of ours, then what has the fewest reasons against it."""
+def _rank(found: Mapping[str, Any]) -> tuple[bool, bool, bool, int]:
+    """A verdict comes first, then a number of ours, then what has the fewest reasons against it.
+
+    A count of tokens that is the paper's in one of the run's tokenizers is so in any order of these.
+    """
     no_value = found["value"] != found["value"]
-    return found["verdict"] == WITHOUT, no_value, found["reason"].count(";")
+    differs = found["verdict"] == "differs"
+    return found["verdict"] == WITHOUT, differs, no_value, found["reason"].count(";")
 
 
 def _cells(
