@@ -54,6 +54,7 @@ include: "workflow/rules/provenance.smk"
 include: "workflow/rules/audits.smk"
 include: "workflow/rules/artifact.smk"
 include: "workflow/rules/records.smk"
+include: "workflow/rules/published.smk"
 
 
 report: report_text(here / "workflow/report/workflow.rst")
