@@ -17,7 +17,7 @@ rule write_published:
         csv="results/published/numbers.csv",
         parquet="results/published/numbers.parquet",
         errata="results/published/errata.csv",
-        croissant="results/published/croissant.json",
+        croissant="results/published/numbers.json",
         records=directory("results/published/records"),
     log:
         "logs/write_published.log",
