@@ -29,7 +29,7 @@ from needlework.results.comparisons import (
     prompts_differ,
     sets_of,
 )
-from needlework.results.comparisons_shown import as_latex, figure
+from needlework.results.comparisons_shown import as_latex, figure, small_print
 
 FACTORS = ["task", "tongue"]
 
@@ -240,6 +240,21 @@ def test_a_table_shows_what_the_comparison_found(several) -> None:
     assert " 80 & 40 & " in line
     assert text.count(r"\{a, b\}") == 2
     assert f"[${100 * row['ci_low']:.1f}$, ${100 * row['ci_high']:.1f}$]" in text
+
+
+def test_three_questions_are_said_to_show_nothing() -> None:
+    """In words, in the table and below the figure; forty questions could show something."""
+    for n, said in ((3, True), (40, False)):
+        sides = {name: scores([1.0] * n, name) for name in "ab"}
+        table = compare(sides, [Pair("a", "b")], FACTORS)
+        texts = [
+            as_text(table, {}),
+            as_latex(table, {}, "x", "X"),
+            " ".join(small_print(table, {})),
+        ]
+        assert [f"{n} questions, which can show no difference" in text for text in texts] == [
+            said
+        ] * 3
 
 
 def test_a_figure_marks_what_the_correction_leaves(several) -> None:

@@ -62,7 +62,7 @@ def as_latex(table: pd.DataFrame, sets: Sets, name: str, title: str) -> str:
     tidy[["ci_low", "ci_high"]] = tidy[["ci_low", "ci_high"]].mask(other)
     # A pair has one row, where it was compared in this order.
     tidy = tidy.sort_values(["metric", "pair"], kind="stable")
-    grid = replace(_GRID, note=" ".join([_NOTE, *not_told_apart(sets)]))
+    grid = replace(_GRID, note=" ".join([_NOTE + _few(overall), *not_told_apart(sets)]))
     return lay_out(tidy, (grid,), f"{name}-comparisons", f"{title}: models compared")
 
 
