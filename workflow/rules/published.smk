@@ -16,8 +16,8 @@ rule write_published:
     output:
         csv="results/published/numbers.csv",
         parquet="results/published/numbers.parquet",
-        errata="results/published/errata.csv",
         croissant="results/published/numbers.json",
+        errata="results/published/errata.csv",
         records=directory("results/published/records"),
     log:
         "logs/write_published.log",
