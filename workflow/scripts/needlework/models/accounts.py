@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-# What becomes of a request (column `outcome` of answers).
+# The state of an answer, in the words of all columns. What becomes of a request (column `outcome`).
 ANSWERED, EMPTY, CUT, PROMPT_CUT = "answered", "empty", "cut", "prompt_cut"
 REFUSED, FAILED, SKIPPED, UNASKED = "refused", "failed", "skipped", "unasked"
 OUTCOMES = (ANSWERED, EMPTY, CUT, PROMPT_CUT, REFUSED, FAILED, SKIPPED, UNASKED)
@@ -20,8 +20,9 @@ OUTCOMES = (ANSWERED, EMPTY, CUT, PROMPT_CUT, REFUSED, FAILED, SKIPPED, UNASKED)
 REASONED, UNKNOWN_END, OTHER_MODEL = "reasoning_only", "unknown_end", "other_model"
 ODD_COUNT, CONTROL_TOKENS, UNKNOWN_MARK = "odd_count", "control_tokens", "unknown_mark"
 BESIDE_PROMPT, LONGER = "beside_prompt", "longer"
-# The finish reason of an answer of which nobody says why it ended.
-UNKNOWN = "unknown"
+# Why an answer ended (column `finish_reason`), UNKNOWN where nobody says; and that there is none.
+STOP, LENGTH, UNKNOWN, ERROR = "stop", "length", "unknown", "error"
+UNANSWERED = (SKIPPED, ERROR)
 
 # Each outcome that is not an answer, and each remark: what happened, and what to do.
 _SAID = {

@@ -30,7 +30,7 @@ from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.journal import Journal, Record
 from needlework.models import selection
-from needlework.models.accounts import FAILED, PROMPT_CUT, REFUSED, SKIPPED
+from needlework.models.accounts import ERROR, FAILED, LENGTH, PROMPT_CUT, REFUSED, SKIPPED, STOP
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.control_tokens import CONTROL_TEXT
 from needlework.models.other_runs import Others, Turns
@@ -352,7 +352,7 @@ def _ask(
                 found[key] = outcomes[key] = outcome(answer)
                 if answer.error is None:
                     writer.put({"key": key, **outcomes[key]})
-                failed += outcomes[key]["finish_reason"] == "error"
+                failed += outcomes[key]["finish_reason"] == ERROR
                 bar.set_postfix_str(f"{failed} failed", refresh=False)
                 bar.update()
         outcomes = {**others.found, **outcomes}
@@ -457,7 +457,7 @@ def is_answer(record: Record) -> bool:
         isinstance(record.get("text"), str)
         and all(isinstance(record.get(name, ""), str) for name in _TEXTS)
         and all(isinstance(t, str) for name in ("special", "remarks") for t in record.get(name, ()))
-        and record.get("finish_reason") in ("stop", "length")
+        and record.get("finish_reason") in (STOP, LENGTH)
         and all(count is None or type(count) is int for count in counts)
     )
 
@@ -465,7 +465,7 @@ def is_answer(record: Record) -> bool:
 def outcome(answer: Answer) -> Record:
     """The fields of an answer that the journal keeps, without unknown ones."""
     if answer.error is not None:
-        reason = "skipped" if answer.finish_reason == "skipped" else "error"
+        reason = SKIPPED if answer.finish_reason == SKIPPED else ERROR
         said = {"text": "", "finish_reason": reason, "error": _well_formed(answer.error)}
         return {**said, "refused": True} if answer.refused else said
     told = {name: getattr(answer, name) for name in TOLD}
@@ -483,7 +483,7 @@ def outcome(answer: Answer) -> Record:
 
 def _skipped(n_tokens: int, context: int) -> Record:
     error = f"the prompt has {n_tokens} tokens, the model's context {context}"
-    return {"text": "", "finish_reason": "skipped", "error": error}
+    return {"text": "", "finish_reason": SKIPPED, "error": error}
 
 
 def _well_formed(text: str) -> str:
@@ -495,7 +495,7 @@ def _refuse_failures(
     rows: Sequence[Mapping[str, Any]], max_failed: int, asked: bool = True
 ) -> None:
     """Raise UserError if too many of the requests failed, or all that were sent."""
-    errors = [row for row in rows if row["finish_reason"] == "error"]
+    errors = [row for row in rows if row["finish_reason"] == ERROR]
     sent = [row for row in rows if row["outcome"] != SKIPPED]
     others = "The other answers are in the journal: correct the cause and run again"
     if any(row["outcome"] == PROMPT_CUT for row in errors):

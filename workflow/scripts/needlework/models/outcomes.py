@@ -11,13 +11,16 @@ from needlework.models.accounts import (
     CONTROL_TOKENS,
     CUT,
     EMPTY,
+    ERROR,
     FAILED,
+    LENGTH,
     ODD_COUNT,
     OTHER_MODEL,
     PROMPT_CUT,
     REASONED,
     REFUSED,
     SKIPPED,
+    STOP,
     UNASKED,
     UNKNOWN,
     UNKNOWN_END,
@@ -28,7 +31,7 @@ from needlework.models.thoughts import Mark, answer_row, unknown_mark
 
 # What `generation.again` calls the outcomes of answers that were paid for.
 AGAIN = {"cut": PROMPT_CUT, "empty": EMPTY}
-_UNASKED = {"text": "", "finish_reason": "error", "error": "not sent before the job ended"}
+_UNASKED = {"text": "", "finish_reason": ERROR, "error": "not sent before the job ended"}
 
 
 class Size(NamedTuple):
@@ -78,10 +81,10 @@ class Outcomes:
 
     def _empty(self, key: str) -> bool:
         record = self._records[key]
-        if not self._asked or "error" in record or record["finish_reason"] != "stop":
+        if not self._asked or "error" in record or record["finish_reason"] != STOP:
             return False
         row = answer_row(record, self._marks, self._opened)
-        return row["finish_reason"] == "stop" and not str(row["text"]).strip()
+        return row["finish_reason"] == STOP and not str(row["text"]).strip()
 
     def replace(
         self, journal: Journal, wanted: Iterable[str], holds: Callable[[Record], bool]
@@ -115,7 +118,7 @@ class Outcomes:
 
     def _outcome(self, key: str) -> str:
         record = self._records[key]
-        if record["finish_reason"] == "skipped":
+        if record["finish_reason"] == SKIPPED:
             return REFUSED if self._within(key) else SKIPPED
         if "error" in record:
             return FAILED
@@ -124,7 +127,7 @@ class Outcomes:
         if self._empty(key):
             return EMPTY
         row = answer_row(record, self._marks, self._opened)
-        return CUT if row["finish_reason"] == "length" else ANSWERED
+        return CUT if row["finish_reason"] == LENGTH else ANSWERED
 
     def _within(self, key: str) -> bool:
         """Whether a request that a server refused as too long fits into the declared context."""
@@ -138,13 +141,13 @@ class Outcomes:
             return {**_UNASKED, "raw_text": None, "outcome": UNASKED, "remarks": None}
         record, outcome = self._records[key], self._outcome(key)
         row = {"raw_text": None, **answer_row(record, self._marks, self._opened)}
-        if record.get("unknown_end") and row["finish_reason"] == "stop":
+        if record.get("unknown_end") and row["finish_reason"] == STOP:
             row["finish_reason"] = UNKNOWN
         if outcome == REFUSED:
-            row["finish_reason"] = "error"
+            row["finish_reason"] = ERROR
         if outcome == PROMPT_CUT:
             whole = row["raw_text"] if row["raw_text"] is not None else row["text"]
-            row |= {"text": "", "raw_text": whole, "finish_reason": "error"}
+            row |= {"text": "", "raw_text": whole, "finish_reason": ERROR}
             row["error"] = self._cut[key]
         told = {"remarks": self._remarks(key, record) or None, "origin": record.get("origin")}
         return {**row, "outcome": outcome, **told}

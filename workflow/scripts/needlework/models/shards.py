@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework.errors import UserError
-from needlework.models.accounts import ANSWERED, CUT, EMPTY, PROMPT_CUT
+from needlework.models.accounts import ANSWERED, CUT, EMPTY, ERROR, PROMPT_CUT
 from needlework.models.outcomes import Size
 from needlework.models.prompts_read import Read, cut_prompts
 from needlework.records import GENERATIONS, read_table, taken
@@ -34,7 +34,7 @@ def merge(
     order = [("instance_id", "ascending"), ("sample", "ascending")]
     merged = taken(merged, pc.sort_indices(merged.select(["instance_id", "sample"]), order))
     merged, cut = _without_cut(merged, sizes or {})
-    n_failed = pc.sum(pc.equal(merged["finish_reason"], "error")).as_py() or 0
+    n_failed = pc.sum(pc.equal(merged["finish_reason"], ERROR)).as_py() or 0
     if n_failed > max_failed and cut:
         raise UserError(
             f"all shards together show that the endpoint cut {len(cut)} of {len(merged)} prompts (the first: "
@@ -43,7 +43,7 @@ def merge(
             "`shards: 1` of the model, the same command asks them again, and pays again."
         )
     if n_failed > max_failed:
-        errors = [table.filter(pc.field("finish_reason") == "error")["error"] for table in tables]
+        errors = [table.filter(pc.field("finish_reason") == ERROR)["error"] for table in tables]
         failed = [str(file) for file, found in zip(files, errors, strict=True) if len(found)]
         first = next(found[0] for found in errors if len(found))
         raise UserError(
@@ -75,7 +75,7 @@ def _without_cut(answers: pa.Table, sizes: Mapping[str, Size]) -> tuple[pa.Table
     new = {
         "raw_text": pc.coalesce(answers["raw_text"], answers["text"]),
         "text": pa.scalar("", answers["text"].type),
-        "finish_reason": pa.scalar("error", answers["finish_reason"].type),
+        "finish_reason": pa.scalar(ERROR, answers["finish_reason"].type),
         "outcome": pa.scalar(PROMPT_CUT, answers["outcome"].type),
         "error": pa.array(
             [found.get(place) for place in range(len(answers))], answers["error"].type

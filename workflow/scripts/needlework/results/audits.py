@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from needlework.models.accounts import SKIPPED, UNANSWERED
 from needlework.results.audit_statistics import Interval, interval, sentence, settled
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 BASE, CHANGED, BASE_AGAIN, CHANGED_AGAIN = "base", "changed", "base_again", "changed_again"
 SIDES = (BASE, CHANGED, BASE_AGAIN, CHANGED_AGAIN)
 _KEY = ["instance_id", "sample"]
-_SKIPPED = "skipped"
-_LOST = (_SKIPPED, "error")
 
 Array = npt.NDArray[Any]
 
@@ -64,8 +63,8 @@ def answers(
         frame[factor] = [None if v is None else str(v) for v in scores[factor].to_pylist()]
     chosen = frame.assign(other=frame["metric"] != metric).sort_values("other", kind="stable")
     chosen = chosen.drop_duplicates(_KEY)
-    chosen["given"] = ~chosen["finish_reason"].isin(_LOST)
-    chosen["skipped"] = chosen["finish_reason"].eq(_SKIPPED)
+    chosen["given"] = ~chosen["finish_reason"].isin(UNANSWERED)
+    chosen["skipped"] = chosen["finish_reason"].eq(SKIPPED)
     texts = generations.select([*_KEY, "text"]).to_pandas()
     made = chosen.merge(texts, on=_KEY, validate="one_to_one")
     return pd.DataFrame(made.drop(columns=["finish_reason", "metric", "other"]))

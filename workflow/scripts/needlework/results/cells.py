@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from needlework.models.accounts import ERROR, LENGTH, SKIPPED, UNANSWERED
 from needlework.results import published as publications
 from needlework.results import stats
 from needlework.results.columns import MCNEMAR
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Answers that are counted apart, by their finish reasons.
-LOST = {"skipped": "skipped", "error": "error", "cut": "length"}
+LOST = {"skipped": SKIPPED, "error": ERROR, "cut": LENGTH}
 # The same by their outcomes (`models.accounts`); prompts that a server cut and requests that it refused are
 # among the failed ones.
 OUTCOMES = ("empty", "prompt_cut", "refused")
@@ -30,7 +31,7 @@ def judged(scores: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Which answers were given: a skipped or failed request tells nothing of a model."""
     reasons = scores["finish_reason"].to_numpy(dtype=object)
     value = scores["value"].to_numpy(dtype=np.float64)
-    return (reasons != "skipped") & (reasons != "error") & ~np.isnan(value)
+    return ~np.isin(reasons, UNANSWERED) & ~np.isnan(value)
 
 
 def kept(rows: pd.DataFrame, mask: npt.ArrayLike) -> pd.DataFrame:

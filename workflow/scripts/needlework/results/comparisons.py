@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from needlework import seeding
 from needlework.errors import UserError
+from needlework.models.accounts import UNANSWERED
 from needlework.results import stats
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def paired(
 
 
 def _given(scores: pd.DataFrame) -> pd.DataFrame:
-    return scores[~scores["finish_reason"].isin(["skipped", "error"]) & scores["value"].notna()]
+    return scores[~scores["finish_reason"].isin(UNANSWERED) & scores["value"].notna()]
 
 
 def compare(

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from needlework.models.accounts import UNANSWERED
 from needlework.results.clone import workflow
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def control_sentences(
 
 def _headline(scores: pd.DataFrame) -> pd.DataFrame:
     """The answers that were given, each by its first metric."""
-    given = scores[~scores["finish_reason"].isin(["skipped", "error"])]
+    given = scores[~scores["finish_reason"].isin(UNANSWERED)]
     return given.drop_duplicates(["instance_id", "sample"])
 
 

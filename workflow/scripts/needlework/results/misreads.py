@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
+from needlework.models.accounts import UNANSWERED
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -27,7 +29,7 @@ class Misreads(NamedTuple):
 
 def misreads(scores: pd.DataFrame, controls: Collection[str]) -> list[Misreads]:
     """The misread answers of all models but controls, by metric; failed requests are none."""
-    given = scores[~scores["finish_reason"].isin(["skipped", "error"])]
+    given = scores[~scores["finish_reason"].isin(UNANSWERED)]
     given = given[~given["model"].isin(list(controls))]
     keys = ["model", "instance_id", "sample"]
     careful = given[given["metric"] == CAREFUL].set_index(keys)["value"]

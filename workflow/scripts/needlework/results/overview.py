@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 from xml.etree import ElementTree
 
+from needlework.models.accounts import UNANSWERED
 from needlework.records import NO_FACTORS, read_table
 from needlework.results import stats
 from needlework.results.answer_languages import of_language
@@ -89,7 +90,7 @@ def grids(
     # Those of designed tasks first.
     headlines = list(first.loc[first["task"].isin(list(designed)), "metric"].unique())
     headlines += [metric for metric in first["metric"].unique() if metric not in headlines]
-    given = scores[~scores["finish_reason"].isin(["skipped", "error"])]
+    given = scores[~scores["finish_reason"].isin(UNANSWERED)]
     factor = language_factor(given)
     column, value = closed_book
     # The explorer shows one metric of many, or filters by the one that each answer has.

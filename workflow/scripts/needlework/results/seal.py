@@ -14,7 +14,7 @@ from typing import Any
 
 from needlework.errors import UserError
 from needlework.journal import Journal, Record
-from needlework.models.accounts import PROMPT_CUT, UNKNOWN
+from needlework.models.accounts import PROMPT_CUT, UNANSWERED, UNKNOWN
 from needlework.models.generation import is_answer
 from needlework.models.thoughts import written
 from needlework.records import file_digest, read_names, read_table
@@ -22,7 +22,6 @@ from needlework.records import file_digest, read_names, read_table
 logger = logging.getLogger("needlework")
 
 # Finish reasons of answers that no journal keeps: such requests are sent again.
-_UNKEPT = ("skipped", "error")
 
 
 def used_records(journal: str | Path, generations: Iterable[str | Path]) -> Iterator[Record]:
@@ -35,7 +34,7 @@ def used_records(journal: str | Path, generations: Iterable[str | Path]) -> Iter
         names = ["request_key", "text", "finish_reason", "raw_text", "outcome"]
         table = read_table(file, [name for name in names if name in read_names(file)])
         for row in table.to_pylist():
-            if row["finish_reason"] not in _UNKEPT or row.get("outcome") == PROMPT_CUT:
+            if row["finish_reason"] not in UNANSWERED or row.get("outcome") == PROMPT_CUT:
                 wanted[row["request_key"]] = row
     for record in Journal(journal).records():
         if (row := wanted.get(record["key"])) and _gave(record, row):

@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from needlework.models.accounts import UNANSWERED
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -27,7 +29,7 @@ def mean_of(scores: pd.DataFrame, designed: Collection[str]) -> str:
     from needlework.results import stats  # Snakemake's own process has no numpy
 
     given = scores.drop_duplicates(["instance_id", "sample"])
-    given = given[~given["finish_reason"].isin(["skipped", "error"])]
+    given = given[~given["finish_reason"].isin(UNANSWERED)]
     tasks = set(designed) & set(given["task"])
     if tasks:
         given = given[given["task"].isin(tasks)]

@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework.errors import UserError
+from needlework.models.accounts import UNANSWERED
 from needlework.records import read_table, scores_schema, taken
 from needlework.scoring.answer_language import languages_of
 
 # The metric that reads answers as a careful reader would: in the scores of every benchmark.
 CAREFUL = "careful"
 # An answer with one of these finish reasons is none.
-FAILED = ("skipped", "error")
 # The columns of instances that are no factor.
 _NOT_FACTORS = {
     *("instance_id", "benchmark", "task", "example_id", "prompt", "references"),
@@ -131,7 +131,7 @@ def _rated(
         own_counts: list[int] = []
         for i, (text, reason) in enumerate(zip(texts, reasons, strict=True)):
             row = _Row(rows, i)
-            if reason in FAILED:
+            if reason in UNANSWERED:
                 # Rated all the same, for the names of the metrics.
                 rated = [(0.0, reason, metric) for *_, metric in rate(row, "", None)]
             else:
@@ -146,7 +146,8 @@ def _rated(
         metrics.append(pa.array(own_metrics, pa.string()))
         counts.extend(own_counts)
         answered = (
-            "" if reason in FAILED else text for text, reason in zip(texts, reasons, strict=True)
+            "" if reason in UNANSWERED else text
+            for text, reason in zip(texts, reasons, strict=True)
         )
         langs = pa.array(languages_of(answered), pa.string())
         spoken.append(langs.take(pa.array(np.repeat(np.arange(len(langs)), own_counts))))
@@ -229,7 +230,7 @@ def _translated(
     at = np.searchsorted(keys[order], wanted)
     at[at == len(keys)] = 0
     has = keys[order][at] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
-    failed = pc.is_in(generations["finish_reason"], value_set=pa.array(FAILED)).to_numpy()
+    failed = pc.is_in(generations["finish_reason"], value_set=pa.array(UNANSWERED)).to_numpy()
     lacking = np.flatnonzero(~has & ~failed)
     if len(lacking):
         first = int(lacking[0])

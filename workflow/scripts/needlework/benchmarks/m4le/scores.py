@@ -11,8 +11,9 @@ import pyarrow as pa
 from needlework.benchmarks.contract import Own
 from needlework.benchmarks.m4le import bleu, careful, match, overlap, rouge
 from needlework.benchmarks.m4le.data.tasks import Task, task_in
+from needlework.models.accounts import UNANSWERED
 from needlework.scoring.metrics.words import UNSPACED_RUN
-from needlework.scoring.scores import CAREFUL, FAILED, Rating, score_rows
+from needlework.scoring.scores import CAREFUL, Rating, score_rows
 
 METRICS = ("paper", "released")
 OVERLAP = ("rouge_lsum", "chrf")
@@ -44,7 +45,7 @@ def score(
 
     def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
         task, answer = task_in(row["task"], row["lang"]), text or ""
-        failed = row["finish_reason"] in FAILED
+        failed = row["finish_reason"] in UNANSWERED
         raw = answer if failed else row["raw_text"] or ""
         if task.metric == "bleu":
             rated = []

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from needlework.data.budgets import Budget
 from needlework.errors import UserError
+from needlework.models.accounts import LENGTH, STOP
 from needlework.models.backends.base import Answer
 from needlework.models.logs import inspect_ai
 from needlework.models.logs.files import ENDINGS, LARGEST, beside, is_there, lines
@@ -39,7 +40,7 @@ from needlework.models.logs.logged import (
 )
 from needlework.models.openai_batch_endpoint import read_result
 
-FINISH_REASONS = ("stop", "length")
+FINISH_REASONS = (STOP, LENGTH)
 # Of a batch: of a second answer and so on, "-1" and so on behind the prompt's name.
 _NUMBERED = re.compile(r"([0-9a-f]{64})-(\d{1,9})")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from needlework.models.accounts import UNANSWERED
 from needlework.results.cards.card import Card
 from needlework.results.context import Context
 
@@ -33,7 +34,7 @@ def facts(
         if not mine.any():
             continue
         once = rows[mine].drop_duplicates(keys)
-        given = ~once["finish_reason"].isin(["skipped", "error"])
+        given = ~once["finish_reason"].isin(UNANSWERED)
         ended = once["finish_reason"].astype(str).value_counts()
         # Scores that were made by hand may lack these columns.
         empty = (once["outcome"].astype(str) == "empty").sum() if "outcome" in once else 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from needlework.models.accounts import ANSWERED, CUT, EMPTY, FAILED, SKIPPED
+from needlework.models.accounts import ANSWERED, CUT, EMPTY, ERROR, FAILED, LENGTH, SKIPPED
 from needlework.records import read_table
 
 # What the outcome is of answers of versions that did not write it.
-_OUTCOMES = {"length": CUT, "error": FAILED, "skipped": SKIPPED}
+_OUTCOMES = {LENGTH: CUT, ERROR: FAILED, SKIPPED: SKIPPED}
 
 
 @dataclass(frozen=True)
