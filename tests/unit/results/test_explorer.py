@@ -362,7 +362,8 @@ def test_every_verdict_that_a_metric_writes_has_a_meaning() -> None:
 def test_every_outcome_and_remark_is_in_words() -> None:
     assert set(verdicts.OUTCOMES) == set(accounts.OUTCOMES)
     told = {value for name, value in vars(accounts).items() if name.isupper() and name[0] != "_"}
-    assert {remark for remark in told if isinstance(remark, str)} - {accounts.UNKNOWN} == {
+    ends = {accounts.STOP, accounts.LENGTH, accounts.UNKNOWN, accounts.ERROR}
+    assert {remark for remark in told if isinstance(remark, str)} - ends == {
         *verdicts.OUTCOMES,
         *verdicts.REMARKS,
     }
