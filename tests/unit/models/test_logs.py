@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import struct
 import warnings
 import zipfile
@@ -189,6 +190,7 @@ def test_samples_of_lm_eval_have_no_reason_and_no_usage(tmp_path) -> None:
         ([{"role": "user", "content": PROMPT}], True),
         (f"<|user|>{PROMPT}<|assistant|>", True),
         (f"<s>[INST] {PROMPT}[/INST]", True),
+        (f"<|user|>{PROMPT.strip()}<|assistant|>", True),
         (f"<|start_header_id|>user<|end_header_id|>\n\n{PROMPT}<|eot_id|>", True),
         (f"<｜begin▁of▁sentence｜><｜User｜>{PROMPT}<｜Assistant｜><think>\n", True),
         (f"USER: {PROMPT} ASSISTANT:", False),
@@ -746,3 +748,27 @@ def test_commas_in_a_text_are_no_values(tmp_path, monkeypatch) -> None:
     value = sample(input=text)
     assert one(written(tmp_path / "a.eval", value)).text == "in the north"
     assert one(written(tmp_path / "b.json", value)).text == "in the north"
+
+
+def test_no_damage_of_an_archive_is_a_traceback(tmp_path) -> None:
+    """Bytes changed, filled or cut anywhere, most of them in the directory at its end."""
+    whole = written(tmp_path / "whole.eval", sample(), sample(id="6b" * 32)).read_bytes()
+    dice = random.Random(46)
+    refused = 0
+    for _ in range(400):
+        content = bytearray(whole)
+        at = len(content) - 1 - dice.randrange(dice.choice([300, len(content)]))
+        match dice.randrange(3):
+            case 0:
+                content[at] = dice.randrange(256)
+            case 1:
+                content[at : at + 8] = b"\xff" * len(content[at : at + 8])
+            case _:
+                del content[at : at + dice.randrange(1, 20)]
+        (tmp_path / "a.eval").write_bytes(content)
+        try:
+            read(tmp_path / "a.eval")
+        except UserError as error:
+            assert "a.eval" in str(error)
+            refused += 1
+    assert refused > 200

@@ -178,9 +178,11 @@ def sent_in(text: str, prompt: str) -> tuple[Sent, str | None]:
     A system prompt may be the template's own, so it is told. Text in the turn of the prompt, behind it, or
     in other turns of a user or a model is none of a template's.
     """
-    if text == prompt or prompt not in text:
+    # Templates may cut spaces at the ends.
+    found = prompt if prompt in text else prompt.strip()
+    if text == prompt or not found or found not in text:
         return text_digest(text), None
-    before, _, after = text.rpartition(prompt)
+    before, _, after = text.rpartition(found)
     if not _CONTROL.search(before) and not _CONTROL.search(after):
         return "the model was sent other text beside the prompt", None
     earlier = _turns(before)
