@@ -26,6 +26,7 @@ from needlework.benchmarks.benchmark import load_benchmark  # noqa: E402
 from needlework.results import reproduction_picture  # noqa: E402
 from needlework.results.drawing.grid import figure_of  # noqa: E402
 from needlework.results.figures.style import COLOURS, COLUMN, style  # noqa: E402
+from needlework.results.printed import page as between_papers  # noqa: E402
 
 READING: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
 # The key of a PNG's text that has the digest.
@@ -87,6 +88,7 @@ PICTURES = {
     "natural_questions.png": Picture("natural_questions_300.csv", by_position),
     "lost_in_the_middle_figure5.png": Picture("demo_positions.csv", by_position),
     "no_model.png": Picture("no_model.csv", no_model),
+    "between_papers.png": Picture("between_papers.csv", between_papers.draw),
 }
 
 
