@@ -62,6 +62,10 @@ rule between_papers:
         published=PAPERS,
         labels=resource("printed_labels.yaml"),
         scores=RUN_SCORES,
+        # The run's, where `benchmark_factors` has measured them.
+        factors=[
+            path for path in ["results/benchmark_factors.md"] if Path(path).is_file()
+        ],
     output:
         csv="results/between_papers.csv",
         page="results/between_papers.md",
@@ -84,3 +88,33 @@ rule between_papers:
         "Comparing the papers with each other"
     script:
         "../scripts/compare_papers.py"
+
+
+# Of the run's own prompts, which are built for it.
+MEASURED = {
+    name: prompts(name, files.text_tokenizer) for name in config["run"]["benchmarks"]
+}
+
+
+rule benchmark_factors:
+    input:
+        [path for own in MEASURED.values() for part in own.values() for path in part],
+    output:
+        csv="results/benchmark_factors.csv",
+        page="results/benchmark_factors.md",
+    log:
+        "logs/benchmark_factors.log",
+    benchmark:
+        "benchmarks/benchmark_factors.tsv"
+    conda:
+        "../../envs/figures.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 8000 * attempt,
+        runtime=60,
+    params:
+        benchmarks=MEASURED,
+        code=code_digest("measure_factors.py"),
+    message:
+        "Measuring what the prompts hold constant"
+    script:
+        "../scripts/measure_factors.py"

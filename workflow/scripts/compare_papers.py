@@ -29,6 +29,7 @@ with running(snakemake) as logger:
     found = between(numbers, of_the_run(snakemake.input.scores))
     output = snakemake.output
     found.to_csv(output.csv, columns=list(COLUMNS), index=False, lineterminator="\n")
-    Path(output.page).write_text(page(found), encoding="utf-8")
+    measured = "".join(Path(path).read_text("utf-8") for path in snakemake.input.factors)
+    Path(output.page).write_text(page(found, measured), encoding="utf-8")
     save_figure([draw(found)], Path(output.svg).with_suffix(""))
     logger.info("%d comparisons", len(found))

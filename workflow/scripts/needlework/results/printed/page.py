@@ -113,14 +113,15 @@ def _of_depth(rows: pd.DataFrame) -> str:
     )
 
 
-def page(found: pd.DataFrame) -> str:
-    """The page, in Markdown."""
+def page(found: pd.DataFrame, factors: str = "") -> str:
+    """The page, in Markdown, with the table of a run's `factors` if there is one."""
     intro = (
         "Made by `snakemake between_papers` of printed numbers alone ([the data set](published.md)). "
         "Brackets are 95% intervals that redraw each share from its printed n, around a value that its print "
         "rounds to."
     )
-    return "\n\n".join(["# Do the papers agree?", intro, *sentences(found)]) + "\n"
+    parts = ["# Do the papers agree?", intro, *sentences(found), factors.strip()]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def draw(found: pd.DataFrame) -> Figure:

@@ -1,0 +1,17 @@
+"""Measure what the prompts of each benchmark hold constant."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from needlework.jobs.job import running
+from needlework.results.printed.factors import COLUMNS, factors, table_of
+
+with running(snakemake):
+    made = [
+        factors(name, own["instances"], own["corpora"], own["documents"])
+        for name, own in snakemake.params.benchmarks.items()
+    ]
+    found = pd.DataFrame(made, columns=list(COLUMNS)).round(4)
+    found.to_csv(snakemake.output.csv, index=False, lineterminator="\n")
+    Path(snakemake.output.page).write_text(table_of(found) + "\n", encoding="utf-8")
