@@ -123,6 +123,19 @@ def test_a_runs_models_stand_beside_the_papers(numbers, found) -> None:
     assert len(more) == len(found) + 1
 
 
+def test_a_runs_shares_are_of_its_needles_by_the_first_metric() -> None:
+    def row(lang: str, value: float, task: str = "niah_single", **more: str) -> dict[str, object]:
+        labels = {"model": "m", "metric": "strict", "instruction_lang": lang}
+        return {**labels, "task": task, "context_lang": lang, "value": value, **more}
+
+    rows = [row("en", 1), row("en", 0), row("sw", 0), row("en", 1, "cwe_easy")]
+    rows += [row("en", 1, metric="careful"), row("zh", 1, instruction_lang="en")]
+    (name, own), *others = agreement.of_the_run(pd.DataFrame(rows), "oneruler").items()
+    assert (name, own.names, others) == ("m, oneruler", ("en", "sw"), [])
+    assert not agreement.of_the_run(pd.DataFrame(rows)[:0], "oneruler")
+    assert own.means().tolist() == [0.5, 0] and own.n.ravel().tolist() == [2, 1]
+
+
 def test_the_figure_is_a_page_wide_with_three_panels(found) -> None:
     figure = draw(found)
     assert figure.get_size_inches()[0] == PAGE == 6.9

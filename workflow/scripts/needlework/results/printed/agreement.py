@@ -70,6 +70,23 @@ def scores(cells: pd.DataFrame, items: str) -> Scores:
     return Scores(values, np.array(n), unit, tuple(name for name, _ in parts))
 
 
+def of_the_run(rows: pd.DataFrame, benchmark: str) -> dict[str, Scores]:
+    """The shares of languages of a run's models, by model and benchmark: of the needle's in MLNeedle, and of
+    ONERULER's needles where all is in one language. By the first metric, of answers with a score.
+    """
+    asked = rows[rows["value"].notna() & rows["metric"].isin(rows["metric"].head(1))]
+    if benchmark == "mlneedle":
+        side, asked = "needle_lang", asked[(asked["task"] == "exact") & (asked["length"] > 0)]
+    else:
+        side, asked = "context_lang", asked[asked["task"].str.startswith("niah")]
+        asked = asked[asked["context_lang"] == asked["instruction_lang"]]
+    found = {}
+    for model, own in asked.groupby("model"):
+        cells = own.groupby(side)["value"].agg(value="mean", n="size").reset_index()
+        found[f"{model}, {benchmark}"] = scores(cells.assign(precision=0.0), side)
+    return found
+
+
 def tau(first: Floats, second: Floats) -> Floats:
     """Kendall's tau-b along the last axis; 0 where a side does not order anything."""
     one, other = _signs(first), _signs(second)
