@@ -123,7 +123,7 @@ def test_a_runs_models_stand_beside_the_papers(numbers, found) -> None:
     assert len(more) == len(found) + 1
 
 
-def test_a_runs_shares_are_of_its_needles_by_the_first_metric() -> None:
+def test_a_runs_shares_are_of_its_needles() -> None:
     def row(lang: str, value: float, task: str = "niah_single", **more: str) -> dict[str, object]:
         labels = {"model": "m", "metric": "strict", "instruction_lang": lang}
         return {**labels, "task": task, "context_lang": lang, "value": value, **more}
