@@ -147,11 +147,11 @@ def test_a_long_document_is_summed_in_stretches(tokenizer, monkeypatch) -> None:
 
 def test_a_wrong_sum_is_an_error_naming_the_prompt() -> None:
     words = load_tokenizer("words", {"kind": "words"}, {"verify": "all"})
-    words.check("f" * 64, "two words", 2)
+    words.check("f" * 64, "two words", 2, 50)
     with pytest.raises(UserError, match="f" * 64):
-        words.check("f" * 64, "two words", 3)
-    replace(words, verify="none").check("f" * 64, "two words", 3)
-    replace(words, proof=None).check("f" * 64, "two words", 3)
+        words.check("f" * 64, "two words", 3, 50)
+    replace(words, verify="none").check("f" * 64, "two words", 3, 50)
+    replace(words, proof=None).check("f" * 64, "two words", 3, 50)
 
 
 def test_a_sample_of_a_hundredth_is_verified() -> None:
@@ -161,7 +161,7 @@ def test_a_sample_of_a_hundredth_is_verified() -> None:
     words = load_tokenizer("words", {"kind": "words"})
     words = replace(words, count=lambda text: counted.append(text) or 2)
     for i in range(20_000):
-        words.check(rank_key("prompt", i), "two words", 2)
+        words.check(rank_key("prompt", i), "two words", 2, 50)
     assert 150 < len(counted) < 250
 
 

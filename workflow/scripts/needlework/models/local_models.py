@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from needlework.entry import Entry
 from needlework.errors import UserError, reason
+from needlework.models.accounts import DATED
 from needlework.models.backends.base import Answer, Request
 from needlework.models.control_tokens import control_texts, pieces
 from needlework.models.thoughts import marks, part
@@ -45,7 +48,7 @@ def regime(config: Entry) -> dict[str, object]:
 
     Part of the identity. Older records lack these keys, as does an entry that sets none of them.
     """
-    own = ("system", "answer_prefix", "stop", "repeatable", "variant")
+    own = ("system", "answer_prefix", "stop", "repeatable", "template", "variant")
     return {key: config[key] for key in own if config.get(key)}
 
 
@@ -57,18 +60,99 @@ def encode(tokenizer: Any, prompt: str, config: Entry, template: str | None) -> 
         if quoted:
             return _plain(tokenizer, prompt + prefix, prompt, chat=False)
         return list(tokenizer.encode(prompt + prefix))
-    filled = tokenizer.apply_chat_template(
-        messages(config, prompt),
-        chat_template=template,
-        add_generation_prompt=True,
-        tokenize=not prefix and not quoted,
-        return_dict=False,
-    )
+    jinja = template_text(tokenizer, template)
+    fixed = with_fixed_date(config, jinja)
+
+    def fill(tokenize: bool) -> Any:
+        return tokenizer.apply_chat_template(
+            messages(config, prompt),
+            chat_template=fixed if fixed != jinja else template,
+            add_generation_prompt=True,
+            tokenize=tokenize,
+            return_dict=False,
+            **template_variables(config),
+        )
+
+    filled = fill(tokenize=False)
+    # Other templates, such as mistral-common's, are code that keeps what it is given.
+    if jinja:
+        check_filled(filled, prompt, config)
+    if not quoted and not prefix:
+        return list(fill(tokenize=True))
     if quoted:
         return _plain(tokenizer, filled + prefix, prompt, chat=True)
-    if prefix:
-        return list(tokenizer.encode(filled + prefix, add_special_tokens=False))
-    return list(filled)
+    return list(tokenizer.encode(filled + prefix, add_special_tokens=False))
+
+
+# The date of templates that write one, if the key `template` has none. It is part of prompts, so it stays.
+DATE = "2026-01-01"
+_NOW = "strftime_now"
+
+
+def template_text(tokenizer: Any, template: str | None) -> str:
+    """The Jinja source of a chat template: the file's or the tokenizer's own; "" if it has none."""
+    own = template or getattr(tokenizer, "chat_template", None) or ""
+    return str(own.get("default", "")) if isinstance(own, dict) else str(own)
+
+
+def template_variables(config: Entry) -> dict[str, Any]:
+    """The variables of a model's `template` for its chat template, without its date."""
+    given = config.get("template") or {}
+    return {name: value for name, value in given.items() if name != "date"}
+
+
+def with_fixed_date(config: Entry, jinja: str) -> str:
+    """A chat template that writes the fixed date: calls with a constant format are replaced by their result.
+
+    Raises UserError if a call is left.
+    """
+    call = re.compile(_NOW + r"\(\s*(['\"])(.*?)\1\s*\)")
+    if _NOW not in jinja:
+        return jinja
+    fixed = call.sub(lambda found: repr(_fixed_day(config).strftime(found[2])), jinja)
+    if re.search(_NOW + r"\s*\(", fixed):
+        raise UserError(
+            f"models.{config['model']}: the chat template writes today's date in a way that cannot be fixed: "
+            "give `chat_template` with a date in its place."
+        )
+    return fixed
+
+
+def template_date(config: Entry, jinja: str) -> str:
+    """The fixed date that a chat template writes; "" if it writes none."""
+    named = "date_string" in (config.get("template") or {})
+    return "" if named or _NOW not in jinja else _fixed_day(config).date().isoformat()
+
+
+def _date_sent(tokenizer: Any, config: Entry) -> str:
+    """The fixed date in the prompts of a model; "" if there is none."""
+    if not config.get("chat"):
+        return ""
+    file = _read_once(config.get("chat_template"))
+    return template_date(config, template_text(tokenizer, file))
+
+
+@lru_cache(maxsize=8)
+def _read_once(path: str | None) -> str | None:
+    return read_chat_template(path, "models")
+
+
+def _fixed_day(config: Entry) -> datetime:
+    given = (config.get("template") or {}).get("date", DATE)
+    return datetime.fromisoformat(str(given))
+
+
+def check_filled(filled: str, prompt: str, config: Entry) -> None:
+    """Raise UserError if a filled chat template lacks the prompt or the system text, white space aside."""
+    for key, text in (("the prompt", prompt), ("the system text", config.get("system") or "")):
+        if text.strip() in filled or "".join(text.split()) in "".join(filled.split()):
+            continue
+        where = f"models.{config['model']}" if "model" in config else "the model"
+        remedy = "leave out `system`, or give" if key == "the system text" else "give"
+        raise UserError(
+            f"{where}: the chat template of {config.get('name') or 'the tokenizer'} loses {key}: {remedy} a "
+            "`chat_template` that keeps it as text."
+        )
 
 
 @lru_cache(maxsize=8)
@@ -132,6 +216,8 @@ def with_thoughts(tokenizer: Any, tokens: Sequence[int], answer: Answer, config:
     `reasoning`, `text` is without the reasoning as it is marked now; its tokens are counted, with the mark
     after it.
     """
+    if date := _date_sent(tokenizer, config):
+        answer = replace(answer, remarks=(f"{DATED}: {date}",))
     whole = without_stop(
         tokenizer.decode(tokens, skip_special_tokens=False), config.get("stop") or ()
     )
@@ -195,6 +281,8 @@ def template_check(where: str, name: str) -> Iterator[None]:
     """Around a prompt's way into the chat template of the model `name`: UserError if the template fails."""
     try:
         yield
+    except UserError:
+        raise
     except Exception as error:  # the template's own
         raise UserError(
             f"{where}: a prompt cannot be put into the chat template of {name}: {reason(error)}. Set "

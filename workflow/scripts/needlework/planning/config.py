@@ -6,6 +6,7 @@ import copy
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,7 @@ _ONLY = {
     "rope_scaling": ("transformers",),
     "stop": ("vllm", "openvino", "transformers", "openai"),
     "system": ("vllm", "openvino", "transformers", "openai"),
+    "template": ("vllm", "openvino", "transformers"),
     "variant": ("vllm", "openvino", "transformers", "openai"),
 }
 
@@ -588,6 +590,9 @@ def _check_models(config: Config) -> None:
                         "among: leave it out."
                     )
         check_named(f"{where}.tokenizer", [model["tokenizer"]], config["tokenizers"], "tokenizers")
+        own = config["tokenizers"][model["tokenizer"]]
+        _check_remote_code(f"tokenizers.{model['tokenizer']}", own)
+        _check_remote_code(where, model)
         for benchmark in config["run"]["benchmarks"]:
             if (known := config["benchmarks"][benchmark].get("lengths")) is None:
                 continue
@@ -630,6 +635,7 @@ def _check_models(config: Config) -> None:
             raise UserError(
                 f"{where}.system needs a chat template: leave it out, or leave out `chat: false`."
             )
+        _check_date(where, model["template"])
         if model["backend"] in _NAMED and not model["name"]:
             raise UserError(
                 f"{where}.name is missing: the backend {model['backend']} needs "
@@ -641,6 +647,27 @@ def _check_models(config: Config) -> None:
             _check_engine(where, model)
         if model["backend"] == "openai":
             _check_endpoint(where, model)
+
+
+def _check_date(where: str, template: Mapping[str, Any]) -> None:
+    """Raise UserError if the date of chat templates is none."""
+    try:
+        date.fromisoformat(str(template.get("date", "2026-01-01")))
+    except ValueError:
+        raise UserError(
+            f"{where}.template.date is {template['date']!r}, which is no date: write it as 2026-01-31."
+        ) from None
+
+
+def _check_remote_code(where: str, entry: Mapping[str, Any]) -> None:
+    """Raise UserError if code of the hub would be run at whatever commit it has today."""
+    name = entry.get("name")
+    pinned = entry.get("revision") or not entry.get("trust_remote_code")
+    if name and not pinned and not Path(name).is_dir():
+        raise UserError(
+            f"{where}.revision is missing: trust_remote_code runs the code of {name}. Read that code on "
+            "its page of the hub (Files and versions), and copy the commit's 40 digits to `revision`."
+        )
 
 
 def _check_only(config: Config, name: str) -> None:

@@ -76,7 +76,7 @@ class Instances:
         wording apart) and text.
         """
         name = instance_id(self._benchmark, task, named, text)
-        self._check(name, text, n_tokens)
+        self._check(name, text, n_tokens, len(self._counts))
         row |= {
             "instance_id": name,
             "benchmark": self._benchmark,

@@ -253,6 +253,7 @@ def needle_table(lang: str, files: Sequence[str]) -> pa.Table:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        # Not `read_text`, which would also change a lone carriage return.
+        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
         raise UserError(f"{path} is not in UTF-8: save it in that encoding.") from None

@@ -54,7 +54,8 @@ def read_rows(path: str | Path, columns: Collection[str]) -> list[dict[str, str]
     # The limit is the whole process's.
     usual = csv.field_size_limit(LONGEST_CELL)
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
+        # Line ends within cells become \n, too.
+        with open(path, encoding="utf-8-sig") as file:
             return list(_rows(path, csv.DictReader(file, strict=True), columns))
     except FileNotFoundError:
         raise UserError(

@@ -340,7 +340,8 @@ def _lacks(lang: str, what: str, name: str, paths: Sequence[Path]) -> UserError:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        # Not `read_text`, which would also change a lone carriage return.
+        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
         raise UserError(f"{path} is not in UTF-8: save it in that encoding.") from None
     except FileNotFoundError:

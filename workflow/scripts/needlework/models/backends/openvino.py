@@ -21,6 +21,7 @@ from needlework.models.backends.base import Answer, InAnyOrder, Request, sample_
 from needlework.models.control_tokens import CONTROL_TEXT, control_texts, pieces
 from needlework.models.engine_arguments import answer_arguments, ignored
 from needlework.models.local_models import (
+    check_filled,
     form,
     messages,
     new_tokens,
@@ -28,8 +29,11 @@ from needlework.models.local_models import (
     reasoning_identity,
     regime,
     template_check,
+    template_text,
+    template_variables,
     thoughts,
     warn_of_template,
+    with_fixed_date,
     with_thoughts,
     without_stop,
 )
@@ -174,8 +178,10 @@ class OpenVino(InAnyOrder):
             text = self._tokenizer.apply_chat_template(
                 messages(self.config, prompt),
                 add_generation_prompt=True,
-                chat_template=self._template or "",
+                chat_template=self._jinja,
+                extra_context=template_variables(self.config),
             )
+            check_filled(text, prompt, self.config)
         return text + (self.config["answer_prefix"] or "")
 
     def _tokens(self, prompt: str) -> Any:
@@ -191,6 +197,13 @@ class OpenVino(InAnyOrder):
             for n, part in enumerate(parts)
         ]
         return runtime().Tensor(np.concatenate([first, *others])[np.newaxis].astype(np.int64))
+
+    @cached_property
+    def _jinja(self) -> str:
+        """The chat template, if it is a file's, or if it asks for today's date; "" is the tokenizer's own."""
+        jinja = template_text(self._tokenizer, self._template)
+        fixed = with_fixed_date(self.config, jinja)
+        return fixed if fixed != jinja else self._template or ""
 
     @cached_property
     def _controls(self) -> tuple[str, ...]:

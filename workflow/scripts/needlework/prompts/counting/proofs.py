@@ -178,6 +178,7 @@ def of_huggingface(description: str) -> Proof:
     # The post-processor adds special tokens and moves offsets; neither is wanted.
     plain_tokenizer = Tokenizer.from_str(json.dumps({**told, "post_processor": None}))
     plain_tokenizer.no_truncation()
+    plain_tokenizer.no_padding()
 
     def encode(text: str) -> Any:
         return plain_tokenizer.encode(text, add_special_tokens=False)

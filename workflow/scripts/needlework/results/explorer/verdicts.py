@@ -117,6 +117,7 @@ REMARKS = {
     accounts.OTHER_MODEL: "the reply names another model",
     accounts.ODD_COUNT: "odd count of prompt tokens",
     accounts.CONTROL_TOKENS: "the prompt quotes a control token",
+    accounts.DATED: "a fixed date in the chat template",
     accounts.LONGER: "longer than the limit",
     accounts.BESIDE_PROMPT: "other text before the prompt",
     accounts.UNKNOWN_MARK: "unknown tag at the beginning",
