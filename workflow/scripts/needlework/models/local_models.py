@@ -115,7 +115,17 @@ def with_fixed_date(config: Entry, jinja: str) -> str:
             f"models.{config['model']}: the chat template writes today's date in a way that cannot be fixed: "
             "give `chat_template` with a date in its place."
         )
+    _warn_of_date(config.get("model", ""), _fixed_day(config).date().isoformat())
     return fixed
+
+
+@cache
+def _warn_of_date(model: str, day: str) -> None:
+    logger.warning(
+        "models.%s: the chat template writes today's date. In all prompts it is %s (`template: {date: ...}`).",
+        model,
+        day,
+    )
 
 
 def template_date(config: Entry, jinja: str) -> str:
