@@ -122,7 +122,7 @@ def with_fixed_date(config: Entry, jinja: str) -> str:
 @cache
 def _warn_of_date(model: str, day: str) -> None:
     logger.warning(
-        "models.%s: the chat template writes today's date. In all prompts it is %s (`template: {date: ...}`).",
+        "models.%s: the chat template writes a date. In all prompts it is %s (`template: {date: ...}`).",
         model,
         day,
     )
