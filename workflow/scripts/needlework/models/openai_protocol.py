@@ -8,21 +8,20 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from needlework.models.backends.base import Answer
+from needlework.models.thoughts import MARK_FILES, rows_of
 from needlework.services.endpoints import excerpt, may_pass
 
-# How endpoints say that a prompt is too long: OpenAI, vLLM, TGI, Mistral, llama.cpp, Anthropic,
-# Gemini and SGLang.
-TOO_LONG = re.compile(
-    r"context_length_exceeded|exceed_context_size|(maximum|available|model's) context (length|size)"
-    r"|longer than the (maximum )?model|maximum model length|prompt is too long"
-    r"|`inputs` tokens \+|exceeds the maximum number of tokens",
-    re.IGNORECASE,
-)
+# How endpoints say that a prompt is too long.
+TOO_LONG = re.compile("|".join(f"(?:{own})" for own, _ in rows_of(MARK_FILES[2])), re.IGNORECASE)
+# A length that is refused in unknown words: these, beside a number near that of the prompt's tokens.
+_OF_LENGTH = re.compile(r"token|length|context|too (long|large)|exceed", re.IGNORECASE)
+_NEAR = (0.7, 1.5)
 
 # How they say that an answer may not be as long as was asked, whatever the prompt: vLLM, OpenAI, Groq and
 # Anthropic.
@@ -46,12 +45,22 @@ ITS_OWN_FAULT = re.compile(
 
 # Statuses that concern all requests: the key, the payment or the model's name is wrong.
 _FATAL = {401, 402, 404}
+# A 403 does if it is of the key's rights. Another may be of one prompt.
+_NO_RIGHT = re.compile(
+    r"access|permission|not allowed|forbidden|model_not_found|api.?key|unauthori[sz]ed|region|country",
+    re.IGNORECASE,
+)
+# A server that starts, or is away for a while: all requests wait. A proxy's words for a server that it lost.
+_AWAY = {502, 503, 521, 522, 523}
+# A proxy gave up on a request that the server may still compute: another attempt would end the same way.
+_GAVE_UP = {504, 524}
+_STREAM = "set `request: {stream: true}`, so that the reply begins at once"
 
 # The status that an error's words mean, if a body with status 200 has no number.
 _IN_WORDS = {
     401: "invalid_api_key|authentication_error|unauthenticated|unauthorized|invalid api key",
     402: "insufficient[_ ](credits|balance|funds)|payment[_ ]required",
-    404: "model_not_found|not_found_error",
+    404: "model_not_found|not_found_error|unexpected endpoint or method",
     429: "rate[_ -]?limit|too[_ ]many[_ ]requests|resource_exhausted",
 }
 
@@ -147,14 +156,22 @@ def _refusal(status: int, content: str, said: str) -> Refusal:
     own = ITS_OWN_FAULT.search(content)
     if status in _FATAL or NO_MONEY.search(content):
         return Refusal("fatal", said)
+    if status == 403 and not own and _NO_RIGHT.search(content):
+        return Refusal("fatal", said)
     if status < 500 and _SUM_TOO_LARGE not in content and _LIMIT_TOO_LARGE.search(content):
         return Refusal("limit", said)
     if status != 429 and TOO_LONG.search(content):
         return Refusal("too_long", said)
     if own:
         return Refusal("content", said)
-    if status == 429:
+    if status == 429 or status in _AWAY:
         return Refusal("limited", said)
+    if status in _GAVE_UP:
+        return Refusal("failed", f"{said}: the proxy waited too long for the first byte; {_STREAM}")
+    if status < 500 and re.search(r"\bstream", content) and "stream_options" not in content:
+        return Refusal("failed", f"{said}; {_STREAM}")
+    if status < 500 and "top_k" in content:
+        return Refusal("failed", f"{said}; set `sampling: {{top_k: null}}`")
     return Refusal("passing" if may_pass(status) else "failed", said)
 
 
@@ -392,6 +409,31 @@ def _count(counts: object, name: str) -> int | None:
     """One of the counts, if the endpoint gives it as one."""
     found = counts.get(name) if isinstance(counts, dict) else None
     return found if type(found) is int and 0 <= found < 2**31 else None
+
+
+def is_too_long(status: int, content: str, n_tokens: int) -> bool:
+    """Whether a refusal in unknown words is of a prompt's length: it has a number near the prompt's tokens."""
+    if status not in (400, 413) or not _OF_LENGTH.search(content):
+        return False
+    low, high = (n_tokens * share for share in _NEAR)
+    numbers = (int(found.replace(",", "")) for found in re.findall(r"\d[\d,]{2,14}", content))
+    return n_tokens >= 100 and any(low <= number <= high for number in numbers)
+
+
+def hopeless_connection(error: BaseException | None) -> str:
+    """Why no attempt to connect can succeed, and the remedy; "" if one may."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return (
+                f"the server's certificate is not trusted ({error.verify_message}): name the file of the "
+                "authority that signed it in the environment variable SSL_CERT_FILE"
+            )
+        if isinstance(error, ssl.SSLError):
+            return (
+                "the server does not speak TLS there: if it has none, `base_url` begins with http:"
+            )
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 def connection_trouble(error: BaseException | None) -> str:

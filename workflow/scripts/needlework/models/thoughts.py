@@ -31,17 +31,18 @@ class Parted(NamedTuple):
 
 
 _RESOURCES = Path(__file__).resolve().parents[4] / "resources"
-# The tables of marks, below resources/: what answers depend on beside the code.
-MARK_FILES = ("reasoning_marks.tsv", "answer_marks.tsv")
+# The tables below resources/ with which replies are read: marks, and words for a prompt that is too long.
+MARK_FILES = ("reasoning_marks.tsv", "answer_marks.tsv", "too_long.tsv")
 
 
-def _rows(name: str) -> list[list[str]]:
+def rows_of(name: str) -> list[list[str]]:
+    """The lines of a table below resources/, without comments, by their cells."""
     lines = (_RESOURCES / name).read_text(encoding="utf-8").splitlines()
     return [line.split("\t") for line in lines if line and not line.startswith("#")]
 
 
-KNOWN = tuple(Mark(begin or None, end) for begin, end, _ in _rows(MARK_FILES[0]))
-_AROUND_ANSWERS = tuple(mark for mark, _ in _rows(MARK_FILES[1]))
+KNOWN = tuple(Mark(begin or None, end) for begin, end, _ in rows_of(MARK_FILES[0]))
+_AROUND_ANSWERS = tuple(mark for mark, _ in rows_of(MARK_FILES[1]))
 # The harmony format if the engine leaves special tokens out: whole, and where a cut left its beginning.
 _BARE_HARMONY = re.compile(r"\s*(?:analysis|commentary).*?(assistantfinal)", re.DOTALL)
 _BARE_BEGUN = re.compile(r"\s*(?:analysis|commentary)(?=[\w\"'(])")

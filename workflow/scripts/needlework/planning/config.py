@@ -171,6 +171,10 @@ def _validated(config: Config) -> dict[str, Any]:
     )
     if errors:
         raise UserError(_sentence(_deepest(errors[0])))
+    for model in config["models"].values():
+        if model["backend"] == "openai":
+            # Strict endpoints refuse the field.
+            model["sampling"] = {"top_k": None, **model.get("sampling", {})}
     config = dict(_with_defaults(config, schema()))
     check_published_values(config)
     _find_own_files(config)

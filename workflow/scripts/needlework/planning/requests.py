@@ -15,8 +15,6 @@ _NEVER = {
     "model": "use the key `name`",
     "n": "use the key `samples`",
     "best_of": "use the key `samples`",
-    "stream": "replies are read whole",
-    "stream_options": "replies are read whole",
     "echo": "the answer would begin with the prompt",
     "suffix": "the prompt is the benchmark's",
 }

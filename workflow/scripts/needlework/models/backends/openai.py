@@ -6,11 +6,13 @@ import asyncio
 import hashlib
 import logging
 import random
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from needlework.entry import Entry
 from needlework.errors import UserError, not_installed
@@ -23,6 +25,8 @@ from needlework.models.openai_protocol import (
     ITS_OWN_FAULT,
     Refusal,
     connection_trouble,
+    hopeless_connection,
+    is_too_long,
     other_model,
     read_reply,
 )
@@ -41,6 +45,7 @@ from needlework.services.endpoints import (
     PROXY_TROUBLE,
     Passing,
     api_key,
+    excerpt,
     retry_after,
     secrets_in,
     shown_url,
@@ -57,6 +62,11 @@ OPENAI = "https://api.openai.com/v1"
 # are by the minute.
 RATE_LIMIT_S = 1800.0
 LONGEST_RATE_PAUSE_S = 60.0
+
+# Fields of `request` that change how a reply comes, and no answer.
+_TRANSPORT = ("stream", "stream_options")
+# What `sampling: {top_k: ...}` was by default.
+FORMER_TOP_K = 50
 
 # After this number of failures in a row, no further request is sent.
 FAILURES_IN_A_ROW = 20
@@ -97,12 +107,22 @@ class OpenAI(Backend):
 
     def identity(self) -> Mapping[str, object]:
         """The model and its settings, wherever it is served."""
-        own = ("name", "revision", "chat", "sampling", "request")
+        own = ("name", "revision", "chat", "sampling")
+        request = {k: v for k, v in self.config["request"].items() if k not in _TRANSPORT}
         return {
             "backend": "openai",
             **{key: self.config[key] for key in own},
+            "request": request,
             **regime(self.config),
         }
+
+    def former_identity(self) -> Mapping[str, object] | None:
+        """Older records were asked with `top_k: 50` by default, which changes no greedy answer."""
+        identity = self.identity()
+        sampling = self.config["sampling"]
+        if sampling["top_k"] is not None or sampling["temperature"] != 0:
+            return None
+        return {**identity, "sampling": {**sampling, "top_k": FORMER_TOP_K}}
 
     def reads_control_tokens(self, prompt: str) -> bool:
         """Whether the server may: it tokenizes prompts itself, and takes them as text alone."""
@@ -128,15 +148,24 @@ class OpenAI(Backend):
             own = ("OpenAI-Organization", "OpenAI-Project")
             self._headers |= dict.fromkeys(own, openai.Omit())
         limit = {"response": [bounded_async(httpx2, self._limit)]}
+        address, _, query = config["base_url"].partition("?")
         try:
-            http_client = openai.DefaultAsyncHttpxClient(event_hooks=limit)
+            # A redirected request would lose its body.
+            http_client = openai.DefaultAsyncHttpxClient(
+                event_hooks=limit, follow_redirects=False, params=dict(parse_qsl(query))
+            )
+        except OSError:
+            raise UserError(
+                f"{self._where}: the file or folder that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read: "
+                "correct or unset the variable."
+            ) from None
         except (httpx2.InvalidURL, ImportError, ValueError):
             # Its own text may hold a part of a password.
             raise UserError(f"{self._where}: {PROXY_TROUBLE}: {PROXY_REMEDY}.") from None
         self._client = openai.AsyncOpenAI(
             api_key=self._secret,
             admin_api_key="",
-            base_url=config["base_url"],
+            base_url=address,
             timeout=None,
             max_retries=0,
             http_client=http_client,
@@ -269,7 +298,7 @@ class OpenAI(Backend):
                 if self._hopeless.done():
                     return Answer("", error=self._hopeless.result())
                 try:
-                    return await self._attempt(body)
+                    return await self._attempt(body, request.n_tokens)
                 except _RateLimit as failure:
                     if self._limited_for() > RATE_LIMIT_S or failure.pause > LONGEST_PAUSE_S:
                         return self._failed(f"{failure} (attempt {attempt})")
@@ -305,8 +334,8 @@ class OpenAI(Backend):
         self._most_tokens = max(self._most_tokens, *(n for n in limits if type(n) is int), 0)
         return {field: value for field, value in body.items() if value is not None}
 
-    async def _attempt(self, body: Mapping[str, object]) -> Answer:
-        """Send a request once. Raises Passing if a retry may help."""
+    async def _attempt(self, body: Mapping[str, object], n_tokens: int) -> Answer:
+        """Send a request once; its prompt has `n_tokens`. Raises Passing if a retry may help."""
         import openai
 
         client, chat = self._client, self.config["chat"]
@@ -328,14 +357,26 @@ class OpenAI(Backend):
             if is_too_large(error.__cause__):
                 # It is paid for, and would be again.
                 return self._failed(connection_trouble(error.__cause__))
-            raise Passing(connection_trouble(error.__cause__)) from None
+            if why := hopeless_connection(error.__cause__):
+                return self._give_up(f"{self._address} cannot be reached: {why}")
+            trouble = connection_trouble(error.__cause__)
+            if self._answered and type(error.__cause__).__name__ == "ConnectError":
+                # It was there: it is started anew.
+                raise _RateLimit(trouble) from None
+            raise Passing(trouble) from None
         except openai.APIStatusError as error:
             status, headers, content = (
                 error.status_code,
                 error.response.headers,
                 error.response.content,
             )
+        if 300 <= status < 400:
+            place = excerpt(self._clean(shown_url(headers.get("Location", ""))), "")
+            return self._give_up(f"{self._address} has moved (status {status}, Location {place})")
         reply = read_reply(status, content, chat, self._clean, self._kept)
+        failed = isinstance(reply, Refusal) and reply.kind == "failed"
+        if failed and is_too_long(status, content.decode("utf-8", "replace"), n_tokens):
+            reply = replace(reply, kind="too_long")
         if not (isinstance(reply, Refusal) and reply.kind == "limited"):
             self._limited_since = None
         if isinstance(reply, Refusal):
@@ -410,7 +451,8 @@ class OpenAI(Backend):
         said = refusal.said
         match refusal.kind:
             case "fatal":
-                return self._give_up(f"{self._address} answers with {said}")
+                lacks = "" if re.search(r"/v\d", self._address) else " (`base_url` has no /v1)"
+                return self._give_up(f"{self._address}{lacks} answers with {said}")
             case "limited":
                 raise _RateLimit(said, pause)
             case "passing":
