@@ -117,8 +117,9 @@ def test_a_prompt_is_a_user_s_message(server) -> None:
     assert received.path == "/v1/chat/completions"
     assert received.headers["authorization"] == f"Bearer {SECRET}"
     assert received.body["messages"] == [{"role": "user", "content": "Who?"}]
-    asked = {key: received.body[key] for key in ("model", "temperature", "top_p", "top_k")}
-    assert asked == {"model": "some-model", "temperature": 0.7, "top_p": 1, "top_k": 50}
+    asked = {key: received.body[key] for key in ("model", "temperature", "top_p")}
+    assert asked == {"model": "some-model", "temperature": 0.7, "top_p": 1}
+    assert "top_k" not in received.body
     assert received.body["max_tokens"] == 16
 
 
@@ -412,7 +413,7 @@ def test_a_passing_fault_is_passed_over(server, fault, chat) -> None:
     assert len(server.received) == 3
 
 
-@pytest.mark.parametrize("fault", [name for name in FAULTS if name != "429"])
+@pytest.mark.parametrize("fault", [name for name in FAULTS if name not in ("429", "503")])
 def test_a_lasting_fault_is_one_request_s_failure(server, fault, monkeypatch) -> None:
     monkeypatch.setattr(openai, "ATTEMPTS", 3)
 
@@ -426,6 +427,93 @@ def test_a_lasting_fault_is_one_request_s_failure(server, fault, monkeypatch) ->
     assert found[1].error.endswith("(attempt 3)")
     assert len(found[1].error) < 300
     assert len(server.received) == 5
+
+
+@pytest.mark.parametrize("status", [502, 503, 521])
+def test_a_server_that_starts_is_waited_for(server, status) -> None:
+    """Longer than the attempts that another fault gets."""
+    server.reply = lambda number, body: (
+        refusal(status, "loading") if number < 9 else completion(body)
+    )
+    assert answer(server).text == "<Who?>"
+    assert len(server.received) == 10
+
+
+def test_a_server_that_stays_away_is_given_up(server, monkeypatch) -> None:
+    monkeypatch.setattr(openai, "RATE_LIMIT_S", 0.3)
+    server.reply = lambda number, body: refusal(503, "loading")
+    assert "status 503: loading" in answer(server).error
+
+
+@pytest.mark.parametrize("status", [504, 524])
+def test_a_proxy_that_gave_up_is_asked_once(server, status) -> None:
+    server.reply = lambda number, body: refusal(status, "A timeout occurred")
+    assert "request: {stream: true}" in answer(server).error
+    assert len(server.received) == 1
+
+
+def test_a_stream_is_read(server) -> None:
+    events = [
+        {"choices": [{"index": 0, "delta": {"content": "<Who"}}]},
+        {"choices": [{"index": 0, "delta": {"content": "?>"}}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+    ]
+    lines = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+
+    def reply(number: int, body: Any) -> Reply:
+        if not body.get("stream"):
+            return refusal(400, "This model only supports stream mode")
+        return Reply(lines + b"data: [DONE]\n\n", headers={"Content-Type": "text/event-stream"})
+
+    server.reply = reply
+    assert "request: {stream: true}" in answer(server).error
+    assert answer(server, request={"stream": True}).text == "<Who?>"
+
+
+def test_how_a_reply_comes_is_no_part_of_identity(server) -> None:
+    plain = backend(server).identity()
+    assert backend(server, request={"stream": True, "stream_options": {}}).identity() == plain
+
+
+def test_a_refused_top_k_names_its_setting(server) -> None:
+    server.reply = lambda number, body: refusal(400, "Unrecognized request argument: top_k")
+    assert "sampling: {top_k: null}" in answer(server).error
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "n_tokens", "skipped"),
+    [
+        (400, "Token budget: 8192 of 9,120 given", 9000, True),
+        (413, "payload exceeds 8000 of 9100", 9000, True),
+        (400, "token 17 is not allowed", 9000, False),
+        (400, "temperature must be below 9000", 9000, False),
+        (422, "length 9000", 9000, False),
+    ],
+)
+def test_unknown_words_for_too_long(status, words, n_tokens, skipped) -> None:
+    assert openai.is_too_long(status, words, n_tokens) == skipped
+
+
+def test_an_address_with_a_query_keeps_it_at_the_end(server) -> None:
+    server.reply = lambda number, body: completion(body)
+    answer(server, base_url=f"{server.url}?api-version=2024-10-21")
+    assert server.received[-1].path.endswith("/completions?api-version=2024-10-21")
+
+
+def test_a_moved_address_ends_the_job(server) -> None:
+    moved = Reply(b"", 301, headers={"Location": "http://elsewhere.example/v1?key=secret"})
+    server.reply = lambda number, body: moved
+    with pytest.raises(
+        UserError, match=r"has moved \(status 301, Location http://elsewhere.example/v1\)"
+    ):
+        answer(server)
+    assert len(server.received) == 1
+
+
+def test_a_certificate_file_that_is_missing_is_named(server, monkeypatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "gone.pem")
+    with pytest.raises(UserError, match="SSL_CERT_FILE"):
+        answer(server)
 
 
 def test_an_answer_that_does_not_come_is_not_waited_for(server) -> None:

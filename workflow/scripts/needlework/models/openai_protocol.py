@@ -145,7 +145,8 @@ def read_body(status: int, body: Any, chat: bool, clean: Callable[[str], str]) -
     meant = _status_of(error)
     number = f" {meant}" if meant else ""
     said = f"status 200 with the error{number}: {excerpt(clean(message_of({'error': error})), '')}"
-    found = _refusal(meant or 500, _as_text(error), said)
+    # A gateway that answers at all is not away.
+    found = _refusal(500 if meant is None or meant in _AWAY else meant, _as_text(error), said)
     # A model that began to answer was paid for: no second attempt.
     paid = _has_answer(body) and found.kind == "passing"
     return Refusal("failed", said) if paid else found
@@ -412,7 +413,7 @@ def _count(counts: object, name: str) -> int | None:
 
 
 def is_too_long(status: int, content: str, n_tokens: int) -> bool:
-    """Whether a refusal in unknown words is of a prompt's length: it has a number near the prompt's tokens."""
+    """Whether a refusal in unknown words is of a prompt's length: it names about as many tokens."""
     if status not in (400, 413) or not _OF_LENGTH.search(content):
         return False
     low, high = (n_tokens * share for share in _NEAR)
