@@ -40,6 +40,7 @@ ON_TOP = {
     "factor",
     "folders",
     "journal",
+    "printable",
     "published_records",
     "records",
     "safe_yaml",

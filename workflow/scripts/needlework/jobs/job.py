@@ -17,6 +17,7 @@ from needlework.errors import UserError
 from needlework.jobs.gpus import own_gpus
 from needlework.jobs.guard import end_with_parent
 from needlework.jobs.progress import show_on
+from needlework.printable import printable
 
 # Errors that only a disk, or its permissions, can cause.
 DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
@@ -54,18 +55,15 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
         sys.stderr.flush()
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
-        logging.basicConfig(
-            level=logging.INFO,
-            format="%(asctime)s %(levelname)s %(message)s",
-            stream=sys.stderr,
-            force=True,
-        )
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(_Printable("%(asctime)s %(levelname)s %(message)s"))
+        logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
         try:
             with own_gpus(getattr(snakemake, "resources", {}).get("gpu", 0)):
                 yield logger
         except UserError as error:
             logger.error("%s", error)
-            print(f"\n{snakemake.rule}: {error}", file=terminal, flush=True)
+            print(f"\n{snakemake.rule}: {printable(str(error))}", file=terminal, flush=True)
             sys.exit(1)
         except OSError as error:
             if error.errno not in DISK_ERRORS:
@@ -88,10 +86,17 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
         gc.freeze()
 
 
+class _Printable(logging.Formatter):
+    """Lines of a log in which a server's or a user's text can do no harm."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
 def _report(snakemake: Any, error: BaseException, path: Path, terminal: TextIO) -> NoReturn:
     """Report an unexpected error and the file with its traceback, and end the job."""
-    traceback.print_exc()
-    last = traceback.format_exception_only(error)[-1].strip()
+    print(printable(traceback.format_exc()), file=sys.stderr)
+    last = printable(traceback.format_exception_only(error)[-1].strip())
     print(f"\n{snakemake.rule}: {last} (traceback in {path})", file=terminal, flush=True)
     sys.exit(1)
 

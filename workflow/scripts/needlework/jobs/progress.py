@@ -8,6 +8,8 @@ from functools import cache
 from threading import Event, Thread
 from typing import Any, TextIO, TypeVar
 
+from needlework.printable import printable
+
 T = TypeVar("T")
 
 # Seconds between these lines.
@@ -31,6 +33,7 @@ def show_on(terminal: TextIO, job: str = "", log: str = "") -> None:
 
 def tell(sentence: str) -> None:
     """Print a sentence on the terminal, and in the job's log."""
+    sentence = printable(sentence)
     print(sentence, file=sys.stderr, flush=True)
     if terminal := _watched or _told:
         print(f"\n{_job}: {sentence}", file=terminal, flush=True)

@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from needlework.printable import printable
+
 # The state of an answer, in the words of all columns. What becomes of a request (column `outcome`).
 ANSWERED, EMPTY, CUT, PROMPT_CUT = "answered", "empty", "cut", "prompt_cut"
 REFUSED, FAILED, SKIPPED, UNASKED = "refused", "failed", "skipped", "unasked"
@@ -146,14 +148,14 @@ def account_of(
         outcome = str(row["outcome"] or ANSWERED)
         outcomes[outcome if asked else ANSWERED] += 1
         if error := row.get("error"):
-            examples.setdefault(outcome, str(error))
+            examples.setdefault(outcome, printable(str(error), lines=False))
         if origin := row.get("origin"):
             origins[origin] += 1
         for remark in row["remarks"] or ():
             kind, _, example = remark.partition(": ")
             remarks[kind] += 1
             if example:
-                examples.setdefault(kind, example)
+                examples.setdefault(kind, printable(example, lines=False))
     own = Account(model, benchmark, dict(outcomes), dict(remarks), examples, asked=asked)
     return replace(own, origins=dict(origins))
 
@@ -176,8 +178,9 @@ def added(accounts: Iterable[Account]) -> list[Account]:
 
 def write_account(account: Account, path: str | Path) -> None:
     """Write an account as JSON."""
+    own = replace(account, failed=printable(account.failed, lines=False))
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(json.dumps(asdict(account), indent=1), encoding="utf-8")
+    Path(path).write_text(json.dumps(asdict(own), indent=1), encoding="utf-8")
 
 
 def read_account(path: str | Path) -> Account | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -21,10 +22,28 @@ MOST_VALUES = 1_000_000
 def check_arguments(arguments: Sequence[str]) -> None:
     """End Snakemake with one sentence if it could not read a configuration file of its command line."""
     try:
+        check_cache_folder()
         for file in named(arguments):
             check_file(file)
     except UserError as error:
         sys.exit(f"Error: {error}")
+
+
+def check_cache_folder() -> None:
+    """Raise UserError if Snakemake cannot make the folder for its caches, as without a home."""
+    if not sys.platform.startswith("linux"):
+        return
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "snakemake")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        writable = os.access(folder, os.W_OK)
+    except (OSError, RuntimeError):
+        writable = False
+    if not writable:
+        raise UserError(
+            f"Snakemake cannot write its caches to {folder}: set the environment variable XDG_CACHE_HOME to "
+            "a folder that you can write."
+        )
 
 
 def named(arguments: Sequence[str]) -> list[str]:

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from needlework.printable import SECRET, printable
+
 # The most characters of a value in a message.
 LONGEST = 120
-
-# The beginnings that services give to their keys; PEM files; bearer tokens; JSON web tokens.
-SECRET = re.compile(
-    r"(?<![A-Za-z0-9])(?:"
-    r"sk-(?=[A-Za-z0-9_-]*[0-9])[A-Za-z0-9_-]{16,}|(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}"
-    r"|hf_[A-Za-z0-9]{20,}|gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|nvapi-[A-Za-z0-9_-]{20,}"
-    r"|r8_[A-Za-z0-9]{20,}|pplx-[A-Za-z0-9]{20,}|fw_[A-Za-z0-9]{20,}|AIza[A-Za-z0-9_-]{30,}"
-    r"|(?:AKIA|ASIA)[A-Z0-9]{16}|gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"
-    r"|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{10,}"
-    r"|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"
-    r"|[Bb]earer +[A-Za-z0-9._~+/-]{8,}"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----)"
-)
 
 
 def quoted(value: Any) -> str:
@@ -61,7 +49,7 @@ def with_short_quotes(message: str, config: Any) -> str:
                 if written in message:
                     message = message.replace(written, f"{written[: LONGEST - 3]}...")
     # One line, whatever stands in a key.
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in SECRET.sub("***", message))
+    return printable(message, lines=False)
 
 
 def _long(value: Any) -> Iterator[str]:
