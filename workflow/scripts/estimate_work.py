@@ -51,6 +51,7 @@ with running(snakemake) as logger:
     works = []
     for model, lengths in params.lengths.items():
         entry = config["models"][model]
+        unit = config["tokenizers"][entry["tokenizer"]]["kind"]
         whole = {**entry, "model": model, "journal": config["journal"]}
         backend = load_backend(entry["backend"], whole)
         answered = Journal(Path(config["journal"]) / "generations" / model).records()
@@ -72,6 +73,7 @@ with running(snakemake) as logger:
                     guess=config["estimate"],
                     only=params.only[model][benchmark],
                     retried=retried,
+                    counted_in=unit if unit in ("words", "characters") else "tokens",
                 )
             )
     rows = [work.estimate() for work in works]

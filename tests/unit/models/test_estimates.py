@@ -310,6 +310,8 @@ def test_the_table_says_what_is_left_and_assumed() -> None:
     assert "cost" not in as_text([row()]) and "all" not in as_text([row()])
     assert "tells no size" in as_text([row(hours=None, gpu_hours=None, throughput="")])
     assert "GPU" not in as_text([row(hours=None, gpu_hours=None, gpus=0, throughput="")])
+    assert "a-model are counted in words" in as_text([row(counted_in="words")])
+    assert "counted in" not in as_text([row()])
 
 
 def test_the_table_fits_a_terminal_of_80_columns() -> None:

@@ -185,6 +185,8 @@ class Estimate:
     hours: float | None
     gpu_hours: float | None
     cost: float | None
+    # Also `words` or `characters`, where the model's tokenizer counts these.
+    counted_in: str = "tokens"
 
 
 class Work:
@@ -203,6 +205,7 @@ class Work:
         guess: Mapping[str, float],
         only: Selection | None = None,
         retried: Callable[[Mapping[str, Size]], Set[str]] = lambda sizes: set(),
+        counted_in: str = "tokens",
     ) -> None:
         """`entry` is the model's, and its `backend` is not loaded.
 
@@ -211,6 +214,7 @@ class Work:
         are done and asked again all the same (`generation.again`).
         """
         self.entry, self.prompts, self.names, self.gpus = entry, prompts, names, gpus
+        self.counted_in = counted_in
         places = prompts.of_lengths(lengths, only)
         fitting = places[prompts.tokens[places] <= entry["context"]]
         samples = entry["samples"]
@@ -262,6 +266,7 @@ class Work:
             hours=hours,
             gpu_hours=None if hours is None else hours * self.gpus,
             cost=_cost(self.entry["price"], read, cached, written),
+            counted_in=self.counted_in,
         )
 
 
@@ -304,6 +309,8 @@ def write_csv(rows: Sequence[Estimate], path: str | Path) -> None:
 def _rounded(value: object) -> object:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
+
+_READERS = ("lexical", "oracle", "empty", "replay")
 
 # The columns of the table for the terminal, each in at most two lines.
 _HEADS = (
@@ -363,6 +370,13 @@ def _remarks(rows: Sequence[Estimate]) -> list[str]:
             f"The hours of {', '.join(guessed)} are a guess from the model's size, good to an order of "
             "magnitude: measure a few prompts and set `throughput`."
         )
+    for unit in ("words", "characters"):
+        own = (row for row in rows if row.prompts and row.backend not in _READERS)
+        if others := sorted({row.model for row in own if row.counted_in == unit}):
+            remarks.append(
+                f"Tokens, hours and costs of {', '.join(others)} are counted in {unit}, as the model's "
+                "`tokenizer` counts."
+            )
     unknown = sorted({row.model for row in rows if row.gpus and row.hours is None})
     if unknown:
         remarks.append(f"The name of {', '.join(unknown)} tells no size: set `throughput`.")
