@@ -285,6 +285,14 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path, ending: str) -> None:
     assert str(path) in str(raised.value) and "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
+def test_an_empty_file_is_named(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"p.{ending}"
+    path.touch()
+    with pytest.raises(UserError, match=r"the file \S+ is empty"):
+        read("passages", {"text": "body"}, [str(path)])
+
+
 def test_an_id_that_comes_twice_is_named(tmp_path: Path) -> None:
     files = lines(tmp_path / "p.jsonl", [{"k": "x", "body": "a"}, {"k": "x", "body": "b"}])
     with pytest.raises(UserError, match="row 2 has the id 'x' of an earlier one"):

@@ -821,3 +821,33 @@ def test_provenance_has_the_texts_of_a_folder() -> None:
     made = effective_config(own_questions("tr", instructions={"tr": folder}))
     texts = made["benchmarks"]["mlneedle"]["instructions"]["tr"]
     assert texts["yes"] == "Evet" and texts["exact"].startswith("Verilen soruya")
+
+
+@pytest.mark.parametrize("section", ["models", "tokenizers"])
+def test_code_of_the_hub_needs_its_commit(section):
+    config = copy.deepcopy(DEFAULT)
+    config["tokenizers"]["hub"] = {"kind": "huggingface", "name": "some/tokenizer"}
+    config["models"]["m"] = {
+        "backend": "vllm",
+        "name": "some/model",
+        "tokenizer": "hub",
+        "context": 10_000,
+    }
+    config["run"]["models"] = ["m"]
+    entry = config[section]["hub" if section == "tokenizers" else "m"]
+    entry["trust_remote_code"] = True
+    with pytest.raises(UserError, match=rf"{section}\.\w+\.revision is missing.*40 digits"):
+        validated(config)
+    entry["revision"] = "0" * 40
+    validated(config)
+
+
+def test_a_template_date_is_a_date():
+    config = copy.deepcopy(DEFAULT)
+    config["models"]["m"] = {
+        **{"backend": "vllm", "name": "some/model", "tokenizer": "words", "context": 10_000},
+        "template": {"date": "yesterday"},
+    }
+    config["run"]["models"] = ["m"]
+    with pytest.raises(UserError, match=r"template\.date is 'yesterday', which is no date"):
+        validated(config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,17 @@ def test_all_profiles_check_the_files():
     profiles = [yaml.safe_load(path.read_text()) for path in ROOT.glob("profiles/*/config.yaml")]
     assert len(profiles) == 2 and "check_arguments" in profiles[0]["__definitions__"][0]
     assert profiles[0]["__definitions__"] == profiles[1]["__definitions__"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Snakemake's folder differs")
+def test_a_missing_home_names_its_remedy(monkeypatch):
+    monkeypatch.setenv("HOME", "/proc/nowhere")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    with pytest.raises(SystemExit, match="set the environment variable XDG_CACHE_HOME"):
+        check_arguments(["-n"])
+
+
+def test_a_cache_folder_elsewhere_is_enough(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", "/proc/nowhere")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    check_arguments(["-n"])

@@ -154,6 +154,14 @@ def test_a_wrong_sum_is_an_error_naming_the_prompt() -> None:
     replace(words, proof=None).check("f" * 64, "two words", 3, 50)
 
 
+def test_the_first_prompts_of_a_slice_are_verified() -> None:
+    words = load_tokenizer("words", {"kind": "words"})
+    for place in range(3):
+        with pytest.raises(UserError, match="add up to 3"):
+            words.check("1" * 64, "two words", 3, place)
+    words.check("1" * 64, "two words", 3, 3)
+
+
 def test_a_sample_of_a_hundredth_is_verified() -> None:
     from needlework.seeding import rank_key
 

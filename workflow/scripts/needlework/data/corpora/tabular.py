@@ -366,6 +366,11 @@ def _streamed(
     except Exception as error:
         # The package passes on the exceptions of many other packages.
         reason = str(error).strip().partition("\n")[0][:300] or type(error).__name__
+        empty = [file for file in files or () if not Path(file).stat().st_size]
+        if empty:
+            raise UserError(
+                f"{where}: the file {empty[0]} is empty: correct it, or leave it out."
+            ) from None
         if files:
             raise UserError(
                 f"{where}: the files {files[0]}, ... cannot be read ({reason}): correct the files, or the "
