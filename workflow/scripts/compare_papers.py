@@ -5,13 +5,13 @@ from pathlib import Path
 from needlework.jobs.job import running
 from needlework.records import read_table
 from needlework.results.figures.save import save_figure
-from needlework.results.printed.agreement import COLUMNS, between, of_the_run
+from needlework.results.printed.agreement import COLUMNS, Scores, between, of_the_run
 from needlework.results.printed.numbers import labels, table
 from needlework.results.printed.page import draw, page
 
 with running(snakemake) as logger:
     numbers = table(snakemake.input.published, labels(snakemake.input.labels))
-    run = {}
+    run: dict[str, Scores] = {}
     for path in snakemake.input.scores:
         run |= of_the_run(read_table(path).to_pandas(), Path(path).stem)
     found = between(numbers, run)

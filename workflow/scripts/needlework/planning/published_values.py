@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
-from needlework.planning.quoting import SECRET, quoted
+from needlework.planning.quoting import quoted
+from needlework.printable import SECRET
 
 # Fields whose value is a secret, as words of their names.
 _SECRET_NAMES = re.compile(

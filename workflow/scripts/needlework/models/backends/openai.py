@@ -374,9 +374,13 @@ class OpenAI(Backend):
             place = excerpt(self._clean(shown_url(headers.get("Location", ""))), "")
             return self._give_up(f"{self._address} has moved (status {status}, Location {place})")
         reply = read_reply(status, content, chat, self._clean, self._kept)
-        failed = isinstance(reply, Refusal) and reply.kind == "failed"
-        if failed and is_too_long(status, content.decode("utf-8", "replace"), n_tokens):
-            reply = replace(reply, kind="too_long")
+        said = content.decode("utf-8", "replace")
+        if (
+            isinstance(reply, Refusal)
+            and reply.kind == "failed"
+            and is_too_long(status, said, n_tokens)
+        ):
+            reply = Refusal("too_long", reply.said)
         if not (isinstance(reply, Refusal) and reply.kind == "limited"):
             self._limited_since = None
         if isinstance(reply, Refusal):
