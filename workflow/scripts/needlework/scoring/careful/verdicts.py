@@ -36,8 +36,9 @@ _TAGGED = re.compile(r"<\s*([^<>/\s][^<>/]{0,20}?)\s*>(.*?)<\s*/\s*\1\s*>", re.D
 # A number with fewer digits is none of an answer's, unless it is expected.
 _LONG_NUMBER = 6
 _NEXT_QUESTION = re.compile(
-    r"\n\s*(?:#+ |\*\*)?(?:next )?(?:Question|Q|Human|User|Frage|Pregunta|问题|问|प्रश्न|Câu hỏi|سؤال)"
-    r"\s*\d{0,2}\s*(?:\*\*)?[:：]",
+    # Only white space of one line before it, and little behind: else line breaks without end take seconds.
+    r"\n[^\S\n]*(?:#+ |\*\*)?(?:next )?(?:Question|Q|Human|User|Frage|Pregunta|问题|问|प्रश्न|Câu hỏi|سؤال)"
+    r"\s{0,3}\d{0,2}\s{0,3}(?:\*\*)?[:：]",
     re.IGNORECASE,
 )
 _LAYOUT_TAGS = frozenset("b i u em strong p br li ul ol div span code pre h1 h2 h3 sup sub".split())
@@ -167,7 +168,7 @@ def tagged(text: str) -> str:
     """What the last tag around an answer holds, or all up to a further question that a model invents."""
     text = bounded(text)
     if (further := _NEXT_QUESTION.search(text)) and text[: further.start()].strip():
-        text = text[: further.start()]
+        text = text[: further.start()].rstrip("\n")
     if "<" not in text:
         return text
     found = [m for m in _TAGGED.finditer(text) if m[1].casefold() not in _LAYOUT_TAGS]

@@ -10,7 +10,8 @@ from needlework.scoring.metrics.words import number_of
 # They look back only behind a first character: the search for one is many times faster so.
 _GROUPED = re.compile(r"\d(?<!\d\d)\d{0,2}([,.' ])\d{3}(?:\1\d{3})*(?!\d)")
 _APART = re.compile("[0-9][,.' ][0-9]")
-_GROUPED_INDIAN = re.compile(r"\d(?<!\d\d)\d?(?:,\d{2})+,\d{3}(?!\d)")
+# It takes a list of two-digit numbers, too so that no group is looked at twice.
+_GROUPED_INDIAN = re.compile(r"\d(?<!\d\d)\d?(?:,\d{2}(?=,))++(,\d{3}(?!\d))?")
 _NUMBER = re.compile("[0-9][0-9]+")
 # As LaTeX sets them apart: 1{,}234 1\,234 1\ 234.
 _LATEX_GROUP = re.compile(r"[{\\](?<=\d.)(?:(?<=\{)[,.]\}|(?<=\\)[,;: !])(?=\d{3})")
@@ -43,8 +44,10 @@ def numbers(text: str) -> set[int]:
         text = _NUMERALS.sub(lambda match: str(chinese_number(match.group())), text)
         text = _MYRIADS.sub(_in_digits, text)
     if _APART.search(text):
-        for pattern in (_GROUPED_INDIAN, _GROUPED):
-            text = pattern.sub(lambda match: re.sub(r"\D", "", match.group()), text)
+        text = _GROUPED_INDIAN.sub(
+            lambda match: match.group().replace(",", "") if match[1] else match.group(), text
+        )
+        text = _GROUPED.sub(lambda match: re.sub(r"\D", "", match.group()), text)
     return {number_of(digits) for digits in _NUMBER.findall(text)}
 
 
