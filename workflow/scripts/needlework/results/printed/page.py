@@ -132,13 +132,11 @@ def draw(found: pd.DataFrame) -> Figure:
         _pairs(axes[0], found[found["topic"] == "languages"])
         papers = found[found["topic"].isin(["languages of two papers", "languages of the run"])]
         _bars(axes[1], papers, [_short(name) for name in papers["first"]], 1)
-        axes[1].set(
-            title="Orders of 6 languages, with ONERULER", xlabel="Kendall's τ", xlim=(-1.05, 1.05)
-        )
+        axes[1].set(title="Two papers, 6 languages", xlabel="Kendall's τ", xlim=(-1.05, 1.05))
         costs = found[found["topic"].isin(["length", "depth"])]
         names = [f"{_short(row.first)}, {row.topic}" for row in costs.itertuples()]
         _bars(axes[2], costs, names, 100)
-        axes[2].set(title="What length and place change", xlabel="points")
+        axes[2].set(title="Length and depth", xlabel="change in points")
     return figure
 
 
@@ -159,7 +157,7 @@ def _pairs(ax: Axes, rows: pd.DataFrame) -> None:
             color=COLOURS[0],
         )
     ax.axhline(0, color="#555555", linewidth=0.6)
-    ax.set(title="ONERULER: two models' orders", ylabel="Kendall's τ", ylim=(-0.35, 1.05))
+    ax.set(title="Two models, 26 languages", ylabel="Kendall's τ", ylim=(-0.35, 1.05))
     ax.set_xticks(list(places.values()), list(_LENGTHS.values()))
 
 
