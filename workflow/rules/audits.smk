@@ -94,6 +94,8 @@ use rule generate_answers as audit_answers with:
         "benchmarks/audit_answers/{model}/{benchmark}/{turn}.tsv"
     wildcard_constraints:
         model=r"[A-Za-z0-9._-]+",
+    conda:
+        model_environment(AUDITED)
     params:
         model=lambda w: files.model_settings(w.model),
         # Those that were drawn.

@@ -39,8 +39,6 @@ def complaint(**changes: Any) -> str:
         ("model", "other", "the key `name`"),
         ("n", 3, "the key `samples`"),
         ("best_of", 2, "the key `samples`"),
-        ("stream", True, "read whole"),
-        ("stream_options", {}, "read whole"),
         ("temperature", 0.1, "`sampling: {temperature: ...}`"),
         ("top_k", 5, "`sampling: {top_k: ...}`"),
         ("seed", 1, "`sampling: {seed: ...}`"),

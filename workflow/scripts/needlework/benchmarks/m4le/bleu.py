@@ -53,7 +53,8 @@ def statistics(answer: str, reference: str, lang: str) -> Statistics:
 
 def sentence(answer: str, reference: str, lang: str) -> float:
     """The BLEU of one answer, in [0, 1]; of a short one, of the n-grams that it has."""
-    return float(_scored(answer, reference, lang).score) / 100
+    # sacrebleu's 100 is 100.00000000000004.
+    return round(float(_scored(answer, reference, lang).score) / 100, 12)
 
 
 def corpus(rows: npt.ArrayLike) -> float:

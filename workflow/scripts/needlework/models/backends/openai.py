@@ -117,10 +117,10 @@ class OpenAI(Backend):
         }
 
     def former_identity(self) -> Mapping[str, object] | None:
-        """Older records were asked with `top_k: 50` by default, which changes no greedy answer."""
+        """Older records were asked with `top_k: 50` where the configuration has none."""
         identity = self.identity()
         sampling = self.config["sampling"]
-        if sampling["top_k"] is not None or sampling["temperature"] != 0:
+        if sampling["top_k"] is not None:
             return None
         return {**identity, "sampling": {**sampling, "top_k": FORMER_TOP_K}}
 
