@@ -27,7 +27,7 @@ from needlework.results import published
 from needlework.results.context import Context, without_controls
 from needlework.results.drawing import NothingToDraw, draw, notice
 from needlework.results.drawing.blocks import HEAT
-from needlework.results.drawings import Bars, Heatmap, Lines, Points, Polar, StackedBars
+from needlework.results.drawings import Bars, Dots, Heatmap, Lines, Points
 from needlework.results.figures.save import save_figure, save_notes
 from needlework.results.figures.style import (
     COLOURS,
@@ -171,8 +171,7 @@ def test_pictures_say_n_and_only_what_is_drawn(benchmark, name, shipped):
     text = words(figure).replace("\n", " ")
     assert re.search(r"n\s=\s[\d,]+", text)
     drawing = it.benchmark.by_name[name].shown
-    bars = drawing.intervals and not getattr(drawing, "numbers", False)
-    assert ("95% interval" in text) == bars
+    assert ("95% interval" in text) == drawing.intervals
     assert f"prompts a {drawing.mark}" in text or name in ("figure21", "figure24")
 
 
@@ -181,9 +180,6 @@ def test_dashes_are_explained_where_the_paper_has_numbers(benchmark, name, shipp
     it = shipped(benchmark)
     drawing, frame = it.benchmark.by_name[name].shown, it.frame(name)
     rows = frame.query(drawing.where.format_map(it.run)) if drawing.where else frame
-    if written := getattr(drawing, "written", ""):
-        # A difference stands there in words.
-        rows = rows[rows[drawing.line] != written]
     printed = "published" in rows and rows["published"].notna().any()
     assert (f"{drawing.paper_look}: " in words(it.draw(name))) == bool(printed)
     none = it.frame(name, numbers=it.numbers.iloc[:0])
@@ -283,9 +279,11 @@ def test_short_prompts_are_hollow_and_hatched(shipped):
     assert white and "vocabulary or text ran out" in words(figure)
 
 
-def test_differences_are_written_in_points(shipped):
-    text = words(shipped("oneruler").draw("figure1b"))
-    assert "English." in text and "drop" in text and "paper 32" in text
+def test_differences_are_lines_beside_the_papers(shipped):
+    figure = shipped("oneruler").draw("figure1b")
+    assert "English." in words(figure)
+    (ax,) = [ax for ax in figure.axes if lines_of(ax, "drop (paper)")]
+    assert lines_of(ax, "drop") and lines_of(ax, "drop (paper)")[0].get_ydata()[-1] == 0.32
 
 
 def test_a_model_has_one_colour_in_every_figure(shipped):
@@ -305,12 +303,9 @@ def test_a_model_has_one_colour_in_every_figure(shipped):
 NEW = {
     "lines": PLAIN,
     "bars": Bars(x="lang", panel="length", nothing="nobody answered"),
-    "stacked": StackedBars(
-        x="model", line="lang", limits=None, where="length == 1024", nothing="no"
-    ),
     "points": Points(x="lang", where="length == 1024", nothing="nobody answered"),
     "heatmap": Heatmap(x="length", down="lang", panel="model", nothing="nobody answered"),
-    "polar": Polar(x="lang", where="length == 1024", nothing="nobody answered"),
+    "dots": Dots(x="lang", where="length == 1024", nothing="nobody answered"),
 }
 
 
@@ -324,7 +319,7 @@ def test_a_description_alone_gives_files(name, tmp_path):
         assert first.read_bytes() == second.read_bytes() != b""
     text = (tmp_path / "a" / f"{name}.svg").read_text()
     assert ("DejaVu Sans" in text and "dc:date" not in text and "95% intervals" in text) or name in (
-        *("stacked", "points", "heatmap"),
+        *("points", "heatmap"),
     )  # fmt: skip
 
 
@@ -449,33 +444,24 @@ def test_many_bars_lie_and_all_are_named():
 def test_long_names_of_bars_lie_apart():
     names = [f"mistral-7b-instruct-v0.{i}" for i in range(15)]
     frame = frame_of(names, lengths=(1024,))
-    for drawing in (NEW["stacked"], Bars(x="model", line="lang", nothing="nobody answered")):
-        (ax,) = shown(drawing, frame).axes
-        boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
-        assert len(boxes) == 15 and all("\n" in one.get_text() for one in ax.get_yticklabels())
-        # Down the page, the next one is lower.
-        assert all(above.y0 >= below.y1 for above, below in pairwise(boxes))
+    drawing = Bars(x="model", line="lang", nothing="nobody answered")
+    (ax,) = shown(drawing, frame).axes
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+    assert len(boxes) == 15 and all("\n" in one.get_text() for one in ax.get_yticklabels())
+    # Down the page, the next one is lower.
+    assert all(above.y0 >= below.y1 for above, below in pairwise(boxes))
 
 
-def test_a_radar_of_few_values_is_bars():
-    few = shown(NEW["polar"], frame_of(langs=("en", "de", "fr", "es")))
-    many = shown(NEW["polar"], frame_of(langs=("en", "de", "fr", "es", "hi")))
-    assert few.axes[0].name != "polar" and many.axes[0].name == "polar"
-    assert "prompts a bar" in words(few) and "prompts a point" in words(many)
-
-
-def test_a_radar_of_many_values_is_dots_sorted_by_value():
+def test_dots_are_sorted_by_value():
     langs = [f"l{i:02}" for i in range(26)]
     frame = frame_of(langs=langs)
     frame["value"] = frame["lang"].map({lang: (7 * i % 26) / 26 for i, lang in enumerate(langs)})
-    figure = shown(NEW["polar"], frame)
+    figure = shown(NEW["dots"], frame)
     check_print(figure)
     (ax,) = figure.axes
     named = [label.get_text() for label in ax.get_yticklabels()]
     assert named == sorted(langs, key=lambda lang: -(7 * langs.index(lang) % 26))
     assert "Error bars: 95% intervals" in words(figure)
-    radar = Printing(radars=True)
-    assert only(draw(NEW["polar"], frame, FACTORS, {}, radar)).axes[0].name == "polar"
 
 
 def test_notes_stand_in_a_text_beside_if_they_are_off(tmp_path):
@@ -503,15 +489,6 @@ def test_half_right_is_half_way_up_the_colours():
     from matplotlib.colors import LinearSegmentedColormap
 
     assert set(cells) == {to_hex(LinearSegmentedColormap.from_list("heat", HEAT)(0.5))}
-
-
-def test_errors_are_stacked_to_their_sum():
-    for limits in ((0.0, 1.0), None):
-        drawing = replace(NEW["stacked"], limits=limits)
-        (ax,) = only(draw(drawing, frame_of(value=0.3), FACTORS, {})).axes
-        tops = sorted(patch.get_y() + patch.get_height() for patch in ax.patches)
-        assert tops == pytest.approx([0.3, 0.3, 0.6, 0.6])
-        assert ax.get_ylim()[0] <= 0 and ax.get_ylim()[1] > 0.6
 
 
 @pytest.mark.parametrize(

@@ -439,24 +439,6 @@ def test_languages_are_apart_and_in_no_other_figure(scores, data):
         assert again.to_csv() == data[name].to_csv(), name
 
 
-def test_one_language_other_than_english_is_drawn(scores):
-    plot = FIGURES["languages"]
-    german = numbers(plot, scores[scores["lang"] == "de"], NUMBERS, SETTINGS)
-    assert set(german["lang"]) == {"de"}
-
-
-def test_words_are_beside_uuids(scores, data):
-    figure = data["key_value_words"]
-    assert set(figure["lang"]) == {"en", "de", "uuid"}
-    row = of(figure, model="mpt", lang="de", n_documents=75, gold_index=74)
-    mine = of(scores, task="key_value", keys="words", lang="de", model="mpt", n_documents=75)
-    mine = of(mine, gold_index=74)
-    assert row["value"].item() == pytest.approx(mine["value"].mean())
-    uuids = of(figure, lang="uuid", n_documents=75)
-    alone = of(data["figure10"], source="ours", n_documents=75)
-    assert sorted(uuids["value"]) == sorted(alone["value"])
-
-
 def test_other_data_is_not_compared(scores):
     other = SETTINGS | {"setup": {"corpus": "sample_questions"}}
     for name in ("figure1", "figure5", "figure6"):

@@ -219,7 +219,7 @@ def test_every_corpus_has_its_languages() -> None:
 def test_results_follow_what_is_run() -> None:
     own = benchmark(comparisons={"instruction_tuning": [["empty", "lexical"]]})
     assert set(filled(NAME, "tables", own)) == set(TABLES)
-    without = {"figure11", "figure15", "languages", "key_value_words"}
+    without = {"figure11", "figure15"}
     assert set(filled(NAME, "figures", own)) == set(FIGURES) - without
     own = benchmark(tasks=["key_value"], query_aware_pairs=[])
     assert filled(NAME, "tables", own) == ["accuracy", "table4"]
@@ -243,18 +243,15 @@ def test_a_run_without_english_has_no_figure_of_english() -> None:
         comparisons={"instruction_tuning": [["empty", "lexical"]], "encoder_decoder": ["oracle"]},
     )
     assert own["query_aware"] and own["random_order"] and own["random_distractors"]
-    assert filled(NAME, "figures", own) == ["figure10", "languages"]
-    both = benchmark(**SAMPLE)
-    assert "languages" in filled(NAME, "figures", both) and "figure5" in filled(
-        NAME, "figures", both
-    )
+    assert filled(NAME, "figures", own) == ["figure10"]
+    assert "figure5" in filled(NAME, "figures", benchmark(**SAMPLE))
 
 
 def test_figures_of_uuids_need_uuids() -> None:
     own = benchmark(tasks=["key_value"], keys=["words"])
-    assert filled(NAME, "figures", own) == ["key_value_words"]
+    assert filled(NAME, "figures", own) == []
     own = benchmark(tasks=["key_value"], keys=["uuid", "words"])
-    assert filled(NAME, "figures", own) == ["figure10", "key_value_words", "figure12"]
+    assert filled(NAME, "figures", own) == ["figure10", "figure12"]
 
 
 def test_results_know_the_tokenizer_of_the_paper_s_counts() -> None:
@@ -402,11 +399,7 @@ def test_the_preset_has_the_paper_s_settings() -> None:
     wanted = benchmark()
     same = set(wanted) - {"comparisons", "words", "key_languages"}
     assert {key: own[key] for key in same} == {key: wanted[key] for key in same}
-    assert set(filled(NAME, "figures", own)) == set(FIGURES) - {
-        "figure15",
-        "languages",
-        "key_value_words",
-    }
+    assert set(filled(NAME, "figures", own)) == set(FIGURES) - {"figure15"}
     for model in full["run"]["models"]:
         assert full["models"][model]["sampling"]["temperature"] == 0, model
     settings = Layout(full).run_settings(NAME, "scores")

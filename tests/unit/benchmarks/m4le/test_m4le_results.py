@@ -254,16 +254,6 @@ def test_places_are_means_of_tasks_by_kind(printed: pd.DataFrame) -> None:
     assert cell(data, group="QA", place=0.5)["value"] == 0.0
 
 
-def test_places_are_of_every_task_that_asks_for_one_text(printed: pd.DataFrame) -> None:
-    scores = rows("c3", 1000, [1.0], position=0.0)
-    scores += rows("news-commentary-en2zh", 1000, [0.25], position=1.0)
-    scores += rows("mnds-news_semantic-multiple", 1000, [1.0], position=0.5)
-    scores += rows("arxiv", 1000, [1.0])
-    data = numbers("places", scores, printed)
-    assert cell(data, ability="global", place=1.0)["value"] == pytest.approx(0.25)
-    assert set(data["ability"]) == {"explicit_single", "global"}
-
-
 def test_questions_without_texts_stand_beside_those_with(printed: pd.DataFrame) -> None:
     made = [
         *rows("nq-open", 1000, shares(6, 10), candidates=5),

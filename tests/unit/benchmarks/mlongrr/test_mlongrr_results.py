@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from matplotlib.text import Text
-from scipy.stats import binomtest, linregress, t
 
 import mlongrr_scores
 from mlongrr_scores import SETTINGS, row
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.mlongrr.factors import ABSENT
-from needlework.results import published, stats
-from needlework.results.comparisons import holm
+from needlework.results import published
 from needlework.results.context import Context
 from needlework.results.drawing import NothingToDraw, draw
 from needlework.results.latex import lay_out
@@ -89,121 +86,6 @@ def test_a_users_tables_are_not_compared(scores: pd.DataFrame) -> None:
     for lang, told in (("en", True), ("so", False)):
         found = cell(table, model="gpt-4o", lang=lang, n_needles=1)["comparison"]
         assert (found == "cannot tell: instructions of the user's own") == told
-
-
-# Tests of pairs
-
-
-def test_pairs_have_mcnemars_p_over_the_prompts_of_both() -> None:
-    """Of six prompts with one needle and with two, one is right with two alone, four with one alone."""
-    one, two = (1, 1, 1, 1, 0, 1), (0, 0, 0, 0, 1, 1)
-    rows = [row(index=i, value=float(v)) for i, v in enumerate(one)]
-    rows += [row(index=i, value=float(v), n_needles=2) for i, v in enumerate(two)]
-    rows.append(row(index=9, depth=100))
-    found = cell(made("mcnemar", rows), kind="needles", first=1, second=2)
-    assert found[["n", "n_first_only", "n_second_only"]].tolist() == [6, 4, 1]
-    assert found["value"] == pytest.approx(-0.5)
-    assert found["p_mcnemar"] == found["p_holm"] == pytest.approx(binomtest(1, 5).pvalue)
-
-
-def test_languages_pair_by_example_and_models_by_language_too() -> None:
-    rows = [
-        row(lang=lang, model=model, index=i, value=float(lang == "en" or model == "gemini"))
-        for lang in ("en", "sw")
-        for model in ("gpt-4", "gemini")
-        for i in range(4)
-    ]
-    table = made("mcnemar", rows)
-    found = cell(table, kind="languages", model="gpt-4")
-    assert found[["first", "second", "n", "value"]].tolist() == ["en", "sw", 4, -1.0]
-    found = cell(table, kind="models")
-    assert found[["first", "second", "n", "value"]].tolist() == ["gpt-4", "gemini", 8, 0.5]
-
-
-def test_holm_corrects_all_tests_of_a_kind(scores: pd.DataFrame) -> None:
-    for _, tests in made("mcnemar", scores).groupby("kind"):
-        assert tests["p_holm"].tolist() == pytest.approx(holm(tests["p_mcnemar"]).tolist())
-
-
-def test_translated_prompts_are_tested_against_their_english_twin() -> None:
-    rows = [row(lang="sw", template="paper", value=0.0)]
-    rows += [
-        row(lang="sw", template=name, index=i, value=float(name == "translated"))
-        for name in ("released_gpt4", "translated")
-        for i in range(3)
-    ]
-    found = made("translated", rows).iloc[0]
-    assert found[["first", "second", "n", "value"]].tolist() == [
-        *("released_gpt4", "translated", 3, 1.0)
-    ]
-    assert made("translated", rows, twin="paper").iloc[0]["n"] == 1
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({}, "equals"),
-        ({"examples": 20}, "cannot tell: examples is 20, in the paper 1"),
-        ({"published": {}}, "cannot tell: another model than GPT-4"),
-        (
-            {"decoding": {"gpt-4": "greedy"}},
-            "cannot tell: decoding is greedy, in the paper the endpoint's own",
-        ),
-        ({"lengths": 4}, "cannot tell: other lengths or depths"),
-    ],
-)
-def test_figure1_has_the_papers_p_beside_ours(changes: dict, said: str) -> None:
-    rows = [
-        row(length=length, depth=depth, value=float(depth > 25), haystack=text)
-        for text in ("mlongrr_articles", "paul_graham_essays")
-        for length in mlongrr_scores.LENGTHS[: changes.get("lengths", 5)]
-        for depth in mlongrr_scores.DEPTHS[1]
-    ]
-    run = copy.deepcopy(SETTINGS)
-    run["setup"] |= {key: value for key, value in changes.items() if key == "examples"}
-    run |= {key: value for key, value in changes.items() if key in ("published", "decoding")}
-    found = made("texts", rows, **run).iloc[0]
-    assert found[["p_mcnemar", "published_p_mcnemar", "comparison"]].tolist() == [1.0, 1.0, said]
-
-
-# Slopes and intervals
-
-
-def test_the_slope_is_least_squares_over_languages() -> None:
-    x, y = (1.0, 1.5, 2.0, 2.5), ((1, 1, 1, 1), (1, 1, 1, 0), (1, 0, 0, 0), (1, 0, 0, 0))
-    rows = [
-        row(lang=lang, fertility=f, index=i, value=float(v))
-        for lang, f, values in zip(("en", "vi", "id", "sw"), x, y, strict=True)
-        for i, v in enumerate(values)
-    ]
-    wanted = linregress(x, [sum(values) / 4 for values in y])
-    table = made("slope", rows)
-    found = cell(table, model="gpt-4")
-    assert found["value"] == pytest.approx(wanted.slope)
-    assert found["ci_high_independent"] - found["value"] == pytest.approx(
-        wanted.stderr * t.ppf(0.975, 2)
-    )
-    # A second model, always wrong, has a level of its own: the slope over both is half.
-    both = made("slope", [*rows, *({**r, "model": "gemini", "value": 0.0} for r in rows)])
-    assert cell(both, model="all")["value"] == pytest.approx(wanted.slope / 2)
-    assert cell(both, model="all")[["n", "n_models"]].tolist() == [8, 2]
-    alone = made(
-        "slope", [*rows, *({**r, "model": "no", "value": 0.0} for r in rows)], controls=["no"]
-    )
-    assert cell(alone, model="all")["value"] == pytest.approx(wanted.slope)
-
-
-def test_one_answer_leaves_an_interval_of_79_points() -> None:
-    table = made("certainty", [row(depth=depth) for depth in (0, 25, 50, 75)])
-    low, high = stats.wilson(1.0, 1)
-    assert (
-        cell(table, level="cell")["value"]
-        == pytest.approx(high - low)
-        == pytest.approx(0.7935, abs=1e-4)
-    )
-    assert cell(table, level="model")[["answers", "n_numbers"]].tolist() == [4, 1]
-    low, high = stats.wilson(1.0, 20)
-    assert cell(table, level="cell")["twenty"] == pytest.approx(high - low)
 
 
 # What prompts alone say
@@ -297,15 +179,6 @@ def test_real_depths_have_their_mean_and_ends() -> None:
     ]
     found = made("real_depth", rows).iloc[0]
     assert found[["value", "n", "least", "most"]].tolist() == [27.0, 3, 20.0, 36.0]
-
-
-def test_verdicts_are_shares_of_all_prompts() -> None:
-    rows = [row(index=0), row(index=1, value=0.0, verdict="other_needle")]
-    rows += [row(index=2, value=0.0, finish_reason="skipped"), row(index=3, metric="released")]
-    table = made("verdicts", rows)
-    assert table["n_answers"].sum() == 3
-    for verdict in ("correct", "other_needle", "lost"):
-        assert cell(table, verdict=verdict)[["n_answers", "n"]].tolist() == [1, 3]
 
 
 def test_chance_is_drawn_with_several_needles_alone(scores: pd.DataFrame) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from needlework.factor import Factor
 from needlework.results.context import Context
 from needlework.results.layouts import PERCENT, Grid
+from needlework.results.result import Result, table
 from needlework.results.tabulate import MODEL, tabulate
 
 if TYPE_CHECKING:
@@ -24,38 +26,51 @@ def of_language(column: str) -> str:
     return column.removesuffix("lang").replace("_", " ") + "language"
 
 
-def answers_grid(*languages: Factor) -> Grid:
-    """The layout of `answer_languages`: a line a model and languages, accuracy by language of the answer."""
+def answered_in(
+    *languages: Factor,
+    asked: str,
+    of: Callable[[pd.DataFrame, Context], pd.DataFrame] = lambda rows, run: rows,
+    when: tuple[str, ...] = (),
+) -> Result:
+    """A benchmark's table of accuracy and share of answers by their language, per model and `languages`.
+
+    asked: the column with the language that a row asks for. of: the rows of scores that count, one per
+    answer. An answer's language (`answered_in` of scores) is told from its letters and commonest words.
+    """
     named = [
         replace(factor, label=factor.label or of_language(factor.name).capitalize())
         for factor in languages
     ]
-    return Grid(
+    grid = Grid(
         rows=(MODELS, *named),
         columns=(ANSWERED,),
         number=PERCENT,
         note="Accuracy in % of the answers in each language; the CSV has their share of all answers.",
     )
 
+    @table("Accuracy by the language of the answers", grid, when=when)
+    def answered_in(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+        """Whether a model answers in the language of its prompt, in another, or in a text that is too short
+        to tell. Names, ids, numbers and words of many languages are undecided.
+        """
+        return _by_language(of(rows, run), run, languages, asked)
 
-def answer_languages(
-    rows: pd.DataFrame, run: Context, *languages: Factor, asked: pd.Series[str] | str
+    return answered_in
+
+
+def _by_language(
+    rows: pd.DataFrame, run: Context, languages: Sequence[Factor], asked: str
 ) -> pd.DataFrame:
-    """Accuracy and share of answers by their language, for each model and value of `languages`.
-
-    `asked` is the language that each row asks for, or the column that has it. An answer of one metric is
-    one row. Its language (`answered_in` of scores) is told from its letters and commonest words: names,
-    numbers and short answers are undecided.
-    """
     import numpy as np
 
     from needlework.results import cells
 
-    wanted = (rows[asked] if isinstance(asked, str) else asked).astype(object)
     # Scores of earlier versions lack the column.
     said = rows["answered_in"].astype(object) if "answered_in" in rows else None
     decided = np.zeros(len(rows), bool) if said is None else said.notna().to_numpy()
-    same = np.zeros(len(rows), bool) if said is None else (said == wanted).to_numpy(bool)
+    same = np.zeros(len(rows), bool)
+    if said is not None:
+        same = (said == rows[asked].astype(object)).to_numpy(bool)
     answered, other, undecided = map(str, ANSWERED.order)
     kind = np.where(decided, np.where(same, answered, other), undecided)
     made = tabulate(

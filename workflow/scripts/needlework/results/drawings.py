@@ -80,8 +80,8 @@ class Drawing:
     scaled: bool = False
     level: tuple[str, str] | None = None
 
-    # What the small print calls a mark, the paper's numbers, and marks of prompts that are too short and
-    # of cells that lack answers.
+    # What the small print calls a mark, the paper's numbers, and marks of prompts that are too short ("":
+    # they have no mark) and of cells that lack answers.
     mark = "point"
     paper_look = "Dashed"
     short_look = "Hollow"
@@ -94,32 +94,17 @@ class Drawing:
 class Lines(Drawing):
     """Lines over `x`. A row without a value of `x` is a level across its panel.
 
-    sides: a column, and its values that stand left and right of all others instead. levels: the
-    columns across which the paper's numbers are levels; across any other they are not drawn then.
-    written: a value of `line` whose rows are differences, written below the lines in points. band: the
-    standard error (`se`) and the interval are areas, not bars.
+    levels: the columns across which the paper's numbers are levels; across any other they are not drawn then.
     """
 
-    sides: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
-    written: str = ""
-    band: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Polar(Lines):
-    """Lines around a centre; with fewer than five values of `x` bars, with more than eight `Dots`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bars(Drawing):
-    """Bars of each `line` side by side, lying where `horizontal` or where there are many.
-
-    numbers: the values are counts, written at the bars; they have no interval.
-    """
+    """Bars of each `line` side by side, lying where `horizontal` or where there are many."""
 
     horizontal: bool = False
-    numbers: bool = False
 
     mark = "bar"
     paper_look = "Hollow markers"
@@ -127,24 +112,17 @@ class Bars(Drawing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StackedBars(Bars):
-    """Bars of shares, one `line` above another."""
-
-    intervals = False
-
-
-@dataclass(frozen=True, kw_only=True)
 class Points(Drawing):
-    """Points of each `line` in one row for each `x`."""
+    """Points of each `line` in one row for each `x`, without intervals."""
 
-    mark = "point"
     paper_look = "Hollow"
+    short_look = ""
     intervals = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dots(Points):
-    """Points with intervals, the rows sorted by value: in place of a radar of many values."""
+    """Points with intervals, the rows sorted by value: in place of a paper's radar."""
 
     intervals = True
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.lost_in_the_middle import answers, figure_notes
 from needlework.benchmarks.lost_in_the_middle.factors import INDEX, PAIRS, QA, SIZE
-from needlework.benchmarks.lost_in_the_middle.figures import ALONE, BY_MODEL, english
+from needlework.benchmarks.lost_in_the_middle.figures import BY_MODEL, CURVES, english
 from needlework.benchmarks.lost_in_the_middle.tables import (
     POSITION,
     TASK,
@@ -80,7 +80,7 @@ def figure12(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 @figure(
     "Base and instruction-tuned models",
     replace(
-        ALONE,
+        CURVES,
         row=("pair",),
         row_title="",
         suffix="role",

@@ -130,10 +130,3 @@ def answered_by(part: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
         if n < LEAST_ANSWERED * prompts
     }
     return answered[~answered["model"].isin(list(absent))], absent
-
-
-def words_and_uuids(rows: pd.DataFrame) -> pd.DataFrame:
-    """Pairs of words by language, and UUIDs in the same sizes as if they were one ("uuid")."""
-    words = set(rows.loc[rows["keys"] == "words", "n_documents"])
-    found = rows[(rows["keys"] == "words") | rows["n_documents"].isin(words)]
-    return found.assign(lang=found["lang"].astype(object).mask(found["keys"] == "uuid", "uuid"))

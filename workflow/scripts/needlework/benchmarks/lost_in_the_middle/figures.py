@@ -1,4 +1,4 @@
-"""Lost in the Middle's figures of positions and numbers of documents, and ours of other languages."""
+"""Lost in the Middle's figures of positions and numbers of documents."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from needlework.benchmarks.lost_in_the_middle import answers, figure_notes, pape
 from needlework.benchmarks.lost_in_the_middle.factors import (
     ENGLISH,
     INDEX,
-    LANG,
-    LEVELS,
     NOTHING_SHARED,
     OPEN,
     PAIRS,
@@ -23,7 +21,6 @@ from needlework.benchmarks.lost_in_the_middle.tables import (
     TASK,
     VARIANT,
     curves,
-    position,
 )
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
@@ -38,7 +35,6 @@ from needlework.results.tabulate import (
     Cell,
     arranged,
     stacked,
-    tabulate,
     where,
 )
 
@@ -74,13 +70,11 @@ CURVES = Lines(
     panel="n_documents",
     panel_title="{n_documents} documents",
     limits=None,
-    sides=("task", *LEVELS),
     paper=figure_notes.origin,
     nothing=NO_DOCUMENTS,
 )
-ALONE = replace(CURVES, sides=())
 BY_MODEL = replace(
-    ALONE,
+    CURVES,
     panel="model",
     panel_title="",
     row=("task", "n_documents"),
@@ -124,7 +118,7 @@ def _main(asked: pd.DataFrame, rows: pd.DataFrame, run: Context, **more: Any) ->
 @figure(
     "The U-shaped curve",
     replace(
-        ALONE,
+        CURVES,
         panel="model",
         panel_title="",
         row=("n_documents",),
@@ -142,10 +136,14 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return made[(made["source"] == "ours") | (made["model"] == EXAMPLE)]
 
 
-@figure("Accuracy by the gold document's position", CURVES, when=("english",))
+@figure(
+    "Accuracy by the gold document's position",
+    replace(CURVES, where="position == position"),
+    when=("english",),
+)
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """A panel for each number of documents. Left and right of the positions: closed book and the
-    gold document alone. The paper's models, where they are drawn, are grey.
+    """A panel for each number of documents. The paper's models, where they are drawn, are grey. The CSV
+    also has closed book and the gold document alone, which Table 1 and Figure 1 show.
     """
     return with_levels(english(rows), rows, run)
 
@@ -240,7 +238,7 @@ def _lowest(among: pd.DataFrame, asked: pd.DataFrame, run: Context) -> Iterator[
 @figure(
     "Encoder-decoder models",
     replace(
-        ALONE,
+        CURVES,
         row=("architecture",),
         nothing="no encoder-decoder model answered English questions with documents",
     ),
@@ -260,7 +258,7 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 @figure(
     "Retriever recall and reader accuracy",
     replace(
-        ALONE,
+        CURVES,
         x="n_documents",
         panel="",
         y="Recall, accuracy",
@@ -337,7 +335,7 @@ def _gains(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "All models on the questions that all answered",
-    replace(ALONE, why="absent", note=figure_notes.shared),
+    replace(CURVES, why="absent", note=figure_notes.shared),
     when=("english",),
 )
 def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -378,47 +376,3 @@ def _absent(made: pd.DataFrame, asked: pd.DataFrame) -> Iterator[dict[str, Any]]
                 | {"n_documents": size, "n": 0, "n_questions": 0, **lost}
                 | {"absent": absent.get(model, NOTHING_SHARED)}
             )
-
-
-def by_language(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Accuracies by position, of each language or kind of key; the paper has no such numbers."""
-    made = tabulate(rows, (MODEL, LANG, TASK, SIZE, INDEX), run, position=position)
-    made = made[[name for name in made if name != "position"] + ["position"]]
-    return arranged(made, run, MODEL, SIZE, LANG, POSITION)
-
-
-@figure(
-    "Languages of the questions",
-    replace(
-        BY_MODEL,
-        line="lang",
-        needs="lang != 'en'",
-        nothing="no model answered questions with documents in a language but English",
-    ),
-    when=("other_languages",),
-)
-def languages(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Accuracy by the gold document's position. The paper has English alone. Languages are
-    compared on equal questions only where their corpus has the same ones (XQuAD).
-    """
-    rows = answers.with_variant(rows)
-    return by_language(where(rows, f"variant == 'main' and task == '{QA}'"), run)
-
-
-@figure(
-    "Words instead of UUIDs",
-    replace(
-        BY_MODEL,
-        line="lang",
-        looks={"uuid": ("#333333", "*")},
-        needs="lang != 'uuid'",
-        nothing="no model was asked for words (key_value, keys: words)",
-    ),
-    when=("words",),
-)
-def key_value_words(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Key-value retrieval by position, one line a language of keys and values, and one for
-    UUIDs. The paper has UUIDs alone.
-    """
-    asked = where(answers.with_variant(rows), f"variant == 'main' and task == '{PAIRS}'")
-    return by_language(answers.words_and_uuids(asked), run)

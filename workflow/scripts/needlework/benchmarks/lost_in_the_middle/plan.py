@@ -87,7 +87,6 @@ FILLED_BY = {
         "english": _ENGLISH_QUESTIONS,
         "pairs": {"tasks": "[key_value]"},
         "uuids": {"tasks": "[key_value]", "keys": "[uuid]"},
-        "words": {"tasks": "[key_value]", "keys": "[words]"},
         "encoder_decoder": {**_ENGLISH_QUESTIONS, "comparisons.encoder_decoder": "[<model>]"},
         "instruction_tuning": {
             **_ENGLISH_QUESTIONS,
@@ -102,7 +101,6 @@ FILLED_BY = {
             "random_distractors": "[20]",
         },
         "random_order": {**_ENGLISH_QUESTIONS, "random_order": "[20]"},
-        "other_languages": {**_QUESTIONS, "needles": "xquad", "languages": "[en, de]"},
     }.items()
 }
 
@@ -356,7 +354,6 @@ def conditions(config: Config) -> dict[str, bool]:
         "english": english,
         "pairs": "key_value" in tasks,
         "uuids": uuids,
-        "words": "key_value" in tasks and "words" in own["keys"],
         "encoder_decoder": english and bool(comparisons["encoder_decoder"]),
         "instruction_tuning": english and bool(comparisons["instruction_tuning"]),
         "query_aware": (english and "query-aware" in variants)
@@ -365,7 +362,6 @@ def conditions(config: Config) -> dict[str, bool]:
         "unambiguous": english and own["unambiguous"] is not None,
         "random_distractors": english and "random-distractors" in variants,
         "random_order": english and "random-order" in variants,
-        "other_languages": questions and set(languages) != {_ENGLISH},
     }
 
 

@@ -17,7 +17,7 @@ from needlework.benchmarks.lost_in_the_middle.factors import (
     SIZE,
 )
 from needlework.factor import Factor
-from needlework.results.answer_languages import answer_languages, answers_grid
+from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.columns import MEASURES
 from needlework.results.context import Context
 from needlework.results.layouts import LOST, PERCENT, Grid, Mark
@@ -208,9 +208,9 @@ def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return arranged(made.astype({"position": "Int64"}), run, *by)
 
 
-@table("Accuracy by the language of the answers", answers_grid(LANGS), when=("questions",))
-def answered_in(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Whether a model answers in the language of its question, in another, or in a text that is too short to
-    tell. Names, numbers and words of many languages are undecided.
-    """
-    return answer_languages(where(rows, "task != 'key_value'"), run, LANGS, asked="lang")
+answered_in = by_answers_language(
+    LANGS,
+    asked="lang",
+    of=lambda rows, run: where(rows, "task != 'key_value'"),
+    when=("questions",),
+)

@@ -1,4 +1,4 @@
-"""M4LE's figures: the paper's, and its scores by ability, place and number of candidates."""
+"""M4LE's figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from needlework.benchmarks.m4le.factors import (
     TASK,
     TASK_TYPE,
 )
-from needlework.benchmarks.m4le.rows import studied, with_candidates, with_needle
+from needlework.benchmarks.m4le.rows import studied
 from needlework.benchmarks.m4le.tables import (
     BY_METRIC,
     LONG,
@@ -29,7 +29,7 @@ from needlework.benchmarks.m4le.tables import (
 )
 from needlework.factor import Factor
 from needlework.results.context import Context
-from needlework.results.drawings import Bars, Lines, Polar
+from needlework.results.drawings import Bars, Dots, Lines
 from needlework.results.result import figure
 from needlework.results.tabulate import MODEL, mean, tabulate, where
 
@@ -42,13 +42,12 @@ GROUP = Factor(
     words={"QA": "Question answering", "SUM": "Summarization", "RET": "Retrieval"},
 )
 PLACE = Factor("place", label="Place of the asked text", words={0: "first", 1: "last"})
-CANDIDATES = Factor("at_most", label="Texts to choose from, at most")
 # How figures order and name the values of factors and other labels.
 CALLED = {
     factor.name: factor
     for factor in (
         *(ABILITY, DOMAIN, LANG, LENGTH, METRIC, TASK, TASK_TYPE),
-        *(RANGE, GROUP, PLACE, CANDIDATES, TEXTS),
+        *(RANGE, GROUP, PLACE, TEXTS),
     )
 }
 SCORE = "Normalised score"
@@ -107,7 +106,7 @@ def figure3_slopes(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "Normalised scores by ability and length",
-    Polar(
+    Dots(
         x="ability",
         panel="range",
         y=SCORE,
@@ -116,7 +115,7 @@ def figure3_slopes(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         paper="the paper's Tables 4 to 6, by the released scorer",
         nothing=NOTHING,
     ),
-    notes=(NORMALISED,),
+    notes=(f"The paper draws radars. {NORMALISED}",),
 )
 def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return by_ability(rows, run, *(words for words, _ in RANGES.values()))
@@ -149,48 +148,3 @@ def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Scores are not normalised. The paper prints no numbers.
     """
     return tabulate(studied(rows, run), (MODEL, GROUP, PLACE), run, measure=mean("task"))
-
-
-@figure(
-    "Ability profile",
-    Polar(x="ability", y=SCORE, words=HALF, nothing=NOTHING),
-    notes=(f"Mean normalised scores of all lengths by ability. {NORMALISED}",),
-)
-def profile(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    return tabulate(at_lengths(rows, run), (MODEL, ABILITY), run, measure=normalised())
-
-
-@figure(
-    "Scores by place of the asked text, all lengths",
-    Lines(
-        x="place",
-        scaled=True,
-        panel="ability",
-        y="Score",
-        words="Mean of the tasks, by fifths of the texts.",
-        nothing="no prompt asks for one of several texts",
-    ),
-)
-def places(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """In fifths of the texts, of all tasks that ask for one of several: mean of the tasks' means,
-    not normalised.
-    """
-    return tabulate(with_needle(rows, run), (MODEL, ABILITY, PLACE), run, measure=mean("task"))
-
-
-@figure(
-    "Scores by number of candidates",
-    Lines(
-        x="at_most",
-        panel="ability",
-        y="Score",
-        words="Mean of the tasks.",
-        nothing="no prompt asks for one of several texts",
-    ),
-)
-def candidates(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The number of texts to choose from, rounded up to a power of two: mean of the tasks' means,
-    not normalised.
-    """
-    asked = with_candidates(rows, run)
-    return tabulate(asked, (MODEL, ABILITY, CANDIDATES), run, measure=mean("task"))

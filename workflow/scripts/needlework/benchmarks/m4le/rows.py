@@ -120,16 +120,6 @@ def with_needle(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return rows.assign(place=(rows["position"] * 5).clip(upper=4.999).astype(int) / 4)
 
 
-def with_candidates(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Rows that ask for some of several texts, with the next power of two from their number."""
-    import numpy as np
-
-    rows = by_metric(rows, run)
-    rows = rows[(rows["length"] > 0) & (rows["candidates"] > 1)]
-    number = rows["candidates"].astype(float)
-    return rows.assign(at_most=(2 ** np.ceil(np.log2(number))).astype(int))
-
-
 def without_texts(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The rows of tasks whose questions are also asked without their texts, and which of both a row is."""
     import numpy as np

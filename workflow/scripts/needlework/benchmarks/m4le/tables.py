@@ -9,7 +9,6 @@ from needlework.benchmarks.m4le import paper
 from needlework.benchmarks.m4le.data.tasks import task_in
 from needlework.benchmarks.m4le.factors import (
     ABILITY,
-    DOMAIN,
     LANG,
     LENGTH,
     METRIC,
@@ -19,7 +18,7 @@ from needlework.benchmarks.m4le.factors import (
 )
 from needlework.benchmarks.m4le.rows import metrics, with_references, without_texts
 from needlework.factor import Factor
-from needlework.results.answer_languages import answer_languages, answers_grid
+from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.columns import MEASURES
 from needlework.results.context import Context
 from needlework.results.layouts import PERCENT, Grid, Number, PromptTable
@@ -181,24 +180,6 @@ def tasks(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 @table(
-    "Normalised scores by language",
-    Grid(rows=(MODELS, LANG), columns=(LENGTH,), number=TWO),
-    notes=(f"By the tasks' languages. {NORMALISED}",),
-)
-def languages(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    return tabulate(at_lengths(rows, run), (MODEL, LANG, LENGTH), run, measure=normalised())
-
-
-@table(
-    "Normalised scores by domain",
-    Grid(rows=(MODELS, DOMAIN), columns=(LENGTH,), number=TWO),
-    notes=(f"By the tasks' domains. {NORMALISED}",),
-)
-def domains(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    return tabulate(at_lengths(rows, run), (MODEL, DOMAIN, LENGTH), run, measure=normalised())
-
-
-@table(
     "Questions without and with their texts",
     Grid(rows=(MODELS, TASK), columns=(Factor("texts"),), number=PERCENT),
     when=("closed_book",),
@@ -210,16 +191,14 @@ def closed_book(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return tabulate(without_texts(rows, run), (MODEL, TASK, TEXTS), run)
 
 
-@table("Accuracy by the language of the answers", answers_grid(LANG))
-def answered_in(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Whether a model answers a task in its language, in another, or in a text that is too short to tell.
-    Labels, ids and names are undecided.
-    """
+def with_answer_lang(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The rows by the run's metric, with the language that each task's answer is in (`asks_for`)."""
     rows = rows[rows["metric"] == run.run["metric"]]
     tasks = zip(rows["task"].astype(str), rows["lang"].astype(str), strict=True)
-    rows = rows.assign(asks_for=[task_in(*each).answer_lang for each in tasks])
-    return answer_languages(rows, run, LANG, asked="asks_for")
+    return rows.assign(asks_for=[task_in(*each).answer_lang for each in tasks])
 
+
+answered_in = by_answers_language(LANG, asked="asks_for", of=with_answer_lang)
 
 # The table of the prompts themselves.
 PROMPTS = PromptTable(

@@ -20,7 +20,7 @@ from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1024
 from needlework.results.columns import COMPARISON, MEASURES
 from needlework.results.context import Context, Run, model_order
-from needlework.results.drawings import Lines, Polar
+from needlework.results.drawings import Dots, Lines
 from needlework.results.result import figure
 from needlework.results.tabulate import (
     MODEL,
@@ -92,7 +92,7 @@ def depth(cell: Cell) -> float:
 
 @figure(
     "Accuracy by language, needle and haystack alike",
-    Polar(
+    Dots(
         x="needle_lang",
         y=EXACT,
         words="Exact accuracy, mean of all lengths.",
@@ -101,7 +101,7 @@ def depth(cell: Cell) -> float:
     ),
 )
 def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The mean of all lengths. The paper prints no numbers of this figure; the paper's values are
+    """The mean of all lengths. The paper draws a radar, without numbers; the paper's values here are
     the diagonal of Table 2.
     """
     made = tabulate(
@@ -190,7 +190,6 @@ def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         limits=None,
         y=EXACT,
         line_title=TOKENS,
-        band=True,
         levels=("size",),
         words="Prompts are drawn at random; the last point is all of them.",
         paper="the paper's Table 1",
@@ -198,10 +197,9 @@ def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     ),
 )
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """100, 600, 1,100 random prompts and so on up to all. Dark: one standard error, the square
-    root of p (1 - p) / s, as in the paper. It takes prompts for independent draws. Light:
-    the 95% interval over questions, which stops shrinking once more prompts bring no new
-    questions.
+    """100, 600, 1,100 random prompts and so on up to all. The interval over questions stops
+    shrinking once more prompts bring no new questions. The paper draws one standard error, the square
+    root of p (1 - p) / s, which takes prompts for independent draws (``se_independent``).
     """
     import numpy as np
 

@@ -18,7 +18,7 @@ from needlework.benchmarks.mlneedle.factors import (
     RETRIEVAL,
 )
 from needlework.factor import Factor, in_1024
-from needlework.results.answer_languages import answer_languages, answers_grid
+from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.columns import COMPARISON, MEASURES
 from needlework.results.context import Context
 from needlework.results.laid_out import ABSENT
@@ -338,13 +338,7 @@ def translation_ceiling(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     )
 
 
-@table("Accuracy by the language of the answers", answers_grid(QUESTION, NEEDLE, HAYSTACK))
-def answered_in(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Whether a model answers in the language of its question, in another, or in a text that is too short to
-    tell. Names, numbers and words of many languages are undecided.
-    """
-    return answer_languages(rows, run, QUESTION, NEEDLE, HAYSTACK, asked="question_lang")
-
+answered_in = by_answers_language(QUESTION, NEEDLE, HAYSTACK, asked="question_lang")
 
 # The table of the prompts themselves.
 PROMPTS = PromptTable(

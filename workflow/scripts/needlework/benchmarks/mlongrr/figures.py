@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +31,9 @@ from needlework.benchmarks.mlongrr.rows import (
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1000
 from needlework.results.context import Context, Run
-from needlework.results.drawings import Bars, Heatmap, Lines, Polar, StackedBars
+from needlework.results.drawings import Bars, Dots, Heatmap
 from needlework.results.result import figure
-from needlework.results.tabulate import MODEL, By, Cell, Measure, arranged, tabulate
+from needlework.results.tabulate import MODEL, tabulate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,20 +73,9 @@ CALLED = {
             },
         ),
         Factor("template", words={"paper": "prompt 1", "prompt2": "prompt 2"}),
-        Factor("fertility", label="Tokens a word"),
         replace(VERDICT, words=VERDICTS),
     )
 }
-LOOKS = dict(
-    zip(
-        VERDICT.order,
-        (
-            *("#009E73", "#F0E442", "#E69F00", "#D55E00", "#0072B2"),
-            *("#56B4E9", "#88CCEE", "#CC79A7", "#bbbbbb", "#999999", "#555555"),
-        ),
-        strict=True,
-    )
-)
 CHANCE = ("chance", "a guess among the needles")
 NOBODY = "no model answered such prompts"
 
@@ -119,7 +107,7 @@ DETAILS = replace(DEPTHS, panel="lang", row=("n_needles",))
     when=("one", "texts", "english"),
 )
 def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The paper shows an image, of GPT-4; the table `texts` has the test."""
+    """The paper shows an image, of GPT-4."""
     asked = rows[(rows["task"] == "retrieval") & (rows["lang"] == "en")]
     asked = by_drawn_metric(first_prompt(asked, run), run)
     return tabulate(asked, (MODEL, HAYSTACK, LENGTH, DEPTH), run, measure=MEAN)
@@ -144,7 +132,7 @@ def figure2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "Accuracy by language",
-    Polar(
+    Dots(
         x="lang",
         panel="n_needles",
         words="All lengths and depths.",
@@ -155,7 +143,9 @@ def figure2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("number",),
 )
 def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Over all lengths and depths. The paper shows an image; four of its numbers are in the abstract."""
+    """Over all lengths and depths. The paper draws a radar, without numbers; four of them are in the
+    abstract.
+    """
     by = (MODEL, N_NEEDLES, QUESTION, METRIC, LANG)
     asked = asked_numbers(rows, run)
     return tabulate(asked, by, run, measure=MEAN, compare=beside_abstract, chance=chance)
@@ -253,55 +243,3 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 def details(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Models that the paper has not, as its Figures 7 to 11 show its own."""
     return of_paper(rows, run, "")
-
-
-@figure(
-    "Accuracy and tokens per word",
-    Lines(
-        x="fertility",
-        scaled=True,
-        panel="n_needles",
-        level=CHANCE,
-        words="A point a language.",
-        nothing=NOBODY,
-    ),
-    when=("number",),
-)
-def fertility_slope(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """A point a language; the table `slope` has the slopes."""
-
-    def fertility(cell: Cell) -> float:
-        return float(cell.part.column("fertility").mean())
-
-    by, asked = (MODEL, N_NEEDLES, LANG), asked_numbers(rows, run)
-    made = tabulate(asked, by, run, measure=MEAN, fertility=fertility, chance=chance)
-    return arranged(made, run, N_NEEDLES, MODEL, "fertility")
-
-
-@figure(
-    "What answers say",
-    StackedBars(
-        x="model",
-        line="verdict",
-        panel="n_needles",
-        row=("question",),
-        looks={name: (colour, "") for name, colour in LOOKS.items()},
-        horizontal=True,
-        y="Share of prompts",
-        words="By the strict metric.",
-        nothing=NOBODY,
-    ),
-)
-def verdicts(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """By the strict rules."""
-    from needlework.results import cells
-
-    def share(cell: Cell) -> Mapping[str, Any]:
-        count = int((cell.part.column("verdict") == cell.labels["verdict"]).sum())
-        return {"n_answers": count, "value": count / len(cell.part), "n": len(cell.part)}
-
-    rows = rows[(rows["task"] != "absent") & (rows["metric"] == "strict")]
-    rows = first_prompt(first_text(rows, run), run)
-    rows = rows.assign(verdict=rows["verdict"].astype(object).mask(~cells.judged(rows), "lost"))
-    by = (MODEL, N_NEEDLES, QUESTION, By(VERDICT, shares=True))
-    return tabulate(rows, by, run, measure=Measure(("n_answers", "value", "n"), share))

@@ -50,11 +50,6 @@ FILLED_BY = {
             "absent": {**_ONE, "absent": "[1]"},
             "texts": {"haystacks": f"[{ARTICLES}, paul_graham_essays]", "languages": "[en]"},
             "prompts": {**_ONE, "prompts": "[paper, prompt2]"},
-            "translated": {
-                **_ONE,
-                **{"data": NAME, "haystacks": f"[{ARTICLES}]", "languages": "[en, vi]"},
-                "prompts": "[released_gpt4, translated]",
-            },
         }.items()
     },
 }
@@ -208,20 +203,14 @@ def conditions(config: Config) -> dict[str, bool]:
         "absent": bool(own["absent"]),
         "texts": len(own["haystacks"]) > 1,
         "prompts": len(set(own["prompts"]) - {"translated"}) > 1,
-        "translated": {"translated", english_twin(own)} <= set(own["prompts"]),
     }
-
-
-def english_twin(own: Own) -> str:
-    """The English prompt that the translated ones say in the haystack's language."""
-    return "paper" if own["data"] == "sample" else "released_gpt4"
 
 
 def run_settings(config: Config) -> Run:
     """What the results need to know of a run beside what all need.
 
     metric: that of figures. instructions: the languages with tables or texts of the user's. haystack,
-    template: the text and the prompt that come first. twin: the English prompt of the translated ones.
+    template: the text and the prompt that come first.
     counted_as: the model of the paper that has a tokenizer; other_tokenizers: why one is not that model's
     all the same.
     """
@@ -240,7 +229,7 @@ def run_settings(config: Config) -> Run:
     ]
     return {
         "instructions": _own_languages(own, config["sources"].get(NAME, {}).get("folder")),
-        **{"metric": own["metric"], "examples": own["examples"], "twin": english_twin(own)},
+        **{"metric": own["metric"], "examples": own["examples"]},
         **{"haystack": own["haystacks"][0], "template": prompts[0], "counted_as": named},
         "other_tokenizers": dict.fromkeys(merging, "ignore_merges is not false, as it was in 2024"),
     }

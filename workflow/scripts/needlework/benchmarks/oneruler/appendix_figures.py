@@ -49,7 +49,7 @@ from needlework.benchmarks.oneruler.tables import (
 from needlework.benchmarks.oneruler.text_lengths import text_lengths
 from needlework.factor import Factor
 from needlework.results.context import Context, Run
-from needlework.results.drawings import Bars, Lines, Points
+from needlework.results.drawings import Lines, Points
 from needlework.results.figures.style import COLOURS
 from needlework.results.result import figure
 from needlework.results.tabulate import MODEL, arranged, tabulate, where
@@ -84,7 +84,7 @@ def errors_by_language(rows: pd.DataFrame, run: Context, closed: bool) -> pd.Dat
 )
 def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Shares of all S-NIAH prompts in long contexts (64K and 128K, or a run's two longest lengths), by
-    the strict rules, of models behind endpoints.
+    the strict rules, of models behind endpoints. The paper draws stacked bars.
     """
     return errors_by_language(rows, run, closed=True)
 
@@ -96,7 +96,7 @@ def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure19(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Shares of all S-NIAH prompts in long contexts (64K and 128K, or a run's two longest lengths), by
-    the strict rules, of models with open weights.
+    the strict rules, of models with open weights. The paper draws stacked bars.
     """
     return errors_by_language(rows, run, closed=False)
 
@@ -128,14 +128,13 @@ def figure20(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "Answers cut by the output limit",
-    Bars(
+    Points(
         x="length",
         panel="model",
         line="task",
         value="n_cut",
         n="n_all",
         unit="answers",
-        numbers=True,
         limits=None,
         columns=4,
         y="Answers cut by the limit",

@@ -38,7 +38,7 @@ from needlework.benchmarks.oneruler.rows import (
 )
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1000
-from needlework.results.answer_languages import answer_languages, answers_grid
+from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.beside import unpublished
 from needlework.results.context import Context
 from needlework.results.layouts import PERCENT, Grid, Line, Mark, Number, PromptTable
@@ -226,15 +226,7 @@ def errors(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return arranged(made, run, MODEL, EVERY_CONTEXT, EVERY_TASK, By(LENGTH, order=long_first))
 
 
-@table("Accuracy by the language of the answers", answers_grid(INSTRUCTION, CONTEXT))
-def answered_in(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Whether a model answers in the language of its instruction, in another, or in a text that is too short
-    to tell. Names, numbers and words of many languages are undecided.
-    """
-    return answer_languages(
-        drawn_metric(rows, run), run, INSTRUCTION, CONTEXT, asked="instruction_lang"
-    )
-
+answered_in = by_answers_language(INSTRUCTION, CONTEXT, asked="instruction_lang", of=drawn_metric)
 
 # The table of the prompts themselves.
 PROMPTS = PromptTable(

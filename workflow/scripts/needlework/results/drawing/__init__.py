@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from needlework.factor import Factor
@@ -11,7 +10,7 @@ from needlework.results.context import Run
 from needlework.results.drawing import blocks, lines
 from needlework.results.drawing.grid import figure_of, wrapped
 from needlework.results.drawing.picture import NothingToDraw, Picture
-from needlework.results.drawings import Bars, Dots, Drawing, Heatmap, Lines, Polar
+from needlework.results.drawings import Drawing, Heatmap, Lines
 from needlework.results.figures.style import COLUMN, NOTHING, PRINTING, Printing, style
 
 if TYPE_CHECKING:
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["NothingToDraw", "draw", "notice"]
-
-# A radar of fewer values is no shape, and one of more cannot be read.
-LEAST_AROUND, MOST_AROUND = 5, 8
 
 
 def draw(
@@ -38,13 +34,6 @@ def draw(
     functions read. A figure's label is its small print, which stands in it if `printing` says so.
     """
     picture = Picture.of(drawing, frame, factors, run, printing)
-    if isinstance(drawing, Polar):
-        around = len(picture.values(picture.across[0], picture.ours))
-        common = {field.name: getattr(drawing, field.name) for field in fields(Drawing)}
-        if around < LEAST_AROUND:
-            picture = replace(picture, spec=Bars(**common))
-        elif around > MOST_AROUND and not printing.radars:
-            picture = replace(picture, spec=Dots(**common))
     with style():
         if isinstance(picture.spec, Heatmap):
             return blocks.heat_map(picture)

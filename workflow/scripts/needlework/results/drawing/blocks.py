@@ -1,4 +1,4 @@
-"""What stands at named places: bars side by side or stacked, points in rows, cells of a heat map."""
+"""What stands at named places: bars side by side, points in rows, cells of a heat map."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from needlework.results.drawing.grid import (
 )
 from needlework.results.drawing.lines import error_bars, hollow_marker, mark_incomplete
 from needlework.results.drawing.picture import Line, Picture
-from needlework.results.drawings import Bars, Dots, Heatmap, Points, StackedBars
+from needlework.results.drawings import Bars, Dots, Heatmap, Points
 from needlework.results.figures.style import COLUMN, SMALLEST
 
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ def bars(picture: Picture) -> list[Figure]:
     lying = len(places) > (MOST_CODES if codes else MOST_STANDING)
     down = lying or isinstance(spec, Points) or (isinstance(spec, Bars) and spec.horizontal)
     columns = [column for column in (x, *spec.row, spec.panel) if column]
-    beside = not isinstance(spec, StackedBars | Points) and picture.ours.duplicated(columns).any()
+    beside = not isinstance(spec, Points) and picture.ours.duplicated(columns).any()
     n = len(picture.looks) if beside else 1
     names = [picture.called(x, place) if down else picture.tick(x, place) for place in places]
     names = [wrapped(name, 1.6 if down else 0.75) for name in names]
     tall = 0.03 + LINE * (1 + max(name.count("\n") for name in names))
     each = max(tall, 0.06 * n + 0.07) if down else max(0.12 if codes else 0.8, 0.1 * n)
     long = each * len(places)
-    height = max(0.8, long) + 0.3 if down else 1.2 if isinstance(spec, StackedBars) else 1.8
+    height = max(0.8, long) + 0.3 if down else 1.8
     size = Size(2.0, COLUMN * 1.2, height) if down else Size(long + 0.4, max(2.0, 2 * long), height)
 
     def fill(figure: Figure, panels: Panels) -> None:
@@ -59,11 +59,10 @@ def bars(picture: Picture) -> list[Figure]:
             if isinstance(spec, Points):
                 ends = data.groupby(x)[spec.value].agg(["min", "max"]).reindex(places)
                 ax.hlines(range(len(places)), ends["min"], ends["max"], color="#cccccc", zorder=1)
-            below = dict.fromkeys(places, 0.0)
             for line in picture.lines(data[data[x].isin(places)], row.keys):
                 where = line.rows[x].map(places.index)
                 where = where + ((row.keys.index(line.key) + 0.5) / n - 0.5) * 0.8 * beside
-                _marks(ax, picture, line, where, below, down, 0.74 / n)
+                _marks(ax, picture, line, where, down, 0.74 / n)
             level_line(ax, picture, data, down=down)
             if down:
                 ax.set_yticks(range(len(places)), names)
@@ -80,25 +79,13 @@ def bars(picture: Picture) -> list[Figure]:
     return pages(picture, size, fill)
 
 
-def _marks(
-    ax: Axes,
-    picture: Picture,
-    line: Line,
-    where: Any,
-    below: dict[Any, float],
-    down: bool,
-    thick: float,
-) -> None:
-    """A line's bars with intervals or numbers, or its points; the paper's numbers are hollow."""
+def _marks(ax: Axes, picture: Picture, line: Line, where: Any, down: bool, thick: float) -> None:
+    """A line's bars with intervals, or its points; the paper's numbers are hollow."""
     spec = picture.spec
     rows = line.rows[line.rows["source"] == "ours"]
-    values, places, there = rows[spec.value].fillna(0.0), rows[picture.across[0]], where[rows.index]
+    values, there = rows[spec.value].fillna(0.0), where[rows.index]
     colour, marker = line.look
-    # An error that nobody makes is in no legend.
-    nowhere = isinstance(spec, StackedBars) and not (
-        picture.ours.loc[picture.ours[spec.line] == line.key[1], spec.value].any()
-    )
-    look: dict[str, Any] = {"color": colour, "label": "_" if nowhere else line.label}
+    look: dict[str, Any] = {"color": colour, "label": line.label}
     if isinstance(spec, Points):
         above = 2 if line.rest else 3
         ax.plot(values, there, marker, **look, zorder=above)
@@ -107,19 +94,13 @@ def _marks(
                 there, rows["ci_low"], rows["ci_high"], color=colour, linewidth=0.7, alpha=0.6
             )
     else:
-        if spec.intervals and not (isinstance(spec, Bars) and spec.numbers):
-            look |= {"xerr" if down else "yerr": error_bars(rows, spec.value), "ecolor": "#333333"}
-            look |= {"error_kw": {"elinewidth": 0.6, "capsize": 1.2}}
-        drawn = (ax.barh if down else ax.bar)(there, values, thick, places.map(below), **look)
-        if isinstance(spec, Bars) and spec.numbers:
-            ax.bar_label(drawn, [f"{value:,.0f}" for value in values], fontsize=SMALLEST, padding=1)
+        look |= {"xerr" if down else "yerr": error_bars(rows, spec.value), "ecolor": "#333333"}
+        look |= {"error_kw": {"elinewidth": 0.6, "capsize": 1.2}}
+        drawn = (ax.barh if down else ax.bar)(there, values, thick, **look)
         for bar, exhausted in zip(drawn, rows.get("n_exhausted", values * 0), strict=True):
-            if exhausted and spec.intervals:
+            if exhausted:
                 bar.set(hatch="////", edgecolor="white", linewidth=0)
-    if isinstance(spec, StackedBars):
-        below |= dict(zip(places, places.map(below) + values, strict=True))
-    else:
-        mark_incomplete(ax, rows, there, spec.value, down=down)
+    mark_incomplete(ax, rows, there, spec.value, down=down)
     if line.rows["paper_value"].notna().any():
         xy = (line.rows["paper_value"], where) if down else (where, line.rows["paper_value"])
         own = spec.line == "model" or isinstance(spec, Points)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from needlework.results.drawing.notes import small_print
 from needlework.results.drawing.picture import OTHERS, PAPER, Picture, evenly
-from needlework.results.drawings import Bars, StackedBars
+from needlework.results.drawings import Bars
 from needlework.results.figures.style import COLUMN, SMALLEST, TALLEST
 
 if TYPE_CHECKING:
@@ -89,7 +89,6 @@ def pages(
     picture: Picture,
     size: Size,
     fill: Callable[[Figure, Panels], None],
-    projection: str | None = None,
 ) -> list[Figure]:
     """A figure a page; `fill` draws into its panels, which have their titles."""
     spec, figures = picture.spec, []
@@ -107,7 +106,7 @@ def pages(
     down = max(1, int((TALLEST - more) / size.height))
     for rows in _packed(rows_of(picture, ncols), down):
         rows[0].first = rows[-1].last = True
-        figure, panels = laid_out(picture, size, rows, ncols, width, projection)
+        figure, panels = laid_out(picture, size, rows, ncols, width)
         fill(figure, panels)
         add_legend_and_notes(figure, picture, panels)
         figures.append(figure)
@@ -132,15 +131,11 @@ def laid_out(
     rows: Sequence[Row],
     ncols: int,
     width: float,
-    projection: str | None,
 ) -> tuple[Figure, Panels]:
     """The figure of these rows, and its panels, titled."""
     spec, aside = picture.spec, len(picture.parts()) > 1
     figure = figure_of(width, len(rows) * size.height)
-    grid = figure.subplots(
-        len(rows), ncols, sharey=not projection, squeeze=False,
-        subplot_kw={"projection": projection} if projection else {},
-    )  # fmt: skip
+    grid = figure.subplots(len(rows), ncols, sharey=True, squeeze=False)
     found: Panels = []
     titled: set[Any] = set()
     for line, row in zip(grid, rows, strict=True):
@@ -152,7 +147,7 @@ def laid_out(
             if not any(picture.lines(data, row.keys)):
                 ax.remove()
                 continue
-            if not shown and not projection:
+            if not shown:
                 ax.tick_params(labelleft=True)
             shown.append(ax)
             found.append((ax, row, data))
@@ -181,11 +176,10 @@ def add_legend_and_notes(figure: Figure, picture: Picture, panels: Panels) -> No
         # One legend to each row of panels: too many lines to be told apart by one above all.
         for ax, row in {id(row): (ax, row) for ax, row, _ in panels}.values():
             found = legend_of(entry for entry in entries if entry[0] is row)
-            corner = (1.3 if ax.name == "polar" else 1.0, 1.03)
             names = [wrapped(name, 1.5) for name in found]
             ax.legend([*found.values()], names, title=row.title, title_fontsize=6.5, fontsize=SMALLEST,
-                      loc="upper left", bbox_to_anchor=corner)  # fmt: skip
-        width += LEGEND + (1.4 if ax.name == "polar" else 0.0)
+                      loc="upper left", bbox_to_anchor=(1.0, 1.03))  # fmt: skip
+        width += LEGEND
     elif found := legend_of(entries):
         # Inches: the line and the gaps, then the text.
         each = 0.5 + CHARACTER * max(map(len, found))
@@ -239,7 +233,7 @@ def legend_of(entries: Iterable[tuple[Row, list[Artist], list[str]]]) -> dict[st
 
 
 def level_line(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = False) -> None:
-    """A dotted line at the number that holds across a panel (`Drawing.level`), a circle around a centre."""
+    """A dotted line at the number that holds across a panel (`Drawing.level`)."""
     if picture.spec.level is None:
         return
     column, name = picture.spec.level
@@ -251,24 +245,16 @@ def level_line(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = F
             "label": name,
             "zorder": 1.6,
         }
-        if ax.name == "polar":
-            ax.plot([i * 3.1416 / 90 for i in range(181)], [value] * 181, **look)
-        else:
-            (ax.axvline if down else ax.axhline)(value, **look)
+        (ax.axvline if down else ax.axhline)(value, **look)
 
 
 def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
     """The axis of values (across where the marks lie): its limits, and its name at the outer panels."""
-    spec, data = picture.spec, picture.data
+    spec = picture.spec
     low, high = spec.limits or fitted_limits(picture)
     margin = 0.02 * (high - low)
-    below = (
-        0.16 * (high - low)
-        if getattr(spec, "written", "") in set(data.get(spec.line, ())) - {""}
-        else 0
-    )
     for ax, _, _ in panels:
-        (ax.set_xlim if down else ax.set_ylim)(low - margin - below, high + margin)
+        (ax.set_xlim if down else ax.set_ylim)(low - margin, high + margin)
         axis = ax.xaxis if down else ax.yaxis
         if (low, high) == (0.0, 1.0):
             axis.set_ticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
@@ -297,7 +283,10 @@ def name_across(panels: Panels, name_of: Callable[[Row], str]) -> None:
 
 
 def fitted_limits(picture: Picture) -> tuple[float, float]:
-    """Limits around values, intervals and the paper's numbers; counts and bars from 0, shares up to 1."""
+    """Limits around values, intervals and the paper's numbers; counts and bars from 0, shares up to 1.
+
+    Only differences can be below 0.
+    """
     ends = [picture.spec.value, "paper_value"]
     ends += ["ci_low", "ci_high"] if picture.spec.intervals else []
     ends += ["lowest", "highest"] if picture.incomplete else []
@@ -305,15 +294,9 @@ def fitted_limits(picture: Picture) -> tuple[float, float]:
     low, high = float(shown.min(axis=None)), float(shown.max(axis=None))
     if isinstance(picture.spec, Bars):
         low = min(low, 0.0)
-    if isinstance(picture.spec, StackedBars):
-        places = {*picture.across, picture.spec.panel, *picture.spec.row} - {""}
-        sums = picture.data.groupby([*places], dropna=False, observed=True)[
-            picture.spec.value
-        ].sum()
-        high = max(high, float(sums.max()))
-    if high > 1 or getattr(picture.spec, "numbers", False):
+    if high > 1 or picture.spec.value.startswith("n_"):
         return 0.0, max(1.0, 1.06 * high)
-    return max(0.0, low - 0.03), min(1.0, high + 0.03)
+    return low - 0.03 if low < 0 else max(0.0, low - 0.03), min(1.0, high + 0.03)
 
 
 def figure_of(width: float, height: float) -> Figure:

@@ -5,28 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from needlework.results.drawing.picture import Picture
-from needlework.results.drawings import Heatmap, Lines
+from needlework.results.drawings import Heatmap
 
 
 def small_print(picture: Picture) -> str:
     """How many prompts are behind a mark, which are missing, what bars, dashes and other looks mean."""
     spec, data = picture.spec, picture.data
     parts = [picture.say(spec.words), counted(picture), *intervals(picture)]
-    # Differences, and the paper's, stand in the figure as text: no mark shows them.
-    written = spec.written if isinstance(spec, Lines) else ""
-    marks = data[data[spec.line] != written] if written else data
-    if marks["paper_value"].notna().any():
+    if data["paper_value"].notna().any():
         paper = spec.paper
         where = paper if isinstance(paper, str) else paper(picture.frame, picture.run)
         parts.append(f"{spec.paper_look}: {where}.")
-    if (
-        "n_exhausted" in data
-        and (data["n_exhausted"] > 0).any()
-        and type(spec).__name__ != "StackedBars"
-    ):
+    if "n_exhausted" in data and (data["n_exhausted"] > 0).any():
+        some = f"{spec.short_look}: some" if spec.short_look else "Some"
         parts.append(
-            f"{spec.short_look}: some prompts are shorter than the length, as vocabulary or text ran out "
-            "before it."
+            f"{some} prompts are shorter than the length, as vocabulary or text ran out before it."
         )
     if picture.incomplete:
         parts.append(
@@ -63,11 +56,7 @@ def counted(picture: Picture) -> str:
 def intervals(picture: Picture) -> list[str]:
     """What shows how certain the numbers are, where anything does."""
     spec, ours = picture.spec, picture.ours
-    if isinstance(spec, Lines) and spec.band:
-        dark = "Dark: one standard error of independent prompts, as in the paper."
-        return [f"{dark} Light: 95% interval over questions."]
-    drawn = spec.intervals and not getattr(spec, "numbers", False)
-    reach = drawn and (ours["ci_high"] > ours["ci_low"]).any()
+    reach = spec.intervals and (ours["ci_high"] > ours["ci_low"]).any()
     return ["Error bars: 95% intervals over questions."] if reach else []
 
 
