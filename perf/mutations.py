@@ -53,7 +53,7 @@ ROOMS = {
     "journal": ("journal.py", "records.py", "models/generation.py", "models/old_journals.py"),
     "statistics": (
         *("results/stats.py", "results/audit_statistics.py", "results/audits.py"),
-        *("results/comparisons.py", "results/repeatability.py", "benchmarks/*/measures.py"),
+        *("results/comparisons.py", "benchmarks/*/measures.py"),
     ),
     "results": (
         *("results/*.py", "results/drawing/*.py", "results/explorer/*.py"),

@@ -246,7 +246,7 @@ for line in json.load(sys.stdin):
 
 TARGET = (
     r"(mlneedle|lost_in_the_middle|oneruler|mlongrr|m4le)_|results/|"
-    r"(estimate|export|provenance|repeatability|reproduction|report_cards|explorer|compare|artifact|"
+    r"(estimate|export|provenance|reproduction|report_cards|explorer|compare|artifact|"
     r"records|verify|own_data|audit)$"
 )
 

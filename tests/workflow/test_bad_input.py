@@ -106,7 +106,6 @@ def test_an_unreadable_configuration_file_is_one_sentence(tmp_path, content, sai
         ("mlneedle_table1", "add mlneedle to run.benchmarks"),
         ("oneruler_acuracy", "no target 'oneruler_acuracy': did you mean 'oneruler_accuracy'?"),
         ("audit", "an audit needs a pair of models: name it in `run.audits`"),
-        ("repeatability", "name one with the backend vllm, openvino, transformers or openai"),
     ],
 )
 def test_an_empty_target_is_refused_with_its_remedy(run, target, said) -> None:

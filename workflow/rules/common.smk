@@ -318,8 +318,7 @@ onstart:
     asked = {
         w.model
         for rule, w in jobs
-        if rule
-        in ("generate_answers", "generate_shard", "repeat_answers", "audit_answers")
+        if rule in ("generate_answers", "generate_shard", "audit_answers")
     }
     counting = {
         w.tokenizer

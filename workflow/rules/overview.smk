@@ -21,8 +21,6 @@ RAN = files.ran(
     workflow.config_settings.configfiles, workflow.config_settings.config or {}
 )
 OVERVIEW = resource("overview/index.html.j2")
-# Only `snakemake repeatability` makes this file, so it may be missing.
-REPEATED_TABLE = "results/tables/repeatability.csv"
 
 
 rule overview:
@@ -54,7 +52,6 @@ rule overview:
             for name in (config["run"]["benchmarks"] if OWN_TABLES else [])
             for path in prompts(name, files.text_tokenizer)["instances"]
         ],
-        repeated=[REPEATED_TABLE] if Path(REPEATED_TABLE).is_file() else [],
         template=OVERVIEW,
         parts=[
             resource(f"overview/{part}")

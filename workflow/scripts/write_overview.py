@@ -61,7 +61,6 @@ with running(snakemake):
         target=snakemake.output.page,
         summary=snakemake.output.summary,
         reproduction=snakemake.input.reproduction,
-        repeated=next(iter(snakemake.input.repeated), None),
         own_data=own_data(),
         accounts=[account(path) for path in snakemake.input.generations],
         run=snakemake.params.run,

@@ -80,19 +80,6 @@ def test_a_model_that_was_asked_other_prompts_is_named() -> None:
     assert warning.text.startswith("was asked 10 of 20 (by question, task")
 
 
-def test_answers_that_changed_when_asked_again_are_told(tmp_path) -> None:
-    table = tmp_path / "repeatability.csv"
-    table.write_text(
-        "model,benchmark,condition,n,answers_changed,scores_changed\n"
-        "a,made_up,same again,40,0,0\na,made_up,reverse order,40,3,1\nb,made_up,same again,40,0,0\n"
-        "a,other,same again,40,9,9\n"
-    )
-    (warning,) = overview.warnings("made_up", pd.DataFrame(rows("a", {"en": 1.0})), table)
-    assert warning.text == (
-        "3 of 40 answers and 1 scores changed when prompts were asked again (reverse order)"
-    )
-
-
 def test_other_metrics_of_the_same_answers_are_no_headline() -> None:
     scores = pd.DataFrame(rows("a", {"en": 1.0}))
     other = scores.assign(metric="lax", value=0.0)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from needlework import seeding
 from needlework.errors import UserError
 from needlework.models.accounts import UNANSWERED
+from needlework.models.audits import MOST_LEVELS
 from needlework.results import stats
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ POWER, DISAGREE = 0.8, 0.25
 # Of so many clusters or fewer, all signs are tried.
 _EXACT = 12
 DRAWS = 9999
-# Levels of a factor; one with more (an index, say) is none to compare by.
-MOST_LEVELS = 40
 
 LABELS = ("metric", "by", "level", "first", "second")
 MEASURES = (

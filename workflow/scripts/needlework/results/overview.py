@@ -152,13 +152,8 @@ _LOST = {
 }
 
 
-def warnings(
-    benchmark: str, scores: pd.DataFrame, repeated: str | Path | None = None
-) -> list[Warning]:
-    """Requests without an answer, answers that were cut, prompts of other models alone, and more, by model.
-
-    `repeated` is the table of answers that were asked again, where there is one.
-    """
+def warnings(benchmark: str, scores: pd.DataFrame) -> list[Warning]:
+    """Per model: requests without an answer, answers that were cut, prompts of other models, and more."""
     found, everything = [], _asked(scores)
     for model, mine in scores.groupby("model", sort=False):
         # An answer with two metrics is one.
@@ -179,7 +174,7 @@ def warnings(
             link = explorer(benchmark, {"model": str(model), "exhausted": "yes"})
             text = "prompts are shorter than asked for, because the texts for them ended"
             found.append(Warning(str(model), f"{n:,} of {len(once):,} {text}", link))
-    return [*found, *_unsteady(benchmark, repeated)]
+    return found
 
 
 def asked_apart(scores: pd.DataFrame) -> set[str]:
@@ -196,25 +191,6 @@ def _asked(scores: pd.DataFrame) -> set[tuple[Any, ...]]:
     # As objects: Arrow's strings would be taken one by one.
     columns = (scores[name].astype(str).to_numpy(dtype=object) for name in names)
     return set(zip(*columns, strict=True))
-
-
-def _unsteady(benchmark: str, repeated: str | Path | None) -> list[Warning]:
-    """The condition under which most answers of a model changed."""
-    import pandas as pd
-
-    if repeated is None:
-        return []
-    rows = pd.read_csv(repeated).query("benchmark == @benchmark and answers_changed > 0")
-    worst = rows.sort_values("answers_changed").groupby("model", sort=False).tail(1)
-    return [
-        Warning(
-            row.model,
-            f"{row.answers_changed:,} of {row.n:,} answers and {row.scores_changed:,} scores changed when "
-            f"prompts were asked again ({row.condition})",
-            "tables/repeatability.csv",
-        )
-        for row in worst.itertuples()
-    ]
 
 
 def explorer(benchmark: str, filters: Mapping[str, Any], **state: str) -> str:

@@ -27,7 +27,6 @@ def write_page(
     target: str | Path,
     summary: str | Path | None = None,
     reproduction: Sequence[str | Path] = (),
-    repeated: str | Path | None = None,
     accounts: Sequence[Account] = (),
     own_data: Sequence[tuple[str, bool]] = (),
     unfinished: bool = False,
@@ -39,9 +38,9 @@ def write_page(
     `benchmarks` have by name: title; closed_book and designed (tasks) as in `overview.grids`; task_names,
     words by task; scores, the files of all models; tables and figures, each by name its file (CSV, SVG),
     title and caption (reStructuredText, or None); of figures also their `numbers` (CSV), of tables `shown`
-    (HTML). `reproduction` is table and picture (CSV, SVG) of all printed numbers, `repeated` as in
-    `overview.warnings`. `accounts` say what became of the requests, `own_data` what the user's data held
-    (sentences, each with whether nothing lacks); `unfinished` that a job failed, so that results are missing.
+    (HTML). `reproduction` is table and picture (CSV, SVG) of all printed numbers. `accounts` say what became
+    of the requests, `own_data` what the user's data held (sentences, each with whether nothing lacks);
+    `unfinished` that a job failed, so that results are missing.
     `run` says what was run: files of the configuration, models and data in words, by name, and `readers`, the
     backends of the models that are built-in readers: these are in no mean, unless there is no other model.
     `cards` are the SVGs of report cards for pages (`front.cards`).
@@ -80,7 +79,6 @@ def write_page(
                 scores[name],
                 shown,
                 folder,
-                repeated,
                 readers,
                 None if printed is None else printed[printed["benchmark"] == name],
             )
@@ -136,7 +134,6 @@ def _part(
     scores: pd.DataFrame,
     shown: Collection[str],
     folder: Path,
-    repeated: str | Path | None,
     controls: Collection[str],
     printed: pd.DataFrame | None,
 ) -> dict[str, Any]:
@@ -172,7 +169,7 @@ def _part(
         "task_names": own["task_names"],
         "grids": grids,
         "reader_grids": overview.grids(name, rest, own["closed_book"], own["designed"]),
-        "warnings": overview.warnings(name, mine, repeated),
+        "warnings": overview.warnings(name, mine),
         "apart": overview.asked_apart(mine),
         "misreads": [
             {
