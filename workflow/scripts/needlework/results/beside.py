@@ -6,12 +6,14 @@ is of. Planning imports results, so pandas is imported inside functions.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from string import Formatter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from needlework.results.context import Context, model_order
 from needlework.results.published import Line, Number
-from needlework.results.tabulate import SOURCE, Cell
+from needlework.results.tabulate import SOURCE, Beside, Cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,9 +47,94 @@ def against(
     return {**row, "bound": bound, "published_source": number and number.source}
 
 
-def unpublished(cell: Cell) -> dict[str, Any]:
-    """What a cell says of which the paper prints no number."""
-    return against(cell, None)
+# Of cells of which the paper prints no number.
+UNPUBLISHED = Beside(lambda cell: against(cell, None))
+
+
+class Place(NamedTuple):
+    """A table of the published CSV, and how the labels of a result's cells name its lines and columns.
+
+    line, column: templates of labels; "{model}" is the paper's name of the model, "{n:d}" a whole number.
+    labels: what all cells of the table are of. settings: those of a run beside which models that were not run
+    are shown.
+    """
+
+    table: str
+    line: str = "{model}"
+    column: str = "{column}"
+    labels: Mapping[str, Any] = {}
+    settings: Mapping[str, Any] = {}
+
+    def holds(self, cell: Cell) -> bool:
+        """Whether a cell is of this table."""
+        return all(cell.labels.get(name, value) == value for name, value in self.labels.items())
+
+    def number(self, cell: Cell) -> Number | None:
+        """The paper's number of a cell."""
+        labels = {**cell.labels, "model": cell.paper_name}
+        return cell.run.find(self.table, *(t.format_map(labels) for t in (self.line, self.column)))
+
+    def read(self, line: str, column: str) -> dict[str, Any] | None:
+        """The labels of a printed number; None if it is no cell of the result."""
+        found: dict[str, Any] = {}
+        for template, text in ((self.line, line), (self.column, column)):
+            fields = list(Formatter().parse(template))
+            pattern = "".join(
+                re.escape(literal)
+                + (f"(?P<{name}>{'.+' if name == 'model' else '[^/]+'})" if name else "")
+                for literal, name, *_ in fields
+            )
+            if (match := re.fullmatch(pattern, text)) is None:
+                return None
+            whole = {name for _, name, spec, _ in fields if spec == "d"}
+            found |= {n: int(v) if n in whole else v for n, v in match.groupdict().items()}
+        return found
+
+
+def printed(
+    *places: Place,
+    reasons: Callable[[Cell, Number], Iterable[str]],
+    last: Callable[[Cell], str | None] = lambda cell: None,
+    also: Mapping[str, Any] = {},
+    more: Callable[[Context, dict[str, Any]], Mapping[str, Any]] = lambda run, labels: {},
+) -> Beside:
+    """The numbers of these tables beside a result; `reasons` and `last` as in `against`, of a printed number.
+
+    also, more: further labels of rows of models that were not run (`more` of their own labels).
+    """
+
+    def compare(cell: Cell) -> dict[str, Any]:
+        place = next((place for place in places if place.holds(cell)), None)
+        number = place.number(cell) if place else None
+        if number is None:
+            return against(cell, None)
+        return against(cell, number, reasons(cell, number), last(cell))
+
+    return Beside(compare, rows_of(*places, also=also, more=more))
+
+
+def rows_of(
+    *places: Place,
+    also: Mapping[str, Any] = {},
+    more: Callable[[Context, dict[str, Any]], Mapping[str, Any]] = lambda run, labels: {},
+) -> Callable[[Context, pd.DataFrame, pd.DataFrame], Iterator[dict[str, Any]]]:
+    """The rows of models that were not run, of the tables of which there are rows of ours."""
+
+    def rows(run: Context, models: pd.DataFrame, shown: pd.DataFrame) -> Iterator[dict[str, Any]]:
+        import numpy as np
+
+        from needlework.results import cells
+
+        for place in places:
+            if cells.differences(run.run.get("setup", {}), place.settings):
+                continue
+            wanted = [shown[name] == value for name, value in place.labels.items()]
+            if wanted and not np.logical_and.reduce(wanted).any():
+                continue
+            for row in published_rows(run, models, place.table, place.read):
+                yield {**also, **place.labels, **more(run, row), **row}
+
+    return rows
 
 
 def bounded_number(line: Line, column: str) -> tuple[Number | None, str | None]:

@@ -95,8 +95,23 @@ class Measure(NamedTuple):
     of: Callable[[Cell], Mapping[str, Any]]
 
 
-# What `beside` returns for a cell: values of COMPARISON and of further columns.
-Compare: TypeAlias = Callable[[Cell], Mapping[str, Any]]
+Rows: TypeAlias = Iterable[Mapping[str, Any]]
+
+
+def _no_rows(run: Context, models: pd.DataFrame, rows: pd.DataFrame) -> Rows:
+    return ()
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The paper's numbers of a result.
+
+    compare: COMPARISON and further columns of a cell of ours. rows: of the paper's models that were not run,
+    given the rows of all models and those that are tabulated.
+    """
+
+    compare: Callable[[Cell], Mapping[str, Any]]
+    rows: Callable[[Context, pd.DataFrame, pd.DataFrame], Rows] = _no_rows
 
 
 def mean(strata: str = "") -> Measure:
@@ -117,18 +132,19 @@ def tabulate(
     run: Context,
     *,
     measure: Measure | None = None,
-    compare: Compare | None = None,
+    beside: Beside | None = None,
     compared: Sequence[str] = COMPARISON,
-    printed: Iterable[Mapping[str, Any]] = (),
+    models: pd.DataFrame | None = None,
     tested_against: pd.DataFrame | None = None,
     **labels: Any,
 ) -> pd.DataFrame:
-    """A row for each combination of values that has rows, then the rows of `printed`.
+    """A row for each combination of values that has rows, then those of the paper's models that were not run.
 
     Columns: the factors (`source` behind the model), `labels`, the measure's columns (default: `mean()`),
-    those of `compared` if there is a `compare`, and PAIRED if there are rows to be `tested_against`: each
-    cell against its cell of these. A label is a value, or a function of the cell. Without the level
-    `model`, controls are left out, unless there are no other models.
+    those of `compared` if the paper's numbers stand `beside`, and PAIRED if there are rows to be
+    `tested_against`: each cell against its cell of these. models: rows of all models that were run; without
+    them the paper's other models have no rows. A label is a value, or a function of the cell. Without the
+    level `model`, controls are left out, unless there are no other models.
     """
     import pandas as pd
 
@@ -136,6 +152,7 @@ def tabulate(
     from needlework.results.parts import Table
 
     levels, measure = _levels(by), measure or mean()
+    printed = beside.rows(run, models, rows) if beside and models is not None else ()
     if all(level.factor.name != MODEL.name for level in levels):
         rows = cells.kept(rows, counted_models(rows, run))
     others: dict[tuple[Any, ...], Part] = {}
@@ -151,8 +168,8 @@ def tabulate(
         if other is not None:
             both = cells.paired(other.frame, cell.part.frame, SAME_QUESTION)
             row |= {"n_both": len(both), **cells.mcnemar(both)}
-        made.append({**row, **(compare(cell) if compare else {})})
-    columns = [*labelled(levels), *labels, *measure.columns, *(compared if compare else ())]
+        made.append({**row, **(beside.compare(cell) if beside else {})})
+    columns = [*labelled(levels), *labels, *measure.columns, *(compared if beside else ())]
     columns += PAIRED if tested_against is not None else ()
     frame = pd.DataFrame([*made, *printed], columns=list(dict.fromkeys(columns)))
     return typed(frame, *levels)
@@ -256,8 +273,7 @@ def model_pairs(
     *,
     same: Sequence[str],
     strata: str = "",
-    compare: Compare,
-    printed: Iterable[Mapping[str, Any]] = (),
+    beside: Beside,
 ) -> pd.DataFrame:
     """Both models of each pair, and the second less the first on the prompts that both answered.
 
@@ -293,9 +309,11 @@ def model_pairs(
                     pair = {"pair": f"{first}|{second}", "role": role, "model": model}
                     labels = {**whole.labels, **pair, **cell.labels}
                     cell = replace(cell, labels=labels, values=values)
-                    made.append({**labels, SOURCE: "ours", **values, **compare(cell)})
+                    made.append({**labels, SOURCE: "ours", **values, **beside.compare(cell)})
     columns = [*labelled(outer), "pair", "role", "model", SOURCE, *labelled(by)]
-    return cells.frame([*made, *printed], [*columns, *MEASURES, *MCNEMAR, *COMPARISON])
+    return cells.frame(
+        [*made, *beside.rows(run, rows, rows)], [*columns, *MEASURES, *MCNEMAR, *COMPARISON]
+    )
 
 
 def stacked(*frames: pd.DataFrame) -> pd.DataFrame:

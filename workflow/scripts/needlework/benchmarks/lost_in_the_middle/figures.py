@@ -24,7 +24,7 @@ from needlework.benchmarks.lost_in_the_middle.tables import (
 )
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
-from needlework.results.beside import unpublished
+from needlework.results.beside import UNPUBLISHED
 from needlework.results.columns import MCNEMAR
 from needlework.results.context import Context, model_order
 from needlework.results.drawings import Lines
@@ -32,6 +32,7 @@ from needlework.results.result import figure
 from needlework.results.tabulate import (
     MODEL,
     SAME_QUESTION,
+    Beside,
     Cell,
     arranged,
     stacked,
@@ -112,7 +113,7 @@ def with_levels(asked: pd.DataFrame, rows: pd.DataFrame, run: Context) -> pd.Dat
 
 
 def _main(asked: pd.DataFrame, rows: pd.DataFrame, run: Context, **more: Any) -> pd.DataFrame:
-    return curves(asked, run, variant="main", printed=paper.rows_of_paper(run, rows, asked), **more)
+    return curves(asked, run, variant="main", models=rows, **more)
 
 
 @figure(
@@ -168,8 +169,8 @@ def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         (MODEL, SIZE),
         strata="gold_index",
         task=QA,
-        compare=paper.beside_means,
-        printed=paper.rows_of_means(run, rows, asked),
+        beside=paper.MEANS,
+        models=rows,
     )
 
 
@@ -283,12 +284,10 @@ def figure14(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     asked = answers.with_variant(rows)
     asked = where(asked, f"variant == 'main' and task == '{OPEN}' and lang == 'en'")
 
-    def silent(cell: Cell) -> dict[str, Any]:
-        return {}
-
-    read = curves(asked, run, (MODEL, SIZE), task=OPEN, compare=silent, sort=())
+    silent = Beside(lambda cell: {})
+    read = curves(asked, run, (MODEL, SIZE), task=OPEN, beside=silent, sort=())
     recalled = answers.retrieved(asked)
-    found = curves(recalled, run, (SIZE,), task="recall", model="", compare=silent, sort=()).assign(
+    found = curves(recalled, run, (SIZE,), task="recall", model="", beside=silent, sort=()).assign(
         source="ours"
     )
     gains = _gains(rows, run)
@@ -352,7 +351,7 @@ def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         answers.shared_questions(asked),
         run,
         variant="main",
-        compare=unpublished,
+        beside=UNPUBLISHED,
         also=["absent"],
         sort=(),
     ).assign(absent="")

@@ -92,7 +92,7 @@ def curves(
 
     `more` are arguments of `tabulate`, labels among them.
     """
-    given = {"compare": paper.beside, "position": position} | more
+    given: dict[str, Any] = {"beside": paper.CELLS, "position": position} | more
     made = tabulate(rows, by, run, measure=mean(strata), compared=paper.COMPARED, **given)
     columns = [*LABELS, *MEASURES, *paper.COMPARED, *also]
     made = made.reindex(
@@ -126,9 +126,9 @@ def _accuracies(
         asked,
         (LANG, MODEL, column),
         run,
-        compare=lambda cell: paper.beside_table(cell, name),
+        beside=paper.TABLES[name],
         compared=paper.COMPARED,
-        printed=paper.rows_of_table(run, rows, name),
+        models=rows,
     )
 
 
@@ -200,7 +200,7 @@ def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         with_variant(rows),
         (MODEL, task, LANG, KEYS, VARIANT, SIZE, index),
         run,
-        compare=paper.beside,
+        beside=paper.CELLS,
         compared=paper.COMPARED,
         position=position,
     )

@@ -97,8 +97,8 @@ def figure3_slopes(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         (MODEL, BY_METRIC),
         run,
         measure=normalised("slope"),
-        compare=paper.beside_slopes,
-        printed=paper.rows_of_slopes(run, rows),
+        beside=paper.SLOPES,
+        models=rows,
     )
     made.insert(3, "measure", "slope")
     return made

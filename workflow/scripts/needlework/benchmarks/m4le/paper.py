@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, PAPER_BUCKETS, PRINTED, TASKS
 from needlework.benchmarks.m4le.factors import RANGES, TABLES
 from needlework.models.decoding import GREEDY
 from needlework.results.beside import (
-    against,
+    Place,
     other_decoding,
     other_settings,
     own_instructions,
-    published_rows,
+    printed,
 )
 from needlework.results.context import Context
+from needlework.results.published import Number
 from needlework.results.tabulate import Cell
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # The paper's settings that move its numbers. Those of a run are compared with them name by name.
 SETUP = {"source": "released", "release": "2023", "max_new_tokens": "released"}
@@ -40,7 +38,7 @@ def _other_answers(cell: Cell) -> Iterator[str]:
         yield "a chat template, in the paper none"
 
 
-def _other_mean(cell: Cell) -> Iterator[str]:
+def _other_mean(cell: Cell, number: Number) -> Iterator[str]:
     """Why a mean of normalised scores is not the paper's: by the printed reference, of all tasks."""
     if cell.labels["metric"] != PRINTED_METRIC:
         yield _other_metric(cell)
@@ -87,85 +85,6 @@ def row_of(model: str, task: str) -> str:
     return f"{model}/{PRINTED.get(task, task)}"
 
 
-def beside_table3(cell: Cell) -> dict[str, Any]:
-    """Table 3 has a row a model and a column a length."""
-    number = cell.run.find("table3", cell.paper_name, cell.labels["column"])
-    return against(cell, number, _other_mean(cell))
-
-
-def rows_of_table3(run: Context, rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """The models of Table 3 that were not run."""
-    return published_rows(run, rows, "table3", _model_and("column"))
-
-
-def beside_slopes(cell: Cell) -> dict[str, Any]:
-    """The right half of Figure 3 has a slope a model."""
-    return against(cell, cell.run.find("figure3", cell.paper_name, "slope"), _other_mean(cell))
-
-
-def rows_of_slopes(run: Context, rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """The models of Figure 3 that were not run."""
-
-    def labels(model: str, column: str) -> Mapping[str, Any] | None:
-        return {"model": model, "metric": PRINTED_METRIC} if column == "slope" else None
-
-    return published_rows(run, rows, "figure3", labels)
-
-
-def beside_abilities(cell: Cell) -> dict[str, Any]:
-    """Tables 4 to 6 have a range of lengths each, a row a model and a column an ability."""
-    table = next(name for name, (words, _) in RANGES.items() if words == cell.labels["range"])
-    number = cell.run.find(table, cell.paper_name, cell.labels["ability"])
-    return against(cell, number, _other_mean(cell))
-
-
-def rows_of_abilities(
-    run: Context, rows: pd.DataFrame, chosen: pd.DataFrame
-) -> Iterator[dict[str, Any]]:
-    """The models of Tables 4 to 6 that were not run, of the ranges that `chosen` has."""
-    for table, (words, _) in RANGES.items():
-        if (chosen["range"] == words).any():
-            for row in published_rows(run, rows, table, _model_and("ability")):
-                yield {"range": words, **row}
-
-
-def _model_and(name: str) -> Callable[[str, str], Mapping[str, Any]]:
-    return lambda model, column: {"model": model, "metric": PRINTED_METRIC, name: column}
-
-
-def beside_task(cell: Cell) -> dict[str, Any]:
-    """Tables 7 to 45 have a task each, a row a model and a column a length."""
-    task = cell.labels["task"]
-    if task not in TABLES:
-        return against(cell, None)
-
-    row, column = row_of(cell.paper_name, task), str(cell.labels["length"])
-    number = cell.run.find(TABLES[task], row, column)
-
-    def reasons() -> Iterator[str]:
-        yield from _other_answers(cell)
-        # The printed accuracies of other models say how many rows the bucket has.
-        share = CONSTRUCTED[task].metric in ("accuracy", "match")
-        if share and number is not None and number.n is None:
-            yield DROPPED
-
-    return against(cell, number, reasons(), _other_formula(cell))
-
-
-def rows_of_tasks(
-    run: Context, rows: pd.DataFrame, chosen: pd.DataFrame
-) -> Iterator[dict[str, Any]]:
-    """The models of Tables 7 to 45 that were not run, of the tasks that `chosen` has."""
-
-    def labels(row: str, column: str) -> Mapping[str, Any]:
-        return {"metric": PRINTED_METRIC, "model": row.rpartition("/")[0], "length": column}
-
-    for task, table in TABLES.items():
-        if (chosen["task"] == task).any():
-            for row in published_rows(run, rows, table, labels):
-                yield {"task": task, **row}
-
-
 def _other_formula(cell: Cell) -> str | None:
     """The paper's numbers are by the released scorer, which differs in most tasks.
 
@@ -181,6 +100,13 @@ def _other_formula(cell: Cell) -> str | None:
     return _other_metric(cell)
 
 
+def _other_task(cell: Cell, number: Number) -> Iterator[str]:
+    yield from _other_answers(cell)
+    # The printed accuracies of other models say how many rows the bucket has.
+    if CONSTRUCTED[cell.labels["task"]].metric in ("accuracy", "match") and number.n is None:
+        yield DROPPED
+
+
 def beside_table2(task: str, run: Context) -> dict[str, Any]:
     """Table 2 has the mean length of each task's data set; not of which buckets."""
     own = CONSTRUCTED[task]
@@ -191,3 +117,28 @@ def beside_table2(task: str, run: Context) -> dict[str, Any]:
         "published_cell": None if number is None else number.cell,
         "comparison": "cannot tell: the paper does not say of which buckets",
     }
+
+
+BY_METRIC = {"metric": PRINTED_METRIC}
+TABLE3 = printed(Place("table3"), reasons=_other_mean, also=BY_METRIC)
+# The right half of Figure 3.
+SLOPES = printed(Place("figure3", column="slope"), reasons=_other_mean, also=BY_METRIC)
+# Tables 4 to 6 have a range of lengths each.
+ABILITY_TABLES = printed(
+    *(
+        Place(name, column="{ability}", labels={"range": words})
+        for name, (words, _) in RANGES.items()
+    ),
+    reasons=_other_mean,
+    also=BY_METRIC,
+)
+# Tables 7 to 45 have a task each.
+TASK_TABLES = printed(
+    *(
+        Place(table, row_of("{model}", task), "{length}", {"task": task})
+        for task, table in TABLES.items()
+    ),
+    reasons=_other_task,
+    last=_other_formula,
+    also=BY_METRIC,
+)

@@ -108,8 +108,8 @@ def table3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         (MODEL, BY_METRIC, BY_COLUMN),
         run,
         measure=normalised("lengths"),
-        compare=paper.beside_table3,
-        printed=paper.rows_of_table3(run, rows),
+        beside=paper.TABLE3,
+        models=rows,
     )
 
 
@@ -122,8 +122,8 @@ def by_ability(rows: pd.DataFrame, run: Context, *ranges: str) -> pd.DataFrame:
         (MODEL, BY_METRIC, RANGE, ABILITY),
         run,
         measure=normalised(),
-        compare=paper.beside_abilities,
-        printed=paper.rows_of_abilities(run, rows, asked),
+        beside=paper.ABILITY_TABLES,
+        models=rows,
     )
 
 
@@ -174,8 +174,8 @@ def tasks(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         (MODEL, TASK, METRIC, LENGTH),
         run,
         measure=Measure(MEASURES, score),
-        compare=paper.beside_task,
-        printed=paper.rows_of_tasks(run, rows, asked),
+        beside=paper.TASK_TABLES,
+        models=rows,
     )
 
 

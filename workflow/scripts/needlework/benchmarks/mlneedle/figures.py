@@ -109,8 +109,8 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         (*BY_MODEL, HAYSTACK, NEEDLE, By(LENGTH, margin="average", only_margin=True)),
         run,
         measure=mean("length"),
-        compare=paper.beside_table2,
-        printed=paper.rows_of_table2(run, rows),
+        beside=paper.TABLE2,
+        models=rows,
     )
     return arranged(made[made["needle_lang"] == made["haystack_lang"]], run, MODEL, NEEDLE)
 
@@ -138,8 +138,8 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         (MODEL, LENGTH, NEEDLE),
         run,
         haystack_lang="en",
-        compare=paper.beside_table2,
-        printed=paper.rows_of_table2(run, rows, "en"),
+        beside=paper.TABLE2_ENGLISH,
+        models=rows,
     )
     columns = ["model", "source", "length", "haystack_lang", "needle_lang", *MEASURES, *COMPARISON]
     return arranged(stacked(without, english), run, MODEL, LENGTH, NEEDLE)[columns]
@@ -219,7 +219,7 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
             for size in [*range(FIRST_SIZE, len(group), STEP), len(group)]:
                 labels = {"model": model, "length": length, "column": str(length), "size": size}
                 cell = measured(Cell(labels, Part(table, order[:size]), {}, run), mean())
-                compared = paper.beside_table1(cell) if size == len(group) else {}
+                compared = paper.TABLE1.compare(cell) if size == len(group) else {}
                 made.append({**labels, "source": "ours", **cell.values, **compared})
     return cells.frame(made, ["model", "source", "length", "size", *MEASURES, *COMPARISON])
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.mlneedle.factors import HAYSTACK, LANGUAGES, POSITIONS
 from needlework.models.decoding import GREEDY
 from needlework.results.beside import (
+    Place,
     against,
     other_decoding,
     other_settings,
     other_values,
     own_instructions,
+    printed,
     published_rows,
+    rows_of,
 )
 from needlework.results.context import Context
-from needlework.results.tabulate import Cell
+from needlework.results.tabulate import Beside, Cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,14 +60,6 @@ def other_prompts(cell: Cell, *columns: str) -> Iterator[str]:
         yield from other_values(cell, column, ALL[column])
 
 
-def beside_table1(cell: Cell) -> dict[str, Any]:
-    """Table 1 has a row a model and a column a length."""
-    number = cell.run.find("table1", cell.paper_name, cell.labels["column"])
-    return against(
-        cell, number, other_prompts(cell, *ALL), other_lengths(cell, "table1", cell.paper_name)
-    )
-
-
 def other_lengths(cell: Cell, table: str, line: str) -> str | None:
     """Why a mean over lengths is not that of this line: it is over other lengths."""
     if cell.labels["column"] != "average":
@@ -74,14 +69,15 @@ def other_lengths(cell: Cell, table: str, line: str) -> str | None:
     return None if ours == theirs else "other lengths"
 
 
-def rows_of_table1(run: Context, rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """The models of Table 1 that were not run."""
-    return published_rows(
-        run, rows, "table1", lambda model, column: {**VARIANT, "model": model, "column": column}
-    )
+TABLE1 = printed(
+    Place("table1"),
+    reasons=lambda cell, number: other_prompts(cell, *ALL),
+    last=lambda cell: other_lengths(cell, "table1", cell.paper_name),
+    also=VARIANT,
+)
 
 
-def beside_table2(cell: Cell) -> dict[str, Any]:
+def _beside_table2(cell: Cell) -> dict[str, Any]:
     """Table 2 prints the numbers of each model's longest length, though its caption says average."""
     name, own = cell.paper_name, cell.labels
     longest = claimed_length(cell.run, name) or 0
@@ -94,28 +90,43 @@ def beside_table2(cell: Cell) -> dict[str, Any]:
     return against(cell, number, other_prompts(cell, "position"), why)
 
 
-def rows_of_table2(
-    run: Context, rows: pd.DataFrame, haystack: str = ""
-) -> Iterator[dict[str, Any]]:
-    """The models of Table 2 that were not run, in all haystacks or in one language's."""
-
-    def labels(line: str, column: str) -> Mapping[str, Any] | None:
-        model, _, lang = line.rpartition("/")
-        cell = {"haystack_lang": lang, "needle_lang": column}
-        length = claimed_length(run, model)
-        found = {**VARIANT, "model": model, "length": length or "", **cell}
-        return found if haystack in ("", lang) else None
-
-    return published_rows(run, rows, "table2", labels)
-
-
 def claimed_length(run: Context, model: str) -> int | None:
     """The length in tokens that the paper's Table 1 says a model claims."""
     found = run.find("table1", model, "claimed_length")
     return None if found is None else int(found.value)
 
 
+def _of_claimed_length(run: Context, labels: Mapping[str, Any]) -> dict[str, Any]:
+    return {"length": claimed_length(run, labels["model"]) or ""}
+
+
+TABLE2, TABLE2_ENGLISH = (
+    Beside(
+        _beside_table2,
+        rows_of(
+            Place("table2", f"{{model}}/{haystack}", "{needle_lang}"),
+            also={**VARIANT, **labels},
+            more=_of_claimed_length,
+        ),
+    )
+    for haystack, labels in (("{haystack_lang}", {}), ("en", {"haystack_lang": "en"}))
+)
+
+
 # Two models in a pair: Tables 3 and 4.
+
+
+def in_pairs(
+    run: Context, rows: pd.DataFrame, table: str, pairs: Iterable[Sequence[str]]
+) -> Beside:
+    """The numbers of the paper's table beside these pairs of models, whose answers are `rows`."""
+    names = ["|".join(pair) for pair in pairs]
+    lines = {pair: lines_of_pair(run, rows, table, pair) for pair in names}
+    beside = {line for own in lines.values() for line in own.values()}
+    return Beside(
+        lambda cell: beside_pair(cell, table, lines[cell.labels["pair"]]),
+        lambda run, models, shown: rows_of_pair(run, table, beside),
+    )
 
 
 def lines_of_pair(run: Context, rows: pd.DataFrame, table: str, pair: str) -> dict[str, str]:

@@ -24,7 +24,7 @@ from needlework.results.context import Context
 from needlework.results.laid_out import ABSENT
 from needlework.results.layouts import Grid, Mark, Number, PromptTable, pairs
 from needlework.results.result import DELTA, table
-from needlework.results.tabulate import MODEL, By, Cell, mean, model_pairs, tabulate, where
+from needlework.results.tabulate import MODEL, By, mean, model_pairs, tabulate, where
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,8 +122,8 @@ def table1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         (*BY_MODEL, COLUMN),
         run,
         measure=mean("length"),
-        compare=paper.beside_table1,
-        printed=paper.rows_of_table1(run, rows),
+        beside=paper.TABLE1,
+        models=rows,
     )
     made = made.reindex(columns=[*LABELS, "column", "share_of_baseline", *MEASURES, *COMPARISON])
     parts = []
@@ -190,8 +190,8 @@ def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         (*BY_MODEL, HAYSTACK, NEEDLE, By(LENGTH, margin="average")),
         run,
         measure=mean("length"),
-        compare=paper.beside_table2,
-        printed=paper.rows_of_table2(run, rows),
+        beside=paper.TABLE2,
+        models=rows,
     )
 
 
@@ -214,14 +214,6 @@ def _in_pairs(
     rows: pd.DataFrame, run: Context, name: str, pairs: list[tuple[str, str]]
 ) -> pd.DataFrame:
     asked = exact(rows)
-    lines = {
-        "|".join(pair): paper.lines_of_pair(run, asked, name, "|".join(pair)) for pair in pairs
-    }
-
-    def compare(cell: Cell) -> dict[str, Any]:
-        return paper.beside_pair(cell, name, lines[cell.labels["pair"]])
-
-    beside = {line for own in lines.values() for line in own.values()}
     return model_pairs(
         asked,
         pairs,
@@ -233,8 +225,7 @@ def _in_pairs(
             *("position", "length", "sample"),
         ),
         strata="length",
-        compare=compare,
-        printed=paper.rows_of_pair(run, name, beside),
+        beside=paper.in_pairs(run, asked, name, pairs),
     )
 
 

@@ -18,7 +18,7 @@ from needlework.benchmarks.mlongrr.factors import (
     TEMPLATE,
     VERDICT,
 )
-from needlework.benchmarks.mlongrr.paper import beside_abstract
+from needlework.benchmarks.mlongrr.paper import abstract
 from needlework.benchmarks.mlongrr.rows import (
     MEAN,
     asked_numbers,
@@ -148,7 +148,7 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """
     by = (MODEL, N_NEEDLES, QUESTION, METRIC, LANG)
     asked = asked_numbers(rows, run)
-    return tabulate(asked, by, run, measure=MEAN, compare=beside_abstract, chance=chance)
+    return tabulate(asked, by, run, measure=MEAN, beside=abstract, chance=chance)
 
 
 @figure(

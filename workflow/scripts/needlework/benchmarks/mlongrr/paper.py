@@ -13,7 +13,7 @@ from needlework.results.beside import (
     other_values,
     own_instructions,
 )
-from needlework.results.tabulate import Cell
+from needlework.results.tabulate import Beside, Cell
 
 LENGTHS = (2000, 8000, 16000, 32000, 64000)
 DEPTHS = {1: (0, 25, 50, 75, 100), 3: (0, 25, 50, 75)}
@@ -26,7 +26,8 @@ def other_texts(cell: Cell) -> Iterator[str]:
     yield from other_values(cell, "haystack", ("mlongrr_articles",), "other texts")
 
 
-def beside_abstract(cell: Cell) -> dict[str, Any]:
+@Beside
+def abstract(cell: Cell) -> dict[str, Any]:
     """The abstract has four accuracies of its best models: English and Somali, one and three needles."""
     own = cell.labels
     n_needles, lang = own["n_needles"], own["lang"]
@@ -51,11 +52,15 @@ def _other_answers(cell: Cell, n_needles: int) -> Iterator[str]:
     yield from other_values(cell, "length", LENGTHS, "other lengths")
 
 
-def beside_tokens_a_word(cell: Cell, table: str, digits: int) -> dict[str, Any]:
+def beside_tokens_a_word(table: str, digits: int) -> Beside:
     """A row a language and a column a model, or else that model's average over languages."""
-    language, model = cell.labels["language"], cell.labels["paper_model"]
-    number = cell.run.find(table, language, str(model))
-    return against(cell, number, _other_words(cell), digits=digits)
+
+    def compare(cell: Cell) -> dict[str, Any]:
+        language, model = cell.labels["language"], cell.labels["paper_model"]
+        number = cell.run.find(table, language, str(model))
+        return against(cell, number, _other_words(cell), digits=digits)
+
+    return Beside(compare)
 
 
 def _other_words(cell: Cell) -> Iterator[str]:
@@ -72,7 +77,8 @@ def _other_words(cell: Cell) -> Iterator[str]:
         yield "where the authors' 50 articles end is unknown"
 
 
-def beside_log(cell: Cell) -> dict[str, Any]:
+@Beside
+def log(cell: Cell) -> dict[str, Any]:
     """The log of the authors' notebook, of GPT-4o."""
     own = cell.labels
     tokens = own["what"] == "haystack_tokens"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.mlongrr.factors import DEPTH, LANG, LANGUAGES, LENGTH, NAMES
-from needlework.benchmarks.mlongrr.paper import LENGTHS, beside_log, beside_tokens_a_word
+from needlework.benchmarks.mlongrr.paper import LENGTHS, beside_tokens_a_word, log
 from needlework.benchmarks.mlongrr.rows import first_prompt, first_text, with_paper_model
 from needlework.factor import Factor, in_1000
 from needlework.results.context import Context
@@ -78,7 +78,7 @@ def _tokens_a_word(rows: pd.DataFrame, run: Context, name: str, digits: int) -> 
         (*BY_TOKENIZER, By(LANGUAGE, LANG.name, text=True, margin="Average", last=True)),
         run,
         measure=Measure(("value",), mean_of_languages),
-        compare=lambda cell: beside_tokens_a_word(cell, name, digits),
+        beside=beside_tokens_a_word(name, digits),
     )
 
 
@@ -111,7 +111,7 @@ def construction(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     asked = first_prompt(first_text(asked[asked["task"] == "retrieval"], run), run)
     language, size = By(LANGUAGE, LANG.name, text=True), By(SIZE, LENGTH.name, text=True)
     by = (*BY_TOKENIZER, language, size, WHAT)
-    made = tabulate(asked, by, run, measure=Measure(("value",), mean_number), compare=beside_log)
+    made = tabulate(asked, by, run, measure=Measure(("value",), mean_number), beside=log)
     tokens = made["what"] == "haystack_tokens"
     made = cells.apart(cells.apart(made, tokens, "tokens"), ~tokens, "sentences")
     return made.drop(columns=["value", "published", "published_cell"])

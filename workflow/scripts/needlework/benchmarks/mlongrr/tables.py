@@ -13,7 +13,7 @@ from needlework.benchmarks.mlongrr.factors import (
     QUESTION,
     QUESTIONS,
 )
-from needlework.benchmarks.mlongrr.paper import beside_abstract
+from needlework.benchmarks.mlongrr.paper import abstract
 from needlework.benchmarks.mlongrr.rows import (
     MEAN,
     by_drawn_metric,
@@ -60,7 +60,7 @@ def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """
     asked = first_prompt(first_text(rows[rows["task"] != "absent"], run), run)
     by = (MODEL, N_NEEDLES, QUESTION, METRIC, By(LANG, margin="all"))
-    return tabulate(asked, by, run, measure=MEAN, compare=beside_abstract)
+    return tabulate(asked, by, run, measure=MEAN, beside=abstract)
 
 
 @table(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.oneruler import paper
@@ -164,7 +163,7 @@ def figure22(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         (BY_METRIC, MODEL, TASK, LENGTH),
         run,
         measure=ACCURACY,
-        compare=paper.beside_figure22,
+        beside=paper.figure22,
         compared=BOUNDED,
     )
 
@@ -235,6 +234,5 @@ def figure24(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 def figure25(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Figure 3 where all models read the same text, its length measured in a common tokenizer."""
     asked = none_allowed(equal_text(where(rows, NEEDLES), run))
-    beside = partial(paper.beside_figure3, table="figure25")
-    made = tabulate(asked, EACH, run, measure=ACCURACY, compare=beside)
+    made = tabulate(asked, EACH, run, measure=ACCURACY, beside=paper.FIGURE25)
     return arranged(best_first(made), run, BY_METRIC, MODEL)

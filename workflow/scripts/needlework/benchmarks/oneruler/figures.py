@@ -159,7 +159,7 @@ def figure1a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         (BY_METRIC, LENGTH, BY_END),
         run,
         measure=ACCURACY,
-        compare=paper.beside_figure1a,
+        beside=paper.figure1a,
         languages=languages_of,
     )
     return made[["metric", "group", "languages", "length", *made.columns[4:]]]
@@ -204,7 +204,7 @@ def figure1b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """
     by = (*EACH, BY_PROMPT)
     asked = both_prompts(equal_tokens(where(rows, SINGLE), run))
-    made = tabulate(asked, by, run, measure=ACCURACY, compare=paper.beside_figure1b)
+    made = tabulate(asked, by, run, measure=ACCURACY, beside=paper.figure1b)
     made = arranged(made, run, BY_METRIC, MODEL, EVERY_CONTEXT, PROMPT, LENGTH)
     labels = ["metric", "model", "source", "context_lang", "prompt", "length"]
     return made[[*labels, *made.columns[len(labels) :]]]
@@ -220,7 +220,7 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     the figure in its repository.
     """
     asked = own(rows, run, NEEDLES)
-    made = tabulate(asked, EACH, run, measure=ACCURACY, compare=paper.beside_figure3)
+    made = tabulate(asked, EACH, run, measure=ACCURACY, beside=paper.FIGURE3)
     return arranged(best_first(made), run, BY_METRIC, MODEL)
 
 
@@ -270,7 +270,7 @@ def figure4b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         (BY_METRIC, by_code),
         run,
         measure=ACCURACY,
-        compare=paper.beside_figure4b,
+        beside=paper.figure4b,
         group=lambda cell: resources(cell.labels["context_lang"], run),
     )
     return arranged(made, run, BY_METRIC, "-value", by_code)
@@ -295,7 +295,7 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         (BY_METRIC, By(TASK, "of"), By(GROUP, margin="all")),
         run,
         measure=ACCURACY,
-        compare=paper.beside_figure5,
+        beside=paper.figure5,
         compared=BOUNDED,
     )
 
@@ -324,7 +324,7 @@ def figure6a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """
     asked = crossed(own(rows, run, NEEDLE_TASKS))
     by = (BY_METRIC, BY_CONTEXT, BY_INSTRUCTION, LENGTH)
-    return tabulate(asked, by, run, measure=ACCURACY, compare=paper.beside_figure6a)
+    return tabulate(asked, by, run, measure=ACCURACY, beside=paper.figure6a)
 
 
 @figure(

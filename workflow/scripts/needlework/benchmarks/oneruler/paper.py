@@ -15,9 +15,8 @@ from needlework.results.beside import (
     other_models,
     other_values,
     own_instructions,
-    unpublished,
 )
-from needlework.results.tabulate import Cell
+from needlework.results.tabulate import Beside, Cell
 
 # The settings of the paper that move its numbers, and its metric.
 SETUP = {
@@ -93,7 +92,8 @@ def _over_models(
     return against(cell, number, reasons, bound=bound)
 
 
-def beside_figure1a(cell: Cell) -> dict[str, Any]:
+@Beside
+def figure1a(cell: Cell) -> dict[str, Any]:
     """The text has the gaps between large and small Wikipedias."""
     if cell.labels["group"] != "gap":
         return {}
@@ -101,7 +101,8 @@ def beside_figure1a(cell: Cell) -> dict[str, Any]:
     return _over_models(cell, "figure1a", "gap", str(cell.labels["length"]), reasons)
 
 
-def beside_figure1b(cell: Cell) -> dict[str, Any]:
+@Beside
+def figure1b(cell: Cell) -> dict[str, Any]:
     """The text has the drops of a model where "none" is allowed."""
     if cell.labels["prompt"] != "drop":
         return {}
@@ -113,23 +114,32 @@ def _line(cell: Cell) -> str:
     return f"{cell.paper_name}/{cell.labels['context_lang']}"
 
 
-def beside_figure3(cell: Cell, table: str = "figure3") -> dict[str, Any]:
+def _heat_map(table: str) -> Beside:
     """Figures 3 and 25 have a cell a model, language and length, with instructions in that language."""
-    lang = cell.labels["context_lang"]
-    same = cell.labels.get("instruction_lang", lang) == lang
-    number = cell.run.find(table, _line(cell), str(cell.labels["length"])) if same else None
-    return against(cell, number, other_prompts(cell, tasks=NEEDLES))
+
+    def compare(cell: Cell) -> dict[str, Any]:
+        lang = cell.labels["context_lang"]
+        same = cell.labels.get("instruction_lang", lang) == lang
+        number = cell.run.find(table, _line(cell), str(cell.labels["length"])) if same else None
+        return against(cell, number, other_prompts(cell, tasks=NEEDLES))
+
+    return Beside(compare)
 
 
-def beside_figure4b(cell: Cell) -> dict[str, Any]:
+FIGURE3, FIGURE25 = map(_heat_map, ("figure3", "figure25"))
+
+
+@Beside
+def figure4b(cell: Cell) -> dict[str, Any]:
     """The text has three languages' means over all models in long contexts."""
     if cell.labels.get("model", "all") != "all":
-        return unpublished(cell)
+        return against(cell, None)
     reasons = other_prompts(cell, tasks=NEEDLES, lengths=LONG, models=MODELS)
     return _over_models(cell, "figure4b", cell.labels["context_lang"], "long", reasons)
 
 
-def beside_figure5(cell: Cell) -> dict[str, Any]:
+@Beside
+def figure5(cell: Cell) -> dict[str, Any]:
     """The text has some means of tasks, or bounds, over all models and lengths."""
     task = cell.labels["task"]
     needles = other_values(cell, "task", NEEDLES, "other tasks") if task == "niah" else ()
@@ -137,14 +147,16 @@ def beside_figure5(cell: Cell) -> dict[str, Any]:
     return _over_models(cell, "figure5", cell.labels["group"], task, reasons)
 
 
-def beside_figure6a(cell: Cell) -> dict[str, Any]:
+@Beside
+def figure6a(cell: Cell) -> dict[str, Any]:
     """The text has means over all models by the languages of instructions and context."""
     row = f"{cell.labels['instruction_lang']}-{cell.labels['context_lang']}"
     reasons = other_prompts(cell, tasks=NEEDLES, models=MODELS)
     return _over_models(cell, "figure6a", row, str(cell.labels["length"]), reasons)
 
 
-def beside_figure22(cell: Cell) -> dict[str, Any]:
+@Beside
+def figure22(cell: Cell) -> dict[str, Any]:
     """The text has some models' means, or bounds, over all languages."""
     column = f"{cell.labels['task']}/{cell.labels['length']}"
     number, bound = bounded_number(cell.run.line("figure22", cell.paper_name), column)

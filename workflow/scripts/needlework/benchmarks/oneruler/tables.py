@@ -39,7 +39,7 @@ from needlework.benchmarks.oneruler.rows import (
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1000
 from needlework.results.answer_languages import answered_in as by_answers_language
-from needlework.results.beside import unpublished
+from needlework.results.beside import UNPUBLISHED
 from needlework.results.context import Context
 from needlework.results.layouts import PERCENT, Grid, Line, Mark, Number, PromptTable
 from needlework.results.result import table
@@ -102,10 +102,10 @@ def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     # Without the sentence that allows "none" not all of the tasks need be there.
     needles = where(rows, f"{NEEDLE_TASKS} and none_option == True")
     made = stacked(
-        tabulate(rows, tasks, run, measure=ACCURACY, compare=unpublished),
-        tabulate(own_language(rows), tasks, run, measure=ACCURACY, compare=unpublished),
-        tabulate(own_language(needles), all_needles, run, measure=ACCURACY, compare=unpublished),
-        tabulate(needles, all_needles, run, measure=ACCURACY, compare=paper.beside_figure3),
+        tabulate(rows, tasks, run, measure=ACCURACY, beside=UNPUBLISHED),
+        tabulate(own_language(rows), tasks, run, measure=ACCURACY, beside=UNPUBLISHED),
+        tabulate(own_language(needles), all_needles, run, measure=ACCURACY, beside=UNPUBLISHED),
+        tabulate(needles, all_needles, run, measure=ACCURACY, beside=paper.FIGURE3),
     )
     sort = (MODEL, METRIC, BY_CONTEXT, BY_INSTRUCTION, TASK, NONE_OPTION, LENGTH)
     return arranged(made, run, *sort)
@@ -159,7 +159,7 @@ def languages(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         (EVERY_MODEL, METRIC, BY_CONTEXT),
         run,
         measure=ACCURACY,
-        compare=paper.beside_figure4b,
+        beside=paper.figure4b,
         language=lambda cell: language_name(cell.labels["context_lang"]),
         resources=lambda cell: resources(cell.labels["context_lang"], run),
         n_articles=lambda cell: articles(cell.labels["context_lang"], run),
