@@ -1,5 +1,5 @@
 // Tables are sorted by the head of a column: downwards, upwards, and back to how they were.
-for (const table of document.querySelectorAll("table.laid")) {
+for (const table of document.querySelectorAll("table.laid, table.finding")) {
   const body = table.tBodies[0];
   const rows = [...body.rows];
   const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];

@@ -48,6 +48,8 @@ def page(small) -> Path:
                 "closed_book": ("task", "closed_book"),
                 "designed": (),
                 "task_names": {},
+                "asked": ("tongue", "place", "size"),
+                "data": "",
                 "scores": [
                     str(folder / f"run/{model}/scores.parquet") for model in ("good", "poor")
                 ],
@@ -95,6 +97,14 @@ def test_the_overview_fits_and_leads_to_wrong_answers(watched, page, width) -> N
     watched.page.click("section a:has-text('poor')")
     watched.page.wait_for_selector(".list .row")
     assert "reference not found" in watched.page.inner_text(".list .row >> nth=0")
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_first_table_is_on_the_first_screen(watched, page, width) -> None:
+    watched.page.set_viewport_size({"width": width, "height": 800})
+    watched.open(page.as_uri(), "table.finding")
+    assert watched.page.locator("table").first.bounding_box()["y"] < 500
+    assert watched.page.locator("h1").bounding_box()["y"] < 200
 
 
 def test_links_open_the_table_that_they_name(watched, page) -> None:

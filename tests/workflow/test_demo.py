@@ -215,11 +215,17 @@ def test_the_report_opens_with_results(demo, report) -> None:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         page.goto(report.as_uri())
-        front = page.wait_for_selector(".needlework dl.run")
-        text = front.inner_text()
-        assert front.bounding_box()["y"] < 300
+        assert page.wait_for_selector(".needlework table.finding").bounding_box()["y"] < 500
+        text = page.locator(".needlework dl.run").text_content()
         assert all(FILES.benchmark(name).title in text for name in BENCHMARKS)
         assert all(model in text for model in MODELS)
+        overview = demo.result("index.html")
+        assert overview.stat().st_size < 400_000
+        page.goto(overview.as_uri())
+        assert page.locator("table").first.bounding_box()["y"] < 500
+        page.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true })")
+        assert len(page.inner_text("body").split()) < 6000
+        page.goto(report.as_uri())
         cards = [path.stem for path in demo.result("cards").glob("*.png")]
         # A benchmark that no model with a card was asked begins without a figure.
         scores = demo.result("scores").glob("*/*.parquet")

@@ -3,6 +3,8 @@
 SHOWN = {
     name: {
         "title": files.benchmark(name).title,
+        "asked": files.benchmark(name).asked,
+        "data": files.data(name),
         "closed_book": files.benchmark(name).closed_book,
         "designed": files.benchmark(name).designed[1],
         "task_names": files.benchmark(name).task_names,
@@ -42,6 +44,7 @@ rule overview:
             )
         ],
         cards=expand("results/cards/page/{model}.svg", model=CARD_MODELS),
+        card_tables=list(CARD_NUMBERS.values()) if CARD_MODELS else [],
         # Their sentences.
         texts=expand("results/cards/{model}.txt", model=CARD_MODELS),
         reproduction=["results/reproduction.csv", "results/reproduction.svg"],
@@ -57,6 +60,7 @@ rule overview:
             resource(f"overview/{part}")
             for part in (
                 *("means.css", "agreement.css", "front.css", "front.html.j2"),
+                *("finding.html.j2", "finding.css", "details.html.j2"),
                 *("run.html.j2", "cards.html.j2", "controls.html.j2"),
                 *("means.html.j2", "grid.html.j2", "cell.html.j2", "warnings.html.j2"),
                 *("agreement.html.j2", "summary.html.j2", "account.html.j2"),

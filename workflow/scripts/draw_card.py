@@ -17,7 +17,7 @@ with running(snakemake) as logger:
             (read(snakemake.input.answers), "model"),
         )
     )
-    words = said(model, compared, answers, titles)
+    words = said(model, points, compared, answers, titles)
     logger.info("%s", words)
     text = f"{words}\n{legend(model, points, answers)}\n"
     Path(snakemake.output.text).write_text(text, encoding="utf-8")

@@ -65,4 +65,5 @@ with running(snakemake):
         accounts=[account(path) for path in snakemake.input.generations],
         run=snakemake.params.run,
         cards=snakemake.input.cards,
+        card_tables={Path(path).stem: path for path in snakemake.input.card_tables},
     )

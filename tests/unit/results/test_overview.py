@@ -166,6 +166,8 @@ def test_a_figure_of_nothing_is_a_sentence_and_no_picture(tmp_path) -> None:
         "closed_book": CLOSED_BOOK,
         "designed": (),
         "task_names": {},
+        "asked": ("first_lang",),
+        "data": "",
         "scores": [str(scores)],
     }
     own |= {"tables": {}, "figures": figures}
@@ -224,6 +226,8 @@ def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
                 "closed_book": CLOSED_BOOK,
                 "designed": (),
                 "task_names": {},
+                "asked": ("first_lang",),
+                "data": "",
                 "scores": [str(scores)],
                 "tables": {
                     "t": {
@@ -265,6 +269,8 @@ def a_page(folder: Path, scores: pd.DataFrame, models: list[str], **said) -> str
         "closed_book": CLOSED_BOOK,
         "designed": ("find",),
         "task_names": {"find": "Finding"},
+        "asked": ("first_lang",),
+        "data": "",
         "scores": [str(file)],
     }
     own |= {"tables": {}, "figures": {}}

@@ -302,7 +302,7 @@ class Layout:
     def data(self, benchmark: str) -> str:
         """What a benchmark's prompts and the paper's are made of, in words; "" where that is the same."""
         ours, theirs = self.benchmark(benchmark).data(self.settings(benchmark))
-        return "" if ours == theirs else f"Data: ours {ours}; the paper's {theirs}."
+        return "" if ours == theirs else f"This run: {ours}. The paper: {theirs}."
 
     def counted(self, benchmark: str) -> str:
         """Which models are in a benchmark's means over models, and which controls are not, in words."""
@@ -315,13 +315,13 @@ class Layout:
         return f"Means over models are of {names}{but}."
 
     def caption(self, benchmark: str, result: Result) -> str:
-        """A result's caption, its data, and what models were asked (reStructuredText).
+        """A result's caption, and what models were asked (reStructuredText).
 
         The last is in a figure's small print.
         """
         noted = result.kind == "figures" and self.config["figures"]["notes"]
         asked = self.asked(benchmark) if result.needs == "scores" and not noted else ""
-        run = {"data": self.data(benchmark), "counted": self.counted(benchmark), "asked": asked}
+        run = {"counted": self.counted(benchmark), "asked": asked}
         said = told(result, run)
         return f"{result.full_caption} {said.replace('_', chr(92) + '_')}".strip()
 

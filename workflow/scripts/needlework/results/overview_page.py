@@ -12,6 +12,8 @@ from needlework import __version__
 from needlework.atomic import atomic_write
 from needlework.models.accounts import Account, last_lines
 from needlework.results import front, misreads, overview
+from needlework.results.cards.numbers import read as read_card_table
+from needlework.results.finding import finding
 from needlework.results.reproduction import agreements
 from needlework.results.reproduction import summary as in_words
 
@@ -32,10 +34,12 @@ def write_page(
     unfinished: bool = False,
     run: Mapping[str, Any] | None = None,
     cards: Sequence[str | Path] = (),
+    card_tables: Mapping[str, str | Path] | None = None,
 ) -> None:
     """Write the page, and its first part alone as `summary`, which Snakemake's report shows.
 
-    `benchmarks` have by name: title; closed_book and designed (tasks) as in `overview.grids`; task_names,
+    `benchmarks` have by name: title; asked, the factors of its prompts; data, what this run's prompts and the
+    paper's are made of; closed_book and designed (tasks) as in `overview.grids`; task_names,
     words by task; scores, the files of all models; tables and figures, each by name its file (CSV, SVG),
     title and caption (reStructuredText, or None); of figures also their `numbers` (CSV), of tables `shown`
     (HTML). `reproduction` is table and picture (CSV, SVG) of all printed numbers. `accounts` say what became
@@ -43,7 +47,7 @@ def write_page(
     `unfinished` that a job failed, so that results are missing.
     `run` says what was run: files of the configuration, models and data in words, by name, and `readers`, the
     backends of the models that are built-in readers: these are in no mean, unless there is no other model.
-    `cards` are the SVGs of report cards for pages (`front.cards`).
+    `cards` are the SVGs of report cards for pages (`front.cards`), `card_tables` their numbers by name.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -60,30 +64,43 @@ def write_page(
     scores = {name: overview.read_scores(own["scores"]) for name, own in benchmarks.items()}
     titles = {name: own["title"] for name, own in benchmarks.items()}
     printed = _read_printed(reproduction[0]) if reproduction else None
+    parts = [
+        _part(
+            name,
+            own,
+            scores[name],
+            shown,
+            folder,
+            readers,
+            None if printed is None else printed[printed["benchmark"] == name],
+        )
+        for name, own in benchmarks.items()
+    ]
+    mine = {name: own[own["model"].isin(shown)] for name, own in scores.items()}
+    tables = {name: read_card_table(path) for name, path in (card_tables or {}).items()}
+    account, controls = (
+        last_lines(accounts),
+        front.control_sentences(scores, titles, readers, overview.explorer),
+    )
     values = {
         "version": __version__,
         **_sorting(templates / "sort.js"),
         "models": models,
         "unfinished": unfinished,
-        "account": last_lines(accounts),
+        "account": account,
+        "n_warnings": len(account[1:])
+        + sum(bool(said.link) for said in controls)
+        + sum(len(part["warnings"]) for part in parts),
+        "finding": finding(
+            mine, benchmarks, {part["name"]: part["grids"] for part in parts}, shown, tables
+        ),
         "reproduction": None if printed is None else _reproduction(printed, reproduction[1]),
         "own_data": own_data,
         "cards": list(front.cards(cards, folder)),
         "run": front.what_was_run(run or {}),
         "controls_alone": bool(readers) and shown == models,
-        "controls": front.control_sentences(scores, titles, readers, overview.explorer),
-        "benchmarks": [
-            _part(
-                name,
-                own,
-                scores[name],
-                shown,
-                folder,
-                readers,
-                None if printed is None else printed[printed["benchmark"] == name],
-            )
-            for name, own in benchmarks.items()
-        ],
+        "controls": controls,
+        "benchmarks": parts,
     }
     pages = {Path(template).name: (target, "")}
     if summary is not None:
@@ -166,6 +183,7 @@ def _part(
     return {
         "name": name,
         "title": own["title"],
+        "data": own["data"],
         "task_names": own["task_names"],
         "grids": grids,
         "reader_grids": overview.grids(name, rest, own["closed_book"], own["designed"]),

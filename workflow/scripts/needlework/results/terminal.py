@@ -21,6 +21,15 @@ def fill(text: str) -> str:
     return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
+def headline(scores: pd.DataFrame, designed: Collection[str]) -> pd.DataFrame:
+    """The answers that the explorer opens on, by the first metric of each: of `designed` tasks, or of all."""
+    keys = ["model", "instance_id", "sample"]
+    given = scores.drop_duplicates([name for name in keys if name in scores])
+    given = given[~given["finish_reason"].isin(UNANSWERED)]
+    tasks = set(designed) & set(given["task"])
+    return given[given["task"].isin(tasks)] if tasks else given
+
+
 def mean_of(scores: pd.DataFrame, designed: Collection[str]) -> str:
     """A model's mean in the `designed` tasks, or in all, in percent, with its 95% interval and n.
 
@@ -28,11 +37,7 @@ def mean_of(scores: pd.DataFrame, designed: Collection[str]) -> str:
     """
     from needlework.results import stats  # Snakemake's own process has no numpy
 
-    given = scores.drop_duplicates(["instance_id", "sample"])
-    given = given[~given["finish_reason"].isin(UNANSWERED)]
-    tasks = set(designed) & set(given["task"])
-    if tasks:
-        given = given[given["task"].isin(tasks)]
+    given = headline(scores, designed)
     if given.empty:
         return "-"
     found = stats.estimate(given["value"].to_numpy(), given["example_id"].to_numpy())

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
+# A panel has at least so many answers a point.
+LEAST_ANSWERS = 10
 OTHERS, SMALL = "#b4b4b4", 6
 # Panels side by side; inches of a row of panels, of a strip of languages, of a head, of a line of the table.
 ACROSS, PANEL, STRIP, HEAD, ROW = 3, 0.86, 0.62, 0.16, 0.15
@@ -47,7 +49,7 @@ def draw(
     """
     words = ""
     if sentences:
-        below = said(model, compared, facts, titles), legend(model, points, facts)
+        below = said(model, points, compared, facts, titles), legend(model, points, facts)
         words = "\n".join(map(_lines, below))
     sections = list(_sections(points))
     # Rows of the grid: their inches, and whether these give way if the page is too short.
@@ -114,7 +116,8 @@ def _sections(points: pd.DataFrame) -> Iterator[_Section]:
     """Panels by length; by depth, with those of needles; by language."""
     found: dict[str, list[pd.DataFrame]] = {axis: [] for axis in AXES}
     for (axis, _, _), own in points.groupby(["axis", "benchmark", "part"], sort=False):
-        found[str(axis)].append(own)
+        if own["n"].min() >= LEAST_ANSWERS:
+            found[str(axis)].append(own)
     depths = [*found["depth"], *found["needles"]]
     more = "number of needles" if found["needles"] else ""
     heads = " and ".join(filter(None, ["depth in the prompt" if found["depth"] else "", more]))
@@ -230,17 +233,23 @@ def percent(n: float, of: float) -> str:
     return ">99%" if 99 < share < 100 else f"{share:.0f}%"
 
 
-def said(model: str, compared: pd.DataFrame, facts: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """The sentence of a card, and claimed and effective lengths."""
-    reached = [lengths(row, titles) for row in facts.to_dict("records")]
+def said(
+    model: str,
+    points: pd.DataFrame,
+    compared: pd.DataFrame,
+    facts: pd.DataFrame,
+    titles: Mapping[str, str],
+) -> str:
+    """The sentences of a card, and claimed and effective lengths."""
+    reached = [lengths(row, points, titles) for row in facts.to_dict("records")]
     return " ".join(filter(None, [sentence(model, compared, titles), *reached]))
 
 
 def legend(model: str, points: pd.DataFrame, facts: pd.DataFrame) -> str:
     """What curves, colours, bars and brackets mean."""
     parts = [
-        "Curves are of prompts that differ in nothing else; n: prompts a point; bars: 95% "
-        "intervals over questions."
+        "Each curve follows the same questions; only the value on the x-axis changes. n: prompts per "
+        "point. Error bars: 95% intervals over questions."
     ]
     if n := points.loc[points["model"] != model, "model"].nunique():
         many = "another model" if n == 1 else f"up to {n} other models"
@@ -248,26 +257,38 @@ def legend(model: str, points: pd.DataFrame, facts: pd.DataFrame) -> str:
     if facts["decided"].any():
         parts.append("\u201cother lang.\u201d: in another language than was asked for.")
     if facts["with_needle"].any():
-        parts.append(
-            "\u201cnone\u201d: prompts with a needle whose answer says that there is none."
-        )
+        parts.append("\u201cnone\u201d: answers that deny a needle which is in the prompt.")
     return " ".join([*parts, METHOD])
 
 
-def lengths(row: Mapping[str, Any], titles: Mapping[str, str]) -> str:
-    """Claimed and effective length, if the benchmark defines these and the run can tell."""
+def lengths(row: Mapping[str, Any], points: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """Claimed and effective length in a sentence, if the benchmark defines these."""
+    found = lengths_in_words(row, points)
+    if found is None:
+        return ""
+    claimed, effective = found
+    return f"Context: {claimed} tokens claimed, {effective} effective ({titles[row['benchmark']]})."
+
+
+def lengths_in_words(row: Mapping[str, Any], points: pd.DataFrame) -> tuple[str, str] | None:
+    """Claimed and effective length of a row of FACTS; the longest asked is a lower bound."""
     claimed, effective = row["claimed"], row["effective"]
     if claimed != claimed or claimed is None:
-        return ""
-    reached = (
-        "unknown (no question was asked without distractors)"
-        if effective is None or effective != effective
-        else f"{_tokens(effective)} tokens"
-        if effective
-        else "below the shortest"
+        return None
+    if effective is None or effective != effective:
+        return _tokens(claimed), "unknown"
+    if not effective:
+        return _tokens(claimed), "below the shortest"
+    asked = points.loc[
+        (points["benchmark"] == row["benchmark"])
+        & (points["card"] == row["model"])
+        & (points["axis"] == "length"),
+        "level",
+    ].astype(float)
+    longest = len(asked) and effective >= asked.max()
+    return _tokens(claimed), (
+        f"at least {_tokens(effective)}, the longest asked" if longest else _tokens(effective)
     )
-    title = titles[row["benchmark"]]
-    return f"Context {_tokens(claimed)} tokens claimed, effective length {reached} ({title})."
 
 
 def _tokens(n: float) -> str:

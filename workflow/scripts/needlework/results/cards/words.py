@@ -1,8 +1,9 @@
-"""The sentence below a report card: what its comparisons show, and what they could not have shown."""
+"""The sentences below a report card: what its comparisons show. What they could have missed is a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 from needlework.data.language_names import language_name
@@ -11,8 +12,6 @@ from needlework.factor import Factor
 if TYPE_CHECKING:
     import pandas as pd
 
-# Drops that the sentence names, the largest first.
-MOST_DROPS = 4
 # What an axis is called.
 BY = {"needles": "number of needles"}
 # What a card compares, in the plural; few benchmarks have several needles.
@@ -38,55 +37,55 @@ def comparison(axis: str, factor: Factor, levels: Sequence[Any], level: Any) -> 
 
 
 def sentence(model: str, compared: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """The sentence of a model; `compared` are the comparisons of its card, `titles` of benchmarks."""
+    """The sentences of a model, one for each shown drop, the largest first.
+
+    `compared` are the comparisons of its card, `titles` of benchmarks.
+    """
     if compared.empty:
         return f"{model} {NOTHING}"
-    drops, unseen = list(_drops(compared, titles)), list(_unseen(compared, titles))
-    said = f"{model} loses {'; '.join(drops[:MOST_DROPS])}" if drops else f"{model} shows no drop"
-    if (left := len(drops) - MOST_DROPS) > 0:
-        said += f"; and no more in {_counted(left, 'other comparison')}"
-    if unseen:
-        said += "; elsewhere no drop is shown" if drops else ""
-        said += f", but these drops are still possible: up to {'; '.join(unseen)}"
-    if left_out := [axis for axis in ASKED if axis not in set(compared["axis"])]:
-        said += f"; this run does not compare {' or '.join(ASKED[axis] for axis in left_out)}"
-    return f"{said}."
+    drops = list(_drops(compared, titles))
+    said = [
+        f"{who} loses {drop}."
+        for who, drop in zip(chain([model], repeat("It")), drops, strict=False)
+    ]
+    return " ".join(said or [f"{model} shows no drop."])
 
 
-def _groups(compared: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str], pd.DataFrame]]:
-    """The comparisons of each benchmark, part and axis."""
+def missed(
+    compared: pd.DataFrame, titles: Mapping[str, str]
+) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Model, part of a benchmark and, by axis, the largest drop in points that its intervals still hold.
+
+    Axes with a shown drop are left out.
+    """
     compared = compared.fillna({"part": ""})
-    for (benchmark, part, axis), own in compared.groupby(["benchmark", "part", "axis"], sort=False):
-        yield (str(benchmark), str(part), str(axis)), own
+    for (model, benchmark, part), own in compared.groupby(
+        ["card", "benchmark", "part"], sort=False
+    ):
+        found = {
+            str(axis): _points(largest)
+            for axis, rows in own.groupby("axis", sort=False)
+            if not rows["drop"].any() and (largest := -float(rows["ci_low"].min())) > 0
+        }
+        if found:
+            yield str(model), called(titles[str(benchmark)], str(part)), found
 
 
 def _drops(compared: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
-    """The drops that are shown, the largest first; of languages the largest, and how many others."""
+    """The drops that are shown, the largest first."""
+    compared = compared.fillna({"part": ""})
     shown = compared[compared["drop"].astype(bool)].sort_values("difference", kind="stable")
-    for (benchmark, part, _), own in _groups(shown):
-        worst = own.iloc[0]
-        least, most = -worst["ci_high"], -worst["ci_low"]
-        size = f"{_points(-worst['difference'])} points [{_points(least)}, {_points(most)}]"
-        others = f", and no more in {_counted(len(own) - 1, 'other')}" if len(own) > 1 else ""
-        where = f"{called(titles[benchmark], part)}, {_counted(worst['n_questions'], 'question')}"
-        yield f"{size} {worst['comparison']}{others} ({where})"
+    for row in shown.to_dict("records"):
+        where = called(titles[row["benchmark"]], row["part"])
+        yield (
+            f"{size(row)} {row['comparison']} ({where}, {_counted(row['n_questions'], 'question')})"
+        )
 
 
-def _unseen(compared: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
-    """Of each axis, the drops that intervals which show none still hold, from the least to the most."""
-    found: dict[str, list[tuple[float, str]]] = {}
-    for (benchmark, part, axis), own in _groups(compared):
-        largest = -float(own["ci_low"].min())
-        if not own["drop"].any() and largest > 0:
-            found.setdefault(axis, []).append((largest, called(titles[benchmark], part)))
-    for axis, drops in found.items():
-        (least, where), (most, there) = min(drops), max(drops)
-        ends = f"{_points(most)} points ({there})"
-        if _points(least) != _points(most):
-            ends = f"{_points(least)} ({where}) to {ends}"
-        elif len(drops) > 1:
-            ends = f"{_points(most)} points ({', '.join(name for _, name in drops)})"
-        yield f"{ends} by {BY.get(axis, axis)}"
+def size(drop: Mapping[str, Any] | pd.Series) -> str:
+    """A drop in points, with its interval."""
+    most, value, least = (_points(-drop[name]) for name in ("ci_low", "difference", "ci_high"))
+    return f"{value} points [{least}, {most}]"
 
 
 def called(title: str, part: str) -> str:

@@ -1,0 +1,85 @@
+"""The first screen of the page of results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from needlework.results import overview
+from needlework.results.cards.numbers import COMPARED, POINTS
+from needlework.results.finding import finding
+
+BENCHMARKS = {"b": {"title": "Bench", "designed": (), "asked": ("place",)}}
+
+
+def answers(shares: dict[str, float], n: int = 60) -> pd.DataFrame:
+    """Answers of models to the same questions, this share of them right."""
+    return pd.DataFrame(
+        {
+            **{"model": model, "instance_id": f"i{i}", "sample": 0, "example_id": f"q{i}"},
+            **{"benchmark": "b", "task": "find", "metric": "exact", "place": 0},
+            **{"value": float(i < share * n), "finish_reason": "stop"},
+        }
+        for model, share in shares.items()
+        for i in range(n)
+    )
+
+
+def found(scores: pd.DataFrame, cards: dict[str, pd.DataFrame] | None = None) -> dict:
+    grids = {"b": overview.grids("b", scores, ("task", "closed_book"))}
+    models = list(dict.fromkeys(scores["model"]))
+    return finding({"b": scores}, BENCHMARKS, grids, models, cards or {})
+
+
+def test_models_share_a_rank_unless_paired_tests_separate_them() -> None:
+    rows = found(answers({"poor": 0.2, "good": 0.9, "also": 0.88}))["rows"]
+    assert [(row.model, row.rank) for row in rows] == [
+        ("good", "1–2"),
+        ("also", "1–2"),
+        ("poor", "3"),
+    ]
+    assert rows[0].mean == pytest.approx(90)
+
+
+def test_means_of_few_answers_are_not_shown() -> None:
+    (row,) = found(answers({"m": 0.5}, n=9))["rows"]
+    assert row.asked["b"].mean is None and row.asked["b"].n == 9
+
+
+def test_a_benchmark_that_was_not_asked_is_a_line() -> None:
+    scores = answers({"m": 0.5})
+    both = {**BENCHMARKS, "c": {"title": "Other", "designed": (), "asked": ("place",)}}
+    grids = {"b": overview.grids("b", scores, ("task", "closed_book")), "c": []}
+    said = finding({"b": scores, "c": scores[:0]}, both, grids, ["m"], {})
+    assert said["not_asked"] == ["Other"] and list(said["titles"]) == ["b"]
+
+
+@pytest.mark.parametrize("drop", [True, False])
+def test_the_title_is_the_largest_drop_with_its_interval(drop: bool) -> None:
+    means, n = (0.56, 0.32, 0.54), 47
+    labels = {"card": "m", "benchmark": "b", "part": "", "axis": "depth", "unit": ""}
+    points = [
+        {**labels, "level": level, "called": str(level), "model": "m", "value": value, "n": n}
+        for level, value in zip(("0.0", "0.5", "1.0"), means, strict=True)
+    ]
+    pair = {**labels, "level": "0.5", "comparison": "in the middle against the ends", "drop": drop}
+    pair |= {"difference": -0.23, "ci_low": -0.4, "ci_high": -0.06, "n_questions": n}
+    facts = {"model": "m", "benchmark": "b", "claimed": np.nan, "effective": np.nan}
+    cards = {
+        "points": pd.DataFrame(points, columns=list(POINTS)),
+        "comparisons": pd.DataFrame([pair], columns=list(COMPARED)),
+        "answers": pd.DataFrame([facts]),
+    }
+    said = found(answers({"m": 0.5}), cards)
+    assert said["title"] == (
+        [
+            "m loses the middle: 32% in the middle, 55% at the ends "
+            "(−23 points [6, 40], 47 questions)"
+        ]
+        if drop
+        else ["m shows no drop"]
+    )
+    (row,) = said["rows"]
+    assert row.breaks == ("middle −23 (Bench)" if drop else "no drop shown")
+    assert [curve.axis for curve in row.asked["b"].curves] == ["depth"]

@@ -1,0 +1,319 @@
+"""The first screen of the page of results: a title that is the finding, and models by benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from needlework.data.language_names import language_name
+from needlework.results import comparisons, overview, stats
+from needlework.results.cards.drawn import LEAST_ANSWERS, lengths_in_words
+from needlework.results.cards.words import ASKED, BY, called, missed, size
+from needlework.results.terminal import headline
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Drops that the title and a row of the table name.
+MOST_NAMED = 3
+WIDE, HIGH = 46, 20
+_CURVES = ("length", "depth", "needles")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A small curve: its axis, the points of an SVG polyline, and its values in words."""
+
+    axis: str
+    points: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A model in a benchmark: mean and half interval in percent over n answers, curves, cells by language.
+
+    mean: None where fewer than LEAST_ANSWERS answers are there.
+    """
+
+    n: int
+    mean: float | None
+    half: float
+    link: str
+    curves: Sequence[Curve]
+    languages: Sequence[tuple[str, overview.Cell]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model: its range of ranks, mean over benchmarks in percent, lengths and drops in words."""
+
+    model: str
+    rank: str
+    mean: float | None
+    asked: Mapping[str, Asked | None]
+    lengths: str
+    breaks: str
+
+
+def finding(
+    scores: Mapping[str, pd.DataFrame],
+    benchmarks: Mapping[str, Mapping[str, Any]],
+    grids: Mapping[str, Sequence[overview.Grid]],
+    models: Sequence[str],
+    cards: Mapping[str, pd.DataFrame],
+) -> dict[str, Any]:
+    """Title, further sentences, rows in the order of their means, and what the run leaves open.
+
+    scores: of `models` alone. benchmarks: title, designed, asked (factors). cards: the tables of report
+    cards, by name, if there are any.
+    """
+    titles = {name: str(own["title"]) for name, own in benchmarks.items()}
+    given = {name: headline(scores[name], own["designed"]) for name, own in benchmarks.items()}
+    asked = {
+        model: {name: _asked(name, model, given[name], grids[name], cards) for name in benchmarks}
+        for model in models
+    }
+    means, ranks = _ranked(given, benchmarks, models)
+    order = sorted(models, key=lambda model: -means.get(model, -1.0))
+    compared = cards.get("comparisons")
+    rows = [
+        Row(
+            model,
+            ranks.get(model, ""),
+            means.get(model),
+            asked[model],
+            _lengths(model, cards),
+            _breaks(model, compared, titles),
+        )
+        for model in order
+    ]
+    left = [title for name, title in titles.items() if given[name].empty]
+    return {
+        "title": _title(rows, cards),
+        "rows": rows,
+        "titles": {name: titles[name] for name in titles if not given[name].empty},
+        "not_asked": left,
+        "not_compared": []
+        if compared is None
+        else [words for axis, words in ASKED.items() if axis not in set(compared["axis"])],
+        "missed": [] if compared is None else list(missed(compared, titles)),
+        "axes": {axis: BY.get(axis, axis) for axis in ("length", "depth", "needles", "language")},
+    }
+
+
+def _asked(
+    benchmark: str,
+    model: str,
+    given: pd.DataFrame,
+    grids: Sequence[overview.Grid],
+    cards: Mapping[str, pd.DataFrame],
+) -> Asked | None:
+    mine = given[given["model"] == model]
+    if mine.empty:
+        return None
+    found = stats.estimate(mine["value"].to_numpy(), mine["example_id"].to_numpy())
+    few = found.n < LEAST_ANSWERS
+    view = {"model": model}
+    tasks = sorted(mine["task"].unique())
+    grid = next((grid for grid in grids if model in grid.rows), None)
+    cells = [] if grid is None else list(zip(grid.languages, grid.rows[model][1:], strict=True))
+    return Asked(
+        n=found.n,
+        mean=None if few else 100 * found.value,
+        half=50 * (found.ci_high - found.ci_low),
+        link=overview.explorer(benchmark, {**view, "task": tasks}),
+        curves=_curves(benchmark, model, cards),
+        languages=[(name, cell) for name, cell in cells if cell and cell.n >= LEAST_ANSWERS],
+    )
+
+
+def _curves(benchmark: str, model: str, cards: Mapping[str, pd.DataFrame]) -> list[Curve]:
+    """Of each axis the part with the most answers a point."""
+    if "points" not in cards:
+        return []
+    points = cards["points"]
+    own = points[
+        (points["card"] == model) & (points["model"] == model) & (points["benchmark"] == benchmark)
+    ]
+    found = []
+    for axis in _CURVES:
+        parts = [
+            part
+            for _, part in own[own["axis"] == axis].groupby("part", sort=False)
+            if part["n"].min() >= LEAST_ANSWERS
+        ]
+        if not parts:
+            continue
+        part = max(parts, key=lambda rows: int(rows["n"].sum()))
+        x = part["level"].astype(float).to_numpy() if axis == "depth" else np.arange(len(part))
+        x = (x - x.min()) / max(x.max() - x.min(), 1e-9) * (WIDE - 4) + 2
+        y = HIGH - 2 - part["value"].to_numpy() * (HIGH - 4)
+        words = ", ".join(
+            f"{name}: {100 * value:.0f}%"
+            for name, value in zip(part["called"], part["value"], strict=True)
+        )
+        unit = part["unit"].iloc[0] if axis == "length" else BY.get(axis, axis)
+        line = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+        found.append(Curve(axis, line, f"by {unit}: {words} ({int(part['n'].min()):,} per point)"))
+    return found
+
+
+def _ranked(
+    given: Mapping[str, pd.DataFrame],
+    benchmarks: Mapping[str, Mapping[str, Any]],
+    models: Sequence[str],
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Means over the benchmarks that all models answered, in percent, and ranks.
+
+    Two models share a rank unless their paired differences, each benchmark with the same weight, are told
+    apart by the permutation test over questions after Holm's correction.
+    """
+    shared = [
+        name
+        for name, own in given.items()
+        if len(own) and set(models) <= set(own["model"].unique())
+    ]
+    if not shared:
+        return {}, {}
+    sides = {
+        name: {model: given[name][given[name]["model"] == model] for model in models}
+        for name in shared
+    }
+    means = {
+        model: float(np.mean([100 * sides[name][model]["value"].mean() for name in shared]))
+        for model in models
+    }
+    if len(models) < 2:
+        return means, {}
+    pairs = list(combinations(models, 2))
+    p = []
+    for first, second in pairs:
+        differences, questions = [], []
+        for name in shared:
+            both = comparisons.paired(
+                sides[name][first],
+                sides[name][second],
+                benchmarks[name]["asked"],
+                same_prompts=False,
+            )
+            if len(both):
+                change = (both["value_second"] - both["value_first"]).to_numpy()
+                differences.append(change / len(change))
+                questions += [f"{name}/{example}" for example in both["example_id"]]
+        p.append(
+            comparisons.permutation_test(
+                np.concatenate(differences), questions, seed=(first, second)
+            )
+            if differences
+            else np.nan
+        )
+    apart = {
+        frozenset(pair)
+        for pair, value in zip(pairs, comparisons.holm(p), strict=True)
+        if value < comparisons.ALPHA
+    }
+    ranks = {}
+    for model in models:
+        told = [other for other in models if frozenset((model, other)) in apart]
+        best = 1 + sum(means[other] > means[model] for other in told)
+        worst = len(models) - sum(means[other] < means[model] for other in told)
+        ranks[model] = str(best) if best == worst else f"{best}–{worst}"
+    return means, ranks
+
+
+def _lengths(model: str, cards: Mapping[str, pd.DataFrame]) -> str:
+    """Claimed and effective length in a few words, if a benchmark defines these."""
+    if "answers" not in cards:
+        return ""
+    answers = cards["answers"]
+    for row in answers[answers["model"] == model].to_dict("records"):
+        if (found := lengths_in_words(row, cards["points"])) is not None:
+            claimed, effective = found
+            return f"{effective}; claimed {claimed}"
+    return ""
+
+
+def _drops(model: str, compared: pd.DataFrame | None) -> pd.DataFrame | None:
+    """The shown drops of a model, the largest first; None without any."""
+    if compared is None:
+        return None
+    own = compared[(compared["card"] == model) & compared["drop"].astype(bool)]
+    return own.sort_values("difference", kind="stable") if len(own) else None
+
+
+def _breaks(model: str, compared: pd.DataFrame | None, titles: Mapping[str, str]) -> str:
+    drops = _drops(model, compared)
+    if drops is None:
+        return "no drop shown" if compared is not None else ""
+    named = [
+        f"{_place(row)} −{-100 * row['difference']:.0f} ({called(titles[row['benchmark']], row['part'])})"
+        for row in drops.head(MOST_NAMED).to_dict("records")
+    ]
+    more = len(drops) - len(named)
+    return "; ".join(named) + (f"; {more} more" if more else "")
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    axis = row["axis"]
+    if axis == "language":
+        return str(language_name(str(row["level"])))
+    return {"depth": "middle", "needles": "more needles"}.get(axis, axis)
+
+
+def _title(rows: Sequence[Row], cards: Mapping[str, pd.DataFrame]) -> list[str]:
+    """The heading, then further sentences."""
+    compared = cards.get("comparisons")
+    losing = [
+        (row.model, drops) for row in rows if (drops := _drops(row.model, compared)) is not None
+    ]
+    if len(rows) == 1:
+        if losing:
+            model, drops = losing[0]
+            return [_loss(model, drops.iloc[0], cards["points"])]
+        return [f"{rows[0].model} shows no drop" if compared is not None else rows[0].model]
+    said = []
+    first = [row.model for row in rows if row.rank.split("–")[0] == "1"]
+    if len(first) == 1:
+        said.append(f"{first[0]} is best with {rows[0].mean:.0f}%")
+    elif first and len(first) < len(rows):
+        said.append(f"{', '.join(first[:-1])} and {first[-1]} are best and not told apart")
+    else:
+        said.append(f"{len(rows)} models, none told apart as the best")
+    losing.sort(key=lambda one: float(one[1]["difference"].iloc[0]))
+    for model, drops in losing[:MOST_NAMED]:
+        said.append(_loss(model, drops.iloc[0], cards["points"]))
+    return said
+
+
+def _loss(model: str, drop: pd.Series, points: pd.DataFrame) -> str:
+    """A drop in words, with the means of both sides."""
+    own = points[
+        (points["card"] == model)
+        & (points["model"] == model)
+        & (points["benchmark"] == drop["benchmark"])
+        & (points["part"] == drop["part"])
+        & (points["axis"] == drop["axis"])
+    ]
+    levels, values = own["level"].astype(str).tolist(), (100 * own["value"]).tolist()
+    # As text a level is written as the table of points writes it.
+    place = levels.index(str(drop["level"]))
+    low, n = values[place], f"\N{MINUS SIGN}{size(drop)}, {int(drop['n_questions']):,} questions"
+    if drop["axis"] == "depth" and len(levels) > 2:
+        ends = (values[0] + values[-1]) / 2
+        return f"{model} loses the middle: {low:.0f}% in the middle, {ends:.0f}% at the ends ({n})"
+    if drop["axis"] == "language":
+        name = language_name(str(drop["level"]))
+        rest = float(np.mean([value for i, value in enumerate(values) if i != place]))
+        return f"{model} loses in {name}: {low:.0f}%, in other languages {rest:.0f}% ({n})"
+    unit = {"needles": "needles", "depth": "of the prompt"}.get(drop["axis"], own["unit"].iloc[0])
+    names = own["called"].tolist()
+    what = {"needles": "with more needles", "depth": "at the end"}.get(drop["axis"], "by length")
+    return (
+        f"{model} loses {what}: {values[0]:.0f}% at {names[0]} {unit}, "
+        f"{low:.0f}% at {names[place]} ({n})"
+    )
