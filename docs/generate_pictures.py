@@ -23,7 +23,7 @@ import pandas as pd  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from needlework.benchmarks.benchmark import load_benchmark  # noqa: E402
-from needlework.results import reproduction_picture  # noqa: E402
+from needlework.results import reproduction  # noqa: E402
 from needlework.results.drawing.grid import figure_of  # noqa: E402
 from needlework.results.figures.style import COLOURS, COLUMN, style  # noqa: E402
 from needlework.results.printed import page as between_papers  # noqa: E402
@@ -81,7 +81,7 @@ def no_model(table: pd.DataFrame) -> Figure:
     """Printed numbers that need no model, and ours."""
     titles = {name: load_benchmark(name).title for name in table["benchmark"].unique()}
     missing = {"ci_low": float("nan"), "ci_high": float("nan"), "link": ""}
-    return reproduction_picture.draw(table.assign(**missing), titles)
+    return reproduction.draw(table.assign(**missing), titles)
 
 
 PICTURES = {

@@ -32,8 +32,11 @@ import numpy.typing as npt  # noqa: E402
 from scipy.stats import beta  # noqa: E402
 
 from machine import describe, measured  # noqa: E402
-from needlework.results.audit_statistics import PLANNED, half_width  # noqa: E402
-from needlework.results.audits import excess  # noqa: E402
+from needlework.results.audits import (  # noqa: E402
+    PLANNED,
+    excess,
+    half_width,
+)
 from needlework.seeding import rng  # noqa: E402
 
 ALPHA, PROMPTS, AT_ONCE = 0.05, 3, 250

@@ -32,8 +32,8 @@ from needlework.data.packaged import find  # noqa: E402
 from needlework.planning.config import validated  # noqa: E402
 from needlework.records import read_table  # noqa: E402
 from needlework.results import cells, stats  # noqa: E402
-from needlework.results.parts import Table  # noqa: E402
-from needlework.results.parts import difference as paired_difference  # noqa: E402
+from needlework.results.cells import Table  # noqa: E402
+from needlework.results.cells import difference as paired_difference  # noqa: E402
 
 MODEL, TOKENIZER = "smollm2-135m", "smollm2"
 KEPT = ROOT / "docs/results"

@@ -9,9 +9,9 @@ import pytest
 
 from explorer_run import ROOT
 from needlework.factor import Factor
-from needlework.results.html_tables import html_table
-from needlework.results.layouts import Grid
 from needlework.results.overview_page import write_page
+from needlework.results.result import Grid
+from needlework.results.written_tables import html_table
 
 pytestmark = [pytest.mark.xdist_group("chromium")]
 

@@ -17,17 +17,17 @@ from fifteen_models import NAMES
 import oneruler_scores
 from eee_schema import errors
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.results import latex, published
+from needlework.results import published, written_tables
 from needlework.results.cards.drawn import draw as draw_card
 from needlework.results.cards.facts import facts
 from needlework.results.cards.numbers import curves, tables
 from needlework.results.context import Context
 from needlework.results.drawing import draw
-from needlework.results.drawings import Heatmap, Lines
 from needlework.results.exchange.cells import Shown, bounds, cells, evaluation_results
 from needlework.results.figures.style import COLUMN, TALLEST, style
-from needlework.results.latex import lay_out
+from needlework.results.result import Heatmap, Lines
 from needlework.results.rows import frame
+from needlework.results.written_tables import lay_out
 from print_rules import check_print
 
 ROOT = Path(__file__).parents[2]
@@ -168,8 +168,8 @@ def test_tables_of_fifteen_models_fit_their_pages(benchmark, name):
     floats = re.findall(r"\\begin\{table\*?\}.*?\\end\{table", text, re.DOTALL)
     assert floats
     for one in floats:
-        assert one.count("\\\\\n") + one.count(r"\addlinespace") / 2 < latex.DOWN
-        assert len(re.findall(r"\\begin\{tabular\}\{(\w+)\}", one)[0]) <= latex.ACROSS
+        assert one.count("\\\\\n") + one.count(r"\addlinespace") / 2 < written_tables.DOWN
+        assert len(re.findall(r"\\begin\{tabular\}\{(\w+)\}", one)[0]) <= written_tables.ACROSS
 
 
 @pytest.mark.parametrize("benchmark, name", [one[:2] for one in SHOWN])

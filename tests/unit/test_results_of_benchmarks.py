@@ -25,7 +25,7 @@ from needlework.planning.layout import Layout
 from needlework.results import published as publications
 from needlework.results.context import Context
 from needlework.results.drawing import draw
-from needlework.results.latex import lay_out
+from needlework.results.written_tables import lay_out
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "workflow/scripts"

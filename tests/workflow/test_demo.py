@@ -18,9 +18,9 @@ from needlework.planning.layout import Layout
 from needlework.prompts.spans import Documents
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.results.drawing import NothingToDraw, draw
-from needlework.results.drawings import Drawing
 from needlework.results.explorer.verdicts import meanings
-from needlework.results.latex import lay_out
+from needlework.results.result import Drawing
+from needlework.results.written_tables import lay_out
 from runs import ROOT, Workflow, documents_of, prompt_files
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]

@@ -6,8 +6,15 @@ from pathlib import Path
 from needlework.errors import UserError
 from needlework.jobs.job import running
 from needlework.records import read_table
-from needlework.results.comparisons import Pair, as_text, compare, prompts_differ, sets_of
-from needlework.results.comparisons_shown import as_latex, figure
+from needlework.results.comparisons import (
+    Pair,
+    as_latex,
+    as_text,
+    compare,
+    figure,
+    prompts_differ,
+    sets_of,
+)
 from needlework.results.figures.save import save_figure
 
 with running(snakemake) as logger:

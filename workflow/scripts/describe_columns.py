@@ -4,7 +4,7 @@ import csv
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
-from needlework.results.meanings import described, read_meanings
+from needlework.results.columns import described, read_meanings
 
 with running(snakemake):
     own = {

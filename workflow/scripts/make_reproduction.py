@@ -6,7 +6,7 @@ import pandas as pd
 
 from needlework.jobs.job import running
 from needlework.records import read_table
-from needlework.results import published, reproduction, reproduction_picture
+from needlework.results import published, reproduction
 from needlework.results.drawing import notice
 from needlework.results.figures.save import save_figure
 
@@ -43,8 +43,6 @@ with running(snakemake) as logger:
     reproduction.counts(table).to_csv(snakemake.output.counts, index=False)
     logger.info("%s", reproduction.summary(table))
     titles = {name: own["title"] for name, own in params.benchmarks.items()}
-    drawn = reproduction_picture.comparable(table)
-    figure = (
-        reproduction_picture.draw(table, titles) if drawn else notice(reproduction.summary(table))
-    )
+    drawn = reproduction.comparable(table)
+    figure = reproduction.draw(table, titles) if drawn else notice(reproduction.summary(table))
     save_figure([figure], Path(snakemake.output.svg).with_suffix(""))

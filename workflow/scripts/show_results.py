@@ -8,12 +8,10 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
 from needlework.results.context import without_controls
 from needlework.results.drawing import NothingToDraw, draw, notice
-from needlework.results.drawings import Drawing
 from needlework.results.figures.save import save_figure, save_notes
 from needlework.results.figures.style import Printing
-from needlework.results.html_tables import html_table
-from needlework.results.latex import lay_out
-from needlework.results.result import told
+from needlework.results.result import Drawing, told
+from needlework.results.written_tables import html_table, lay_out
 
 with running(snakemake) as logger:
     params = snakemake.params

@@ -9,9 +9,17 @@ import pandas as pd
 from needlework.atomic import atomic_write
 from needlework.jobs.job import running
 from needlework.records import read_notes, read_table
-from needlework.results.audit_summary import Setting, engine_used, summary
-from needlework.results.audits import SIDES, Rules, answers, joined, rows
-from needlework.results.audits_drawn import pages
+from needlework.results.audits import (
+    SIDES,
+    Rules,
+    Setting,
+    answers,
+    engine_used,
+    joined,
+    pages,
+    rows,
+    summary,
+)
 from needlework.results.figures.save import save_figure
 
 with running(snakemake) as logger:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from needlework.results.audit_statistics import (
+from needlework.results.audits import (
     NOTHING,
     PLANNED,
     Interval,

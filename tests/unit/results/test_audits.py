@@ -11,17 +11,20 @@ import pyarrow as pa
 import pytest
 
 from needlework.journal import Journal
-from needlework.results.audit_summary import Setting, engine_used, escaped, summary
 from needlework.results.audits import (
     Rules,
+    Setting,
     answers,
     beyond,
+    engine_used,
+    escaped,
     excess,
     joined,
     missing,
+    pages,
     rows,
+    summary,
 )
-from needlework.results.audits_drawn import pages
 
 RULES = Rules(0.05 / 4, 0.04, 100)
 AUDIT = {"seed": 0, "alpha": 0.05, "again": 100, "questions": None}

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from needlework.results.cells import paired
-from needlework.results.parts import Table, difference
+from needlework.results.cells import Table, difference, paired
 
 BY = ("example_id", "sample")
 

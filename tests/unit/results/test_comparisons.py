@@ -19,8 +19,10 @@ from needlework.results.comparisons import (
     DRAWS,
     POWER,
     Pair,
+    as_latex,
     as_text,
     compare,
+    figure,
     holm,
     indistinguishable,
     nothing_to_show,
@@ -28,8 +30,8 @@ from needlework.results.comparisons import (
     planned_difference,
     prompts_differ,
     sets_of,
+    small_print,
 )
-from needlework.results.comparisons_shown import as_latex, figure, small_print
 
 FACTORS = ["task", "tongue"]
 

@@ -27,7 +27,6 @@ from needlework.results import published
 from needlework.results.context import Context, without_controls
 from needlework.results.drawing import NothingToDraw, draw, notice
 from needlework.results.drawing.blocks import HEAT
-from needlework.results.drawings import Bars, Dots, Heatmap, Lines, Points
 from needlework.results.figures.save import save_figure, save_notes
 from needlework.results.figures.style import (
     COLOURS,
@@ -39,6 +38,7 @@ from needlework.results.figures.style import (
     Printing,
     style,
 )
+from needlework.results.result import Bars, Dots, Heatmap, Lines, Points
 from print_rules import check_print
 
 ROOT = Path(__file__).parents[3]
@@ -328,7 +328,7 @@ def test_a_description_needs_no_drawing_library():
     import sys
 
     code = (
-        "import sys, needlework.results.drawings as d; "
+        "import sys, needlework.results.result as d; "
         "print({'pandas', 'matplotlib', 'numpy'} & set(sys.modules))"
     )
     where = str(ROOT / "workflow" / "scripts")

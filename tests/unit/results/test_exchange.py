@@ -15,8 +15,7 @@ from needlework.records import GENERATIONS, instances_schema, scores_schema, wri
 from needlework.results.exchange import models
 from needlework.results.exchange.cells import Shown, bounds, cells, evaluation_results
 from needlework.results.exchange.write import Recorded, check_names, write_records
-from needlework.results.layouts import PERCENT, Grid, Number
-from needlework.results.result import Result
+from needlework.results.result import PERCENT, Grid, Number, Result
 
 MODEL = {
     **{"backend": "vllm", "name": "org/model-1", "revision": "abc", "context": 4096},

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from needlework.factor import Factor, in_1024
-from needlework.results.html_tables import MOST_ROWS, html_table
-from needlework.results.layouts import INCOMPLETE, Grid, Line, Mark, Number
+from needlework.results.result import INCOMPLETE, Grid, Line, Mark, Number
+from needlework.results.written_tables import MOST_ROWS, html_table
 
 GRID = Grid(
     rows=(Factor("model", label="Model"),),

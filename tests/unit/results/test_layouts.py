@@ -21,12 +21,11 @@ from described import results
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.factor import Factor
 from needlework.records import write_table
-from needlework.results import latex, published
+from needlework.results import published, written_tables
 from needlework.results.context import Context
-from needlework.results.html_tables import html_table
-from needlework.results.latex import escape, lay_out
-from needlework.results.layouts import PERCENT, Grid, Line, Mark, Number, PromptTable
 from needlework.results.prompts import describe
+from needlework.results.result import PERCENT, Grid, Line, Mark, Number, PromptTable
+from needlework.results.written_tables import escape, html_table, lay_out
 
 ROOT = Path(__file__).parents[3]
 CEILINGS = pd.DataFrame({"lang": ["hi", "de"], "n": [90, 100], "n_survived": [70, 91]})
@@ -376,16 +375,16 @@ def test_tall_tables_are_parted_between_blocks():
     floats = text.split(r"\begin{table}")[1:]
     assert len(floats) == 4 and "Tall (part 4 of 4)." in text
     for one in floats:
-        assert one.count(r"\\") + one.count(r"\addlinespace") / 2 < latex.DOWN
+        assert one.count(r"\\") + one.count(r"\addlinespace") / 2 < written_tables.DOWN
         assert "In brackets" in one and "Model & green" in one
     assert re.findall(r"^m\d\d", text, re.MULTILINE) == [f"m{i:02}" for i in range(40)]
 
 
 def test_blocks_of_one_unit_share_a_page():
-    parts = latex._packed(["a", "a", "b", "b", "b", "c"], [2, 2, 2, 2, 2, 1], 7)
+    parts = written_tables._packed(["a", "a", "b", "b", "b", "c"], [2, 2, 2, 2, 2, 1], 7)
     assert parts == [[0, 1], [2, 3, 4, 5]]
-    assert latex._packed(["a"] * 4, [3, 3, 3, 3], 7) == [[0, 1], [2, 3]]
-    assert latex._packed([], [], 7) == [[]]
+    assert written_tables._packed(["a"] * 4, [3, 3, 3, 3], 7) == [[0, 1], [2, 3]]
+    assert written_tables._packed([], [], 7) == [[]]
 
 
 def test_wide_tables_are_parted_between_outer_columns():
@@ -409,8 +408,8 @@ def test_fifteen_models_fit_their_pages():
         text = laid_out(benchmark, name, many)
         check(text)
         for one in re.findall(r"\\begin\{table\*?\}.*?\\end\{table", text, re.DOTALL):
-            assert one.count("\\\\\n") + one.count(r"\addlinespace") / 2 < latex.DOWN
-            assert len(re.findall(r"\\begin\{tabular\}\{(\w+)\}", one)[0]) <= latex.ACROSS
+            assert one.count("\\\\\n") + one.count(r"\addlinespace") / 2 < written_tables.DOWN
+            assert len(re.findall(r"\\begin\{tabular\}\{(\w+)\}", one)[0]) <= written_tables.ACROSS
 
 
 def test_two_rows_of_one_cell_are_refused():
@@ -443,7 +442,7 @@ def values(spec):
 
 def test_descriptions_need_the_standard_library_alone():
     code = "import sys; sys.modules.update(dict.fromkeys(('pandas', 'numpy', 'pyarrow')))\n"
-    code += "import needlework.results.layouts, needlework.results.prompts"
+    code += "import needlework.results.result, needlework.results.prompts"
     path = ROOT / "workflow" / "scripts"
     subprocess.run([sys.executable, "-c", code], cwd=path, check=True)
 

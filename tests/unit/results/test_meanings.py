@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from needlework.errors import UserError
-from needlework.results.meanings import described, meaning, read_meanings
+from needlework.results.columns import described, meaning, read_meanings
 
 FILE = Path(__file__).parents[3] / "resources/columns.csv"
 

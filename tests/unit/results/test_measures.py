@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from needlework.results import published
+from needlework.results.cells import measure_of_sums
 from needlework.results.columns import MEASURES
 from needlework.results.context import Context
-from needlework.results.measures import measure_of_sums
 from needlework.results.stats import limits
 from needlework.results.tabulate import MODEL, Measure, mean, tabulate
 

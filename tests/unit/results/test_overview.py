@@ -17,10 +17,10 @@ from needlework.results import overview, reproduction
 from needlework.results.drawing import notice
 from needlework.results.drawing.grid import figure_of
 from needlework.results.figures.save import save_figure
-from needlework.results.html_tables import html_table
-from needlework.results.layouts import Grid
 from needlework.results.overview_page import write_page
-from needlework.results.reproduction_picture import draw
+from needlework.results.reproduction import draw
+from needlework.results.result import Grid
+from needlework.results.written_tables import html_table
 
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATE = ROOT / "resources/overview/index.html.j2"

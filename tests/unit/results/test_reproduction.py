@@ -16,8 +16,7 @@ from needlework.errors import UserError
 from needlework.results import published, reproduction
 from needlework.results.figures.save import save_figure
 from needlework.results.figures.style import PAGE, TALLEST
-from needlework.results.reproduction import COVERED, JUDGED, Reason
-from needlework.results.reproduction_picture import draw
+from needlework.results.reproduction import COVERED, JUDGED, Reason, draw
 
 ROOT = Path(__file__).resolve().parents[3]
 REASONS = reproduction.read_reasons(ROOT / "resources/reasons.csv")

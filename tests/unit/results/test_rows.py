@@ -10,7 +10,7 @@ import pytest
 
 from needlework.benchmarks.oneruler.rows import with_errors
 from needlework.records import scores_schema, write_table
-from needlework.results.parts import Table
+from needlework.results.cells import Table
 from needlework.results.rows import result_rows
 
 FACTORS = {"instruction_lang": "string", "context_lang": "string"}

@@ -17,7 +17,7 @@ from needlework.benchmarks.m4le.factors import TABLES
 from needlework.benchmarks.m4le.printed import derived
 from needlework.results import published
 from needlework.results.context import Context
-from needlework.results.latex import lay_out
+from needlework.results.written_tables import lay_out
 
 ROOT = Path(__file__).resolve().parents[4]
 GPT = "GPT-3.5-Turbo-16K"

@@ -16,7 +16,7 @@ from needlework.benchmarks.mlongrr.factors import ABSENT
 from needlework.results import published
 from needlework.results.context import Context
 from needlework.results.drawing import NothingToDraw, draw
-from needlework.results.latex import lay_out
+from needlework.results.written_tables import lay_out
 
 MLONGRR = load_benchmark("mlongrr")
 NUMBERS = published.load(Path(__file__).parents[4] / "resources/published/mlongrr.csv")

@@ -13,9 +13,8 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.oneruler import factors, measures, paper
 from needlework.benchmarks.oneruler import rows as oneruler_rows
 from needlework.results import published
-from needlework.results.cells import contrast
+from needlework.results.cells import Table, contrast
 from needlework.results.context import Context
-from needlework.results.parts import Table
 from needlework.results.tabulate import Cell
 from oneruler_scores import SETTINGS
 

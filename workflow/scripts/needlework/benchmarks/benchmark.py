@@ -15,7 +15,7 @@ from needlework.results.context import Run
 from needlework.results.result import Result
 
 if TYPE_CHECKING:
-    from needlework.results.layouts import PromptTable
+    from needlework.results.result import PromptTable
 
 
 # What is looked for in a benchmark's results; all else is in its plan.

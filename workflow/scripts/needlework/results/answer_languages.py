@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from needlework.factor import Factor
 from needlework.results.context import Context
-from needlework.results.layouts import PERCENT, Grid
-from needlework.results.result import Result, table
+from needlework.results.result import PERCENT, Grid, Result, table
 from needlework.results.tabulate import MODEL, tabulate
 
 if TYPE_CHECKING:

@@ -1,23 +1,112 @@
-"""Does a setting change a model's answers? The numbers of an audit, cell by cell.
+"""Does a setting change a model's answers? The numbers of an audit, their intervals, summary and picture.
 
 Both models answered the same prompts; to some of them each gave a second answer, in another order and in
 other batches. Answers differ between these for reasons that are not the setting: that is the floor.
+
+The intervals are of differences of whole questions, each the mean over its prompts, in the order of a
+seeded draw. They are asymptotic confidence sequences (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, 2024,
+"Time-uniform central limit theory and asymptotic confidence sequences", Annals of Statistics 52): all of
+them together hold the mean with probability 1 - alpha, so an audit may be continued until it is settled.
+That is proved for many questions; perf/audit_statistics.py simulates how often it holds for few.
 """
 
 from __future__ import annotations
 
+import math
+import re
+import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from needlework.journal import Journal
 from needlework.models.accounts import SKIPPED, UNANSWERED
-from needlework.results.audit_statistics import Interval, interval, sentence, settled
+from needlework.results.figures.style import COLOURS, PAGE, style
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# The number of questions for which intervals are made narrowest, if there are so many.
+PLANNED = 500
+
+Numbers = npt.NDArray[np.float64]
+
+
+class Interval(NamedTuple):
+    """A mean of `n` questions and its interval."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def half(self) -> float:
+        """Half of the interval's width."""
+        return (self.high - self.low) / 2
+
+
+NOTHING = Interval(math.nan, -1.0, 1.0, 0)
+
+
+def half_width(
+    n: npt.ArrayLike, variance: npt.ArrayLike, alpha: float, planned: npt.ArrayLike
+) -> Numbers:
+    """Half widths of the intervals of means of `n` values with this variance.
+
+    `planned` is the n for which they are narrowest, chosen before the first look. The variance gets a share
+    for what is so rare that it was hardly seen: log(1 / alpha) / 2 squares among n. So if no answer of n
+    questions changed, the interval is about that of a Poisson count of 0.
+    """
+    n = np.asarray(n, dtype=np.float64)
+    least = -2 * math.log(alpha)
+    mixed = n * (least + math.log(least + 1)) / np.asarray(planned, dtype=np.float64)
+    deviation = np.sqrt(np.asarray(variance) + math.log(1 / alpha) / 2 / n)
+    return deviation * np.sqrt(2 * (mixed + 1) / (n * mixed) * np.log(np.sqrt(mixed + 1) / alpha))
+
+
+def interval(values: npt.ArrayLike, alpha: float, available: int) -> Interval:
+    """The interval of the mean of questions' values in [-1, 1].
+
+    `available` is how many questions there are in all: known before the first look.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    if not len(x):
+        return NOTHING
+    mean, variance = float(x.mean()), float(x.var())
+    half = float(half_width(len(x), variance, alpha, min(PLANNED, max(available, 1))))
+    return Interval(mean, max(-1.0, mean - half), min(1.0, mean + half), len(x))
+
+
+def settled(found: Interval, margin: float) -> bool:
+    """Whether the interval excludes 0 or lies within the margin."""
+    return found.low > 0 or found.high < 0 or -margin <= found.low <= found.high <= margin
+
+
+def sentence(found: Interval, margin: float) -> str:
+    """What an interval of a difference of scores says, in percent points."""
+    if not found.n:
+        return "cannot tell: no question was answered by both"
+    if found.high < 0:
+        return f"worse by {_points(-found.high)} to {_points(-found.low)} points"
+    if found.low > 0:
+        return f"better by {_points(found.low)} to {_points(found.high)} points"
+    if settled(found, margin):
+        return f"no difference above {_points(margin)} points"
+    return f"cannot tell: plus or minus {_points(found.half)} points"
+
+
+def _points(share: float) -> str:
+    """A share as percent points; a tenth of one is enough."""
+    return f"{100 * share:.1f}".removesuffix(".0")
+
 
 # The answers of an audit: of each model those of the run, and the second ones.
 BASE, CHANGED, BASE_AGAIN, CHANGED_AGAIN = "base", "changed", "base_again", "changed_again"
@@ -186,3 +275,223 @@ def name_of(row: Mapping[str, Any]) -> str:
     """A cell in words."""
     benchmark, by = str(row["benchmark"]), str(row["by"])
     return benchmark if by == "all" else f"{benchmark}, {by.replace('_', ' ')} {row['level']}"
+
+
+_HEAD = (
+    *("cell", "questions", "prompts", "base", "changed", "difference", "lost", "won"),
+    *("texts changed", "of themselves", "by the setting", "result"),
+)
+
+
+class Setting(NamedTuple):
+    """The two models, what the configuration says differently of them, and what their engines used."""
+
+    base: str
+    changed: str
+    changes: Mapping[str, Sequence[Any]]
+    base_engine: Mapping[str, Any]
+    changed_engine: Mapping[str, Any]
+
+
+def engine_used(
+    journal: str | Path, benchmark: str, identity: Mapping[str, Any]
+) -> dict[str, object]:
+    """What the engine of a model's last recorded job on a benchmark used."""
+    jobs = [
+        job
+        for job in Journal(journal).load().values()
+        if job["benchmark"] == benchmark and job["identity"] == identity
+    ]
+    return dict(jobs[-1]["engine"]) if jobs else {}
+
+
+def summary(table: Sequence[Mapping[str, Any]], of: Setting, audit: Mapping[str, Any]) -> str:
+    """The summary. `table` has the rows of `audits.rows`, `audit` the configuration's block."""
+    lines = [f"## Audit: `{of.changed}` against `{of.base}`", ""]
+    lines += [*_settings(of), *_verdict(table, of), ""]
+    lines += [f"| {' | '.join(_HEAD)} |", f"|{'---|' * len(_HEAD)}"]
+    lines += [f"| {' | '.join(_cells(row))} |" for row in table]
+    lines += ["", *_validity(table, audit)]
+    return "\n".join(lines) + "\n"
+
+
+def _settings(of: Setting) -> list[str]:
+    def listed(pairs: Mapping[str, Sequence[Any]]) -> str:
+        shown = {
+            k: ["not set" if v is None else escaped(v) for v in pair] for k, pair in pairs.items()
+        }
+        return ", ".join(f"`{escaped(k)}`: {a} → {b}" for k, (a, b) in shown.items())
+
+    one, two = _flat(of.base_engine), _flat(of.changed_engine)
+    told = {n: (one.get(n), two.get(n)) for n in {**one, **two} if one.get(n) != two.get(n)}
+    lines = [f"Configured: {listed(of.changes) or 'no difference'}.", ""]
+    if of.base_engine and of.changed_engine:
+        lines += [f"The engine says that it used: {listed(told) or 'the same'}.", ""]
+    for model, engine in ((of.base, of.base_engine), (of.changed, of.changed_engine)):
+        lines += [
+            f"**Ignored** (`{model}`): {escaped(said)}." for said in engine.get("ignored", [])
+        ]
+    return lines + [""] * (lines[-1] != "")
+
+
+def _flat(engine: Mapping[str, Any]) -> dict[str, object]:
+    """Settings by name, and those that an engine lists in one text (`name: value`) each by its own."""
+    found: dict[str, object] = {}
+    for name, value in engine.items():
+        if isinstance(value, str) and "{" in value:
+            found |= {f"{name}.{key}": own for key, own in re.findall(r"(\w+): (\w+)", value)}
+        elif name != "ignored":
+            found[name] = value
+    return found
+
+
+def _verdict(table: Sequence[Mapping[str, Any]], of: Setting) -> list[str]:
+    """How many cells say what, in one line; and which model lacks answers, if one does."""
+    kinds = Counter(row["sentence"].split(":")[0].split(" by ")[0] for row in table)
+    said = [
+        f"{kind} in {n} of {len(table)} cells" for kind, n in sorted(kinds.items(), reverse=True)
+    ]
+    lines = [f"**{'; '.join(said).capitalize() or 'Nothing was asked'}.**"]
+    if lost := missing(table, f"`{of.base}`", f"`{of.changed}`"):
+        lines += ["", f"**{'; '.join(lost)}.** A gate (`fail_if`) does not pass without them."]
+    return lines
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    return [
+        escaped(name_of(row)),
+        f"{row['n_questions']} of {row['n_available']}",
+        str(row["n"]),
+        _percent(row["mean_base"]),
+        _percent(row["mean_changed"]),
+        _interval(row["difference"], row["ci_low"], row["ci_high"]),
+        str(row["lost"]),
+        str(row["won"]),
+        _percent(row["texts_differ"]),
+        f"{_percent(row['texts_floor_base'])}, {_percent(row['texts_floor_changed'])}",
+        _interval(row["texts_d"], row["texts_d_low"], row["texts_d_high"]),
+        row["sentence"],
+    ]
+
+
+def _interval(value: float, low: float, high: float) -> str:
+    return "" if value != value else f"{100 * value:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+
+
+def _percent(share: float) -> str:
+    return "" if share != share else f"{100 * share:.1f}%"
+
+
+def _validity(table: Sequence[Mapping[str, Any]], audit: Mapping[str, Any]) -> list[str]:
+    """For which questions this holds, and how to go on."""
+    whole = [row for row in table if row["by"] == "all"]
+    asked = "; ".join(
+        f"{row['benchmark']}: {row['n_questions']} of {row['n_available']} questions, {row['n']} prompts"
+        for row in whole
+    )
+    lines = [
+        f"This holds for the questions from which these were drawn by seed {audit['seed']} ({asked}), as "
+        "this run builds its prompts, and says nothing of other lengths, languages or tasks. Differences "
+        f"are in percent points, of questions' means. All {len(table)} intervals hold together with a "
+        f'probability of {100 * (1 - audit["alpha"]):g}%, however often the audit was looked at. "Of '
+        'themselves": texts that differ between two answers of the base, and of the changed model, to '
+        f'the prompts of up to {audit["again"]} questions, in other orders and batches. "By the setting": by '
+        "how much more often texts of the two models differ in such pairs (D), which is 0 if nothing changed."
+    ]
+    if lost := sum(row["n_unanswered"] for row in whole):
+        lines.append(f"**{lost} prompts have no answer of both models and are left out.**")
+    open_cells = [row for row in table if not row["settled"]]
+    more = [row["n_available"] for row in whole if row["n_questions"] < row["n_available"]]
+    if open_cells and more:
+        lines.append(
+            f"{len(open_cells)} cells are not settled: a larger `audit.questions` (now "
+            f"{audit['questions']}, up to {max(more)}) goes on with the same questions and more."
+        )
+    elif open_cells:
+        lines.append(f"{len(open_cells)} cells are not settled, and all questions were asked.")
+    return [line for each in lines for line in (each, "")][:-1]
+
+
+def escaped(value: object) -> str:
+    """A value as text of a Markdown table: it may come from data."""
+    text = re.sub(r"\s+", " ", str(value))
+    return re.sub(r"([\\|`*<>\[\]])", r"\\\1", text)
+
+
+# Cells on a page; inches of a cell, and of what stands around them.
+_CELLS, _ROW, _AROUND = 40, 0.19, 1.25
+_WIDEST = 44
+_NOTE = (
+    "Left: mean scores on the same prompts, the changed model less the base; intervals over questions that "
+    "hold for all cells together, however often the audit is looked at; filled: the interval excludes 0; "
+    "grey: within the margin. Middle: dots, texts that differ between the two models; triangles, between two "
+    "answers of one model (left- and right-pointing: base and changed) in other orders and batches. Right: "
+    "how much more often texts of two models differ in such pairs; 0 if nothing changed."
+)
+
+
+def pages(
+    table: Sequence[Mapping[str, Any]], base: str, changed: str, margin: float
+) -> list[Figure]:
+    """The figure, a page for every forty cells."""
+    parts = [table[first : first + _CELLS] for first in range(0, len(table), _CELLS)] or [table]
+    return [_page(part, f"{changed} against {base}", margin) for part in parts]
+
+
+def _page(table: Sequence[Mapping[str, Any]], title: str, margin: float) -> Figure:
+    from needlework.results.drawing.grid import LINE, figure_of
+
+    note = textwrap.fill(_NOTE, int(PAGE * 21))
+    with style():
+        height = len(table) * _ROW + _AROUND + LINE * (note.count("\n") + 1)
+        made = figure_of(PAGE, height)
+        left, right, last = made.subplots(1, 3, sharey=True, width_ratios=(4, 2, 3))
+        places = range(len(table))[::-1]
+        for y, row in zip(places, table, strict=True):
+            if row["n"]:
+                worse, better = row["ci_high"] < 0, row["ci_low"] > 0
+                colour = COLOURS[1] if worse else COLOURS[2] if better else COLOURS[0]
+                _drawn_interval(left, y, colour, row["difference"], row["ci_low"], row["ci_high"])
+                _texts(right, y, row)
+            if row["n_again"]:
+                _drawn_interval(
+                    last,
+                    y,
+                    COLOURS[0],
+                    *(row[f"texts_{name}"] for name in ("d", "d_low", "d_high")),
+                )
+        left.axvspan(-100 * margin, 100 * margin, color="#e9e9e9", zorder=0)
+        for ax in (left, last):
+            ax.axvline(0, color="#555555", linewidth=0.8, zorder=1)
+        names = [textwrap.shorten(name_of(row), _WIDEST, placeholder="…") for row in table]
+        left.set_yticks(list(places), names)
+        left.set_ylim(-0.6, len(table) - 0.4)
+        left.set_xlabel("Difference (points)")
+        right.set_xlabel("Texts that differ (%)")
+        last.set_xlabel("D of texts (points)")
+        right.set_xlim(-3, 103)
+        for ax in (left, right, last):
+            ax.grid(axis="y", visible=False)
+        made.suptitle(title, fontsize=8.5)
+        made.supxlabel(note, x=0.01, ha="left", fontsize=6, color="#555555")
+    return made
+
+
+def _drawn_interval(ax: Axes, y: int, colour: str, value: float, low: float, high: float) -> None:
+    """A mean with its interval, filled if that excludes 0."""
+    ax.errorbar(
+        [100 * value],
+        [y],
+        xerr=[[100 * (value - low)], [100 * (high - value)]],
+        fmt="o",
+        color=colour,
+        markerfacecolor=colour if low > 0 or high < 0 else "white",
+        zorder=3,
+    )
+
+
+def _texts(ax: Axes, y: int, row: Mapping[str, Any]) -> None:
+    ax.plot([100 * row["texts_differ"]], [y], "o", color=COLOURS[0], zorder=3)
+    if row["n_again"]:
+        for side, marker in (("base", "<"), ("changed", ">")):
+            ax.plot([100 * row[f"texts_floor_{side}"]], [y], marker, color=COLOURS[6], zorder=2)

@@ -1,18 +1,22 @@
 """From scores to cells: which answers count, their mean, its certainty, and the paper's number beside it.
 
-What the tables and figures of all benchmarks share.
+What the tables and figures of all benchmarks share. Rows are arrays, since slices of frames are slow and
+tables have many cells.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from needlework.models.accounts import ERROR, LENGTH, SKIPPED, UNANSWERED
+from needlework import seeding
+from needlework.models.accounts import ERROR, LENGTH, SKIPPED, UNANSWERED, UNKNOWN
 from needlework.results import published as publications
 from needlework.results import stats
 from needlework.results.columns import MCNEMAR
@@ -169,3 +173,247 @@ def counted(table: pd.DataFrame) -> pd.DataFrame:
     """The same with whole numbers in columns of counts."""
     counts = [n for n in table if n == "n" or str(n).startswith("n_") or str(n).endswith("_n")]
     return table.astype(dict.fromkeys(counts, "Int64"))
+
+
+Places = npt.NDArray[np.intp]
+
+
+class Table:
+    """The rows that the cells of a view are made of."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+        self._codes: dict[str, tuple[Places, list[Any]]] = {}
+        self._arrays: dict[str, npt.NDArray[Any]] = {}
+
+    def codes(self, column: str) -> tuple[Places, list[Any]]:
+        """Each row's value as a number (-1: none), and the values by number, sorted."""
+        import pandas as pd
+
+        if column not in self._codes:
+            series = self.frame[column]
+            kind = series.dtype
+            in_order = (
+                kind.categories.is_monotonic_increasing
+                if isinstance(kind, pd.CategoricalDtype)
+                else isinstance(kind, np.dtype) and kind.kind in "biuf"
+            )
+            # As plain Python values, unless these are sorted and printed alike.
+            if not in_order:
+                series = series.astype(object)
+            codes, found = pd.factorize(series, sort=True)
+            values = found.tolist()
+            # Whole numbers of which some are missing come as floats.
+            if all(isinstance(value, float) and value.is_integer() for value in values):
+                values = [int(value) for value in values]
+            self._codes[column] = codes, values
+        return self._codes[column]
+
+    def array(self, name: str, make: Callable[[pd.DataFrame], npt.ArrayLike]) -> npt.NDArray[Any]:
+        """What `make` gives for the whole frame, made once for all parts."""
+        if name not in self._arrays:
+            self._arrays[name] = np.asarray(make(self.frame))
+        return self._arrays[name]
+
+    def all(self) -> Part:
+        """All rows as one part."""
+        return Part(self, np.arange(len(self.frame)))
+
+
+class Part:
+    """Some rows of a table, by their places."""
+
+    def __init__(self, table: Table, places: Places) -> None:
+        self.table, self.places = table, places
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """These rows as a frame. One column of them is `column`, which is faster."""
+        return self.table.frame.iloc[self.places]
+
+    def column(self, name: str) -> pd.Series:
+        """A column of these rows."""
+        return self.table.frame[name].iloc[self.places]
+
+    def codes(self, column: str) -> Places:
+        """`Table.codes` of these rows."""
+        return self.table.codes(column)[0][self.places]
+
+    def values(self, column: str) -> list[Any]:
+        """The values of a column, each once, sorted; rows without a value have none."""
+        _, values = self.table.codes(column)
+        present = np.flatnonzero(np.bincount(self.codes(column) + 1))
+        return [values[code - 1] for code in present if code > 0]
+
+    def array(self, name: str, make: Callable[[pd.DataFrame], npt.ArrayLike]) -> npt.NDArray[Any]:
+        """`Table.array` of these rows."""
+        return self.table.array(name, make)[self.places]
+
+    def where(self, mask: npt.NDArray[np.bool_]) -> Part:
+        """The rows at which `mask`, one truth a row of this part, holds."""
+        return Part(self.table, self.places[mask])
+
+    def split(self, column: str) -> dict[Hashable, Part]:
+        """A part for each value of a column; rows without a value are at None."""
+        values, own = self.table.codes(column)[1], self.codes(column)
+        order = np.argsort(own, kind="stable")
+        found = own[order]
+        starts = [0, *(np.flatnonzero(np.diff(found)) + 1).tolist(), len(found)]
+        return {
+            None if (code := found[start]) < 0 else values[code]: Part(
+                self.table, self.places[order[start:end]]
+            )
+            for start, end in pairwise(starts)
+            if start < end
+        }
+
+    @cached_property
+    def given(self) -> Part:
+        """The rows that have an answer (`judged`)."""
+        return self.where(self.array("given", judged))
+
+    def measure(self, strata: str = "", counted: Part | None = None) -> dict[str, float | int]:
+        """`columns.MEASURES`; of the mean of a column's means with `strata`.
+
+        `counted` are the rows that are in the mean, where these are not all that have an answer.
+        """
+        counted = self.given if counted is None else counted
+        estimate = stats.estimate(
+            counted.array("value", lambda frame: frame["value"].astype(float)),
+            counted.codes("example_id"),
+            counted.codes(strata) if strata else None,
+        )
+        ends = {"lowest": estimate.value, "highest": estimate.value}
+        if len(self.given) < len(self):
+            ends = self.bounds(strata, counted)
+        return {**vars(estimate), **self.lost(), **ends}
+
+    def bounds(self, strata: str = "", counted: Part | None = None) -> dict[str, float]:
+        """The mean if every skipped or failed answer were wrong, and if every one were right."""
+        counted = self.given if counted is None else counted
+        both = counted.joined(self.where(~self.array("given", judged)))
+        low, high = stats.bounds(
+            both.array("value", lambda frame: frame["value"].astype(float)),
+            ~both.array("given", judged),
+            both.codes(strata) if strata else None,
+        )
+        return {"lowest": low, "highest": high}
+
+    def joined(self, other: Part) -> Part:
+        """The rows of both, in the table's order."""
+        return Part(self.table, np.sort(np.concatenate([self.places, other.places])))
+
+    def lost(self) -> dict[str, float | int]:
+        """How many requests have no answer, or one that is cut or empty, by `LOST` and `OUTCOMES`.
+
+        How many are cut is NaN where it is not known why some answers ended.
+        Scores that were made by hand may lack the column `outcome`: then these counts are 0.
+        """
+        counts = self._counts("finish_reason")
+        found: dict[str, float | int] = {
+            f"n_{kind}": counts.get(why, 0) for kind, why in LOST.items()
+        }
+        if counts.get(UNKNOWN):
+            found["n_cut"] = np.nan
+        counts = self._counts("outcome") if "outcome" in self.table.frame else {}
+        return found | {f"n_{kind}": counts.get(kind, 0) for kind in OUTCOMES}
+
+    def _counts(self, column: str) -> dict[Any, int]:
+        """How many rows have each value of a column."""
+        _, values = self.table.codes(column)
+        found = np.bincount(self.codes(column) + 1)[1:].tolist()
+        return dict(zip(values, found, strict=False))
+
+
+def difference(
+    one: Part, two: Part, both: pd.DataFrame, strata: str = ""
+) -> dict[str, float | int]:
+    """`columns.MEASURES` of the second less the first over what `paired` gives as `both`, and MCNEMAR.
+
+    The counts of lost answers are those of `one` and `two`.
+    """
+    found = stats.paired_difference(
+        both["value_first"].to_numpy(),
+        both["value_second"].to_numpy(),
+        both["example_id"].to_numpy(),
+        both[strata].to_numpy() if strata else None,
+    )
+    missing = {name: n + two.lost()[name] for name, n in one.lost().items()}
+    ends = {"lowest": found.value, "highest": found.value}
+    if missing["n_skipped"] + missing["n_error"]:
+        ends = difference_bounds(one.bounds(strata), two.bounds(strata))
+    return {**vars(found), **missing, **ends, **mcnemar(both)}
+
+
+DRAWS = 2000
+MOST_KEPT = 1000
+"""Rows; samples of so many take 16 MB."""
+# Of a matrix, one row a sum of statistics: a value in [0, 1] a row.
+OfSums: TypeAlias = Callable[[npt.NDArray[Any]], npt.NDArray[np.float64]]
+
+
+def measure_of_sums(part: Part, column: str, value_of: OfSums) -> dict[str, float | int]:
+    """MEASURES of a function of summed statistics, such as the BLEU of a corpus.
+
+    `column` of the scores has a list of numbers an answer, of one length. Both intervals are percentiles of
+    a bootstrap, over answers and over questions; `se` is the bootstrap's over answers. If all samples have
+    one value (no 4-gram of three answers is right, say), they are `stats.limits` of that value. `lowest` and
+    `highest` are NaN where an answer is missing: what it would have added to the sums is not known.
+    """
+    given = part.given
+    measured: dict[str, float | int] = {
+        "n": len(given),
+        "n_questions": len(given.values("example_id")),
+        **part.lost(),
+    }
+    measured |= dict.fromkeys(("lowest", "highest"), np.nan)
+    ends = ("ci_low_independent", "ci_high_independent", "ci_low", "ci_high")
+    if not len(given):
+        return {
+            "value": np.nan,
+            "se_independent": np.nan,
+            **dict.fromkeys(ends, np.nan),
+            **measured,
+        }
+    rows = np.array(given.column(column).tolist(), dtype=np.float64)
+    codes = given.table.codes("example_id")[0][given.places]
+    questions = np.zeros((codes.max() + 1, rows.shape[1]))
+    np.add.at(questions, codes, rows)
+    answers = _drawn(rows, value_of)
+    clustered = _drawn(questions[np.unique(codes)], value_of)
+    intervals = [*_interval(answers, len(rows)), *_interval(clustered, measured["n_questions"])]
+    value = float(value_of(rows.sum(axis=0, keepdims=True))[0])
+    if len(given) == len(part):
+        measured |= {"lowest": value, "highest": value}
+    return {
+        "value": value,
+        "se_independent": float(answers.std()),
+        **dict(zip(ends, map(float, intervals), strict=True)),
+        **measured,
+    }
+
+
+def _drawn(rows: npt.NDArray[np.float64], value_of: OfSums) -> npt.NDArray[np.float64]:
+    """The values of samples of the rows, drawn with replacement."""
+    n = len(rows)
+    return value_of((_kept_times(n) if n <= MOST_KEPT else _times(n)) @ rows)
+
+
+def _interval(drawn: npt.NDArray[np.float64], n: float) -> tuple[float, float]:
+    """The interval of what was drawn of `n` answers or questions."""
+    if drawn.min() == drawn.max():
+        return stats.limits(np.full(int(n), drawn[0]), 0.0, 1.0)
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def _times(n: int) -> npt.NDArray[np.int64]:
+    """How often each of n rows is in each of DRAWS samples."""
+    return seeding.rng("bootstrap", "sums", n).multinomial(n, np.full(n, 1 / n), size=DRAWS)
+
+
+# Cells of a benchmark have as many rows as each other: the same samples serve them all.
+_kept_times = lru_cache(maxsize=4)(_times)

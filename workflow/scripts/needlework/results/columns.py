@@ -1,9 +1,15 @@
-"""The columns of numbers, by what they say.
+"""The columns of numbers, by what they say, and what they mean (resources/columns.csv).
 
 Descriptions name them, so this needs the standard library alone.
 """
 
 from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from needlework.errors import UserError
 
 # What every cell of every table says beside its labels.
 MEASURES = (
@@ -29,3 +35,45 @@ MARKED = "n_skipped + n_error > 0.01 * (n + n_skipped + n_error)"
 COMPARISON = ("published", "published_n", "published_cell", "comparison")
 # What a paired comparison adds: how many prompts only one side has right, and McNemar's exact p.
 MCNEMAR = ("n_first_only", "n_second_only", "p_mcnemar")
+
+
+def read_meanings(path: str | Path) -> dict[str, str]:
+    """Meanings by column; a name may end with "*". UserError if a line is wrong."""
+    found: dict[str, str] = {}
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        rows = csv.reader(file)
+        next(rows, None)
+        for number, row in enumerate(rows, 2):
+            if len(row) != 2 or not all(row) or row[0] in found:
+                raise UserError(
+                    f"{path}, line {number}: it must have a column's name, which no other line has, and "
+                    "its meaning; quote a text that holds a comma."
+                )
+            found[row[0]] = row[1]
+    return found
+
+
+def meaning(column: str, meanings: Mapping[str, str]) -> str:
+    """What a column means; "" if nobody has said."""
+    if column in meanings:
+        return meanings[column]
+    starts = (name for name in meanings if name.endswith("*") and column.startswith(name[:-1]))
+    start = max(starts, key=len, default="")
+    return meanings[start].replace("{}", column.removeprefix(start[:-1])) if start else ""
+
+
+def described(
+    files: Iterable[tuple[str, str]], meanings: Mapping[str, str], own: Mapping[str, str]
+) -> list[tuple[str, str, str]]:
+    """A row (file, column, meaning) for each column of CSV `files`, given with what their values are.
+
+    `own` names columns that a benchmark of the user's own has, where there is no other meaning.
+    """
+    made = []
+    for file, title in files:
+        with Path(file).open(encoding="utf-8", newline="") as text:
+            head = next(csv.reader(text), [])
+        for column in head:
+            said = meaning(column, meanings) or own.get(column, "")
+            made.append((file, column, f"{said}: {title}" if column == "value" else said))
+    return made

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from needlework.results.layouts import PromptTable
+from needlework.results.result import PromptTable
 
 if TYPE_CHECKING:
     import pandas as pd

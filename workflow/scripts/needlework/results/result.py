@@ -1,6 +1,7 @@
-"""What a table or figure is: a function of rows and the run, with its title, its place and its look.
+"""What a table or figure is: a function of rows and the run, with its title, its place, and its look as data.
 
-Planning imports results to learn their names, titles and needs, so this needs the standard library alone.
+`written_tables` lays out a tidy table by its grids, `drawing` draws a figure. Planning imports results to
+learn their names, titles and needs, so this needs the standard library alone.
 """
 
 from __future__ import annotations
@@ -8,17 +9,293 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from needlework.results.drawings import Drawing
-from needlework.results.layouts import Grid, Layout
+from needlework.factor import Factor
+from needlework.results.columns import MARKED
+from needlework.results.context import Run
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from needlework.results.context import Context
+
+
+@dataclass(frozen=True)
+class Number:
+    """How a value, its interval and the paper's number are written.
+
+    column: of the table, that has the value; the paper's is in `published_<column>` where it is not `value`.
+    digits: after the point. scale: 100 for percentages. signed: with a plus where it is above 0.
+    least: smaller values are written as "<least". factor: written as a value of this factor, such as
+    a length. write: `function(value, cell, table, paper)`, which returns text; `cell` is a
+    row of `table`, and `paper` says that the value is the paper's. compared: whether a sign says on
+    which side of the paper's number ours lies.
+    """
+
+    digits: int = 3
+    scale: float = 1
+    column: str = "value"
+    signed: bool = False
+    least: float = 0
+    factor: Factor | None = None
+    write: Callable[[Any, Mapping[str, Any], pd.DataFrame, bool], str] | None = None
+    compared: bool = True
+
+    @property
+    def published(self) -> str:
+        """The column of the paper's number."""
+        return "published" if self.column == "value" else f"published_{self.column}"
+
+
+PERCENT = Number(digits=1, scale=100)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A sign at (or a line under) the numbers for which `where` holds; `note` explains it below.
+
+    paper: marks the paper's number, not ours. sign: in LaTeX.
+    """
+
+    where: str
+    note: str
+    underline: bool = False
+    paper: bool = False
+    sign: str = r"\dag"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A further line below the numbers of a block: of cells for which `where` holds, these columns."""
+
+    label: str
+    columns: tuple[str, ...]
+    number: Number
+    where: str
+
+
+# At cells that lack answers, in every table that counts them.
+INCOMPLETE = Mark(
+    MARKED,
+    "more than 1% of the answers were skipped or failed; the line below gives the mean if all of them were "
+    "wrong, and if all were right",
+    sign=r"\ddag",
+)
+LOST = Line("skipped, failed", ("n_skipped", "n_error"), Number(0), "n_skipped + n_error > 0")
+# What is said of sums over answers, by column.
+MISSING = {
+    "n_skipped": "{} answers were skipped (longer than the model's context).",
+    "n_error": "{} requests failed.",
+    "n_cut": "{} answers were cut at the token limit.",
+    "n_empty": "{} answers are empty.",
+    "n_prompt_cut": "Of the failed requests, the server cut the prompts of {}.",
+    "n_refused": "Of the failed requests, the server refused {}.",
+}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Blocks of lines down, columns across: in each block numbers, intervals, the paper's numbers.
+
+    rows: columns of labels; blocks come in the table's order. columns: what goes across, the outer
+    level first; without any, there is one column with the head `head`. by: what parts blocks but is
+    not shown (blocks that agree in the first of `by`, or else of `rows`, share a page). apart: never
+    averaged over; shown behind the first label where the table has several values. number, numbers:
+    how values are written, and those whose column (of the table) has a certain value, as text.
+    prepare: `function(table)` that returns the rows to lay out. show: which of them. without:
+    columns across all of whose cells are so are left out. float_per: a float for each value. lines,
+    marks: further lines below, and marks at numbers. answers: which rows count every answer once;
+    counts: by column, a sentence on its sum over these rows, with "{}". over: what intervals are over.
+    note, empty: a text below, and what stands in a table without rows.
+    """
+
+    rows: tuple[Factor, ...]
+    columns: tuple[Factor, ...] = ()
+    head: str = ""
+    by: tuple[str, ...] = ()
+    apart: tuple[Factor, ...] = ()
+    number: Number = Number()
+    numbers: Mapping[tuple[str, str], Number] = field(default_factory=dict)
+    prepare: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    show: str = ""
+    without: str = ""
+    float_per: tuple[Factor, ...] = ()
+    lines: tuple[Line, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    answers: str = ""
+    counts: Mapping[str, str] = field(default_factory=dict)
+    over: str = "questions"
+    note: str = ""
+    empty: str = "no scores"
+
+
+# One or more grids: each makes floats of the rows that it shows.
+Layout = tuple[Grid, ...]
+
+
+def pairs(columns: tuple[Factor, ...], number: Number = Number(), **more: Any) -> Grid:
+    """Two models and their difference: rows of the roles first, second and delta, by `pair`."""
+    test = Number(3, least=0.001)
+    return Grid(
+        rows=(Factor("model", label="Model", words={"delta": "Δ second − first"}),),
+        columns=columns,
+        by=("pair", "role"),
+        number=number,
+        numbers={("role", "delta"): replace(number, signed=True)},
+        lines=(Line("McNemar's p", ("p_mcnemar",), test, "p_mcnemar == p_mcnemar"),),
+        empty="no pair was run",
+        **more,
+    )
+
+
+@dataclass(frozen=True)
+class PromptTable:
+    """A table of a tokenizer's prompts, and below it what could not be built or is in the data all the same.
+
+    by: factors whose values have a row each. counts: name of a column, what it is of, and how it is
+    counted (an aggregation of pandas: size, nunique, mean, max, sum). slice_names: the columns that
+    the parts of a slice's name, between hyphens, stand in beside a note ("": none; the last takes the
+    rest). computed: columns as expressions of others. digits: of means, where not 1, and of others. kept:
+    notes that count what is not left out, as do those that end with "_kept". sorted: rows by their factors,
+    not as the files have them; also_notes: those of notes too.
+    """
+
+    by: tuple[str, ...]
+    counts: tuple[tuple[str, str, str], ...]
+    slice_names: tuple[str, ...]
+    computed: Mapping[str, str] = field(default_factory=dict)
+    digits: Mapping[str, int] = field(default_factory=dict)
+    kept: tuple[str, ...] = ()
+    sorted: bool = True
+
+
+Look = tuple[str, str]
+
+PAPER = "the paper's"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """What every drawing says.
+
+    x: the column across (down, where bars or points lie); several give a row of panels each, of the rows
+    that have a value in it. nothing: why there may be nothing to draw. y: what the axis of values is
+    called. line: the column of lines or bars within a panel. panel: a panel for each of its values;
+    row: a row of panels for each of these columns' values. value, n: the columns of the number and of
+    how many prompts are behind it; unit: what those are called. limits: of the axis of values, or None:
+    around what is drawn. columns: most panels side by side where there is one row of them.
+
+    where: which rows are drawn. needs: rows of ours without which there is nothing to draw. prepare:
+    function (data, run) -> data, for what no column says. counted: the rows of ours in the small print.
+
+    words: the start of the small print. paper: where the paper's numbers are printed, or a function
+    (data, run) -> str. note: function (data, run) -> str, the end of the small print. panel_title, row_title,
+    line_title: templates of these columns (row_title "": none). called: what single values are called
+    here, before their factor's words. looks: of single values of `line`. suffix: the column of words in
+    brackets after a line's name; members: that of codes, separated by spaces. why: the column that says
+    why a panel is empty. listed: columns whose values are drawn in the order of the frame, not of their
+    factor. scaled: numbers across are drawn to scale instead of at equal distances. level: a column with
+    one number a panel, such as chance, and what that is called: a dotted line in panels of lines and bars.
+    """
+
+    x: str | tuple[str, ...]
+    nothing: str
+    y: str = "Accuracy"
+    line: str = "model"
+    panel: str = ""
+    row: tuple[str, ...] = ()
+    value: str = "value"
+    n: str = "n"
+    unit: str = "prompts"
+    limits: tuple[float, float] | None = (0.0, 1.0)
+    columns: int = 3
+    where: str = ""
+    needs: str = ""
+    prepare: Callable[[pd.DataFrame, Run], pd.DataFrame] | None = None
+    counted: str = ""
+    words: str = ""
+    paper: Callable[[pd.DataFrame, Run], str] | str = PAPER
+    note: Callable[[pd.DataFrame, Run], str] | None = None
+    panel_title: str = ""
+    row_title: str | None = None
+    line_title: str = ""
+    called: Mapping[Any, str] = field(default_factory=dict)
+    looks: Mapping[Any, Look] = field(default_factory=dict)
+    suffix: str = ""
+    members: str = ""
+    why: str = ""
+    listed: tuple[str, ...] = ()
+    scaled: bool = False
+    level: tuple[str, str] | None = None
+
+    # What the small print calls a mark, the paper's numbers, and marks of prompts that are too short ("":
+    # they have no mark) and of cells that lack answers.
+    mark = "point"
+    paper_look = "Dashed"
+    short_look = "Hollow"
+    incomplete_look = "Ringed"
+    # Whether the intervals over questions are drawn.
+    intervals = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lines(Drawing):
+    """Lines over `x`. A row without a value of `x` is a level across its panel.
+
+    levels: the columns across which the paper's numbers are levels; across any other they are not drawn then.
+    """
+
+    levels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars(Drawing):
+    """Bars of each `line` side by side, lying where `horizontal` or where there are many."""
+
+    horizontal: bool = False
+
+    mark = "bar"
+    paper_look = "Hollow markers"
+    short_look = "Hatched"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Points(Drawing):
+    """Points of each `line` in one row for each `x`, without intervals."""
+
+    paper_look = "Hollow"
+    short_look = ""
+    intervals = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dots(Points):
+    """Points with intervals, the rows sorted by value: in place of a paper's radar."""
+
+    intervals = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heatmap(Drawing):
+    """A cell for each `x` and `down`, in percent; the paper's number beneath in small print.
+
+    margin: the value of `down` that is the mean of the others. tinted: a query for rows whose names are
+    orange, and what that means.
+    """
+
+    down: str
+    margin: str = ""
+    tinted: tuple[str, str] | None = None
+
+    mark = "cell"
+    paper_look = "Small"
+    short_look = "Dotted"
+    incomplete_look = "With an asterisk"
+    intervals = False
+
 
 # The rows that a result is made of: scores of answers, ceilings of translation, instances, token counts (of
 # books, too), or the paper's numbers alone.

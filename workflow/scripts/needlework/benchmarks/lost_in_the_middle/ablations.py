@@ -16,9 +16,8 @@ from needlework.benchmarks.lost_in_the_middle.tables import (
 )
 from needlework.factor import Factor
 from needlework.results.context import Context
-from needlework.results.drawings import Lines
 from needlework.results.figures.style import COLOURS
-from needlework.results.result import MCNEMAR, figure
+from needlework.results.result import MCNEMAR, Lines, figure
 from needlework.results.tabulate import MODEL, PAIRED, arranged, stacked, where
 
 if TYPE_CHECKING:

@@ -24,14 +24,13 @@ from needlework.benchmarks.lost_in_the_middle.tables import (
 )
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
-from needlework.results.beside import UNPUBLISHED
 from needlework.results.columns import MCNEMAR
 from needlework.results.context import Context, model_order
-from needlework.results.drawings import Lines
-from needlework.results.result import figure
+from needlework.results.result import Lines, figure
 from needlework.results.tabulate import (
     MODEL,
     SAME_QUESTION,
+    UNPUBLISHED,
     Beside,
     Cell,
     arranged,
@@ -217,7 +216,7 @@ def figure10(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 def _lowest(among: pd.DataFrame, asked: pd.DataFrame, run: Context) -> Iterator[dict[str, Any]]:
     """The lowest of all positions among 300 pairs of the paper's model, beside the paper's one number."""
     from needlework.results import cells
-    from needlework.results.parts import Table
+    from needlework.results.cells import Table
 
     number = run.find("text", PRINTED_PAIRS, "300_pairs/lowest")
     for model, own in among.groupby("model", sort=False):
@@ -302,8 +301,8 @@ def _gains(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     import pandas as pd
 
     from needlework.results import cells
-    from needlework.results.beside import published_rows
-    from needlework.results.parts import Table, difference
+    from needlework.results.cells import Table, difference
+    from needlework.results.tabulate import published_rows
 
     made: list[dict[str, Any]] = []
     asked = rows[(rows["task"] == OPEN) & (rows["lang"] == ENGLISH)]
@@ -363,7 +362,7 @@ def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 def _absent(made: pd.DataFrame, asked: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """A row for each model that has no points of a size, which says why (`absent`)."""
-    from needlework.results.parts import Table
+    from needlework.results.cells import Table
 
     for size, part in asked.groupby("n_documents"):
         _, absent = answers.answered_by(part)

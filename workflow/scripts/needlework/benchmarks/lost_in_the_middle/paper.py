@@ -13,7 +13,12 @@ from needlework.benchmarks.lost_in_the_middle.factors import (
     QA_TABLES,
 )
 from needlework.models.decoding import GREEDY
-from needlework.results.beside import (
+from needlework.results.columns import COMPARISON
+from needlework.results.context import Context
+from needlework.results.published import Number
+from needlework.results.tabulate import (
+    Beside,
+    Cell,
     Place,
     against,
     mean_of_line,
@@ -25,10 +30,6 @@ from needlework.results.beside import (
     published_row,
     published_rows,
 )
-from needlework.results.columns import COMPARISON
-from needlework.results.context import Context
-from needlework.results.published import Number
-from needlework.results.tabulate import Beside, Cell
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,8 +20,7 @@ from needlework.factor import Factor
 from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.columns import MEASURES
 from needlework.results.context import Context
-from needlework.results.layouts import LOST, PERCENT, Grid, Mark
-from needlework.results.result import table
+from needlework.results.result import LOST, PERCENT, Grid, Mark, table
 from needlework.results.tabulate import (
     MODEL,
     By,

@@ -11,11 +11,9 @@ from needlework.benchmarks.lost_in_the_middle.paper import other_questions
 from needlework.benchmarks.lost_in_the_middle.tables import COLUMN, KEYS_CALLED, LANGS
 from needlework.factor import Factor
 from needlework.results import published as publications
-from needlework.results.beside import own_instructions
 from needlework.results.context import Context
-from needlework.results.layouts import Grid, Number, PromptTable
-from needlework.results.result import table
-from needlework.results.tabulate import By, Cell, walk, where
+from needlework.results.result import Grid, Number, PromptTable, table
+from needlework.results.tabulate import By, Cell, own_instructions, walk, where
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -64,7 +64,7 @@ def corpus(rows: npt.ArrayLike) -> float:
 
 
 def of_sums(sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """The BLEU, in [0, 1], of each row of summed statistics (`results.measures.of_sums`)."""
+    """The BLEU, in [0, 1], of each row of summed statistics (`results.cells.measure_of_sums`)."""
     found, total = sums[:, :ORDER], sums[:, ORDER : 2 * ORDER]
     length, reference = sums[:, -2].astype(float), sums[:, -1].astype(float)
     there = (found > 0).all(axis=1)

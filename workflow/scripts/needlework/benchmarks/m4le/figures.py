@@ -29,8 +29,7 @@ from needlework.benchmarks.m4le.tables import (
 )
 from needlework.factor import Factor
 from needlework.results.context import Context
-from needlework.results.drawings import Bars, Dots, Lines
-from needlework.results.result import figure
+from needlework.results.result import Bars, Dots, Lines, figure
 from needlework.results.tabulate import MODEL, mean, tabulate, where
 
 if TYPE_CHECKING:

@@ -22,9 +22,8 @@ from needlework.benchmarks.m4le.normalised import (
     slope_weights,
 )
 from needlework.results import stats
+from needlework.results.cells import Part, Table, measure_of_sums
 from needlework.results.context import Run
-from needlework.results.measures import measure_of_sums
-from needlework.results.parts import Part, Table
 
 
 def score(part: Part) -> dict[str, float | int]:

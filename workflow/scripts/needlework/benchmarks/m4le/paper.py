@@ -8,16 +8,16 @@ from typing import Any
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, PAPER_BUCKETS, PRINTED, TASKS
 from needlework.benchmarks.m4le.factors import RANGES, TABLES
 from needlework.models.decoding import GREEDY
-from needlework.results.beside import (
+from needlework.results.context import Context
+from needlework.results.published import Number
+from needlework.results.tabulate import (
+    Cell,
     Place,
     other_decoding,
     other_settings,
     own_instructions,
     printed,
 )
-from needlework.results.context import Context
-from needlework.results.published import Number
-from needlework.results.tabulate import Cell
 
 # The paper's settings that move its numbers. Those of a run are compared with them name by name.
 SETUP = {"source": "released", "release": "2023", "max_new_tokens": "released"}

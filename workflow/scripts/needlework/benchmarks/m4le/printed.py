@@ -10,9 +10,8 @@ from needlework.benchmarks.m4le.factors import TABLES
 from needlework.benchmarks.m4le.paper import AVERAGE, PRINTED_METRIC, REFERENCE, row_of
 from needlework.benchmarks.m4le.tables import COLUMN, LONG, MODELS
 from needlework.results.context import Context
-from needlework.results.layouts import Grid, Number
 from needlework.results.published import equal
-from needlework.results.result import table
+from needlework.results.result import Grid, Number, table
 
 if TYPE_CHECKING:
     import pandas as pd

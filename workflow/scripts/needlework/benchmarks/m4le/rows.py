@@ -63,7 +63,7 @@ def _with_reference(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
     from needlework.benchmarks.m4le.normalised_means import task_scores
     from needlework.results import cells
-    from needlework.results.parts import Table
+    from needlework.results.cells import Table
 
     name = run.run["reference"]
     if name == "published":

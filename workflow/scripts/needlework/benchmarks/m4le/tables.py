@@ -21,8 +21,7 @@ from needlework.factor import Factor
 from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.columns import MEASURES
 from needlework.results.context import Context
-from needlework.results.layouts import PERCENT, Grid, Number, PromptTable
-from needlework.results.result import table
+from needlework.results.result import PERCENT, Grid, Number, PromptTable, table
 from needlework.results.tabulate import MODEL, By, Cell, Measure, tabulate, where
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1024
 from needlework.results.columns import COMPARISON, MEASURES
 from needlework.results.context import Context, Run, model_order
-from needlework.results.drawings import Dots, Lines
-from needlework.results.result import figure
+from needlework.results.result import Dots, Lines, figure
 from needlework.results.tabulate import (
     MODEL,
     By,
@@ -205,7 +204,7 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
     from needlework import seeding
     from needlework.results import cells
-    from needlework.results.parts import Part, Table
+    from needlework.results.cells import Part, Table
 
     table, made = Table(where(nearest(exact(rows)), "length > 0")), []
     by_model = {str(model): part for model, part in table.all().split("model").items()}

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.mlneedle.factors import HAYSTACK, LANGUAGES, POSITIONS
 from needlework.models.decoding import GREEDY
-from needlework.results.beside import (
+from needlework.results.context import Context
+from needlework.results.tabulate import (
+    Beside,
+    Cell,
     Place,
     against,
     other_decoding,
@@ -18,8 +21,6 @@ from needlework.results.beside import (
     published_rows,
     rows_of,
 )
-from needlework.results.context import Context
-from needlework.results.tabulate import Beside, Cell
 
 if TYPE_CHECKING:
     import pandas as pd

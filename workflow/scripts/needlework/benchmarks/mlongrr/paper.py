@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from needlework.benchmarks.mlongrr.factors import LANGUAGES, NAMES
-from needlework.results.beside import (
+from needlework.results.tabulate import (
+    Beside,
+    Cell,
     against,
     other_decoding,
     other_settings,
     other_values,
     own_instructions,
 )
-from needlework.results.tabulate import Beside, Cell
 
 LENGTHS = (2000, 8000, 16000, 32000, 64000)
 DEPTHS = {1: (0, 25, 50, 75, 100), 3: (0, 25, 50, 75)}

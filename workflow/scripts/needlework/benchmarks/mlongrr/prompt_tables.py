@@ -10,8 +10,7 @@ from needlework.benchmarks.mlongrr.paper import LENGTHS, beside_tokens_a_word, l
 from needlework.benchmarks.mlongrr.rows import first_prompt, first_text, with_paper_model
 from needlework.factor import Factor, in_1000
 from needlework.results.context import Context
-from needlework.results.layouts import Grid, Line, Number, PromptTable
-from needlework.results.result import table
+from needlework.results.result import Grid, Line, Number, PromptTable, table
 from needlework.results.tabulate import By, Cell, Measure, tabulate
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ from needlework.benchmarks.mlongrr.rows import (
 from needlework.factor import Factor
 from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.context import Context
-from needlework.results.layouts import PERCENT, Grid, Mark
-from needlework.results.result import table
+from needlework.results.result import PERCENT, Grid, Mark, table
 from needlework.results.tabulate import MODEL, By, tabulate
 
 if TYPE_CHECKING:

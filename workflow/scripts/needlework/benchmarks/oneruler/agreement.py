@@ -108,7 +108,7 @@ def _other_agreement(
     run: Context,
 ) -> str | None:
     """Why tau over `pairs` of models that have scores is not the paper's, or None."""
-    from needlework.results.parts import Table
+    from needlework.results.cells import Table
 
     names = dict(run.run.get("published", {}))
     # The entry with equal text is the same model, but its name in the paper is not for it to bear:

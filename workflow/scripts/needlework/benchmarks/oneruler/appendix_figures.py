@@ -48,9 +48,8 @@ from needlework.benchmarks.oneruler.tables import (
 from needlework.benchmarks.oneruler.text_lengths import text_lengths
 from needlework.factor import Factor
 from needlework.results.context import Context, Run
-from needlework.results.drawings import Lines, Points
 from needlework.results.figures.style import COLOURS
-from needlework.results.result import figure
+from needlework.results.result import Lines, Points, figure
 from needlework.results.tabulate import MODEL, arranged, tabulate, where
 
 if TYPE_CHECKING:

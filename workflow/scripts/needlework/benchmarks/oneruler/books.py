@@ -9,9 +9,8 @@ from needlework.benchmarks.oneruler.rows import by_articles
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
 from needlework.results.context import Context
-from needlework.results.layouts import Grid, Number
 from needlework.results.published import UNPUBLISHED
-from needlework.results.result import table
+from needlework.results.result import Grid, Number, table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -46,8 +46,7 @@ from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1000
 from needlework.results.columns import COMPARISON
 from needlework.results.context import Context, Run
-from needlework.results.drawings import Bars, Heatmap, Lines, Points
-from needlework.results.result import figure
+from needlework.results.result import Bars, Heatmap, Lines, Points, figure
 from needlework.results.tabulate import MODEL, By, Cell, arranged, tabulate, where
 
 if TYPE_CHECKING:

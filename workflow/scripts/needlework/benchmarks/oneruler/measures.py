@@ -11,7 +11,7 @@ from needlework.results.columns import MEASURES
 from needlework.results.tabulate import Cell, Measure
 
 if TYPE_CHECKING:
-    from needlework.results.parts import Part
+    from needlework.results.cells import Part
 
 CI = ("ci_low", "ci_high")
 

@@ -8,7 +8,9 @@ from typing import Any
 from needlework.benchmarks.oneruler.factors import ARTICLES, CWE, LONG, NIAH
 from needlework.benchmarks.oneruler.plan import SHORT
 from needlework.models.decoding import GREEDY
-from needlework.results.beside import (
+from needlework.results.tabulate import (
+    Beside,
+    Cell,
     against,
     bounded_number,
     other_decoding,
@@ -16,7 +18,6 @@ from needlework.results.beside import (
     other_values,
     own_instructions,
 )
-from needlework.results.tabulate import Beside, Cell
 
 # The settings of the paper that move its numbers, and its metric.
 SETUP = {

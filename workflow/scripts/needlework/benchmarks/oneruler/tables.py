@@ -39,11 +39,9 @@ from needlework.benchmarks.oneruler.rows import (
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1000
 from needlework.results.answer_languages import answered_in as by_answers_language
-from needlework.results.beside import UNPUBLISHED
 from needlework.results.context import Context
-from needlework.results.layouts import PERCENT, Grid, Line, Mark, Number, PromptTable
-from needlework.results.result import table
-from needlework.results.tabulate import MODEL, By, arranged, stacked, tabulate, where
+from needlework.results.result import PERCENT, Grid, Line, Mark, Number, PromptTable, table
+from needlework.results.tabulate import MODEL, UNPUBLISHED, By, arranged, stacked, tabulate, where
 
 if TYPE_CHECKING:
     import pandas as pd

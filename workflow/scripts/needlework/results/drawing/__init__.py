@@ -1,4 +1,4 @@
-"""Any drawing (`results.drawings`) as figures: `draw`, then `figures.save.save_figure`."""
+"""Any drawing (`results.result`) as figures: `draw`, then `figures.save.save_figure`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from needlework.results.context import Run
 from needlework.results.drawing import blocks, lines
 from needlework.results.drawing.grid import figure_of, wrapped
 from needlework.results.drawing.picture import NothingToDraw, Picture
-from needlework.results.drawings import Drawing, Heatmap, Lines
 from needlework.results.figures.style import COLUMN, NOTHING, PRINTING, Printing, style
+from needlework.results.result import Drawing, Heatmap, Lines
 
 if TYPE_CHECKING:
     import pandas as pd

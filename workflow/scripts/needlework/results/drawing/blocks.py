@@ -17,8 +17,8 @@ from needlework.results.drawing.grid import (
 )
 from needlework.results.drawing.lines import error_bars, hollow_marker, mark_incomplete
 from needlework.results.drawing.picture import Line, Picture
-from needlework.results.drawings import Bars, Dots, Heatmap, Points
 from needlework.results.figures.style import COLUMN, SMALLEST
+from needlework.results.result import Bars, Dots, Heatmap, Points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from needlework.results.drawing.notes import small_print
 from needlework.results.drawing.picture import OTHERS, PAPER, Picture, evenly
-from needlework.results.drawings import Bars
 from needlework.results.figures.style import COLUMN, SMALLEST, TALLEST
+from needlework.results.result import Bars
 
 if TYPE_CHECKING:
     import pandas as pd

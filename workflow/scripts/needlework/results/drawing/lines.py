@@ -17,8 +17,8 @@ from needlework.results.drawing.grid import (
     values_axis,
 )
 from needlework.results.drawing.picture import Line, Picture
-from needlework.results.drawings import Lines
 from needlework.results.figures.style import COLUMN, REST, SMALLEST
+from needlework.results.result import Lines
 
 if TYPE_CHECKING:
     import pandas as pd

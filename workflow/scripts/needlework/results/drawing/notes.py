@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from needlework.results.drawing.picture import Picture
-from needlework.results.drawings import Heatmap
+from needlework.results.result import Heatmap
 
 
 def small_print(picture: Picture) -> str:

@@ -11,7 +11,6 @@ from needlework.data.language_names import language_name
 from needlework.factor import Factor
 from needlework.results.columns import MARKED
 from needlework.results.context import Run, model_order
-from needlework.results.drawings import Drawing, Look
 from needlework.results.figures.style import (
     MOST_COLOURED,
     PRINTING,
@@ -21,6 +20,7 @@ from needlework.results.figures.style import (
     looks,
     ordered_colours,
 )
+from needlework.results.result import Drawing, Look
 
 if TYPE_CHECKING:
     import pandas as pd

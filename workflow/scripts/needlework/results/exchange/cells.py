@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from needlework.results.drawings import Drawing
-from needlework.results.result import Result
+from needlework.results.result import Drawing, Result
 
 # The interval over questions, in tables.
 INTERVAL = ("ci_low", "ci_high")
