@@ -33,12 +33,10 @@ import machine
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow" / "scripts"))
 from needlework.benchmarks.m4le import rouge
-from needlework.benchmarks.m4le.data.drawing import Recipe
-from needlework.benchmarks.m4le.data.families import construct
+from needlework.benchmarks.m4le.data.families import Recipe, construct
 from needlework.benchmarks.m4le.data.frames import load_frames
 from needlework.benchmarks.m4le.data.origins import source_files
-from needlework.benchmarks.m4le.data.records import Record
-from needlework.benchmarks.m4le.data.rows import rows_table
+from needlework.benchmarks.m4le.data.rows import Record, rows_table
 from needlework.benchmarks.m4le.data.sources import source_records
 from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, TASKS
 from needlework.benchmarks.m4le.factors import COLUMNS

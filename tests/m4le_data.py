@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from needlework.benchmarks.m4le import corpus as m4le
 from needlework.benchmarks.m4le.data.frames import Cut, Frame, Item, load_frames
-from needlework.benchmarks.m4le.data.sampled import SAMPLED
-from needlework.benchmarks.m4le.data.tasks import Task
+from needlework.benchmarks.m4le.data.tasks import SAMPLED, Task
 
 ROOT = Path(__file__).resolve().parents[1]
 FRAMES_FILE = ROOT / "resources/m4le/frames.yaml"

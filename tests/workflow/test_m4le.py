@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from needlework.benchmarks.m4le.data.sampled import SAMPLED
+from needlework.benchmarks.m4le.data.tasks import SAMPLED
 from needlework.prompts.spans import Documents, render
 from runs import ROOT, Workflow
 

@@ -9,10 +9,9 @@ import pytest
 
 from m4le_data import frames, items_of, mirrored
 from needlework.benchmarks.m4le.data.frames import Item, cut, fill, load_frames, pieces, render
-from needlework.benchmarks.m4le.data.numerals import counted
 from needlework.benchmarks.m4le.data.released import _gold, read_rows
+from needlework.benchmarks.m4le.data.rows import counted, length
 from needlework.benchmarks.m4le.data.tasks import TASKS
-from needlework.benchmarks.m4le.data.units import length
 from needlework.errors import UserError
 
 EACH_TASK = pytest.mark.parametrize("name", TASKS)

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from needlework.benchmarks.m4le import plan
-from needlework.benchmarks.m4le.data.sampled import SAMPLED
 from needlework.benchmarks.m4le.data.tasks import (
     ABILITIES,
     CONSTRUCTED,
+    SAMPLED,
     SLUGS,
     TASKS,
 )

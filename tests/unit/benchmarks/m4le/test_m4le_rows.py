@@ -16,16 +16,12 @@ import pytest
 from m4le_data import FRAMES_FILE, frames, sample
 from needlework.benchmarks.m4le import corpus as m4le
 from needlework.benchmarks.m4le.data import sample as sample_module
-from needlework.benchmarks.m4le.data.drawing import Recipe, lower_bound, positions
-from needlework.benchmarks.m4le.data.families import construct
+from needlework.benchmarks.m4le.data.families import Recipe, construct, lower_bound, positions
 from needlework.benchmarks.m4le.data.origins import ORIGINS, source_files
-from needlework.benchmarks.m4le.data.records import Record
 from needlework.benchmarks.m4le.data.released import read_rows
-from needlework.benchmarks.m4le.data.rows import ROWS
-from needlework.benchmarks.m4le.data.sampled import SAMPLED
+from needlework.benchmarks.m4le.data.rows import ROWS, Record, length
 from needlework.benchmarks.m4le.data.sources import _READERS
-from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, SLUGS, TASKS
-from needlework.benchmarks.m4le.data.units import length
+from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, SAMPLED, SLUGS, TASKS
 from needlework.errors import UserError
 
 ROW = {

@@ -8,8 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.benchmarks.m4le.data.drawing import Recipe, Study
-from needlework.benchmarks.m4le.data.families import construct
+from needlework.benchmarks.m4le.data.families import Recipe, Study, construct
 from needlework.benchmarks.m4le.data.frames import Frame, load_frames, worded
 from needlework.benchmarks.m4le.data.released import read_rows
 from needlework.benchmarks.m4le.data.rows import Row, rows_table

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework import safe_yaml
-from needlework.benchmarks.m4le.data.records import POSITIVE, Document, Question, Record
+from needlework.benchmarks.m4le.data.rows import POSITIVE, Document, Question, Record
 from needlework.benchmarks.m4le.data.tasks import Task
 from needlework.errors import UserError
 

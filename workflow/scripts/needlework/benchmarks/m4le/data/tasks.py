@@ -185,3 +185,34 @@ def task_in(name: str, lang: str) -> Task:
     if lang == task.lang:
         return task
     return task._replace(lang=lang, answer_lang=lang, unit="any")
+
+
+SAMPLED = (
+    "mnds-news_explicit-single",
+    "thucnews_explicit-single",
+    "newsqa",
+    "c3",
+    "wow",
+    "drcd_explicit-single",
+    "cnnnews",
+    "lcsts",
+    "mnds-news_explicit-multiple",
+    "thucnews_explicit-multiple",
+    "marc",
+    "online-shopping",
+    "wikitext-103",
+    "wiki2019zh",
+    "nq-open",
+    "drcd_semantic-single",
+    "tedtalks-en2zh",
+    "tedtalks-zh2en",
+    "mnds-news_semantic-multiple",
+    "thucnews_semantic-multiple",
+    "hotpotqa",
+    "bigpatent_global_cls",
+    "triviaqa",
+    "arxiv",
+    "cnewsum",
+    "open-subtitles-en2zh",
+    "open-subtitles-zh2en",
+)
