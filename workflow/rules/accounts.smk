@@ -71,11 +71,8 @@ def say_results():
     for name in config["run"]["benchmarks"]:
         if f"{name}_comparisons" in asked:
             file = Path(f"results/comparisons/{name}.txt")
-            logger.info(
-                f"\n{files.benchmark(name).title} ({file.with_suffix('.csv')} has more)"
-            )
-            for line in file.read_text(encoding="utf-8").splitlines():
-                logger.info(fill(line))
+            first = file.read_text(encoding="utf-8").partition("\n")[0]
+            logger.info(fill(f"{first} More: {file}"))
     if "overview" in asked:
         for line in Path(LINES).read_text(encoding="utf-8").splitlines():
             logger.info(line)

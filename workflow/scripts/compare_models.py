@@ -12,6 +12,7 @@ from needlework.results.comparisons import (
     as_text,
     compare,
     figure,
+    in_a_line,
     prompts_differ,
     sets_of,
 )
@@ -31,7 +32,7 @@ with running(snakemake) as logger:
                 )
     table = compare(scores, pairs, params.factors)
     sets = sets_of(table, list(used))
-    text = as_text(table, sets)
+    text = f"{in_a_line(table, params.title)}\n{as_text(table, sets)}"
     logger.info("\n%s", text)
     table.to_csv(output.csv, index=False)
     Path(output.text).write_text(f"{text}\n", encoding="utf-8")

@@ -25,4 +25,4 @@ with running(snakemake) as logger:
     save_figure([draw(*shown)], Path(snakemake.output.svg).with_suffix(""))
     # The page of results has the sentence as text.
     page = Path(snakemake.output.page).with_suffix("")
-    save_figure([draw(*shown, sentences=False)], page, ["svg"])
+    save_figure([draw(*shown, page=True)], page, ["svg"])

@@ -223,7 +223,7 @@ def test_prompts_of_one_kind_show_nothing() -> None:
     assert "cannot show where it breaks" in said
     figure = draw("mine", points, compared, answers, TITLES)
     assert figure.get_size_inches()[0] == pytest.approx(COLUMN)
-    bare = draw("mine", points, compared, answers, TITLES, sentences=False)
+    bare = draw("mine", points, compared, answers, TITLES, page=True)
     assert bare.get_supxlabel() == "" != figure.get_supxlabel()
     assert bare.get_size_inches()[1] < figure.get_size_inches()[1]
 

@@ -24,6 +24,7 @@ from needlework.results.comparisons import (
     compare,
     figure,
     holm,
+    in_a_line,
     indistinguishable,
     nothing_to_show,
     permutation_test,
@@ -171,6 +172,7 @@ def test_compare_says_which_is_better_where() -> None:
     assert levels.loc["en", "p_holm"] == 2 * levels.loc["en", "p"]
     assert sets_of(table, ["one", "two"]) == {"exact": []}
     assert "two - one = +25.0 points" in as_text(table, {})
+    assert in_a_line(table, "Bench") == "Bench: 1 of 1 pairs of models differ (exact)."
 
 
 def test_mcnemars_p_is_of_answers_that_are_right_or_wrong() -> None:

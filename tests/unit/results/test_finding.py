@@ -42,6 +42,15 @@ def test_models_share_a_rank_unless_paired_tests_separate_them() -> None:
     assert rows[0].mean == pytest.approx(90)
 
 
+def test_pairs_of_models_are_better_worse_or_not_told_apart() -> None:
+    (matrix,) = found(answers({"poor": 0.2, "good": 0.9, "also": 0.88}))["matrices"]
+    assert matrix.title == "Bench"
+    cells = {(one, two): c.apart for one, own in matrix.cells.items() for two, c in own.items()}
+    assert cells["good", "poor"] and cells["poor", "also"] and not cells["good", "also"]
+    assert matrix.cells["good"]["poor"].difference == pytest.approx(70)
+    assert matrix.cells["poor"]["good"].difference == pytest.approx(-70)
+
+
 def test_means_of_few_answers_are_not_shown() -> None:
     (row,) = found(answers({"m": 0.5}, n=9))["rows"]
     assert row.asked["b"].mean is None and row.asked["b"].n == 9

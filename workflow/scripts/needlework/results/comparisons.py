@@ -298,6 +298,17 @@ def sets_of(table: pd.DataFrame, models: Sequence[str]) -> dict[str, list[tuple[
     }
 
 
+def in_a_line(table: pd.DataFrame, title: str) -> str:
+    """How many pairs of models differ in a benchmark, by the metric of the most prompts."""
+    overall = table[table["by"] == "all"]
+    metric = overall.groupby("metric")["n"].sum().idxmax()
+    own = overall[overall["metric"] == metric]
+    differ = int((own["p_holm"] < ALPHA).sum())
+    return (
+        f"{title}: {differ} of {len(own)} pairs of models differ ({str(metric).replace('_', ' ')})."
+    )
+
+
 def as_text(table: pd.DataFrame, sets: Mapping[str, Sequence[Sequence[str]]]) -> str:
     """The comparisons over everything, for a terminal."""
     lines = []

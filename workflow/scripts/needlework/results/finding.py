@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -60,6 +60,20 @@ class Row:
     breaks: str
 
 
+class Compared(NamedTuple):
+    """A model's mean less another's, in points on the same prompts, and whether a test tells them apart."""
+
+    difference: float
+    apart: bool
+
+
+class Matrix(NamedTuple):
+    """What the models of a benchmark are to each other, row by row."""
+
+    title: str
+    cells: Mapping[str, Mapping[str, Compared]]
+
+
 def finding(
     scores: Mapping[str, pd.DataFrame],
     benchmarks: Mapping[str, Mapping[str, Any]],
@@ -78,7 +92,7 @@ def finding(
         model: {name: _asked(name, model, given[name], grids[name], cards) for name in benchmarks}
         for model in models
     }
-    means, ranks = _ranked(given, benchmarks, models)
+    means, ranks, matrices = _ranked(given, benchmarks, models)
     order = sorted(models, key=lambda model: -means.get(model, -1.0))
     compared = cards.get("comparisons")
     rows = [
@@ -96,6 +110,7 @@ def finding(
     return {
         "title": _title(rows, cards),
         "rows": rows,
+        "matrices": matrices,
         "titles": {name: titles[name] for name in titles if not given[name].empty},
         "not_asked": left,
         "not_compared": []
@@ -167,63 +182,73 @@ def _ranked(
     given: Mapping[str, pd.DataFrame],
     benchmarks: Mapping[str, Mapping[str, Any]],
     models: Sequence[str],
-) -> tuple[dict[str, float], dict[str, str]]:
-    """Means over the benchmarks that all models answered, in percent, and ranks.
+) -> tuple[dict[str, float], dict[str, str], list[Matrix]]:
+    """Means over the benchmarks that all models answered, in percent; ranks; and every pair of models.
 
-    Two models share a rank unless their paired differences, each benchmark with the same weight, are told
-    apart by the permutation test over questions after Holm's correction.
+    Two models share a rank unless their answers to these benchmarks are told apart.
     """
     shared = [
         name
         for name, own in given.items()
         if len(own) and set(models) <= set(own["model"].unique())
     ]
-    if not shared:
-        return {}, {}
     sides = {
-        name: {model: given[name][given[name]["model"] == model] for model in models}
-        for name in shared
+        name: {str(model): rows for model, rows in own.groupby("model", sort=False)}
+        for name, own in given.items()
     }
     means = {
         model: float(np.mean([100 * sides[name][model]["value"].mean() for name in shared]))
         for model in models
+        if shared
     }
-    if len(models) < 2:
-        return means, {}
-    pairs = list(combinations(models, 2))
-    p = []
-    for first, second in pairs:
-        differences, questions = [], []
-        for name in shared:
-            both = comparisons.paired(
-                sides[name][first],
-                sides[name][second],
-                benchmarks[name]["asked"],
-                same_prompts=False,
-            )
-            if len(both):
-                change = (both["value_second"] - both["value_first"]).to_numpy()
-                differences.append(change / len(change))
-                questions += [f"{name}/{example}" for example in both["example_id"]]
-        p.append(
-            comparisons.permutation_test(
-                np.concatenate(differences), questions, seed=(first, second)
-            )
-            if differences
-            else np.nan
-        )
-    apart = {
-        frozenset(pair)
-        for pair, value in zip(pairs, comparisons.holm(p), strict=True)
-        if value < comparisons.ALPHA
-    }
+    matrices = [
+        _compared(str(benchmarks[name]["title"]), {name: sides[name]}, benchmarks, own)
+        for name in given
+        if len(own := [model for model in models if model in sides[name]]) > 1
+    ]
+    if len(models) < 2 or not shared:
+        return means, {}, matrices
+    overall = _compared("All", {name: sides[name] for name in shared}, benchmarks, models)
     ranks = {}
     for model in models:
-        told = [other for other in models if frozenset((model, other)) in apart]
-        best = 1 + sum(means[other] > means[model] for other in told)
-        worst = len(models) - sum(means[other] < means[model] for other in told)
+        told = [found for found in overall.cells[model].values() if found.apart]
+        best = 1 + sum(found.difference < 0 for found in told)
+        worst = len(models) - sum(found.difference > 0 for found in told)
         ranks[model] = str(best) if best == worst else f"{best}–{worst}"
-    return means, ranks
+    return means, ranks, [overall, *matrices] if len(shared) > 1 else matrices
+
+
+def _compared(
+    title: str,
+    sides: Mapping[str, Mapping[str, pd.DataFrame]],
+    benchmarks: Mapping[str, Mapping[str, Any]],
+    models: Sequence[str],
+) -> Matrix:
+    """Every two models by the permutation test over questions, after Holm's correction over the pairs.
+
+    sides: answers by benchmark and model; each benchmark has the same weight.
+    """
+    pairs = list(combinations(models, 2))
+    differences, p = [], []
+    for first, second in pairs:
+        changes, questions = [], []
+        for name, own in sides.items():
+            both = comparisons.paired(
+                own[first], own[second], benchmarks[name]["asked"], same_prompts=False
+            )
+            if len(both):
+                change = (both["value_first"] - both["value_second"]).to_numpy()
+                changes.append(change / len(change))
+                questions += [f"{name}/{example}" for example in both["example_id"]]
+        every = np.concatenate(changes) if changes else np.zeros(0)
+        differences.append(100 * float(every.sum()) / max(len(changes), 1))
+        p.append(comparisons.permutation_test(every, questions, seed=(first, second)))
+    cells: dict[str, dict[str, Compared]] = {model: {} for model in models}
+    for (first, second), value, found in zip(pairs, comparisons.holm(p), differences, strict=True):
+        apart = bool(value < comparisons.ALPHA)
+        cells[first][second] = Compared(found, apart)
+        cells[second][first] = Compared(-found, apart)
+    return Matrix(title, cells)
 
 
 def _lengths(model: str, cards: Mapping[str, pd.DataFrame]) -> str:

@@ -161,7 +161,7 @@ def _part(
     read = misreads.misreads(scores, controls)
     judged = {"model": [model for model in scores["model"].unique() if model not in controls]}
     is_shown = scores["model"].isin(list(shown))
-    mine, rest = scores[is_shown], scores[~is_shown]
+    mine = scores[is_shown]
     tables = [_table(table, entry, folder) for table, entry in own["tables"].items()]
     # The first that is drawn heads the benchmark: of figures those that have models beside controls.
     figures = [
@@ -178,6 +178,9 @@ def _part(
     ]
     figures.sort(key=lambda figure: not _has_models(figure["numbers"], controls))
     grids = overview.grids(name, mine, own["closed_book"], own["designed"])
+    if not set(shown) <= set(controls):
+        figures = [one for one in figures if _says_of_models(one["numbers"], controls)]
+        tables = [one for one in tables if _says_of_models(one["numbers"], controls)]
     # If no model of the user's was asked, the section does not open with a figure of built-in readers.
     heads = 1 if grids else 0
     return {
@@ -186,7 +189,6 @@ def _part(
         "data": own["data"],
         "task_names": own["task_names"],
         "grids": grids,
-        "reader_grids": overview.grids(name, rest, own["closed_book"], own["designed"]),
         "warnings": overview.warnings(name, mine),
         "apart": overview.asked_apart(mine),
         "misreads": [
@@ -206,6 +208,7 @@ def _part(
         },
         "agreement": [] if printed is None else agreements(printed),
         "tables": tables,
+        "on_page": {one["name"] for one in (*tables, *figures)},
         "lead": figures[:heads],
         "figures": figures[heads:],
         "not_drawn": {
@@ -227,6 +230,12 @@ def _has_models(numbers: str | Path, controls: Collection[str]) -> bool:
     )
 
 
+def _says_of_models(numbers: str | Path, controls: Collection[str]) -> bool:
+    """Whether numbers by model have a model of this run that is no control; true of other numbers."""
+    head, _ = overview.read_csv(numbers)
+    return "model" not in head or _has_models(numbers, controls)
+
+
 def _table(name: str, entry: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """A table with its HTML, which is the repository's own, if it has been made."""
     from markupsafe import Markup
@@ -238,6 +247,7 @@ def _table(name: str, entry: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         "title": entry["title"],
         "caption": _caption(entry),
         "file": _beside(entry["file"], folder),
+        "numbers": entry["numbers"],
         "shown": Markup(shown.read_text(encoding="utf-8") if shown.is_file() else ""),
         "tex": _beside(str(tex), folder) if tex.is_file() else "",
     }

@@ -13,7 +13,7 @@ from needlework.factor import in_1000, in_1024
 from needlework.results.cards.card import AXES
 from needlework.results.cards.words import METHOD, called, sentence
 from needlework.results.drawing.grid import LINE, figure_of
-from needlework.results.figures.style import COLOURS, COLUMN, TALLEST, style
+from needlework.results.figures.style import COLOURS, COLUMN, PAGE, TALLEST, style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,17 +41,17 @@ def draw(
     facts: pd.DataFrame,
     titles: Mapping[str, str],
     *,
-    sentences: bool = True,
+    page: bool = False,
 ) -> Figure:
     """The card of a model: its rows of POINTS and COMPARED, and of FACTS; titles of benchmarks by name.
 
-    sentences: whether the sentence and the small print stand below.
+    page: for the page of results, two columns wide and without the sentences and small print below.
     """
     words = ""
-    if sentences:
+    if not page:
         below = said(model, points, compared, facts, titles), legend(model, points, facts)
         words = "\n".join(map(_lines, below))
-    sections = list(_sections(points))
+    sections = list(_sections(points, page))
     # Rows of the grid: their inches, and whether these give way if the page is too short.
     heights = [height for section in sections for height in section.heights]
     fixed = 0.35 + (LINE * (words.count("\n") + 2) if words else 0)
@@ -61,7 +61,7 @@ def draw(
     heights = [height * scale if height >= STRIP else height for height in heights]
     heights.append(ROW * (len(facts) + 1))
     with style():
-        figure = figure_of(COLUMN, fixed + scale * wanted)
+        figure = figure_of(PAGE if page else COLUMN, fixed + scale * wanted)
         figure.suptitle(_broken(model, 44), fontsize=8, fontweight="bold", x=0.01, ha="left")
         figure.set_layout_engine("constrained", **PADS)
         grid = figure.add_gridspec(len(heights), 6, height_ratios=heights)
@@ -77,15 +77,18 @@ def draw(
 
 @dataclass(frozen=True)
 class _Section:
-    """Panels below one head; strips take the whole width."""
+    """Panels below one head; strips take the whole width, or on the page of results a third."""
 
     head: str
     panels: Sequence[pd.DataFrame]
     strips: bool
+    page: bool
 
     @property
     def across(self) -> int:
         """Panels side by side."""
+        if self.page:
+            return 3 if self.strips else 6
         return 1 if self.strips else min(ACROSS, max(2, len(self.panels)))
 
     @property
@@ -107,12 +110,12 @@ class _Section:
             spot = grid[row + 1 + down, column * wide : (column + 1) * wide]
             ax = figure.add_subplot(spot)
             if self.strips:
-                _strip(ax, model, own, titles)
+                _strip(ax, model, own, titles, first=column == 0)
             else:
                 _panel(ax, model, own, titles, first=column == 0)
 
 
-def _sections(points: pd.DataFrame) -> Iterator[_Section]:
+def _sections(points: pd.DataFrame, page: bool) -> Iterator[_Section]:
     """Panels by length; by depth, with those of needles; by language."""
     found: dict[str, list[pd.DataFrame]] = {axis: [] for axis in AXES}
     for (axis, _, _), own in points.groupby(["axis", "benchmark", "part"], sort=False):
@@ -127,7 +130,7 @@ def _sections(points: pd.DataFrame) -> Iterator[_Section]:
         ("By language, the best first", found["language"], True),
     ):
         if panels:
-            yield _Section(head, panels, strips)
+            yield _Section(head, panels, strips, page)
 
 
 def _panel(
@@ -158,7 +161,9 @@ def _panel(
     ax.set_title(_named(own, titles, 19, unit), fontsize=SMALL, pad=2, loc="left")
 
 
-def _strip(ax: Axes, model: str, rows: pd.DataFrame, titles: Mapping[str, str]) -> None:
+def _strip(
+    ax: Axes, model: str, rows: pd.DataFrame, titles: Mapping[str, str], *, first: bool
+) -> None:
     """Means by language, the best first."""
     own = rows[rows["model"] == model].sort_values("value", ascending=False, kind="stable")
     place = {level: i for i, level in enumerate(own["level"])}
@@ -170,7 +175,7 @@ def _strip(ax: Axes, model: str, rows: pd.DataFrame, titles: Mapping[str, str]) 
     turned = max(map(len, own["level"])) * len(own) > MOST_LETTERS
     ax.set_xticks(range(len(own)), own["level"], size=SMALL, rotation=90 if turned else 0)
     ax.set_xlim(-0.6, len(own) - 0.4)
-    _values(ax, named=True)
+    _values(ax, named=first)
     ax.set_title(_named(own, titles, 70), fontsize=SMALL, pad=2, loc="left")
 
 
