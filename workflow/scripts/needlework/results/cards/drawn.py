@@ -272,7 +272,7 @@ def lengths(row: Mapping[str, Any], points: pd.DataFrame, titles: Mapping[str, s
     if found is None:
         return ""
     claimed, effective = found
-    return f"Context: {claimed} tokens claimed, {effective} effective ({titles[row['benchmark']]})."
+    return f"Context: {claimed} tokens claimed; effective length: {effective} ({titles[row['benchmark']]})."
 
 
 def lengths_in_words(row: Mapping[str, Any], points: pd.DataFrame) -> tuple[str, str] | None:
