@@ -38,7 +38,7 @@ from machine import describe, peak_memory_mib  # noqa: E402
 from needlework.benchmarks.mlneedle import plan  # noqa: E402
 from needlework.benchmarks.mlneedle import prompts as construct  # noqa: E402
 from needlework.data.corpora import sample  # noqa: E402
-from needlework.prompts.counting.passages import line  # noqa: E402
+from needlework.prompts.counting.pieces import line  # noqa: E402
 from needlework.prompts.tokenizers import load_tokenizer  # noqa: E402
 from needlework.records import DISTRACTORS, PASSAGES, QUESTIONS, write_table  # noqa: E402
 from needlework.seeding import rng  # noqa: E402

@@ -299,7 +299,7 @@ def test_every_digest_of_the_rules_can_be_made() -> None:
         "needlework/__init__.py",
         "needlework/benchmarks/__init__.py",
         "needlework/benchmarks/mlneedle/plan.py",
-        "needlework/prompts/counting/passages.py",
+        "needlework/prompts/counting/pieces.py",
         "needlework/data/comparison/normalisation.py",
         "needlework/prompts/tokenizers.py",
     } <= found

@@ -126,7 +126,7 @@ def test_a_comment_or_docstring_or_time_rebuilds_nothing(edited, built) -> None:
     for script in (built.root / "workflow/scripts").glob("*.py"):
         script.touch()
     for module in (
-        "prompts/counting/passages",
+        "prompts/counting/pieces",
         "retrieval/search",
         "results/stats",
         "models/generation",

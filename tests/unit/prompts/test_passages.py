@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from needlework.data.words import word_starts
-from needlework.prompts.counting.passages import Candidates, Frame, LineCosts, fill, line
-from needlework.prompts.counting.pieces import Pieces
+from needlework.prompts.counting.pieces import Candidates, Frame, LineCosts, Pieces, fill, line
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.seeding import rng
 from tokenizers_made import TOKENIZERS, tiktoken_cache

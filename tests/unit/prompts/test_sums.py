@@ -14,9 +14,8 @@ import pytest
 import tokenizers_made
 from needlework.benchmarks.oneruler.haystack import Haystack, Run
 from needlework.errors import UserError
-from needlework.prompts.counting.patterns import Automaton, Unproven
-from needlework.prompts.counting.pieces import Pieces
-from needlework.prompts.counting.sums import Counter
+from needlework.prompts.counting.pieces import Counter, Pieces
+from needlework.prompts.counting.proofs import Automaton, Unproven
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from tokenizers_made import NAMES, PACKAGED
 
@@ -135,7 +134,7 @@ def test_without_a_proof_sums_are_estimates_and_prompts_exact(tmp_path) -> None:
 def test_a_long_document_is_summed_in_stretches(tokenizer, monkeypatch) -> None:
     text = max(tokenizers_made.texts(), key=len)
     document = exact(tokenizer).document(text)
-    monkeypatch.setattr("needlework.prompts.counting.sums._STRETCH", 1000)
+    monkeypatch.setattr("needlework.prompts.counting.pieces._STRETCH", 1000)
     in_stretches = exact(tokenizer).document(text)
     assert in_stretches.places == document.places
     assert in_stretches.sums == document.sums
@@ -231,7 +230,7 @@ def test_sums_of_concurrent_jobs_are_known_to_a_third(tmp_path) -> None:
 
 
 def test_a_job_reads_what_another_counted_after_it_began(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("needlework.prompts.counting.sums._SHARE", 2)
+    monkeypatch.setattr("needlework.prompts.counting.pieces._SHARE", 2)
     texts = [f"{i} " + "word " * 80 for i in range(12)]
     first, second = counting_words(tmp_path)[0], counting_words(tmp_path)[0]
     within, counted = second.proof.within, []

@@ -26,7 +26,7 @@ from needlework.factor import Factor, in_1024
 from needlework.results import published
 from needlework.results.context import Context, without_controls
 from needlework.results.drawing import NothingToDraw, draw, notice
-from needlework.results.drawing.blocks import HEAT
+from needlework.results.drawing.marks import HEAT
 from needlework.results.figures.save import save_figure, save_notes
 from needlework.results.figures.style import (
     COLOURS,

@@ -22,8 +22,7 @@ from needlework.benchmarks.oneruler.tables import PROMPTS
 from needlework.errors import UserError
 from needlework.planning.config import _with_defaults as with_defaults
 from needlework.planning.config import schema
-from needlework.prompts.counting.fitting import fit
-from needlework.prompts.counting.pieces import Pieces
+from needlework.prompts.counting.pieces import Pieces, fit
 from needlework.prompts.spans import Documents, render, span_text
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import DOCUMENTS, read_table, write_table

@@ -92,7 +92,7 @@ def load_tokenizer(
 
 
 def _proved(name: str, prove: Callable[[], Proof]) -> Proof | None:
-    from needlework.prompts.counting.patterns import Unproven
+    from needlework.prompts.counting.proofs import Unproven
 
     try:
         return prove()
@@ -180,7 +180,7 @@ def _huggingface(config: Mapping[str, str]) -> Loaded:
 
     def prove() -> Proof:
         from needlework.prompts.counting import proofs
-        from needlework.prompts.counting.patterns import Unproven
+        from needlework.prompts.counting.proofs import Unproven
 
         if not getattr(loaded, "is_fast", False):
             raise Unproven("code of its own")
@@ -193,7 +193,7 @@ def _openvino(config: Mapping[str, str]) -> Loaded:
     loaded = genai().Tokenizer(local_name(config["name"], "the tokenizer"))
 
     def prove() -> Proof:
-        from needlework.prompts.counting.patterns import Unproven
+        from needlework.prompts.counting.proofs import Unproven
 
         raise Unproven("rules that OpenVINO does not tell")
 

@@ -27,8 +27,15 @@ from needlework.benchmarks.mlneedle.plan import (
 from needlework.data.comparison.normalisation import normalise
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
-from needlework.prompts.counting.passages import Candidates, Filling, Frame, LineCosts, fill, line
-from needlework.prompts.counting.pieces import Pieces
+from needlework.prompts.counting.pieces import (
+    Candidates,
+    Filling,
+    Frame,
+    LineCosts,
+    Pieces,
+    fill,
+    line,
+)
 from needlework.prompts.instances import Instances
 from needlework.prompts.tokenizers import Tokenizer
 from needlework.prompts.wording import Templates

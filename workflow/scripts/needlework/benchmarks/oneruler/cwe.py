@@ -18,9 +18,7 @@ from needlework.benchmarks.contract import SliceSettings
 from needlework.benchmarks.oneruler.plan import COMMON_WORDS, NAME, Frequencies, frequencies
 from needlework.benchmarks.oneruler.templates import SPARE_TOKENS, Example, WordPrompt, corpus_file
 from needlework.errors import UserError
-from needlework.prompts.counting.fitting import fit
-from needlework.prompts.counting.numbered import NumberedLists
-from needlework.prompts.counting.pieces import Pieces
+from needlework.prompts.counting.pieces import NumberedLists, Pieces, fit
 from needlework.prompts.spans import Span
 from needlework.records import DOCUMENTS
 from needlework.seeding import rng

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from needlework.factor import Factor
 from needlework.results.context import Run
-from needlework.results.drawing import blocks, lines
+from needlework.results.drawing import marks
 from needlework.results.drawing.grid import figure_of, wrapped
 from needlework.results.drawing.picture import NothingToDraw, Picture
 from needlework.results.figures.style import COLUMN, NOTHING, PRINTING, Printing, style
@@ -36,8 +36,8 @@ def draw(
     picture = Picture.of(drawing, frame, factors, run, printing)
     with style():
         if isinstance(picture.spec, Heatmap):
-            return blocks.heat_map(picture)
-        return lines.draw(picture) if isinstance(picture.spec, Lines) else blocks.bars(picture)
+            return marks.heat_map(picture)
+        return marks.line_plot(picture) if isinstance(picture.spec, Lines) else marks.bars(picture)
 
 
 def notice(text: str) -> Figure:

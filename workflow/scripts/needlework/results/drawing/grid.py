@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from needlework.results.drawing.notes import small_print
-from needlework.results.drawing.picture import OTHERS, PAPER, Picture, evenly
+from needlework.results.drawing.picture import OTHERS, PAPER, Picture, evenly, small_print
 from needlework.results.figures.style import COLUMN, SMALLEST, TALLEST
 from needlework.results.result import Bars
 
