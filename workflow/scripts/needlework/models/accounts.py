@@ -21,7 +21,7 @@ OUTCOMES = (ANSWERED, EMPTY, CUT, PROMPT_CUT, REFUSED, FAILED, SKIPPED, UNASKED)
 # What else is to be told of an answer (column `remarks`).
 REASONED, UNKNOWN_END, OTHER_MODEL = "reasoning_only", "unknown_end", "other_model"
 ODD_COUNT, CONTROL_TOKENS, UNKNOWN_MARK = "odd_count", "control_tokens", "unknown_mark"
-BESIDE_PROMPT, LONGER, DATED = "beside_prompt", "longer", "dated"
+BESIDE_PROMPT, LONGER, DATED, DROPPED = "beside_prompt", "longer", "dated", "dropped"
 # Why an answer ended (column `finish_reason`), UNKNOWN where nobody says; and that there is none.
 STOP, LENGTH, UNKNOWN, ERROR = "stop", "length", "unknown", "error"
 UNANSWERED = (SKIPPED, ERROR)
@@ -52,6 +52,8 @@ _SAID = {
     "whole: a run of this model would have cut them",
     BESIDE_PROMPT: "{n} of {sent} requests had other text before the prompt ({example}): if it is no part of "
     "the model's chat template, ask the prompts without it",
+    DROPPED: "{n} of {sent} requests went without a setting that the provider does not take ({example}): the "
+    "model answered with the provider's own",
     DATED: "{n} of {sent} prompts bear the fixed date {example}, since the chat template writes today's: "
     "`template: {{date: ...}}` sets another",
     CONTROL_TOKENS: "{n} of {total} prompts quote the text of a control token, such as {example}, which the "

@@ -67,7 +67,7 @@ def other_batches(entry: Entry) -> Mapping[str, object]:
     if backend == "vllm":
         own = entry["engine"].get("max_num_seqs") or _VLLM_AT_ONCE
         return {"engine": entry["engine"] | {"max_num_seqs": _other(own)}}
-    if backend == "openai":
+    if backend in ("openai", "inspect"):
         return {"batch": False, "concurrency": _other(entry["concurrency"])}
     return {"batch_size": _other(entry["batch_size"] or (1 if backend == "openvino" else 8))}
 

@@ -274,7 +274,8 @@ def _caches(entry: Entry) -> bool:
     """Whether a prefix that was just computed is cached, and not paid in full again."""
     if entry["backend"] in ("vllm", "openvino"):
         return entry["engine"].get("enable_prefix_caching", True)
-    return entry["backend"] == "openai" and (entry["price"] or {}).get("cached_input") is not None
+    cheaper = (entry["price"] or {}).get("cached_input") is not None
+    return entry["backend"] in ("openai", "inspect") and cheaper
 
 
 def _most_new(entry: Entry, asked: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from needlework.planning.affects import affecting, not_affecting
 from needlework.planning.config import check_named
 
 # The others compute their answers without a model.
-MODELS = ("vllm", "openvino", "transformers", "openai")
+MODELS = ("vllm", "openvino", "transformers", "openai", "inspect")
 # Both must be asked the same.
 _ALIKE = ("tokenizer", "lengths", "only", "samples")
 # Keys that change which requests are answered or how answers are read, and are part of no request's key.

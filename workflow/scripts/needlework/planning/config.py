@@ -46,10 +46,12 @@ _NAMED = {
     "openvino": "a GGUF file or an OpenVINO folder",
     "transformers": "a model of the hub, or a local folder",
     "openai": "the model's name at the endpoint",
+    "inspect": "a provider and its model, such as anthropic/claude-sonnet-5",
 }
 
 # Keys that change answers, and the backends that heed them.
 _ONLY = {
+    "args": ("inspect",),
     "answer_prefix": ("vllm", "openvino", "transformers"),
     "batch": ("openai",),
     "chat_template": ("vllm", "openvino", "transformers"),
@@ -57,14 +59,14 @@ _ONLY = {
     "dtype": ("transformers",),
     "gated": ("vllm", "transformers"),
     "lora": ("vllm",),
-    "reasoning": ("vllm", "openvino", "transformers"),
+    "reasoning": ("vllm", "openvino", "transformers", "inspect"),
     "request": ("openai",),
     "repeatable": ("vllm", "openvino", "transformers"),
     "rope_scaling": ("transformers",),
-    "stop": ("vllm", "openvino", "transformers", "openai"),
-    "system": ("vllm", "openvino", "transformers", "openai"),
+    "stop": ("vllm", "openvino", "transformers", "openai", "inspect"),
+    "system": ("vllm", "openvino", "transformers", "openai", "inspect"),
     "template": ("vllm", "openvino", "transformers"),
-    "variant": ("vllm", "openvino", "transformers", "openai"),
+    "variant": ("vllm", "openvino", "transformers", "openai", "inspect"),
 }
 
 # What a factor's type allows in `only`.
@@ -172,7 +174,7 @@ def _validated(config: Config) -> dict[str, Any]:
     if errors:
         raise UserError(_sentence(_deepest(errors[0])))
     for model in config["models"].values():
-        if model["backend"] == "openai":
+        if model["backend"] in ("openai", "inspect"):
             # Strict endpoints refuse the field.
             model["sampling"] = {"top_k": None, **model.get("sampling", {})}
     config = dict(_with_defaults(config, schema()))
@@ -651,6 +653,13 @@ def _check_models(config: Config) -> None:
             _check_engine(where, model)
         if model["backend"] == "openai":
             _check_endpoint(where, model)
+        if model["backend"] == "inspect":
+            _check_provider(where, model)
+        elif (model["reasoning"] or {}).get("effort"):
+            raise UserError(
+                f"{where}.reasoning.effort says nothing to the backend {model['backend']}, only to inspect: "
+                "leave it out."
+            )
 
 
 def _check_date(where: str, template: Mapping[str, Any]) -> None:
@@ -746,6 +755,28 @@ def _check_endpoint(where: str, model: Mapping[str, Any]) -> None:
     check_url(model["base_url"], f"the model {where}")
     check_key_variable(where, model["key_env"])
     check_request(where, model["request"])
+
+
+def _check_provider(where: str, model: Mapping[str, Any]) -> None:
+    """Raise UserError where a name is no provider's model, or `args` hold a secret or no URL."""
+    provider, _, name = model["name"].partition("/")
+    if not provider or not name:
+        raise UserError(
+            f"{where}.name is {model['name']!r}: the backend inspect needs a provider and its model, such as "
+            "anthropic/claude-sonnet-5."
+        )
+    if not model["chat"]:
+        raise UserError(
+            f"{where}.chat says nothing to the backend inspect, which asks chat models: leave it out."
+        )
+    for key in model["args"]:
+        if re.search("key|token|secret|password|credential", key, re.IGNORECASE):
+            raise UserError(
+                f"{where}.args.{key}: a secret must not stand in a configuration: set the environment "
+                f"variable that {provider} reads its key from."
+            )
+    if "base_url" in model["args"]:
+        check_url(str(model["args"]["base_url"]), f"the model {where}")
 
 
 def _check_translation(config: Config) -> None:

@@ -59,10 +59,12 @@ SHORT_FREQUENCIES = {"cwe_easy": Frequencies(10, 1), "cwe_hard": Frequencies(10,
 SHORT = 8000
 COMMON_WORDS = 10
 TASKS = (*NEEDLES, *FREQUENCIES)
+# Backends of models behind somebody's endpoint.
+ENDPOINTS = ("openai", "inspect")
 # Keys and values that make a condition hold (`Benchmark.filled_by`).
 _ONE_NEEDLE, _ALL_NEEDLES = {"tasks": "[niah_single]"}, {"tasks": f"[{', '.join(NEEDLES)}]"}
 FILLED_BY = {
-    "endpoint": {"models.<model>.backend": "openai"},
+    "endpoint": {"models.<model>.backend": "inspect"},
     "open": {"models.<model>.backend": "vllm"},
     **{
         name: {f"benchmarks.{NAME}.{key}": value for key, value in keys.items()}
@@ -107,7 +109,7 @@ def conditions(config: Config) -> dict[str, bool]:
     own = config["benchmarks"][NAME]
     single = "niah_single" in own["tasks"]
     comparisons = own["comparisons"]
-    behind = {config["models"][m]["backend"] == "openai" for m in config["run"]["models"]}
+    behind = {config["models"][m]["backend"] in ENDPOINTS for m in config["run"]["models"]}
     return {
         "endpoint": True in behind,
         "open": False in behind,

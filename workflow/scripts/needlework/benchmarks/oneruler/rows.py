@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from needlework.benchmarks.oneruler.factors import ARTICLES, HIGH_RESOURCE, LONG, NIAH
 from needlework.benchmarks.oneruler.paper import SETUP
+from needlework.benchmarks.oneruler.plan import ENDPOINTS
 from needlework.models.accounts import UNKNOWN
 from needlework.results.context import Context
 from needlework.results.tabulate import where
@@ -145,7 +146,7 @@ def with_errors(rows: pd.DataFrame) -> pd.DataFrame:
 def behind_endpoints(rows: pd.DataFrame, run: Context, closed: bool) -> pd.DataFrame:
     """The rows of models behind endpoints, or of the others."""
     backends = run.run.get("backends", {})
-    behind = {model for model in set(rows["model"]) if backends.get(model) == "openai"}
+    behind = {model for model in set(rows["model"]) if backends.get(model) in ENDPOINTS}
     return rows[rows["model"].isin(behind) == closed]
 
 

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
-import random
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 from needlework.entry import Entry
 from needlework.errors import UserError, not_installed
-from needlework.models.backends.base import Answer, Backend, Request, in_order, sample_seed
+from needlework.models.backends.base import Answer, Request, sample_seed
 from needlework.models.generation import request_key
 from needlework.models.local_models import messages, regime
 from needlework.models.openai_batch_endpoint import Endpoint
 from needlework.models.openai_batches import Batches, Limits, Line
 from needlework.models.openai_protocol import (
-    ITS_OWN_FAULT,
     Refusal,
     connection_trouble,
     hopeless_connection,
     is_too_long,
-    other_model,
     read_reply,
 )
+from needlework.models.remote_models import RateLimit, RemoteModel
 from needlework.services.bounded_replies import (
     FILE_BYTES,
     REPLY_BYTES,
@@ -38,9 +33,6 @@ from needlework.services.bounded_replies import (
     is_too_large,
 )
 from needlework.services.endpoints import (
-    ATTEMPTS,
-    FIRST_PAUSE_S,
-    LONGEST_PAUSE_S,
     PROXY_REMEDY,
     PROXY_TROUBLE,
     Passing,
@@ -49,8 +41,6 @@ from needlework.services.endpoints import (
     retry_after,
     secrets_in,
     shown_url,
-    without,
-    without_secrets,
 )
 
 logger = logging.getLogger("needlework")
@@ -58,25 +48,13 @@ logger = logging.getLogger("needlework")
 # OpenAI's own endpoint. The organization and project in the environment are for no other.
 OPENAI = "https://api.openai.com/v1"
 
-# How long requests are retried while the endpoint answers nothing but 429 (too many requests); most limits
-# are by the minute.
-RATE_LIMIT_S = 1800.0
-LONGEST_RATE_PAUSE_S = 60.0
-
 # Fields of `request` that change how a reply comes, and no answer.
 _TRANSPORT = ("stream", "stream_options")
 # What `sampling: {top_k: ...}` was by default.
 FORMER_TOP_K = 50
 
-# After this number of failures in a row, no further request is sent.
-FAILURES_IN_A_ROW = 20
 
-
-class _RateLimit(Passing):
-    """The endpoint got too many requests (status 429); this request is not at fault."""
-
-
-class OpenAI(Backend):
+class OpenAI(RemoteModel):
     """The model `name` at `base_url`, with the API key in the variable that `key_env` names.
 
     `chat` sends each prompt as a user's message, and the endpoint puts it into its chat template;
@@ -87,23 +65,23 @@ class OpenAI(Backend):
     recorded in `<journal>/batches/<model>`.
     """
 
+    _remedy = (
+        "Check the key, `base_url`, `name`, and whether the endpoint accepts all fields (`sampling: {top_k: "
+        "null}` and `request: {seed: null}` leave some out)"
+    )
+
     def __init__(self, config: Entry) -> None:
-        super().__init__(config)
-        self._where = f"models.{config['model']}"
-        self._address = shown_url(config["base_url"])
-        self._origin = hashlib.sha256(self._address.encode()).hexdigest()[:8]
+        super().__init__(config, shown_url(config["base_url"]))
         self._secret = ""
         self._url_secrets = secrets_in(config["base_url"])
         self._client: Any = None
-        self._runner = asyncio.Runner()
-        self._not_before = 0.0
-        self._limited_since: float | None = None
-        self._shown = False
-        self._answered = self._others = False
         # The highest limit of all answers that were asked for.
         self._most_tokens = 0
-        self._failures = 0
         self._batches: Batches | None = None
+
+    @property
+    def _secrets(self) -> list[str]:
+        return [*filter(None, [self._secret]), *self._url_secrets]
 
     def identity(self) -> Mapping[str, object]:
         """The model and its settings, wherever it is served."""
@@ -123,10 +101,6 @@ class OpenAI(Backend):
         if sampling["top_k"] is not None:
             return None
         return {**identity, "sampling": {**sampling, "top_k": FORMER_TOP_K}}
-
-    def reads_control_tokens(self, prompt: str) -> bool:
-        """Whether the server may: it tokenizes prompts itself, and takes them as text alone."""
-        return True
 
     def load(self) -> None:
         """Make the client; nothing is sent. Raises UserError if the key is missing."""
@@ -170,9 +144,7 @@ class OpenAI(Backend):
             max_retries=0,
             http_client=http_client,
         )
-        loop = self._runner.get_loop()
-        self._slots = asyncio.Semaphore(config["concurrency"])
-        self._hopeless: asyncio.Future[str] = loop.create_future()
+        super().load()
         if config.get("batch"):
             self._batches = self._batch_api()
 
@@ -187,50 +159,9 @@ class OpenAI(Backend):
         """In words, how the endpoint gets a prompt, and the prompt: its template is its own."""
         return "as a user's message" if self.config["chat"] else "as raw text", prompt
 
-    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-        """The answers in order, each as soon as it and those before it are known.
-
-        Raises as `answers` does.
-        """
-        return in_order(self.answers(batch))
-
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
-        """The answers with their places, as they come.
-
-        Raises UserError if the endpoint no longer answers: its key, its address or the model's name is
-        wrong, or it keeps failing. Nothing more is sent then; answers to requests already sent, which
-        are paid for, are yielded before.
-        """
-        if self._batches is not None:
-            yield from self._collect(requests)
-            return
-        loop = self._runner.get_loop()
-        unsent = enumerate(requests)
-        places: dict[asyncio.Task[Answer], int] = {}
-        try:
-            while True:
-                free = self.config["concurrency"] - len(places)
-                for place, request in islice(unsent, 0 if self._hopeless.done() else free):
-                    self._show_first(request)
-                    places[loop.create_task(self._answer(request))] = place
-                if not places:
-                    break
-                loop.run_until_complete(asyncio.wait(places, return_when=asyncio.FIRST_COMPLETED))
-                for task in [task for task in places if task.done()]:
-                    yield places.pop(task), task.result()
-            if not self._hopeless.done():
-                return
-            raise UserError(
-                f"{self._where}: {self._hopeless.result()}. Check the key, `base_url`, `name`, and "
-                "whether the endpoint accepts all fields (`sampling: {top_k: null}` and `request: "
-                "{seed: null}` leave some out); the answers until then are in the journal."
-            )
-        finally:
-            # `close` may have come first.
-            if places and not loop.is_closed():
-                for task in places:
-                    task.cancel()
-                loop.run_until_complete(asyncio.gather(*places, return_exceptions=True))
+        """The answers with their places, as they come; see RemoteModel."""
+        return super().answers(requests) if self._batches is None else self._collect(requests)
 
     def close(self) -> None:
         """Close the connections."""
@@ -271,7 +202,7 @@ class OpenAI(Backend):
                 self._show_first(request)
                 key = self._key(request)
                 places[key] = place
-                yield Line(key, self._body(request), request.n_tokens)
+                yield Line(key, self._prepared(request), request.n_tokens)
 
         assert self._batches is not None, "`load` has made them"
         for key, answer in self._batches.answers(lines()):
@@ -283,37 +214,7 @@ class OpenAI(Backend):
 
     # One request
 
-    def _show_first(self, request: Request) -> None:
-        if not self._shown:
-            self._shown = True
-            logger.info("The first prompt, sent %s:\n%s", *self.as_sent(request.prompt))
-
-    async def _answer(self, request: Request) -> Answer:
-        """The answer, after as many attempts as it takes."""
-        async with self._slots:
-            body = self._body(request)
-            attempt, left, pause = 1, ATTEMPTS, FIRST_PAUSE_S
-            while True:
-                await self._wait_for_the_rate()
-                if self._hopeless.done():
-                    return Answer("", error=self._hopeless.result())
-                try:
-                    return await self._attempt(body, request.n_tokens)
-                except _RateLimit as failure:
-                    if self._limited_for() > RATE_LIMIT_S or failure.pause > LONGEST_PAUSE_S:
-                        return self._failed(f"{failure} (attempt {attempt})")
-                    self._slow_down(failure)
-                except Passing as failure:
-                    left -= 1
-                    if not left or failure.pause > LONGEST_PAUSE_S:
-                        return self._failed(f"{failure} (attempt {attempt})")
-                    logger.warning("%s: %s; the request is retried.", self._where, failure)
-                    self._rest(failure.pause)
-                    await self._sleep(pause)
-                    pause *= 2
-                attempt += 1
-
-    def _body(self, request: Request) -> dict[str, object]:
+    def _prepared(self, request: Request) -> dict[str, object]:
         """The request's fields; the configuration's own come last, and null takes one out."""
         config, sampling = self.config, self.config["sampling"]
         # Half a character, which JSON cannot hold, becomes a question mark.
@@ -334,11 +235,11 @@ class OpenAI(Backend):
         self._most_tokens = max(self._most_tokens, *(n for n in limits if type(n) is int), 0)
         return {field: value for field, value in body.items() if value is not None}
 
-    async def _attempt(self, body: Mapping[str, object], n_tokens: int) -> Answer:
+    async def _attempt(self, sent: Mapping[str, object], n_tokens: int) -> Answer:
         """Send a request once; its prompt has `n_tokens`. Raises Passing if a retry may help."""
         import openai
 
-        client, chat = self._client, self.config["chat"]
+        body, client, chat = sent, self._client, self.config["chat"]
         resource = client.chat.completions if chat else client.completions
         text = "messages" if chat else "prompt"
         rest = {field: value for field, value in body.items() if field not in ("model", text)}
@@ -362,7 +263,7 @@ class OpenAI(Backend):
             trouble = connection_trouble(error.__cause__)
             if self._answered and type(error.__cause__).__name__ == "ConnectError":
                 # It was there: it is started anew.
-                raise _RateLimit(trouble) from None
+                raise RateLimit(trouble) from None
             raise Passing(trouble) from None
         except openai.APIStatusError as error:
             status, headers, content = (
@@ -381,121 +282,21 @@ class OpenAI(Backend):
             and is_too_long(status, said, n_tokens)
         ):
             reply = Refusal("too_long", reply.said)
-        if not (isinstance(reply, Refusal) and reply.kind == "limited"):
-            self._limited_since = None
-        if isinstance(reply, Refusal):
-            return self._refused(reply, retry_after(headers), body)
-        if reply.error is not None and not ITS_OWN_FAULT.search(reply.error):
-            return self._failed(reply.error)
-        self._answered, self._failures = True, 0
-        limit = body.get("max_completion_tokens", body.get("max_tokens"))
-        if reply.unknown_end and isinstance(limit, int) and (reply.completion_tokens or 0) >= limit:
-            reply = replace(reply, finish_reason="length")
-        return self._named(reply)
+        if isinstance(reply, Answer) and reply.unknown_end:
+            limit = body.get("max_completion_tokens", body.get("max_tokens"))
+            if isinstance(limit, int) and (reply.completion_tokens or 0) >= limit:
+                reply = replace(reply, finish_reason="length")
+        return self._received(reply, retry_after(headers), body)
 
-    def _named(self, answer: Answer) -> Answer:
-        """The answer, with where it came from, and the model's name if that is another than was asked."""
-        answer = replace(answer, origin=self._origin)
-        if answer.served is None or not other_model(self.config["name"], answer.served):
-            return replace(answer, served=None)
-        if not self._others:
-            logger.warning(
-                "%s: %s was asked for the model %s, and its reply names %s.",
-                self._where,
-                self._address,
-                self.config["name"],
-                answer.served,
-            )
-        self._others = True
-        return answer
-
-    def _clean(self, content: str) -> str:
-        """A server's text, to be shown, without the key, which it may repeat."""
-        for secret in self._secrets:
-            content = without(content, secret)
-        return content
-
-    def _kept(self, body: Any) -> Any:
-        """What a server's JSON holds, to be kept, without the key, which may stand even in an answer."""
-        return without_secrets(body, self._secrets)
-
-    @property
-    def _secrets(self) -> list[str]:
-        return [*filter(None, [self._secret]), *self._url_secrets]
-
-    def _limited_for(self) -> float:
-        """For how many seconds the endpoint has answered nothing but 429."""
-        since = self._limited_since
-        return 0.0 if since is None else self._runner.get_loop().time() - since
-
-    def _slow_down(self, failure: _RateLimit) -> None:
-        """Pause all requests for as long again as the limit has lasted: pauses double."""
-        if self._limited_since is None:
-            self._limited_since = self._runner.get_loop().time()
-            logger.warning("%s: %s; all requests wait and are retried.", self._where, failure)
-        pause = max(FIRST_PAUSE_S, min(self._limited_for(), LONGEST_RATE_PAUSE_S))
-        # Jitter, so that jobs that were refused together do not come back together.
-        self._rest(max(pause, failure.pause) * random.uniform(1.0, 1.5))
-
-    def _rest(self, pause: float) -> None:
-        """Send no request for this number of seconds: a pause that the endpoint asks of one holds for all."""
-        self._not_before = max(self._not_before, self._runner.get_loop().time() + pause)
-
-    async def _wait_for_the_rate(self) -> None:
-        loop = self._runner.get_loop()
-        while (left := self._not_before - loop.time()) > 0 and not self._hopeless.done():
-            await self._sleep(left)
-
-    async def _sleep(self, seconds: float) -> None:
-        """Wait this number of seconds, or until the endpoint is given up."""
-        await asyncio.wait([self._hopeless], timeout=seconds)
-
-    def _refused(self, refusal: Refusal, pause: float, body: Mapping[str, object]) -> Answer:
-        """The answer after a reply without one. Raises Passing if a retry may help."""
-        said = refusal.said
-        match refusal.kind:
-            case "fatal":
-                lacks = "" if re.search(r"/v\d", self._address) else " (`base_url` has no /v1)"
-                return self._give_up(f"{self._address}{lacks} answers with {said}")
-            case "limited":
-                raise _RateLimit(said, pause)
-            case "passing":
-                raise Passing(said, pause)
-            case "too_long":
-                return Answer("", "skipped", error=said, refused=True)
-            case "limit":
-                return self._failed(f"{said}; {_lower_limit(body, self.config['request'])}")
-            # Neighbouring prompts share text, so many in a row may be refused for their content. If no
-            # request was ever answered, the content is not the cause.
-            case "content" if self._answered:
-                return Answer("", error=said)
-        return self._failed(said)
-
-    def _failed(self, what: str) -> Answer:
-        """The answer to a failed request whose content is not known to be the cause."""
-        self._failures += 1
-        if self._failures >= FAILURES_IN_A_ROW:
-            return self._give_up(
-                f"{self._failures} requests in a row failed at {self._address}, the last with {what}"
-            )
-        return Answer("", error=what)
-
-    def _give_up(self, why: str) -> Answer:
-        """Send no further request."""
-        if not self._hopeless.done():
-            self._hopeless.set_result(why.rstrip("."))
-        return Answer("", error=why)
-
-
-def _lower_limit(body: Mapping[str, object], request: Mapping[str, object]) -> str:
-    """What to do about a limit of the answer that the endpoint does not allow."""
-    for field in ("max_completion_tokens", "max_tokens"):
-        if request.get(field) is not None:
-            return f"lower or remove `request: {field}` ({request[field]})"
-    return (
-        f"it does not allow the benchmark's limit of {body.get('max_tokens')} tokens for an answer: use a "
-        "server with a longer context, or leave the benchmark out"
-    )
+    def _lower_limit(self, sent: Mapping[str, object]) -> str:
+        request = self.config["request"]
+        for field in ("max_completion_tokens", "max_tokens"):
+            if request.get(field) is not None:
+                return f"lower or remove `request: {field}` ({request[field]})"
+        return (
+            f"it does not allow the benchmark's limit of {sent.get('max_tokens')} tokens for an answer: use "
+            "a server with a longer context, or leave the benchmark out"
+        )
 
 
 BACKEND = OpenAI

@@ -1,0 +1,240 @@
+"""Real inspect_ai in its environment behind servers that speak three protocols: outcomes as of `openai`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from provider_server import ProviderServer
+
+from needlework.journal import Journal
+from needlework.models import remote_models
+from needlework.models.backends.base import Request, load_backend
+from needlework.models.generation import generate
+from needlework.prompts.spans import literal
+from openai_server import Reply, completion, prompt_of, refusal
+from runs import ROOT
+
+PYTHON = ROOT / ".venv-inspect/bin/python"
+SECRET = "sk-a1b2c3d4e5f6g7h8i9"
+NAMES = {
+    "openai-api": "openai-api/local/some-model",
+    "anthropic": "anthropic/claude-sonnet-4-5",
+    "google": "google/gemini-2.5-flash",
+}
+KEYS = ("LOCAL_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("harnesses"),
+    pytest.mark.skipif(
+        not PYTHON.exists(),
+        reason="inspect_ai is not here: run `make setup-harnesses`",
+    ),
+]
+
+
+@pytest.fixture
+def server(monkeypatch) -> Iterator[ProviderServer]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ProviderServer() as running:
+        yield running
+
+
+def entry(provider: str, server: ProviderServer, **changes: Any) -> dict[str, Any]:
+    """A model's entry as a configuration has it with defaults."""
+    url = server.url if provider == "openai-api" else server.host
+    own = {
+        **{"backend": "inspect", "model": "remote", "name": NAMES[provider], "revision": None},
+        **{"chat": True, "system": None, "stop": [], "variant": None, "answer_prefix": None},
+        **{"args": {"base_url": url}, "reasoning": None, "concurrency": 8, "timeout": 2},
+        "sampling": {"temperature": 0, "top_p": 1.0, "top_k": None, "seed": 0},
+    }
+    return own | changes
+
+
+def started(own: dict[str, Any], prompts: list[str], folder: Path) -> subprocess.Popen[str]:
+    """The process that asks."""
+    process = subprocess.Popen(
+        [PYTHON, Path(__file__).parent / "ask_provider.py"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+        env={
+            **{"PATH": os.environ["PATH"], "HOME": str(folder), "NO_PROXY": "127.0.0.1"},
+            **{"PYTHONPATH": str(ROOT / "workflow/scripts"), **dict.fromkeys(KEYS, SECRET)},
+        },
+    )
+    assert process.stdin
+    process.stdin.write(
+        json.dumps({"entry": own, "prompts": prompts, "journal": str(folder / "journal")})
+    )
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def ask(own: dict[str, Any], prompts: list[str], folder: Path) -> dict[str, Any]:
+    """What came of it; no secret is in what was said or kept."""
+    out, said = started(own, prompts, folder).communicate(timeout=120)
+    assert out, said[-3000:]
+    for text in (out, said, *(p.read_text() for p in (folder / "journal").rglob("*.jsonl"))):
+        assert SECRET not in text
+    return json.loads(out) | {"said": said}
+
+
+def by_openai(server: ProviderServer, prompts: list[str], folder: Path, monkeypatch) -> list[dict]:
+    """The rows of the backend `openai`, with the same server."""
+    monkeypatch.setattr(remote_models, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(remote_models, "ATTEMPTS", 3)
+    own = entry("openai-api", server) | {
+        **{"backend": "openai", "name": "some-model", "base_url": server.url, "key_env": None},
+        **{"request": {}, "batch": False},
+    }
+    rows: list[dict] = []
+    asked = [
+        Request(f"i{n:03d}", 0, "exact", [literal("question", p)], ["x"], 16, 1, {})
+        for n, p in enumerate(prompts)
+    ]
+    with Journal(folder / "openai") as journal:
+        generate(
+            asked,
+            load_backend("openai", own),
+            journal,
+            context=40000,
+            max_failed=1000,
+            told=rows.extend,
+        )
+    return rows
+
+
+def faulty(body: dict[str, Any], tries: Counter[str]) -> Reply:
+    """What is replied to a prompt: its first word says the fault."""
+    prompt = prompt_of(body)
+    tries[prompt] += 1
+    first = tries[prompt] == 1
+    details = {"prompt_tokens_details": {"cached_tokens": 7}}
+    match prompt.split()[0]:
+        case "rate" if first:
+            return refusal(429, f"slow down {SECRET}", retry_after="1")
+        case "away" if first:
+            return refusal(503, f"overloaded {SECRET}")
+        case "broken":
+            return refusal(500, f"an inner error {SECRET}")
+        case "torn" if first:
+            return Reply(b"", stop_after=0)
+        case "late" if first:
+            return Reply(completion(body).body, delay=3)
+        case "long":
+            return refusal(
+                400,
+                "prompt is too long: maximum number of tokens exceeded",
+                "context_length_exceeded",
+            )
+        case "filtered":
+            return completion(body, "", finish_reason="content_filter")
+        case "bad":
+            return refusal(400, f"no such field {SECRET}")
+        case "cut":
+            return completion(body, "cut he", finish_reason="length")
+        case "empty":
+            return completion(body, "")
+        case "cached":
+            counts = {"prompt_tokens": 11, "completion_tokens": 2, "total_tokens": 13}
+            return completion(body, "c", usage=counts | details)
+        case "thinks":
+            reply = completion(body, "")
+            reply.body["choices"][0]["message"]["reasoning_content"] = "so and so"
+            return reply
+    return completion(body)
+
+
+PROMPTS = [
+    *("fine 1", "fine 2", "rate", "away", "broken", "torn", "late", "long", "filtered", "bad"),
+    *("cut", "empty", "cached", "thinks"),
+]
+
+
+@pytest.mark.parametrize("provider", NAMES)
+def test_outcomes_are_those_of_the_openai_backend(server, tmp_path, monkeypatch, provider) -> None:
+    tries: Counter[str] = Counter()
+    server.reply = lambda number, body: faulty(body, tries)
+    found = ask(entry(provider, server), PROMPTS, tmp_path)
+    counted = dict(tries)
+    tries.clear()
+    expected = by_openai(server, PROMPTS, tmp_path, monkeypatch)
+    names = ("text", "finish_reason", "outcome", "prompt_tokens")
+    ours, theirs = (
+        {
+            prompt: {name: row.get(name) for name in names}
+            for prompt, row in zip(PROMPTS, rows, strict=True)
+        }
+        for rows in (found["rows"], expected)
+    )
+    assert ours == theirs
+    assert counted == dict(tries)
+    rows = dict(zip(PROMPTS, found["rows"], strict=True))
+    assert rows["cached"]["cached_tokens"] == 7
+    assert "retried" in found["said"] and "attempt 3" in rows["broken"]["error"]
+    assert rows["fine 1"]["text"] == "<fine 1>"
+    assert any(r.startswith("reasoning_only") for r in rows["thinks"]["remarks"])
+
+
+def test_a_setting_that_the_provider_drops_is_told(server, tmp_path) -> None:
+    own = entry("anthropic", server)
+    found = ask(own, ["a", "b"], tmp_path)
+    assert found["account"]["remarks"]["dropped"] == 2
+    assert found["account"]["examples"]["dropped"] == "temperature"
+    thinking = entry("google", server, reasoning={"max_tokens": 512})
+    assert "dropped" not in ask(thinking, ["c"], tmp_path)["account"]["remarks"]
+    sent = server.received[-1].body["sent"]["generationConfig"]
+    assert sent["temperature"] == 0 and sent["maxOutputTokens"] == 528
+    assert sent["thinkingConfig"]["thinking_budget"] == 512
+
+
+def test_nothing_answered_is_sent_again_after_ten_kills(server, tmp_path) -> None:
+    server.reply = lambda number, body: Reply(completion(body).body, delay=0.02)
+    prompts = [f"p{n}" for n in range(300)]
+    own = entry("anthropic", server)
+    answered_before: set[str] = set()
+    before: Counter[str] = Counter()
+    for _ in range(10):
+        process = started(own, prompts, tmp_path)
+        wanted, until = len(server.received) + 12, time.monotonic() + 30
+        while len(server.received) < wanted and time.monotonic() < until:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        # What was under way at a kill may be sent again; nothing in the journal is.
+        after = Counter(prompt_of(r.body) for r in server.received)
+        assert all(after[prompt] == before[prompt] for prompt in answered_before)
+        with Journal(tmp_path / "journal") as journal:
+            answered_before = {str(record["text"])[1:-1] for record in journal.records()}
+        before = after
+    found = ask(own, prompts, tmp_path)
+    after = Counter(prompt_of(r.body) for r in server.received)
+    assert all(after[prompt] == before[prompt] for prompt in answered_before)
+    assert len(answered_before) >= 10
+    assert [row["text"] for row in found["rows"]] == [f"<{prompt}>" for prompt in prompts]
+
+
+def test_a_missing_key_is_named(server, tmp_path) -> None:
+    own = entry("google", server) | {"name": "mistral/mistral-large"}
+    found = ask(own, ["a"], tmp_path)
+    assert "MISTRAL_API_KEY" in found["failed"]
+
+
+def test_a_fatal_refusal_stops_all(server, tmp_path) -> None:
+    server.reply = lambda number, body: refusal(401, f"no {SECRET}")
+    found = ask(entry("google", server, concurrency=1), ["a", "b", "c"], tmp_path)
+    assert "status 401" in found["failed"] and len(server.received) == 1

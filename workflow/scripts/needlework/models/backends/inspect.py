@@ -1,0 +1,336 @@
+"""A model behind its provider's own protocol, through inspect_ai's interface of models.
+
+Each request is one call of the provider's interface, so inspect_ai's cache, retries and batches have no part:
+the journal and the retries are ours (`remote_models`).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from needlework.entry import Entry
+from needlework.errors import UserError
+from needlework.models.accounts import DROPPED
+from needlework.models.backends.base import Answer, Request, sample_seed
+from needlework.models.local_models import messages, regime
+from needlework.models.openai_protocol import (
+    ENDS,
+    Refusal,
+    connection_trouble,
+    hopeless_connection,
+    is_too_long,
+    read_reply,
+)
+from needlework.models.remote_models import RateLimit, RemoteModel
+from needlework.services.endpoints import Passing, excerpt, retry_after, shown_url
+
+logger = logging.getLogger("needlework")
+
+# Clients of providers that count no retries of their own, and know no such argument.
+_NO_RETRIES = ("azureai", "bedrock", "google", "mistral")
+# What inspect_ai writes where an answer has no text.
+_NO_TEXT = "(no content)"
+# By setting, the names that providers give it, in lower case and without "_".
+_NAMES = {
+    "temperature": ("temperature",),
+    "top_p": ("topp",),
+    "top_k": ("topk",),
+    "seed": ("seed", "randomseed"),
+    "stop": ("stop", "stopsequences", "stopseqs"),
+    "reasoning": ("reasoning", "reasoningeffort", "thinking", "thinkingconfig", "effort"),
+}
+# Libraries whose exceptions without a status are of the connection.
+_CONNECTIONS = ("httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "anyio", "ssl")
+_CONNECTION_ERRORS = ("APIConnectionError", "ServiceRequestError", "EndpointConnectionError")
+# Variables of the environment that hold what no message may show.
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+
+
+class Inspect(RemoteModel):
+    """The model `name`, which is `<provider>/<model>` as inspect_ai names it, with the provider's `args`.
+
+    Keys come from the variables of the environment that the provider's own programs read. `reasoning` gives
+    the model a budget of tokens, and perhaps an effort.
+    """
+
+    _remedy = "Check the key, `name` and `args`, and whether the provider serves the model"
+
+    def __init__(self, config: Entry) -> None:
+        provider = str(config["name"]).partition("/")[0]
+        own = config["args"].get("base_url")
+        super().__init__(config, shown_url(own) if own else f"the provider {provider}")
+        self._provider = provider
+        self._model: Any = None
+        # Values of the environment when the model was loaded.
+        self._hidden: list[str] = []
+
+    @property
+    def _secrets(self) -> list[str]:
+        return self._hidden
+
+    def identity(self) -> Mapping[str, object]:
+        """The model and its settings, wherever it is served."""
+        config = self.config
+        args = {name: value for name, value in config["args"].items() if name != "base_url"}
+        return {
+            "backend": "inspect",
+            **{key: config[key] for key in ("name", "revision", "sampling")},
+            **({"args": args} if args else {}),
+            **({"reasoning": self._thinking()} if config["reasoning"] else {}),
+            **regime(config),
+        }
+
+    def _thinking(self) -> dict[str, object]:
+        """The budget of reasoning in tokens, and its effort, by the names of GenerateConfig."""
+        own = self.config["reasoning"] or {}
+        named = {"reasoning_tokens": own.get("max_tokens"), "reasoning_effort": own.get("effort")}
+        return {name: value for name, value in named.items() if value is not None}
+
+    def load(self) -> None:
+        """Make the provider's client; nothing is sent. Raises UserError if it lacks a package or a key."""
+        try:
+            from inspect_ai.model import get_model
+        except ImportError:
+            raise UserError(
+                f"{self._where}: the package inspect_ai is not installed: run with --use-conda (its "
+                "environment is envs/inspect.yaml), or install inspect_ai and the provider's package at the "
+                "versions of requirements/inspect.txt beside Snakemake."
+            ) from None
+        # Their logs may hold URLs and headers; which settings a provider drops is read from what is sent.
+        for library in ("inspect_ai", "httpx", "httpx2", "openai", "anthropic", "google_genai"):
+            logging.getLogger(library).setLevel(logging.ERROR)
+        self._hidden = sorted(
+            {v for n, v in os.environ.items() if _SECRET.search(n) and len(v) >= 6}, key=len
+        )[::-1]
+        args = dict(self.config["args"])
+        if self._provider not in _NO_RETRIES:
+            args.setdefault("max_retries", 0)
+        try:
+            self._model = get_model(self.config["name"], memoize=False, **args)
+        except Exception as error:
+            # Of several kinds; the first line says which package, key or argument it is.
+            raise UserError(f"{self._where}: {self._said(error)}.") from None
+        super().load()
+
+    def _said(self, error: BaseException) -> str:
+        """An error's message, without inspect_ai's marks of colours and without secrets."""
+        text = re.sub(r"\[/?(?:bold|blue|italic|red)\]", "", str(error)) or type(error).__name__
+        return excerpt(self._clean(text), "").rstrip(".")
+
+    def as_sent(self, prompt: str) -> tuple[str, str]:
+        """In words, how the provider gets a prompt, and the prompt."""
+        return "as a user's message", prompt
+
+    def settings(self) -> dict[str, object]:
+        """The version of inspect_ai."""
+        from importlib.metadata import version
+
+        return {"inspect_ai": version("inspect_ai")}
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._model is not None:
+            self._runner.run(self._model.api.aclose())
+            self._model = None
+        self._runner.close()
+
+    def _prepared(self, request: Request) -> tuple[list[Any], Any]:
+        """The messages, and the settings by inspect_ai's names."""
+        from inspect_ai.model import ChatMessageSystem, ChatMessageUser, GenerateConfig
+
+        config, sampling = self.config, self.config["sampling"]
+        text = request.prompt.encode("utf-8", "replace").decode("utf-8")
+        kinds = {"system": ChatMessageSystem, "user": ChatMessageUser}
+        chat = [kinds[own["role"]](content=own["content"]) for own in messages(config, text)]
+        thoughts = config["reasoning"]["max_tokens"] if config["reasoning"] else 0
+        settings = {
+            "temperature": sampling["temperature"],
+            # 1 is no restriction, and some providers refuse it beside a temperature.
+            "top_p": sampling["top_p"] if sampling["top_p"] < 1 else None,
+            "top_k": sampling["top_k"],
+            # Greedy answers need none.
+            "seed": sample_seed(sampling["seed"], text, request.sample)
+            if sampling["temperature"]
+            else None,
+            "max_tokens": request.max_new_tokens + thoughts,
+            "stop_seqs": config.get("stop") or None,
+            **self._thinking(),
+        }
+        return chat, GenerateConfig(**{k: v for k, v in settings.items() if v is not None})
+
+    async def _attempt(self, sent: tuple[list[Any], Any], n_tokens: int) -> Answer:
+        """Send a request once; its prompt has `n_tokens`. Raises Passing if a retry may help."""
+        import asyncio
+
+        chat, settings = sent
+        try:
+            async with asyncio.timeout(self.config["timeout"]):
+                output = await self._model.api.generate(chat, [], "none", settings)
+        except TimeoutError:
+            raise Passing(f"no answer within {self.config['timeout']} s") from None
+        except Exception as error:
+            return self._failure(error, sent, n_tokens)
+        output, call = output if isinstance(output, tuple) else (output, None)
+        if isinstance(output, Exception):
+            return self._failure(output, sent, n_tokens)
+        reply = self._read(output, settings.max_tokens)
+        if isinstance(reply, Answer) and call is not None:
+            dropped = _dropped(settings, call.request)
+            if dropped:
+                said = f"{DROPPED}: {', '.join(dropped)}"
+                reply = replace(reply, remarks=(said,))
+        return self._received(reply, 0.0, sent)
+
+    def _read(self, output: Any, limit: int) -> Answer | Refusal:
+        """What a provider's output says; inspect_ai makes some refusals into outputs without usage."""
+        if not output.choices:
+            return Refusal("passing", "the response has no answer")
+        choice, usage = output.choices[0], output.usage
+        text, reasoning = _texts(choice.message.content)
+        text, reason = self._kept(text), choice.stop_reason
+        said = excerpt(self._clean(output.error or text), "")
+        written = usage.output_tokens if usage else 0
+        if reason == "content_filter":
+            if usage is None:
+                return Refusal("content", f"content_filter: {said}")
+            return Answer(
+                "", error=excerpt(f"the answer was ended with 'content_filter': {said}", "")
+            )
+        if reason == "model_length" and not written:
+            return Refusal("too_long", said)
+        if reason == "tool_calls" and not text.strip():
+            return Answer("", error="the model called a tool instead of answering")
+        unknown = reason == "unknown"
+        if unknown and not text.strip():
+            return Answer("", error="the answer was ended with 'unknown': ''")
+        cut = reason == "model_length" or (unknown and written >= limit)
+        if usage is None:
+            counts = {}
+        else:
+            cached = usage.input_tokens_cache_read
+            read = usage.input_tokens + (cached or 0) + (usage.input_tokens_cache_write or 0)
+            counts = {
+                "prompt_tokens": read or None,
+                "cached_tokens": cached,
+                "completion_tokens": written,
+                "reasoning_tokens": usage.reasoning_tokens,
+            }
+        return Answer(
+            text,
+            "length" if cut else ENDS.get(reason, "stop"),
+            **counts,
+            reasoning=None if text.strip() or not reasoning.strip() else self._kept(reasoning),
+            served=excerpt(output.model, "")[:100] or None,
+            unknown_end=unknown,
+        )
+
+    def _failure(self, error: Exception, sent: tuple[list[Any], Any], n_tokens: int) -> Answer:
+        """The answer after an exception of a provider's client. Raises Passing if a retry may help."""
+        status, headers, content = _response(error)
+        if status is None:
+            return self._without_status(error)
+        reply = read_reply(status, content.encode(), True, self._clean, self._kept)
+        if isinstance(reply, Answer):
+            reply = Refusal("passing", f"the response cannot be read: {self._said(error)}")
+        if reply.kind == "failed" and is_too_long(status, content, n_tokens):
+            reply = Refusal("too_long", reply.said)
+        wait = getattr(self._model.api.should_retry(error), "retry_after", None)
+        return self._received(reply, max(retry_after(headers), wait or 0.0), sent)
+
+    def _without_status(self, error: Exception) -> Answer:
+        """The answer where no response came, or one that the client could not read."""
+        cause = error.__cause__ or error
+        if why := hopeless_connection(error):
+            return self._give_up(f"{self._address} cannot be reached: {why}")
+        if any(_of_connection(e) for e in _chain(error)):
+            trouble = connection_trouble(cause)
+            refused = any("Connect" in type(e).__name__ for e in (cause, error))
+            if self._answered and refused and type(cause).__name__ == "ConnectError":
+                raise RateLimit(trouble)
+            raise Passing(trouble)
+        if isinstance(error, ValueError):
+            raise Passing(f"the response is not an answer: {self._said(error)}")
+        return self._failed(f"{type(error).__name__}: {self._said(error)}")
+
+    def _lower_limit(self, sent: tuple[list[Any], Any]) -> str:
+        return (
+            f"the provider does not allow {sent[1].max_tokens} tokens for an answer: lower `reasoning`, or "
+            "leave the benchmark out"
+        )
+
+
+def _texts(content: Any) -> tuple[str, str]:
+    """The text of a message, and the reasoning beside it."""
+    if isinstance(content, str):
+        return ("" if content == _NO_TEXT else content), ""
+    text = "".join(part.text for part in content if part.type == "text")
+    thoughts = [part.summary or part.reasoning for part in content if part.type == "reasoning"]
+    return ("" if text == _NO_TEXT else text), "".join(t for t in thoughts if t)
+
+
+def _dropped(settings: Any, request: Mapping[str, Any]) -> list[str]:
+    """The settings that are not in a request as it was sent."""
+    names = set(_names(request))
+    wanted = {
+        **{name: getattr(settings, name) for name in ("temperature", "top_p", "top_k", "seed")},
+        "stop": settings.stop_seqs,
+        "reasoning": settings.reasoning_tokens,
+    }
+    return [
+        name
+        for name, value in wanted.items()
+        if value is not None and names.isdisjoint(_NAMES[name])
+    ]
+
+
+def _names(value: Any) -> Iterator[str]:
+    """The names of fields that hold something, in lower case and without "_", but for those of messages."""
+    if not isinstance(value, Mapping):
+        return
+    for name, own in value.items():
+        if name not in ("messages", "contents", "input") and own is not None:
+            yield str(name).replace("_", "").casefold()
+            yield from _names(own)
+
+
+def _response(error: Exception) -> tuple[int | None, Mapping[str, str], str]:
+    """The status, headers and body of the response that a provider's exception holds; None without one."""
+    import json
+
+    response = getattr(error, "response", None)
+    if isinstance(response, Mapping):
+        # Those of Amazon.
+        status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+        headers = response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+        return status, headers, json.dumps(response.get("Error", {}))
+    numbers = [getattr(error, name, None) for name in ("status_code", "code", "status")]
+    status = next((n for n in numbers if type(n) is int), None)
+    raw = response if response is not None else getattr(error, "raw_response", None)
+    headers = getattr(raw, "headers", None) or getattr(error, "headers", None) or {}
+    for body in (getattr(error, name, None) for name in ("body", "details")):
+        if body:
+            return status, headers, body if isinstance(body, str) else json.dumps(body)
+    return status, headers, json.dumps({"error": {"message": str(error)}})
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _of_connection(error: BaseException) -> bool:
+    kind = type(error)
+    return (
+        isinstance(error, OSError)
+        or kind.__name__ in _CONNECTION_ERRORS
+        or kind.__module__.partition(".")[0] in _CONNECTIONS
+    )
+
+
+BACKEND = Inspect
