@@ -1,4 +1,4 @@
-"""Answers with a careful reader's verdict (tests/data/verdicts), and what the metric says of them."""
+"""Answers with a human's verdict (tests/data/verdicts), and what the second scorer says of them."""
 
 from __future__ import annotations
 
@@ -56,25 +56,25 @@ def cases(file: Path) -> Iterator[Case]:
         yield json.loads(line)
 
 
-def verdict(case: Case) -> tuple[float, str]:
+def verdict(case: Case) -> tuple[float | None, str]:
     """The metric's verdict on a case."""
     return _JUDGES[case["benchmark"]](case, without_reasoning(case["answer"]))
 
 
-def _mlneedle(case: Case, answer: str) -> tuple[float, str]:
+def _mlneedle(case: Case, answer: str) -> tuple[float | None, str]:
     langs = [case["lang"]] if "lang" in case else []
     if case["task"] == "existence":
         return mlneedle.existence(answer, case.get("translation"), case["references"][0], langs)
     return mlneedle.exact(answer, case.get("translation"), case["references"], langs)
 
 
-def _lost_in_the_middle(case: Case, answer: str) -> tuple[float, str]:
+def _lost_in_the_middle(case: Case, answer: str) -> tuple[float | None, str]:
     if case["task"] == "key_value":
         return lost_in_the_middle.key_value(answer, case["references"][0])
     return lost_in_the_middle.question(answer, case["references"])
 
 
-def _oneruler(case: Case, answer: str) -> tuple[float, str]:
+def _oneruler(case: Case, answer: str) -> tuple[float | None, str]:
     lang, references = case["lang"], case["references"]
     none = phrases(PHRASES).get(lang, ())
     if case["task"] == "cwe":
@@ -84,7 +84,7 @@ def _oneruler(case: Case, answer: str) -> tuple[float, str]:
     return oneruler.needles(answer, references, none, lang)
 
 
-def _mlongrr(case: Case, answer: str) -> tuple[float, str]:
+def _mlongrr(case: Case, answer: str) -> tuple[float | None, str]:
     lang, references = case.get("lang", "en"), case["references"]
     if case["task"] == "number":
         return mlongrr.number(answer, references[0], lang)
@@ -93,7 +93,7 @@ def _mlongrr(case: Case, answer: str) -> tuple[float, str]:
     return mlongrr.city(answer, references, cities, lang, mlongrr.city_names())
 
 
-def _m4le(case: Case, answer: str) -> tuple[float, str]:
+def _m4le(case: Case, answer: str) -> tuple[float | None, str]:
     task = case["task"]
     found = m4le.verdict(CONSTRUCTED[task], answer, case["references"], CLASSES.get(task, ()))
     assert found is not None, f"{task} has no one right answer"

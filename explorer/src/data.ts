@@ -81,8 +81,8 @@ export interface Detail {
 }
 
 export const NEEDLE = "needle at";
-/** How the first metric of an answer stands beside the verdict of a careful reader. */
-export const READING = "beside a careful reader";
+/** How the first metric of an answer stands beside the second scorer's verdict. */
+export const READING = "beside the second scorer";
 export const OUTCOME = "outcome";
 export const REMARKS = "remarks";
 export const BUILT_IN = "built-in reader";

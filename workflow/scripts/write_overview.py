@@ -45,9 +45,10 @@ def means() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {model: {} for model in snakemake.params.models}
     columns = ["instance_id", "sample", "value", "finish_reason", "example_id", "task"]
     for own in snakemake.params.benchmarks.values():
+        of_benchmark = list(dict.fromkeys([*columns, own["closed_book"][0]]))
         for model, path in zip(snakemake.params.models, own["scores"], strict=True):
-            scores = read_table(path, columns).to_pandas()
-            found[model][own["title"]] = mean_of(scores, own["designed"])
+            scores = read_table(path, of_benchmark).to_pandas()
+            found[model][own["title"]] = mean_of(scores, own["designed"], own["closed_book"])
     return found
 
 

@@ -10,6 +10,9 @@ from needlework.results.terminal import WIDTH, fill, lines_of_models, mean_of
 TITLES = ("MLNeedle", "Lost in the Middle", "ONERULER", "mLongRR", "M4LE")
 
 
+CLOSED_BOOK = ("task", "closed_book")
+
+
 def scores(**columns: list[object]) -> pd.DataFrame:
     """Four answers to two questions, each by two metrics."""
     own = {
@@ -24,17 +27,23 @@ def scores(**columns: list[object]) -> pd.DataFrame:
 
 
 def test_a_mean_is_of_first_metric_and_designed_tasks() -> None:
-    assert mean_of(scores(), ()).startswith("75 [")
-    assert mean_of(scores(), ("find",)).startswith("67 [")
-    assert mean_of(scores(), ()) == "75 [26, 96], n = 2"
+    assert mean_of(scores(), (), CLOSED_BOOK).startswith("75 [")
+    assert mean_of(scores(), ("find",), CLOSED_BOOK).startswith("67 [")
+    assert mean_of(scores(), (), CLOSED_BOOK) == "75 [26, 96], n = 2"
     # A model that was asked none of the tasks has a mean over what it was asked.
-    assert mean_of(scores(), ("other",)).startswith("75 [")
+    assert mean_of(scores(), ("other",), CLOSED_BOOK).startswith("75 [")
+
+
+def test_prompts_without_texts_are_in_no_mean_of_others() -> None:
+    lengths = [0, 0, 512, 512, 512, 512, 0, 0]
+    assert mean_of(scores(length=lengths), (), ("length", 0)).startswith("50 [")
+    assert mean_of(scores(length=[0] * 8), (), ("length", 0)).startswith("75 [")
 
 
 def test_requests_without_an_answer_are_in_no_mean() -> None:
     ends = ["stop"] * 4 + ["error"] * 2 + ["skipped"] * 2
-    assert mean_of(scores(finish_reason=ends), ()).startswith("100 [")
-    assert mean_of(scores(finish_reason=["error"] * 8), ()) == "-"
+    assert mean_of(scores(finish_reason=ends), (), CLOSED_BOOK).startswith("100 [")
+    assert mean_of(scores(finish_reason=["error"] * 8), (), CLOSED_BOOK) == "-"
 
 
 @pytest.mark.parametrize("name", ["m", "a-model-with-a-very-long-name-of-fifty-characters-it-is"])

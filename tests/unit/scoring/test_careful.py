@@ -1,4 +1,4 @@
-"""The metric "careful" on answers with a careful reader's verdict: one test a line of tests/data/verdicts."""
+"""The second scorer on answers with a human's verdict: one test a line of tests/data/verdicts."""
 
 from __future__ import annotations
 
@@ -19,17 +19,21 @@ ALL = [
 
 
 @pytest.mark.parametrize("case", ALL)
-def test_verdict_is_that_of_a_careful_reader(case):
+def test_verdict_agrees_with_the_human(case):
     value, why = verdict(case)
-    # A case that the metric is known to miss says so: mended, it loses the mark.
-    assert (bool(value) == case["right"]) is not case.get("missed", False), why
+    # A line that is known to be misread or left undecided says so: mended, it loses the mark.
+    assert (value is None) == case.get("undecided", False), why
+    if value is not None:
+        assert (bool(value) == case["right"]) is not case.get("missed", False), why
 
 
 def test_few_cases_are_known_to_be_missed():
     every = [case for file in sorted(FOLDER.glob("*.jsonl")) for case in cases(file)]
     missed = Counter(case["benchmark"] for case in every if case.get("missed"))
+    undecided = sum(case.get("undecided", False) for case in every)
+    assert undecided <= 0.15 * len(every)
     for benchmark, n in Counter(case["benchmark"] for case in every).items():
-        assert missed[benchmark] <= 0.05 * n
+        assert missed[benchmark] <= 0.08 * n
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,10 @@ def finding(
     cards, by name, if there are any.
     """
     titles = {name: str(own["title"]) for name, own in benchmarks.items()}
-    given = {name: headline(scores[name], own["designed"]) for name, own in benchmarks.items()}
+    given = {
+        name: headline(scores[name], own["designed"], own["closed_book"])
+        for name, own in benchmarks.items()
+    }
     asked = {
         model: {name: _asked(name, model, given[name], grids[name], cards) for name in benchmarks}
         for model in models

@@ -1,4 +1,4 @@
-"""How often a benchmark's metric misreads answers, by the verdicts of a careful reader."""
+"""Where a benchmark's metric and the second scorer (metric "careful") disagree on an answer."""
 
 from __future__ import annotations
 
@@ -10,21 +10,25 @@ from needlework.models.accounts import UNANSWERED
 if TYPE_CHECKING:
     import pandas as pd
 
-CAREFUL = "careful"
+CAREFUL, UNDECIDED = "careful", "undecided"
 # The dimension of the explorer, and its labels.
-READING = "beside a careful reader"
+READING = "beside the second scorer"
 MISSED, COUNTED, AGREES = "right, not counted", "wrong, counted", "the same"
 # A value from which on an answer counts as right.
 _RIGHT = 0.5
 
 
 class Misreads(NamedTuple):
-    """Of `n` answers, how many a metric misses, and how many wrong ones it counts."""
+    """Of `n` answers, how many only the second scorer calls right, and how many only the metric.
+
+    `undecided` are those that the second scorer does not decide.
+    """
 
     metric: str
     n: int
     missed: int
     counted: int
+    undecided: int
 
 
 def misreads(scores: pd.DataFrame, controls: Collection[str]) -> list[Misreads]:
@@ -32,20 +36,25 @@ def misreads(scores: pd.DataFrame, controls: Collection[str]) -> list[Misreads]:
     given = scores[~scores["finish_reason"].isin(UNANSWERED)]
     given = given[~given["model"].isin(list(controls))]
     keys = ["model", "instance_id", "sample"]
-    careful = given[given["metric"] == CAREFUL].set_index(keys)["value"]
+    second = given[given["metric"] == CAREFUL].set_index(keys)[["value", "verdict"]]
+    second = second.rename(columns={"value": "value_second"})
     others = given[given["metric"] != CAREFUL].drop_duplicates(keys)
     found = []
     for metric, own in others.groupby("metric", sort=False):
-        both = own.set_index(keys)[["value"]].join(careful.rename(CAREFUL), how="inner")
-        counts, right = both["value"] >= _RIGHT, both[CAREFUL] >= _RIGHT
+        both = own.set_index(keys)[["value"]].join(second, how="inner")
+        counts, right = both["value"] >= _RIGHT, both["value_second"] >= _RIGHT
+        undecided = both["verdict"].str.startswith(UNDECIDED)
         if len(both):
-            missed, counted = int((right & ~counts).sum()), int((counts & ~right).sum())
-            found.append(Misreads(str(metric), len(both), missed, counted))
+            # An undecided answer has the paper's value, so it is neither missed nor counted.
+            disagree = int((right & ~counts).sum()), int((counts & ~right).sum())
+            found.append(Misreads(str(metric), len(both), *disagree, int(undecided.sum())))
     return found
 
 
-def reading(value: float, careful: float) -> str:
-    """How a metric's value of one answer stands beside a careful reader's."""
-    if (value >= _RIGHT) == (careful >= _RIGHT):
+def reading(value: float, second: float, verdict: str) -> str:
+    """How a metric's value of one answer stands beside the second scorer's value and verdict."""
+    if verdict.startswith(UNDECIDED):
+        return UNDECIDED
+    if (value >= _RIGHT) == (second >= _RIGHT):
         return AGREES
     return COUNTED if value >= _RIGHT else MISSED

@@ -200,6 +200,9 @@ def _part(
                 "counted_link": overview.explorer(
                     name, {**judged, misreads.READING: misreads.COUNTED}
                 ),
+                "undecided_link": overview.explorer(
+                    name, {**judged, misreads.READING: misreads.UNDECIDED}
+                ),
             }
             for each in read
         ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from needlework.models.accounts import UNANSWERED
 
@@ -21,23 +21,32 @@ def fill(text: str) -> str:
     return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def headline(scores: pd.DataFrame, designed: Collection[str]) -> pd.DataFrame:
-    """The answers that the explorer opens on, by the first metric of each: of `designed` tasks, or of all."""
+def headline(
+    scores: pd.DataFrame, designed: Collection[str], closed_book: tuple[str, Any]
+) -> pd.DataFrame:
+    """The answers that the explorer opens on, by the first metric of each: of `designed` tasks, or of all.
+
+    Prompts without the texts (those with a value in a column, both in `closed_book`) count only if there
+    are no others.
+    """
     keys = ["model", "instance_id", "sample"]
     given = scores.drop_duplicates([name for name in keys if name in scores])
     given = given[~given["finish_reason"].isin(UNANSWERED)]
-    tasks = set(designed) & set(given["task"])
-    return given[given["task"].isin(tasks)] if tasks else given
+    if tasks := set(designed) & set(given["task"]):
+        given = given[given["task"].isin(tasks)]
+    column, value = closed_book
+    with_texts = given[given[column] != value]
+    return given if with_texts.empty else with_texts
 
 
-def mean_of(scores: pd.DataFrame, designed: Collection[str]) -> str:
+def mean_of(scores: pd.DataFrame, designed: Collection[str], closed_book: tuple[str, Any]) -> str:
     """A model's mean in the `designed` tasks, or in all, in percent, with its 95% interval and n.
 
     It is the mean over the answers that the explorer opens on, by the first metric of each.
     """
     from needlework.results import stats  # Snakemake's own process has no numpy
 
-    given = headline(scores, designed)
+    given = headline(scores, designed, closed_book)
     if given.empty:
         return "-"
     found = stats.estimate(given["value"].to_numpy(), given["example_id"].to_numpy())

@@ -1,22 +1,24 @@
-"""In which language an answer is: by its letters, else by the commonest words of each language.
+"""In which language an answer is: by its letters, else by py3langid, which knows a hundred languages.
 
-Names and numbers are of no language, and a few words may be of several: then it is undecided (None). The
-identifier of `scoring.translation` guesses on such texts, and takes a gigabyte and a millisecond for each.
+Names, numbers and a few words are of no language, and some texts may be of several: then it is
+undecided (None).
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
-from needlework.scoring.careful import phrases
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 # Of a longer answer, the beginning.
 _MOST = 400
-_LETTER = r"[^\W\d_]"
-_WORD = re.compile(rf"{_LETTER}+")
+_WORD = re.compile(r"[^\W\d_]+")
+# Fewer words are mostly names.
+_FEWEST_WORDS = 3
+# Below this probability the language is undecided.
+_SURE = 0.8
 _SCRIPTS = tuple(
     (lang, re.compile(f"[{letters}]"))
     for lang, letters in (
@@ -38,7 +40,7 @@ _SCRIPTS = tuple(
 
 def languages_of(texts: Iterable[str]) -> list[str | None]:
     """The language (ISO 639-1) of each text; None where it is undecided."""
-    return [_by_letters(text[:_MOST]) or _by_words(text[:_MOST]) for text in texts]
+    return [_by_letters(text[:_MOST]) or _identified(text[:_MOST]) for text in texts]
 
 
 def _by_letters(text: str) -> str | None:
@@ -55,22 +57,19 @@ def _by_letters(text: str) -> str | None:
     return None
 
 
-@cache
-def _common() -> dict[str, list[str]]:
-    """The languages in Latin and Cyrillic letters that have a word among their commonest."""
-    found: dict[str, list[str]] = {}
-    for lang in sorted(phrases.languages() - {"zh", "ja", "ko", "hi", "ta", "ar", "fa"}):
-        for word in phrases.common((lang,)):
-            found.setdefault(word, []).append(lang)
-    return found
-
-
-def _by_words(text: str) -> str | None:
-    """The language that has at least two of a text's words among its commonest, and more than others."""
-    common = _common()
-    words = {word for word in _WORD.findall(text.casefold()) if word in common}
-    if len(words) < 2:
+@lru_cache(maxsize=65536)
+def _identified(text: str) -> str | None:
+    """The language that py3langid is sure of."""
+    if len(_WORD.findall(text)) < _FEWEST_WORDS:
         return None
-    hits = Counter(lang for word in words for lang in common[word])
-    (lang, most), *others = hits.most_common(2)
-    return lang if most > 1 and (not others or most > others[0][1]) else None
+    lang, probability = _identifier().classify(text)
+    return None if probability < _SURE or lang == _NO_LANGUAGE else lang
+
+
+# py3langid's code for a text without linguistic content.
+_NO_LANGUAGE = "zxx"
+
+
+@cache
+def _identifier() -> LanguageIdentifier:
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

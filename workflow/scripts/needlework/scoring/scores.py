@@ -17,9 +17,10 @@ from needlework.models.accounts import UNANSWERED
 from needlework.records import read_table, scores_schema, taken
 from needlework.scoring.answer_language import languages_of
 
-# The metric that reads answers as a careful reader would: in the scores of every benchmark.
+# The metric of the second scorer, in the scores of every benchmark.
 CAREFUL = "careful"
-# An answer with one of these finish reasons is none.
+# The verdict of an answer that it does not decide begins with this; its value is the paper's.
+UNDECIDED = "undecided"
 # The columns of instances that are no factor.
 _NOT_FACTORS = {
     *("instance_id", "benchmark", "task", "example_id", "prompt", "references"),
@@ -38,6 +39,12 @@ Places = npt.NDArray[np.int64]
 # One (value in [0, 1], verdict, metric) for each metric under which an answer is scored.
 Rating = list[tuple[float, str, str]]
 Rate = Callable[[Mapping[str, Any], str, str | None], Rating]
+
+
+def second(read: tuple[float | None, str], papers: float) -> tuple[float, str, str]:
+    """The second scorer's value, verdict and metric; an undecided answer keeps the paper's value."""
+    value, why = read
+    return (papers, f"{UNDECIDED}:{why}", CAREFUL) if value is None else (value, why, CAREFUL)
 
 
 def read_answers(path: str | Path, columns: Sequence[str], instances: pa.Table) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Lost in the Middle's answers as a careful reader takes them."""
+"""The second scorer's verdicts on Lost in the Middle's answers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _RUNS_ON = re.compile(r"\n\s*(?:key|json)\b.{0,20}[:=]", re.IGNORECASE)
 _DENIED = re.compile(
     r"\b(?:not exist|not found|no such|not in the|cannot find|could not find|not present)\b"
 )
+_NOT_BEFORE = re.compile(r"\b(?:not|isn't|instead of|rather than)\W{1,4}$")
 _AFTER_KEY = re.compile(r"\bkey\W{0,6}$")
 _IS_KEY = re.compile(r"[\"'`]?\s*(?::|=|->|→|is\b)")
 
@@ -35,14 +36,25 @@ def key_value(text: str, value: str) -> Verdict:
     if not said.strip():
         return 0.0, "empty"
     if not _UUID.fullmatch(wanted):
-        return of_words(text, [value], ["en"], parts=False)
+        return of_words(text, [value], ["en"])
     # A key before its value is none.
     found = {
         re.sub(r"[\s-]", "", each.group())
         for each in _UUID.finditer(said)
         if not _IS_KEY.match(said, each.end()) and not _AFTER_KEY.search(said[: each.start()])
     }
+    denied = {
+        re.sub(r"[\s-]", "", each.group())
+        for each in _UUID.finditer(said)
+        if _NOT_BEFORE.search(said[: each.start()])
+    }
     gold = wanted.replace("-", "")
-    if found == {gold}:
+    if gold in denied:
+        return 0.0, "denied"
+    if found - denied == {gold}:
         return (0.0, "denied") if _DENIED.search(said) else (1.0, "right")
-    return 0.0, "several" if gold in found else "other"
+    if gold not in found:
+        return 0.0, "other"
+    # A bare list of values chooses none of them; a sentence with several may.
+    listed = not any(map(str.isalpha, _UUID.sub("", said)))
+    return (0.0 if listed else None), "several"

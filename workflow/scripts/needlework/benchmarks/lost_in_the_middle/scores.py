@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from needlework.benchmarks.contract import Own
 from needlework.benchmarks.lost_in_the_middle import best_subspan_em, careful, key_value
-from needlework.scoring.scores import CAREFUL, Rating, score_rows
+from needlework.scoring.scores import CAREFUL, Rating, score_rows, second
 
 
 def score(
@@ -35,7 +35,7 @@ def score(
         else:
             papers = (*best_subspan_em.score(text, references), "best_subspan_em")
             read = careful.question(text, references)
-        verdict = (*read, CAREFUL)
+        verdict = second(read, papers[0])
         return [verdict] if settings.get("metric") == CAREFUL else [papers, verdict]
 
     return score_rows(instances, generations, rate, model=model)

@@ -1,4 +1,4 @@
-"""M4LE's answers as a careful reader takes them; texts without one right answer have no verdict."""
+"""The second scorer's verdicts on M4LE's answers; a text without one right answer has none."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ _LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z'])")
 _CHOSEN = re.compile(r"(?:选|選|答案|answer)[^A-H\n]{0,10}([A-H])(?![A-Za-z])")
 _STOPS = " .。\n"
 MOST_CLASSES = 100
+# Types of tasks whose answer may be a count.
+_COUNTED = ("CLS", "CLS+CNT")
 
 
 def verdict(
@@ -43,7 +45,7 @@ def verdict(
         return ids(text, golds[0], langs if task.unit == "any" else ["en"])
     if classes and task.metric == "match" and golds[0] in classes:
         return of_names(text, golds, [[other] for other in classes if other not in golds], langs)
-    if task.task_type == "CLS" and golds[0].isdecimal():
+    if task.task_type in _COUNTED and golds[0].isdecimal():
         return of_numbers(text, [int(golds[0])], langs, digits=1)
     if option := _OPTION.fullmatch(golds[0]):
         return _choice(text, option[1], option[2], langs)
@@ -56,7 +58,9 @@ def _choice(text: str, letter: str, option: str, langs: Sequence[str]) -> Verdic
     letters = _CHOSEN.findall(said)[-1:] or _LETTER.findall(said)
     if letters:
         right = set(letters) == {letter}
-        return (1.0, "right") if right else (0.0, "several" if letter in letters else "other")
+        return (
+            (1.0, "right") if right else (None, "several") if letter in letters else (0.0, "other")
+        )
     return of_words(text, [option], langs)
 
 
@@ -84,7 +88,9 @@ def ids(text: str, gold: str, langs: Sequence[str] = ("en",)) -> Verdict:
         return 1.0, "right"
     if not found:
         return 0.0, "other" if text.strip() else "empty"
-    return 0.0, "several" if wanted < found else "incomplete" if found < wanted else "other"
+    if wanted < found:
+        return None, "several"
+    return 0.0, "incomplete" if found < wanted else "other"
 
 
 def classes(instances: pa.Table) -> dict[str, tuple[str, ...]]:

@@ -13,7 +13,7 @@ from needlework.benchmarks.m4le import bleu, careful, match, overlap, rouge
 from needlework.benchmarks.m4le.data.tasks import Task, task_in
 from needlework.models.accounts import UNANSWERED
 from needlework.scoring.metrics.words import UNSPACED_RUN
-from needlework.scoring.scores import CAREFUL, Rating, score_rows
+from needlework.scoring.scores import Rating, score_rows, second
 
 METRICS = ("paper", "released")
 OVERLAP = ("rouge_lsum", "chrf")
@@ -68,7 +68,7 @@ def score(
             found.extend([None] * len(OVERLAP))
         read = careful.verdict(task, answer, row["accepted"], classes.get(row["task"], ()))
         if read is not None:
-            rated.append((*read, CAREFUL))
+            rated.append(second(read, rated[0][0]))
             found.append(None)
         return rated
 

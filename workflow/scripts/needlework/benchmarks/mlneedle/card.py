@@ -29,7 +29,7 @@ def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
 def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
     """Whether the answer to "is the answer there?" is No where it is Yes."""
     there = (rows["task"] == "existence") & (rows["needle_present"] == True)  # noqa: E712 (or None)
-    return rows["verdict"].astype(str).str.startswith("no:").astype(object).where(there)
+    return rows["verdict"].astype(str).str.fullmatch("no(?::.*)?").astype(object).where(there)
 
 
 def lengths(rows: pd.DataFrame, run: Context) -> Mapping[str, tuple[int | None, int | None]]:

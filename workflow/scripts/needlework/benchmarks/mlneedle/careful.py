@@ -1,4 +1,4 @@
-"""MLNeedle's answers as a careful reader takes them."""
+"""The second scorer's verdicts on MLNeedle's answers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ def exact(
     text: str, translated: str | None, references: Sequence[str], langs: Sequence[str]
 ) -> Verdict:
     """1.0 if an answer or its English translation asserts any reference, and why."""
-    value, why = of_words(text, references, langs)
-    if translated is None or why in _DECIDED:
-        return value, why
+    own = of_words(text, references, langs)
+    if translated is None:
+        return own
     # A language without phrases shows only in English what an answer does with a reference.
     english = of_words(translated, references, langs)
-    return english if not value or english[1] in _DECIDED else (value, why)
-
-
-# What an answer does with a reference that it mentions.
-_DECIDED = ("denied", "unsure", "several", "superseded", "refused")
+    if "other" in (own[1], english[1]):
+        return english if own[1] == "other" else own
+    return own if own[0] == english[0] else (None, "apart")
 
 
 def existence(
@@ -43,5 +41,5 @@ def existence(
     if said is None and translated is not None:
         said = of_yes_or_no(translated)
     if said is None:
-        return 0.0, "unclear" if text.strip() else "empty"
+        return (None, "unclear") if text.strip() else (0.0, "empty")
     return float(said == wanted), said

@@ -20,6 +20,8 @@ NAME = "mlneedle"
 TITLE = "MLNeedle"
 PAPER = "https://arxiv.org/abs/2408.10151"
 BESIDE = ("careful",)
+# Without a haystack: the question alone, or the needle alone.
+CLOSED_BOOK = ("length", 0)
 # The two verdicts of existence, as the prompt words them.
 SCORED_BY = ("accepted",)
 # Where the configuration has what the paper's numbers depend on.

@@ -1,6 +1,6 @@
 """MLNeedle's scores: exact accuracy by the paper's metric or the released one, and existence accuracy.
 
-Beside the chosen metric every answer has a careful reader's verdict.
+Beside the chosen metric every answer has the second scorer's verdict.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from needlework.benchmarks.mlneedle import careful, existence
 from needlework.benchmarks.mlneedle import released as released_mlneedle
 from needlework.benchmarks.mlneedle.released_semantic import Semantic
 from needlework.scoring.metrics import containment
-from needlework.scoring.scores import CAREFUL, Rating, score_rows
+from needlework.scoring.scores import CAREFUL, Rating, score_rows, second
 
 Metric = Callable[[str, str | None, Sequence[str]], tuple[float, str]]
 METRICS: dict[str, Metric] = {
@@ -28,9 +28,9 @@ _LANGUAGES = ("question_lang", "needle_lang", "haystack_lang")
 
 
 def metric(settings: Own) -> Metric:
-    """The metric that `settings` choose."""
+    """The metric that `settings` choose; for "careful" the paper's, which undecided answers keep."""
     if settings["metric"] == CAREFUL:
-        return _careful
+        return containment.score
     if settings["metric"] == "released_semantic":
         return Semantic(settings["semantic_model"]).score
     return METRICS[settings["metric"]]
@@ -62,17 +62,12 @@ def score(
             rated = [(*existence.score(text, translated, references, words), "existence")]
         else:
             read = careful.exact(text, translated, references, langs)
-            if name != CAREFUL:
-                seen = row["raw_text"] if name in RELEASED else text
-                rated = [(*chosen(seen, translated, references), name)]
-        verdict = (*read, CAREFUL)
+            seen = row["raw_text"] if name in RELEASED else text
+            rated = [(*chosen(seen, translated, references), name)]
+        verdict = second(read, rated[0][0])
         return [verdict] if name == CAREFUL else [*rated, verdict]
 
     return score_rows(instances, generations, rate, model=model, translations=translations)
-
-
-def _careful(text: str, translated: str | None, references: Sequence[str]) -> tuple[float, str]:
-    return careful.exact(text, translated, references, ())
 
 
 def _prepare(

@@ -28,7 +28,7 @@ def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
 def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
     """Whether the answer says that there is none of what the question asks for, though there is."""
     said = (rows["verdict"].astype(str) == "unanswerable").astype(object)
-    return said.where((rows["task"] != ABSENT) & (rows["metric"] == "strict"))
+    return said.where((rows["task"] != ABSENT) & rows["metric"].isin(["strict", "careful"]))
 
 
 CARD = Card(

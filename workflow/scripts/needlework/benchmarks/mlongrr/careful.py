@@ -1,4 +1,4 @@
-"""mLongRR's answers as a careful reader takes them."""
+"""The second scorer's verdicts on mLongRR's answers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from pathlib import Path
 
 from needlework.benchmarks.mlongrr.strict import says
 from needlework.scoring.careful.tables import RESOURCES, rows, split
-from needlework.scoring.careful.verdicts import Verdict, given_numbers, of_names, of_numbers, tagged
+from needlework.scoring.careful.verdicts import (
+    Verdict,
+    bare_list,
+    given_numbers,
+    of_names,
+    of_numbers,
+    tagged,
+)
 
 CITY_NAMES = RESOURCES / "mlongrr/city_names.tsv"
 
 
 def number(text: str, gold: str, lang: str) -> Verdict:
     """1.0 if an answer chooses the number `gold`, after any comparison, and why."""
-    return of_numbers(text, [int(gold)], [lang], compared=True)
+    value, why = of_numbers(text, [int(gold)], [lang], compared=True)
+    # The question asks for one number.
+    return (0.0 if value is None and why == "several" and bare_list(text) else value), why
 
 
 def city(

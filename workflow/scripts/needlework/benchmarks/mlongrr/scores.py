@@ -1,4 +1,4 @@
-"""mLongRR's scores: answers by the strict rules, by the notebooks' ones, as a careful reader takes them."""
+"""mLongRR's scores: answers by the strict rules, by the notebooks' ones, and the second scorer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from needlework.benchmarks.contract import Own
 from needlework.benchmarks.mlongrr import careful, released, strict
 from needlework.benchmarks.mlongrr.careful import CITY_NAMES
 from needlework.benchmarks.mlongrr.factors import ABSENT, METRIC, RETRIEVAL
-from needlework.scoring.scores import Rating, score_rows
+from needlework.scoring.scores import Rating, score_rows, second
 
 METRICS = tuple(map(str, METRIC.order))
 
@@ -46,19 +46,29 @@ def score(
         said, raw, lang = text or "", row["raw_text"] or "", row["lang"]
         nothing = 0.0, "length" if row["finish_reason"] == "length" else "no_answer"
         if not said.strip() and not raw.strip():
-            return _rating(*[nothing] * len(METRICS))
+            return [(*nothing, metric) for metric in METRICS]
 
-        def judged(found: tuple[float, str]) -> tuple[float, str]:
-            """What is found in an answer without its thoughts, if it has text."""
-            return found if said.strip() else nothing
+        def rating(
+            own: tuple[float, str],
+            theirs: tuple[tuple[float, str], tuple[float, str]],
+            reader: careful.Verdict,
+        ) -> Rating:
+            """By all metrics; the strict rules and the second scorer need text that is no thought."""
+            if not said.strip():
+                own = reader = nothing
+            elif not reader[0] and own[1] == "unanswerable":
+                reader = own
+            papers = [
+                (*each, metric) for each, metric in zip((own, *theirs), METRICS[:-1], strict=True)
+            ]
+            return [*papers, second(reader, own[0])]
 
         gold, words = row["references"], (row["unanswerable"], *further)
         if row["task"] == ABSENT:
             found = released.score([raw], gold)
             words = *words, *gold
             own, reader = strict.score_absent(said, words), careful.absent(said, words, lang)
-            theirs = found, found
-            return _rating(judged(own), *theirs, judged(reader))
+            return rating(own, (found, found), reader)
         numbers = row["numbers"].split()
         claude = released.claude_gold(numbers)
         if row["question"] == "city":
@@ -72,13 +82,9 @@ def score(
             own = strict.score_number(said, gold[0], numbers, words)
             reader = careful.number(said, gold[0], lang)
             theirs = released.score(answers, gold), released.score(answers, [numbers[claude]])
-        return _rating(judged(own), *theirs, judged(reader))
+        return rating(own, theirs, reader)
 
     return score_rows(instances, generations, rate, model=model)
-
-
-def _rating(*rated: tuple[float, str]) -> Rating:
-    return [(*each, metric) for each, metric in zip(rated, METRICS, strict=True)]
 
 
 def _file(row: Mapping[str, Any]) -> tuple[Any, ...]:

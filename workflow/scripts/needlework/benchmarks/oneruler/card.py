@@ -30,8 +30,8 @@ def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
 def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
     """Whether the answer is "none" though there are needles."""
     there = rows["task"].isin(PRESENT) & (rows["none_option"] == True)  # noqa: E712 (or None)
-    said = rows["verdict"].astype(str) == "none_error"
-    return said.astype(object).where(there & (rows["metric"] == "strict"))
+    said = rows["verdict"].astype(str).isin(["none_error", "none"])
+    return said.astype(object).where(there & rows["metric"].isin(["strict", "careful"]))
 
 
 def _part(name: str, tasks: tuple[str, ...]) -> Part:

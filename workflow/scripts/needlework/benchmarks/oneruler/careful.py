@@ -1,4 +1,4 @@
-"""ONERULER's answers as a careful reader takes them."""
+"""The second scorer's verdicts on ONERULER's answers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from needlework.benchmarks.oneruler.wording import Wording
 from needlework.scoring.careful.tables import split
 from needlework.scoring.careful.verdicts import (
     Verdict,
+    bare_list,
     denies,
     has_number,
     leaves_out,
@@ -25,9 +26,10 @@ def needles(
 ) -> Verdict:
     """1.0 if an answer gives exactly the expected numbers, and why."""
     value, why = of_numbers(text, map(int, expected), [lang])
-    if why == "no number" and says_none(bounded(text), none_words):
-        why = _NONE
-    return value, why
+    if why in ("no number", "unspelled") and says_none(bounded(text), none_words):
+        return 0.0, _NONE
+    # The question asks for the numbers of one word.
+    return (0.0 if value is None and why == "several" and bare_list(text) else value), why
 
 
 def none(

@@ -1,4 +1,4 @@
-"""ONERULER's scores: answers by the strict rules, by the released ones, as a careful reader takes them."""
+"""ONERULER's scores: answers by the strict rules, by the released ones, and the second scorer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, PHRASES, chec
 from needlework.benchmarks.oneruler.none_words import phrases as read_phrases
 from needlework.benchmarks.oneruler.wording import Wording
 from needlework.records import read_table
-from needlework.scoring.scores import CAREFUL, Rating, score_rows
+from needlework.scoring.scores import CAREFUL, Rating, score_rows, second
 
 METRICS = ("strict", "released", CAREFUL)
 
@@ -56,6 +56,7 @@ def score(
         nothing = 0.0, "length" if row["finish_reason"] == "length" else "no_answer"
         read, raw = strict.answer(text or "", tags), row["raw_text"] or ""
         text, whole = released.answer(raw, model), text or ""
+        reader: careful.Verdict
         lang, expected = row["instruction_lang"], row["references"]
         words, theirs = denials(lang)
 
@@ -78,8 +79,8 @@ def score(
             reader = careful.needles(read, expected, words, lang)
         if not whole.strip():
             ours = reader = nothing
-        rated = ours, (others if raw.strip() else nothing), reader
-        return [(*one, metric) for one, metric in zip(rated, METRICS, strict=True)]
+        theirs_rated = others if raw.strip() else nothing
+        return [(*ours, METRICS[0]), (*theirs_rated, METRICS[1]), second(reader, ours[0])]
 
     return score_rows(instances, generations, rate, model=model)
 

@@ -61,11 +61,13 @@ def _short(value: Any) -> Any:
 
 
 def _reading(scores: Sequence[tuple[str, float, str]]) -> str:
-    """How the first metric of an answer stands beside a careful reader's verdict."""
-    careful = next((value for metric, value, _ in scores if metric == CAREFUL), None)
-    if careful is None or scores[0][0] == CAREFUL:
+    """How the first metric of an answer stands beside the second scorer's verdict."""
+    second = next(
+        ((value, verdict) for metric, value, verdict in scores if metric == CAREFUL), None
+    )
+    if second is None or scores[0][0] == CAREFUL:
         return "no verdict"
-    return reading(scores[0][1], careful)
+    return reading(scores[0][1], *second)
 
 
 class Index:

@@ -1,4 +1,4 @@
-"""Verdicts that a careful reader would give, who knows the right answers: docs/careful-verdicts.md.
+"""The second scorer (metric "careful"): right, wrong or undecided. See docs/second-scorer.md.
 
 `markup` removes signs of layout, `writings` gives a word one form, `numerals` and `dates` do so for numbers,
 `words` splits a text, `phrases` finds what a language's phrases tell. `mentions` finds a reference in a text,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from needlework.scoring.careful.phrases import Cue
 from needlework.scoring.careful.statements import Statement
 from needlework.scoring.careful.words import COLON, SENTENCE
 
@@ -27,9 +26,7 @@ def chosen(
         kept = _behind_but(statement, kept) or kept
     if len(_names(kept)) <= 1:
         return _names(kept)
-    for decide in (
-        (_concluded, _largest, _settled, _compared, _behind_is) if compared else (_concluded,)
-    ):
+    for decide in (_concluded, _largest, _settled, _compared) if compared else (_concluded,):
         fewer = decide(statement, kept)
         if len(_names(fewer)) == 1:
             return _names(fewer)
@@ -37,8 +34,6 @@ def chosen(
     return _names(kept)
 
 
-# So many words may stand between a negation and a candidate.
-_NEAR = 1
 # Between a word such as "largest" and its candidate.
 _FEW = 4
 
@@ -48,7 +43,7 @@ def _names(found: Iterable[Candidate]) -> set[str]:
 
 
 def _dismissed(statement: Statement, candidate: Candidate) -> bool:
-    state = statement.state_of((candidate.start, candidate.end), _NEAR)
+    state = statement.state_of((candidate.start, candidate.end))
     return state in ("denied", "asked")
 
 
@@ -65,14 +60,9 @@ def _concluded(statement: Statement, found: Sequence[Candidate]) -> list[Candida
     for cue in reversed(statement.of("answer", "so")):
         end = statement.end_of_sentence(cue.end)
         inside = [c for c in found if cue.end <= c.start < end]
-        if inside and not _offers(statement, cue):
+        if inside:
             return inside
     return []
-
-
-def _offers(statement: Statement, cue: Cue) -> bool:
-    """Whether a phrase restates a choice rather than makes it."""
-    return any(0 <= other.start - cue.end <= 2 for other in statement.of("either"))
 
 
 def _settled(statement: Statement, found: Sequence[Candidate]) -> list[Candidate]:
@@ -95,11 +85,8 @@ def _compared(statement: Statement, found: Sequence[Candidate]) -> list[Candidat
             return before[-1:]
         if cue.kind == "less" and before and len(_names(after)) == 1:
             return after[:1]
-        if not before and after and cue.kind == "more":
-            if len(_names(after)) == 1:
-                return after
-            if behind := _behind_is(statement, after):
-                return behind
+        if not before and after and cue.kind == "more" and len(_names(after)) == 1:
+            return after
     return []
 
 
@@ -122,21 +109,3 @@ def _largest(statement: Statement, found: Sequence[Candidate]) -> list[Candidate
         if len(_names(before)) == 1 or (before and cue.start - before[-1].end <= _FEW):
             return before[-1:]
     return []
-
-
-def _behind_is(statement: Statement, found: Sequence[Candidate]) -> list[Candidate]:
-    for cue in reversed(statement.of("is", "answer")):
-        behind = [c for c in found if 0 <= c.start - cue.end <= 3]
-        later = [c for c in found if c.start >= cue.end]
-        before = [c for c in found if c.end <= cue.start]
-        if behind and len(_names(later)) == 1 and before:
-            return behind
-        if later:
-            return []
-    return []
-
-
-def listed_only(statement: Statement, found: Sequence[Candidate]) -> bool:
-    """Whether an answer is hardly more than candidates."""
-    covered = sum(c.end - c.start for c in found)
-    return covered + 1 + len(statement.of("and")) >= len(statement.text.words)

@@ -10,6 +10,7 @@ from itertools import pairwise
 from needlework.scoring.careful.dates import Date, dates_in
 from needlework.scoring.careful.phrases import endings
 from needlework.scoring.careful.words import (
+    ARTICLES,
     COLON,
     COMMA,
     MOST_REFERENCES,
@@ -33,15 +34,12 @@ _PREFIXES = frozenset("new south north east west papua equatorial upper lower".s
 # Words that do not tell one name from another.
 GENERIC = frozenset(
     (
-        "city river lake county state states university college school war battle island islands "
+        "city river lake desert county state states university college school war battle island islands "
         "street church treaty company band team club party act law theory king queen prince mount "
         "mountain sea ocean bay cup bridge tower park hall house square airport station road museum "
         "league award prize north south east west new san saint st jr sr ii iii iv group museum "
         "century "
     ).split()
-)
-_KINDS = frozenset(
-    "river lake city mount mountain county province desert king queen prince president sir".split()
 )
 _HONORIFICS = frozenset(
     "president king queen prince princess pope saint professor emperor captain general senator "
@@ -61,62 +59,9 @@ def mentions(text: Words, wanted: Words, langs: tuple[str, ...], original: str =
     found = _side_by_side(text, wanted, langs)
     if not found and original and (other := without_umlauts(original)) != original:
         found = _side_by_side(text, reference(other), langs)
-    if not found and len(wanted.words) > 1 and (shorter := _without_kind(wanted)):
-        found = [s for s in _side_by_side(text, shorter, langs) if _alone(text, *s)]
     if not found and len(wanted.words) > 1:
-        found = _in_other_order(text, wanted) or _by_initials(text, wanted)
-    found = found or _as_acronym(text, wanted) or _by_family_name(text, wanted)
+        found = _in_other_order(text, wanted) or _by_family_name(text, wanted)
     return [span for span in found if not _of_another_name(text, *span, wanted)]
-
-
-def _as_acronym(text: Words, wanted: Words) -> list[Span]:
-    """Where the first letters of a name stand for it, or a name for its first letters."""
-    names = [w for w in wanted.bare if w not in _LINKS and w != "junior"]
-    found: list[Span] = []
-    if len(names) > 1 and all(wanted.capitals):
-        letters = "".join(name[0] for name in names)
-        if letters not in text.joined:
-            return []
-        for place, word in enumerate(text.bare):
-            if text.capitals[place] and (
-                word == letters or _letter_by_letter(text, place) == letters
-            ):
-                found.append((place, place + (1 if word == letters else len(letters))))
-    elif len(names) == 1 and 2 < len(names[0]) < 6 and names[0].isascii() and not _is_word(wanted):
-        size = len(names[0])
-        for place in range(len(text.words) - size + 1):
-            part = text.part(place, place + size)
-            if all(part.capitals) and "".join(w[0] for w in part.bare) == names[0]:
-                found.append((place, place + size))
-    return found
-
-
-def _letter_by_letter(text: Words, place: int) -> str:
-    """The single letters from a place on."""
-    end = place
-    while end < len(text.words) and len(text.words[end]) == 1:
-        end += 1
-    return "".join(text.bare[place:end])
-
-
-def _is_word(wanted: Words) -> bool:
-    """Whether a short reference is a word rather than an acronym."""
-    return bool(set("aeiou") & set(wanted.bare[0])) and not wanted.acronym
-
-
-def _without_kind(wanted: Words) -> Words | None:
-    """A place's name without its kind ("the River Thames"); None where it has none."""
-    kept = [i for i, word in enumerate(wanted.bare) if word not in _KINDS]
-    if not kept or len(kept) == len(wanted.words) or not all(wanted.capitals):
-        return None
-    return wanted.pick(kept)
-
-
-def _alone(text: Words, start: int, end: int) -> bool:
-    """Whether no other name stands right beside a mention."""
-    before = start and text.gaps[start] < QUOTE and text.capitals[start - 1] and start > 1
-    behind = end < len(text.words) and text.gaps[end] < QUOTE and text.capitals[end]
-    return not before and not behind
 
 
 @lru_cache(maxsize=MOST_REFERENCES)
@@ -143,7 +88,7 @@ def _side_by_side(text: Words, wanted: Words, langs: tuple[str, ...]) -> list[Sp
         if at is None:
             continue
         end = _end(text, first, at, (target, exact), added)
-        if end is None and len(wanted.words) > 1:
+        if end is None:
             end = _inflected(text, places[first : first + len(wanted.words)], wanted, added)
         if end is not None:
             found.append((place, end))
@@ -184,6 +129,9 @@ def _inflected(
 ) -> int | None:
     """Where the words of a reference end, each with an ending of its own; None where they differ."""
     if len(places) < len(wanted.words):
+        return None
+    if len(wanted.words) == 1 and text.bare[places[0]] == wanted.bare[0]:
+        # The same letters with other accents are another word.
         return None
     for place, word in zip(places, wanted.bare, strict=True):
         if not _stems(text.bare[place], added) & _stems(word, added):
@@ -294,36 +242,11 @@ def _in_other_order(text: Words, wanted: Words) -> list[Span]:
             if seen == need:
                 break
         between = text.bare[start:end]
-        alone = all(w in need or w in _LINKS or len(w) == 1 for w in between)
+        # "George H. W. Bush" is no "George W. Bush".
+        initials = any(len(w) == 1 for w in asked)
+        alone = all(w in need or w in _LINKS or (len(w) == 1 and not initials) for w in between)
         if seen == need and alone and (not found or found[-1][1] <= start):
             found.append((start, end))
-    return found
-
-
-def _by_initials(text: Words, wanted: Words) -> list[Span]:
-    """Where a name stands with initials, or without its middle names."""
-    names = wanted.bare
-    if names[-1] not in text.bare:
-        return []
-    if not all(wanted.capitals) or len(names) < 2 or names[-1] in GENERIC or names[-1][0].isdigit():
-        return []
-    found: list[Span] = []
-    for place, word in enumerate(text.bare):
-        if word != names[-1]:
-            continue
-        start, left = place, list(names[:-1])
-        while start and left and (text.gaps[start] <= QUOTE or len(text.words[start - 1]) == 1):
-            before = text.bare[start - 1]
-            fits = [k for k, name in enumerate(left) if before in (name, name[0])]
-            if not fits:
-                break
-            left = left[: fits[-1]]
-            start -= 1
-        # The first name must be there, as an initial at least, and all middle names or none.
-        if place - start not in (1, len(names) - 1):
-            continue
-        if start < place and text.bare[start][0] == names[0][0] and not left:
-            found.append((start, place + 1))
     return found
 
 
@@ -353,20 +276,29 @@ def _has_other_name(text: Words, place: int) -> bool:
 _OPENING = frozenset("the by and but when if it was because according in of for".split())
 
 
-def part_of(text: Words, wanted: Words) -> bool:
-    """Whether a short answer is enough of a reference: a family name, or all but a general word."""
-    said = [w for w in text.bare if w not in _LINKS and w not in _HONORIFICS]
-    names = [w for w in wanted.bare if w not in _LINKS]
-    if not said or not set(said) <= set(names) or len(names) < 2 or len(said) == len(names):
+def partly(text: Words, wanted: Words) -> bool:
+    """Whether a text has so much of a reference that it may say it in other words or forms."""
+    named = [word for word in wanted.bare if word not in _LINKS and word not in ARTICLES]
+    asked = [word for word in named if word not in GENERIC and word not in _HONORIFICS] or named
+    if not asked or any(map(unspaced, asked)):
         return False
-    numbers = [w for w in names if w[0].isdigit()]
-    left = [w for w in names if w not in said]
-    if numbers:
-        # A number without its unit.
-        return len(numbers) == 1 and numbers[0] in said and all(w.isalpha() for w in left)
-    if all(w in GENERIC for w in left):
+    if len(named) > 1 and all(wanted.capitals) and "".join(w[0] for w in named) in text.bare:
         return True
-    proper = all(
-        name for name, w in zip(wanted.proper, wanted.bare, strict=True) if w not in _LINKS
+    # A single word of the same letters has other accents: it is another word.
+    others = set(text.bare) - (set(asked) if len(asked) == 1 else set())
+    here = [word for word in asked if any(akin(word, said) for said in others)]
+    return 3 * sum(map(len, here)) >= 2 * sum(map(len, asked))
+
+
+def akin(one: str, other: str) -> bool:
+    """Whether two words begin alike, as forms of one word do."""
+    if one == other:
+        return True
+    if one[0].isdigit() or other[0].isdigit() or one[0] != other[0]:
+        return False
+    same = next(
+        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
     )
-    return proper and said[-1] == names[-1] and names[-1] not in GENERIC and len(names) <= 4
+    least = _FEWEST_LETTERS if len(one) <= 4 else max(4, 0.6 * len(one))
+    return same >= least and max(len(one), len(other)) - same <= 4

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from needlework.scoring.careful.dates import months
 from needlework.scoring.careful.mentions import Span
-from needlework.scoring.careful.phrases import Cue, common, cues, reads_letters
+from needlework.scoring.careful.phrases import Cue, cues, reads_letters
 from needlework.scoring.careful.words import (
     ARTICLES,
     COLON,
@@ -27,6 +27,8 @@ from needlework.scoring.careful.words import (
 
 # So many words may stand between a negation and what it denies.
 _REACH, _REACH_LETTERS = 4, 6
+# Between a negation and what it surely denies.
+_NEAR, _NEAR_LETTERS = 1, 1
 # A list's items are no longer, and a list of candidates has at least so many.
 _ITEM, _ITEM_LETTERS, _FEWEST_ITEMS = 4, 8, 3
 # In these, the negation stands behind what it denies.
@@ -35,8 +37,8 @@ _DOCUMENTS = frozenset(
     "document documents passage passages text context source sources result results dokument documento"
     " documentos tài liệu दस्तावेज़ above following provided given".split()
 )
-# Fewer words are no babble.
-_BABBLE = 8
+# A longer text is a passage rather than an answer.
+_SHORT = 20
 ASSERTED = "right"
 _STARTS = ("but", "retract", "though", "so")
 
@@ -57,9 +59,11 @@ class Statement:
     def __init__(self, text: Words, langs: tuple[str, ...]) -> None:
         self.text, self.langs = text, langs
         self._of: dict[tuple[str, ...], list[Cue]] = {}
-        self.reach, self.item = (
-            (_REACH_LETTERS, _ITEM_LETTERS) if reads_letters(text) else (_REACH, _ITEM)
-        )
+        letters = reads_letters(text)
+        self.near = _NEAR_LETTERS if letters else _NEAR
+        # Without capitals, any words may look like a list of names.
+        self.most = 2 * _SHORT if letters else _SHORT if any(text.capitals) else _SHORT // 2
+        self.reach, self.item = (_REACH_LETTERS, _ITEM_LETTERS) if letters else (_REACH, _ITEM)
 
     @cached_property
     def cues(self) -> list[Cue]:
@@ -107,9 +111,6 @@ class Statement:
         """ "right" where the text asserts one of its mentions, else what it does with the last."""
         if not found:
             return "other"
-        plain = not self.cues and not self._listed(found, found) and not self._asked(found[-1])
-        if plain and not all(self._beside(mention, found) for mention in found):
-            return "several" if self._babbles(found) else ASSERTED
         said = self._concludes(found)
         if said is not None:
             return said
@@ -117,7 +118,7 @@ class Statement:
         for mention in found:
             state = self._state(mention, found)
             if state == ASSERTED:
-                return "several" if self._babbles(found) else ASSERTED
+                return ASSERTED
             last = state
         return last
 
@@ -127,13 +128,15 @@ class Statement:
             return "asked"
         if self._denied(mention):
             return "denied"
+        if self._doubted(mention):
+            return "doubted"
         if self._hedged(mention, found):
             return "unsure"
-        if self._listed([mention], found) and not self._named(mention):
+        if self._listed([mention], found):
             return "several"
-        if self._bounds(mention) or self._beside(mention, found):
-            return "other"
-        if self._superseded(mention, found) or self._only(mention):
+        if self._led(mention, found):
+            return "led"
+        if self._superseded(mention, found):
             return "superseded"
         return "refused" if self._refused(mention) else ASSERTED
 
@@ -146,25 +149,52 @@ class Statement:
         )
         return self.text.gaps[end] == QUESTION and end < len(self.text.words)
 
-    def _denied(self, mention: Span, reach: int | None = None) -> bool:
-        """Whether a negation stands before a mention, or behind it, as the language has it."""
+    def _denied(self, mention: Span) -> bool:
+        """Whether a negation governs a mention: right before it, or right behind, at the clause's end."""
         start, end = mention
         clause = self.clauses[self.clause_of(start)]
-        most = self.reach if reach is None else reach
-        for cue in self.of("not", "instead", "denied"):
-            if cue.lang in _VERB_LAST:
-                near = end <= cue.start <= end + min(3, most + 1) and cue.start < clause.end
-            elif cue.kind == "denied":
-                near = end <= cue.start <= end + min(2, most) and cue.start < clause.end
-                near = near and not self._contrasts(cue, mention)
+        for cue in self.of("not", "instead", "denied", "absent", "unknown"):
+            if not clause.start <= cue.start < clause.end:
+                continue
+            if cue.start >= end:
+                closes = cue.kind != "instead" and self._closes(cue)
+                near = cue.start - end <= (self.near if not closes else self.reach)
+                behind = cue.lang in _VERB_LAST or cue.kind == "denied" or closes
+                near = near and behind and not self._contrasts(cue, mention)
             else:
-                near = clause.start <= cue.start and cue.end <= start <= cue.end + most
-            between = (end, cue.start) if cue.start >= end else (cue.end, start)
-            if near and all(gap < COMMA for gap in self.text.gaps[between[0] : between[1] + 1]):
+                near = cue.end <= start <= cue.end + self.near
+                near = near and (cue.lang not in _VERB_LAST or cue.start == clause.start)
+            if near and self._together(mention, cue):
                 return True
-        if any(clause.start <= c.start < clause.end for c in self.of("myth")):
+        return False
+
+    def _closes(self, cue: Cue) -> bool:
+        """Whether a negation ends its clause, but for one word, and stands in no brackets."""
+        gaps = self.text.gaps
+        return gaps[cue.start] != QUOTE and any(gap >= COMMA for gap in gaps[cue.end : cue.end + 2])
+
+    def _together(self, mention: Span, cue: Cue) -> bool:
+        """Whether no comma stands between a mention and a phrase."""
+        start, end = min(mention[1], cue.end), max(mention[0], cue.start)
+        return all(gap < COMMA for gap in self.text.gaps[start : end + 1])
+
+    def _doubted(self, mention: Span) -> bool:
+        """Whether a mention is conceded, or near a negation that may be of something else."""
+        start, end = mention
+        clause = self.clauses[self.clause_of(start)]
+        if clause.lead == "though" and self.text.gaps[clause.start] >= SENTENCE:
             return len(self.clauses) > 1
-        return clause.lead == "though" and len(self.clauses) > 1
+        for cue in self.of("myth", "not", "instead"):
+            if cue.kind == "myth" and clause.start <= cue.start < clause.end:
+                return len(self.clauses) > 1
+            if cue.kind == "myth" or not self._together(mention, cue):
+                continue
+            if clause.start <= cue.start and cue.end <= start <= cue.end + self.reach // 2:
+                return cue.lang not in _VERB_LAST
+            # "Edison did not invent it": the mention is what the clause speaks of.
+            if start - clause.start <= 1 and end <= cue.start <= end + 2:
+                return True
+        return False
 
     def _contrasts(self, cue: Cue, mention: Span) -> bool:
         """Whether a negation behind a mention denies the name or number that follows it."""
@@ -184,7 +214,9 @@ class Statement:
         start, end = mention
         gaps = self.text.gaps
         clause = self.clauses[self.clause_of(start)]
-        for cue in self.of("or"):
+        if len([c for c in self.of("vague") if clause.start <= c.start < clause.end]) > 1:
+            return True
+        for cue in self.of("or") if self._chooses(mention) else ():
             behind = 0 <= cue.start - end <= 1 and gaps[end] != QUOTE
             before = 0 <= start - cue.end <= 2 and gaps[cue.start] != QUOTE
             behind = behind and all(gap <= COMMA for gap in gaps[end : cue.end + 1])
@@ -193,29 +225,27 @@ class Statement:
                 return True
             if before and not any(cue.start - 1 <= other[1] <= cue.start for other in found):
                 return True
-        maybe = [
-            c
-            for c in self.of("vague")
-            if clause.sentence == self.clauses[self.clause_of(c.start)].sentence
-        ]
-        if len(maybe) > 1 and self._unlike(maybe, found):
-            return True
         either = any(clause.start <= cue.start <= start for cue in self.of("either"))
         joined = [cue for cue in self.of("or", "and") if clause.start <= cue.start < clause.end]
         return either and any(cue.start >= end or cue.end <= start for cue in joined)
 
-    def _unlike(self, maybe: Sequence[Cue], found: Sequence[Span]) -> bool:
-        """Whether something else than the mentions follows one of several "perhaps"."""
-        return any(not any(0 <= m[0] - cue.end <= 3 for m in found) for cue in maybe)
+    def _chooses(self, mention: Span) -> bool:
+        """Whether a list or an "or" beside a mention is of candidates: in a short sentence."""
+        start, end = self.sentence_of(mention[0])
+        return end - start <= self.most
+
+    def is_passage(self, mention: Span) -> bool:
+        """Whether a mention's sentence is so long that a model quotes it rather than chooses words."""
+        return not self._chooses(mention)
 
     def _is_mention(self, place: int, found: Sequence[Span]) -> bool:
         return any(0 <= other[0] - place <= 1 for other in found)
 
-    def state_of(self, mention: Span, reach: int) -> str:
-        """What the text does with a mention, apart from all others; a negation stands so near."""
+    def state_of(self, mention: Span) -> str:
+        """What the text does with a mention, apart from all others."""
         if self._asked(mention):
             return "asked"
-        return "denied" if self._denied(mention, reach) else ASSERTED
+        return "denied" if self._denied(mention) else ASSERTED
 
     @cached_property
     def _sentence_ends(self) -> list[int]:
@@ -263,6 +293,8 @@ class Statement:
         return bool(of) and all(self._in_list(mention, found) for mention in of)
 
     def _in_list(self, mention: Span, found: Sequence[Span]) -> bool:
+        if not self._chooses(mention):
+            return False
         items = self.items
         own = next((i for i, item in enumerate(items) if item[0] <= mention[0] < item[1]), None)
         if own is None or mention[1] > items[own][1]:
@@ -307,10 +339,6 @@ class Statement:
         first = next((i for i in range(*span) if self.text.words[i] not in ARTICLES), span[0])
         return "name" if self.text.capitals[first] else "word"
 
-    def _named(self, mention: Span) -> bool:
-        """Whether a phrase such as "the answer is" stands right before a mention."""
-        return any(0 <= mention[0] - cue.end <= 2 for cue in self.of("answer", "so"))
-
     def _concludes(self, found: Sequence[Span]) -> str | None:
         """What the last conclusion says; None where none decides."""
         for cue in reversed(self.of("answer", "so")):
@@ -324,49 +352,32 @@ class Statement:
                 states = [self._state(m, found) for m in inside]
                 return ASSERTED if ASSERTED in states else states[-1]
             before = [m for m in found if m[0] < start]
-            refuses = any(start - 1 <= c.start < end for c in self.of("unknown"))
+            refuses = any(start - 1 <= c.start <= start + 2 for c in self.of("unknown"))
             if refuses and not [m for m in found if m[0] >= end]:
                 return "refused"
             if before and len(before) == len(found):
-                if cue.kind == "answer" and self._other_name(start, min(end, start + 6), found):
-                    return "other"
-                letters = reads_letters(self.text) and end - start > 1
-                if cue.kind == "so" and (letters or self._says_other(start, end, found)):
-                    return "other"
-        return self._ends_with_other(found)
-
-    def _ends_with_other(self, found: Sequence[Span]) -> str | None:
-        """ "other" where the last sentence settles on another of the names in the text."""
-        count = len(self.text.words)
-        start = self.sentence_of(count - 1)[0]
-        colon = next((i for i in range(count - 1, start, -1) if self.text.gaps[i] == COLON), None)
-        if start and found[-1][1] <= start and self._says_other(start, count, found, known=True):
-            return "other"
-        begin = start if colon is None else colon
-        if begin and found[-1][1] <= begin and count - begin <= self.item:
-            own = set(self.text.bare[begin:])
-            again = own <= set(self.text.bare[:begin])
-            names = all(self.text.capitals[begin:]) or reads_letters(self.text)
-            if again and names and self._other_name(begin, count, found, first=True):
-                return "other"
+                named = {word for m in found for word in self.text.bare[m[0] : m[1]]}
+                if cue.kind == "answer" and self._other_name(start, min(end, start + 6), named):
+                    return "replaced"
+                if cue.kind == "so" and self._says_other(start, end, found):
+                    return "replaced"
         return None
 
-    def _says_other(self, start: int, end: int, found: Sequence[Span], known: bool = False) -> bool:
+    def _says_other(self, start: int, end: int, found: Sequence[Span]) -> bool:
         """Whether a part says that something "is" a name that is no mention."""
         for cue in self.of("is", "answer"):
             if start <= cue.start < end:
                 behind = next(
                     (i for i in range(cue.end, end) if self.text.words[i] not in ARTICLES), end
                 )
-                named = behind < end and self._other_name(behind, behind + 1, found, first=True)
-                if named and (not known or self.text.bare[behind] in self.text.bare[:start]):
+                named = {word for m in found for word in self.text.bare[m[0] : m[1]]}
+                if behind < end and self._other_name(behind, behind + 1, named, first=True):
                     return True
         return False
 
-    def _other_name(self, start: int, end: int, found: Sequence[Span], first: bool = False) -> bool:
-        """Whether words have a name or number that is in no mention."""
+    def _other_name(self, start: int, end: int, own: set[str], first: bool = False) -> bool:
+        """Whether words have a name or number that is not known."""
         text = self.text
-        own = {word for m in found for word in text.bare[m[0] : m[1]]}
         for place in range(start, min(end, len(text.words))):
             word = text.bare[place]
             if word in own or word in _DOCUMENTS:
@@ -374,20 +385,6 @@ class Statement:
             if word[0].isdigit() and not (place and text.bare[place - 1] in _DOCUMENTS):
                 return True
             if text.capitals[place] and len(word) > 1 and (first or text.gaps[place] < SENTENCE):
-                return True
-        return False
-
-    def _new_name(self, start: int, end: int, known_start: int, known_end: int) -> bool:
-        """Whether a part has a name or number that another part has not."""
-        text = self.text
-        known = set(text.bare[known_start:known_end])
-        for place in range(start, end):
-            word = text.bare[place]
-            if word in known or word in _DOCUMENTS:
-                continue
-            if word[0].isdigit() and not (place and text.bare[place - 1] in _DOCUMENTS):
-                return True
-            if text.capitals[place] and text.gaps[place] < SENTENCE and len(word) > 1:
                 return True
         return False
 
@@ -408,7 +405,8 @@ class Statement:
             negated = any(
                 later.start <= c.start < later.end for c in self.of("not", "denied", "unknown")
             )
-            if not negated and self._new_name(later.start + 1, later.end, clause.start, clause.end):
+            known = set(self.text.bare[clause.start : clause.end])
+            if not negated and self._other_name(later.start + 1, later.end, known):
                 return True
         return False
 
@@ -417,59 +415,29 @@ class Statement:
         words = self.text.bare[mention[0] : mention[1]]
         return any(word[0].isdigit() or word in months() for word in words)
 
-    def _bounds(self, mention: Span) -> bool:
-        """Whether a number is named only as a bound ("before 1912")."""
-        if not self.text.words[mention[0]][0].isdigit():
-            return False
-        return any(cue.end == mention[0] for cue in self.of("bounds"))
+    def _led(self, mention: Span, found: Sequence[Span]) -> bool:
+        """Whether a short answer is of another name that a mention tells more of.
 
-    def _beside(self, mention: Span, found: Sequence[Span]) -> bool:
-        """Whether a mention only tells more of another name ("Dr. Watson, the friend of ...")."""
-        text = self.text
-        start, _ = self.sentence_of(mention[0])
-        cut = next(
-            (i for i in range(mention[0], start, -1) if text.gaps[i] in (QUOTE, COMMA, COLON)), None
-        )
-        tells = [c for c in self.of("relation") if c.end == mention[0]]
-        if cut is None or (
-            not tells and any(0 <= mention[0] - c.end <= 1 for c in self.of("is", "answer"))
-        ):
+        So are "Nanga Parbat (not far from K2)" and "Einstein's colleague Bohr".
+        """
+        text, count = self.text, len(self.text.words)
+        if count > _SHORT:
             return False
-        begin = max(
-            (c.end for c in self.of("is", "answer") if start <= c.start < cut), default=start
-        )
-        if any(start <= m[0] < cut for m in found) or not self._names_one(
-            begin, cut, begin > start
-        ):
-            return False
-        between = [c for c in self.of("relation") if cut <= c.start and c.end <= mention[0]]
-        if reads_letters(text):
-            behind = [c for c in self.of("relation") if c.start == mention[1]]
-            return bool(between and behind)
-        return bool(between) or (
-            text.gaps[cut] == QUOTE and cut == mention[0] and self._tells(mention)
-        )
-
-    def _tells(self, mention: Span) -> bool:
-        """Whether a sentence in brackets goes on behind a mention."""
-        end = mention[1]
-        return end + 1 < len(self.text.words) and self.text.gaps[end] == 0
-
-    def _names_one(self, start: int, end: int, named: bool) -> bool:
-        """Whether words are hardly more than a name: behind "is", any few words."""
-        own = [w for w in self.text.words[start:end] if w not in ARTICLES]
-        if not own or len(own) > self.item or set(own) & _DOCUMENTS:
-            return False
-        if named or reads_letters(self.text):
+        if text.words[mention[1] : mention[1] + 1] == ["s"] and mention[1] + 1 < count:
             return True
-        return all(
-            self.text.capitals[i] for i in range(start, end) if self.text.words[i] not in ARTICLES
-        )
+        start = max((c.end for c in self.of("answer", "is") if c.end <= mention[0]), default=0)
+        end = next((i for i in range(start + 1, count) if text.gaps[i] >= QUOTE), count)
+        names = [i for i in range(start, end) if text.words[i] not in ARTICLES]
+        if mention[0] < end or not 0 < len(names) <= self.item or any(m[0] < end for m in found):
+            return False
+        if {text.bare[i] for i in names} & _DOCUMENTS or self._cued(start, end):
+            return False
+        firm = text.gaps[end] != COMMA or len(names) > 1
+        return firm and all(text.capitals[i] for i in names)
 
-    def _only(self, mention: Span) -> bool:
-        """Whether a mention "only" did something, behind a sentence about another."""
-        near = any(0 <= cue.start - mention[1] <= 1 for cue in self.of("only"))
-        return near and self.clauses[self.clause_of(mention[0])].sentence > 0
+    def _cued(self, start: int, end: int) -> bool:
+        """Whether a phrase stands among words."""
+        return any(start <= cue.start < end for cue in self.cues)
 
     def _refused(self, mention: Span) -> bool:
         """Whether the text says that it has no answer, and the mention takes that back nowhere."""
@@ -481,26 +449,11 @@ class Statement:
             if other.lead == "though":
                 continue
             if place == own:
-                return True
-            if place > own and not self._short(clause, mention):
+                return self.text.gaps[cue.start] >= COMMA or cue.start - clause.start <= self.item
+            if place > own and clause.end - clause.start > mention[1] - mention[0] + 2:
                 return True
             only = any(clause.start <= c.start < clause.end for c in self.of("only"))
             aside = mention[0] - clause.start > 1 or only
             if place < own and clause.lead not in ("but", "retract", "so") and aside:
                 return True
         return False
-
-    def _short(self, clause: Clause, mention: Span) -> bool:
-        """Whether a clause is hardly more than a mention."""
-        return clause.end - clause.start <= mention[1] - mention[0] + 2
-
-    def _babbles(self, found: Sequence[Span]) -> bool:
-        """Whether a text is words without a sentence, of which a mention is a small part."""
-        text = self.text
-        if len(text.words) < _BABBLE or any(gap > QUOTE for gap in text.gaps[1:-1]):
-            return False
-        if self.reach == _REACH_LETTERS:
-            return False
-        covered = sum(end - start for start, end in found)
-        known = common(self.langs)
-        return covered * 2 < len(text.words) and not known & set(text.bare)

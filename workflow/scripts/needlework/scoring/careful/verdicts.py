@@ -1,4 +1,4 @@
-"""A careful reader's verdict on an answer, by the kind of its reference."""
+"""The second scorer's verdict on an answer, by the kind of its reference."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from needlework.scoring.careful.choice import Candidate, chosen, listed_only
-from needlework.scoring.careful.dates import months
-from needlework.scoring.careful.mentions import Span, mentions, part_of
-from needlework.scoring.careful.numerals import number_words
-from needlework.scoring.careful.phrases import Cue, common, of_text, reads_letters
+from needlework.scoring.careful.choice import Candidate, chosen
+from needlework.scoring.careful.mentions import Span, akin, mentions, partly
+from needlework.scoring.careful.phrases import Cue, of_text, reads_letters
+from needlework.scoring.careful.spelled import (
+    is_cardinal,
+    is_spelled,
+    numbers_of,
+    with_digits,
+    with_sought,
+)
 from needlework.scoring.careful.statements import ASSERTED, Statement
 from needlework.scoring.careful.words import (
     ARTICLES,
@@ -27,12 +32,16 @@ from needlework.scoring.careful.words import (
     unspaced,
 )
 
-Verdict = tuple[float, str]
+Verdict = tuple[float | None, str]
+# Evidence that an answer is wrong; what else an answer does with a reference decides nothing.
+_AGAINST = frozenset({"denied", "refused", "replaced"})
 Mention = TypeVar("Mention")
 _ENOUGH = 20
-# A longer answer is no part of a reference.
-_SHORT = 16
+# An answer of so many words says yes or no and nothing else.
+_FEW = 3
 _TAGGED = re.compile(r"<\s*([^<>/\s][^<>/]{0,20}?)\s*>(.*?)<\s*/\s*\1\s*>", re.DOTALL)
+# A list's "and" or "or" has at most so many letters.
+_LONGEST_JOINT = 4
 # A number with fewer digits is none of an answer's, unless it is expected.
 _LONG_NUMBER = 6
 _NEXT_QUESTION = re.compile(
@@ -44,9 +53,12 @@ _NEXT_QUESTION = re.compile(
 _LAYOUT_TAGS = frozenset("b i u em strong p br li ul ol div span code pre h1 h2 h3 sup sub".split())
 
 
-def of_words(
-    text: str, references: Sequence[str], langs: Sequence[str] = (), *, parts: bool = True
-) -> Verdict:
+def judged(state: str) -> float | None:
+    """1.0 for an asserted reference, 0.0 on evidence against it, else None: undecided."""
+    return 1.0 if state == ASSERTED else 0.0 if state in _AGAINST else None
+
+
+def of_words(text: str, references: Sequence[str], langs: Sequence[str] = ()) -> Verdict:
     """1.0 if an answer asserts any of the references, and why.
 
     `langs` are the languages that the answer may be in, beside English and those of its letters.
@@ -56,8 +68,6 @@ def of_words(
         return 0.0, "empty"
     if said.strip() in references:
         return 1.0, ASSERTED
-    if said.isascii() and not _may_mention(said, tuple(references)):
-        return 0.0, "other"
     words = read(said)
     if not words.words:
         return 0.0, "empty"
@@ -66,7 +76,11 @@ def of_words(
     used = of_text(said, langs, words)
     wanted, numbered = _wanted(tuple(references), used)
     if numbered:
-        words = words.with_numbers(used)
+        numbers = numbers_of(wanted)
+        cardinals = frozenset(
+            n for n in numbers if any(is_cardinal(reference(r), n, used) for r in references)
+        )
+        words = with_sought(words.in_one_form(), used, numbers, cardinals)
     for each in wanted:
         if words.words == each.words:
             return 1.0, ASSERTED
@@ -76,72 +90,36 @@ def of_words(
     statement = Statement(words, used)
     if found:
         state = statement.asserted(_few(sorted(set(found))))
-        return float(state == ASSERTED), state
-    if parts and len(words.words) <= _SHORT:
-        short = _stripped(words, statement)
-        if short and any(part_of(short, each) for each in wanted):
-            return 1.0, "part"
+        if state == ASSERTED and statement.is_passage(found[0]) and _loosely(words, found, wanted):
+            return None, "partly"
+        return judged(state), state
+    if any(partly(words, each) for each in wanted):
+        return None, "partly"
+    if numbered and _unspelled(said, langs):
+        return None, "unspelled"
     return 0.0, "other"
 
 
-def _may_mention(text: str, references: tuple[str, ...]) -> bool:
-    """Whether an ASCII answer has the letters of a reference; True where it may have it otherwise."""
-    sought = _sought(references)
-    if sought is None:
-        return True
-    small = text.lower()
-    letters = small.encode().translate(None, _NO_LETTERS).decode()
-    if any(all(stem in letters for stem in stems) for stems, _ in sought):
-        return True
-    if not any(number for _, number in sought):
-        return False
-    return _has_number_word(small) or _ROMAN.search(text) is not None
+def _loosely(words: Words, found: Sequence[Span], wanted: Sequence[Words]) -> bool:
+    """Whether no mention has the letters of a reference: an inflected word, or a family name alone."""
+    said = [_letters(words.bare[start:end]) for start, end in found]
+    sought = [_letters(each.bare) for each in wanted]
+    return not any(each in text or any(map(str.isdigit, each)) for each in sought for text in said)
 
 
-_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
+def _letters(words: Sequence[str]) -> str:
+    """Words side by side, without articles."""
+    return "".join(word for word in words if word not in ARTICLES)
 
 
-@lru_cache(maxsize=MOST_REFERENCES)
-def _sought(references: tuple[str, ...]) -> list[tuple[tuple[str, ...], bool]] | None:
-    """The letters with which an answer may mention a reference, and whether it is a number.
-
-    None where it may have others. A number may also be in words.
-    """
-    sought: list[tuple[tuple[str, ...], bool]] = []
-    for text in references:
-        words = reference(text)
-        if not text.isascii() or _UNSURE.search(text) or not words.words:
-            return None
-        numbered = words.with_numbers(("en",)).words
-        digits = tuple(word.replace(".", "") for word in numbered if word[0].isdigit())
-        if digits:
-            if any(word in months() for word in numbered):
-                return None
-            sought.append((digits, True))
-            continue
-        sought.append((words.stems, False))
-        if len(words.words) > 1:
-            sought.append((words.stems[-1:], False))
-            sought.append((("".join(word[0] for word in words.bare),), False))
-    return sought
+def _unspelled(said: str, langs: Sequence[str]) -> bool:
+    """Whether an answer without digits may have a number in words that nothing here can spell."""
+    return not any(map(str.isdigit, said)) and not all(map(is_spelled, langs))
 
 
-# References that are found by other letters than their own: abbreviations, other spellings.
-_UNSURE = re.compile(
-    r"\b(?:yes|no|\w+(?:our|ise|isation|re)|[A-Z]{2,5}|[ivxIVX]+|St|Mt|Jr)\b|\b[A-Z]\.|[:/]"
-)
-_ROMAN = re.compile("[IVX]{2}")
-_GLUED = ("hundert", "tausend", "cento", "mila")
-
-
-def _has_number_word(small: str) -> bool:
-    """Whether a text in small letters has a number word of any language in Latin letters."""
-    words = small.encode().translate(_SPACES).decode().split()
-    return not number_words().isdisjoint(words) or any(part in small for part in _GLUED)
-
-
-# Letters stay, and all else is a space.
-_SPACES = bytes(code if chr(code).isalpha() else ord(" ") for code in range(128)).ljust(256)
+def bare_list(text: str) -> bool:
+    """Whether an answer is nothing but numbers, and at most a word such as "and" between them."""
+    return sum(map(str.isalpha, tagged(text))) <= _LONGEST_JOINT
 
 
 def _yes_or_no(said: str, words: Words, gold: str, langs: Sequence[str]) -> Verdict:
@@ -151,14 +129,16 @@ def _yes_or_no(said: str, words: Words, gold: str, langs: Sequence[str]) -> Verd
         statement = Statement(words, of_text(said, langs, words))
         if not statement.of("unknown", "vague") and statement.of("not", "denied"):
             found = "no"
-    return float(found == gold), ASSERTED if found == gold else found or "unclear"
+    if found is None:
+        return None, "unclear"
+    return float(found == gold), ASSERTED if found == gold else found
 
 
 @lru_cache(maxsize=MOST_REFERENCES)
 def _wanted(references: tuple[str, ...], langs: tuple[str, ...]) -> tuple[list[Words], bool]:
     """The references as words, and whether any has a number, in digits or words."""
     wanted = [reference(text) for text in references]
-    numbered = [each.with_numbers(langs) for each in wanted]
+    numbered = [with_digits(each.in_one_form(), langs) for each in wanted]
     if any(word[0].isdigit() for each in numbered for word in each.words):
         return numbered, True
     return wanted, False
@@ -182,24 +162,6 @@ def tagged(text: str) -> str:
     return "\n".join(match[2] for match in reversed(parts))
 
 
-def _stripped(text: Words, statement: Statement) -> Words | None:
-    """A short answer without what introduces it; None where it is long."""
-    start = max(
-        (cue.end for cue in statement.of("answer", "so") if cue.end < len(text.words)), default=0
-    )
-    words = text.part(start, len(text.words))
-    comma = next((i for i in range(1, len(words.words)) if words.gaps[i] >= COMMA), None)
-    if comma is not None:
-        words = words.part(0, comma)
-    known = common(statement.langs) | ARTICLES
-    keep = [i for i, word in enumerate(words.bare) if word not in known]
-    if not 0 < len(keep) <= 4 or len(words.words) > 8:
-        return None
-    if statement.of("not", "or", "unknown", "instead"):
-        return None
-    return words.pick(keep)
-
-
 def of_numbers(
     text: str,
     gold: Iterable[int],
@@ -220,9 +182,13 @@ def of_numbers(
     found = given_numbers(said, wanted, langs, compared=compared, digits=digits)
     if found == wanted:
         return 1.0, ASSERTED
+    if not found and said.strip() and _unspelled(said, langs):
+        return None, "unspelled"
     if not found:
         return 0.0, "no number" if said.strip() else "empty"
-    return 0.0, "several" if wanted < found else "incomplete" if found < wanted else "other"
+    if wanted < found:
+        return None, "several"
+    return 0.0, "incomplete" if found < wanted else "other"
 
 
 def given_numbers(
@@ -236,14 +202,15 @@ def given_numbers(
     """The numbers that an answer gives as its own."""
     plain = read(said)
     used = of_text(said, langs, plain)
-    words = plain.with_numbers(used)
+    words = with_sought(plain.in_one_form(), used, tuple(wanted))
     statement = Statement(words, used)
     every = [
         Candidate(word[:400], i, i + 1)
         for i, word in enumerate(words.words)
         if word.isdecimal() and len(word) >= digits
     ]
-    if digits > 1 and not listed_only(statement, every):
+    # A short number beside others is an answer too; in a sentence it counts documents or chapters.
+    if digits > 1 and not bare_list(said):
         every = [c for c in every if len(c.name) >= _LONG_NUMBER or int(c.name[:18]) in wanted]
     return {
         int(name)
@@ -271,15 +238,16 @@ def of_names(
         for name in names:
             spans = mentions(words, reference(name), used, name)
             found += [Candidate(names[0], start, end) for start, end in _few(spans)]
-    found = _longest(found)
     if not found:
         return 0.0, "refused" if statement.of("unknown") else "other"
     made = chosen(statement, _few(sorted(found, key=lambda c: c.start)), compared=True)
     if made == {gold[0]}:
         spans = [(c.start, c.end) for c in found if c.name == gold[0]]
         state = statement.asserted(spans) if len(_names_of(found)) == 1 else ASSERTED
-        return float(state == ASSERTED), state
-    return 0.0, "several" if gold[0] in made else "other" if made else "denied"
+        return judged(state), state
+    if gold[0] in made:
+        return None, "several"
+    return 0.0, "other" if made else "denied"
 
 
 def _few(found: list[Mention]) -> list[Mention]:
@@ -289,18 +257,6 @@ def _few(found: list[Mention]) -> list[Mention]:
 
 def _names_of(found: Iterable[Candidate]) -> set[str]:
     return {candidate.name for candidate in found}
-
-
-def _longest(found: Sequence[Candidate]) -> list[Candidate]:
-    """Candidates that are no part of a longer one's mention."""
-    return [
-        c
-        for c in found
-        if not any(
-            o.start <= c.start and c.end <= o.end and o.end - o.start > c.end - c.start
-            for o in found
-        )
-    ]
 
 
 def of_yes_or_no(text: str, langs: Sequence[str] = ()) -> str | None:
@@ -319,8 +275,20 @@ def of_yes_or_no(text: str, langs: Sequence[str] = ()) -> str | None:
         if cue.start in firsts and (cue.kind == "vague" or _stands(words, cue.end))
     ]
     if opening:
-        kind = min(opening, key=lambda cue: (cue.start, -cue.end, cue.kind != "vague")).kind
-        return None if kind == "vague" else kind
+        first = min(opening, key=lambda cue: (cue.start, -cue.end, cue.kind != "vague"))
+        if first.kind == "yes" and any(
+            _follows(words, first, c) for c in statement.of("not", "no")
+        ):
+            # "Certainly not."
+            return "no"
+        behind = [c.kind for c in statement.of("present", "absent") if c.start >= first.end]
+        torn = first.kind == "yes" and behind[:1] == ["absent"]
+        return None if first.kind == "vague" or torn else first.kind
+    if len(words.words) <= _FEW:
+        # "Unfortunately no.", "No doubt, yes."
+        last = [c.kind for c in statement.of("yes", "no") if c.end == len(words.words)]
+        if last and not statement.of("vague", "unknown"):
+            return last[-1]
     # A yes or no for each document.
     listed = [
         cue.kind
@@ -329,7 +297,7 @@ def of_yes_or_no(text: str, langs: Sequence[str] = ()) -> str | None:
     ]
     if listed:
         return "yes" if "yes" in listed else "no"
-    spoken = _not_within_others(statement.of("present", "absent"))
+    spoken = statement.of("present", "absent")
     if not spoken or any(cue.start <= spoken[0].start for cue in statement.of("vague")):
         return None
     absent = [i for i, cue in enumerate(spoken) if cue.kind == "absent"]
@@ -340,18 +308,9 @@ def of_yes_or_no(text: str, langs: Sequence[str] = ()) -> str | None:
     return "yes" if later and contrast else "no"
 
 
-def _not_within_others(found: Sequence[Cue]) -> list[Cue]:
-    """Phrases that are no part of a longer one ("the answer is present" in "... is not present")."""
-    return [
-        cue
-        for cue in found
-        if not any(
-            other.start <= cue.start
-            and cue.end <= other.end
-            and other.end - other.start > cue.end - cue.start
-            for other in found
-        )
-    ]
+def _follows(words: Words, first: Cue, cue: Cue) -> bool:
+    """Whether a phrase follows another without a comma, and ends there."""
+    return cue.start == first.end and words.gaps[cue.start] < COMMA <= words.gaps[cue.end]
 
 
 def _stands(words: Words, end: int) -> bool:
@@ -446,7 +405,7 @@ def denies(text: str, nouns: Sequence[str], langs: Sequence[str] = ()) -> bool:
         return False
     for cue in statement.of("not", "absent", "no"):
         start, end = statement.sentence_of(cue.start)
-        if set(words.bare[start:end]) & set(nouns):
+        if any(akin(noun, word) for noun in nouns for word in words.bare[start:end]):
             return True
     return False
 

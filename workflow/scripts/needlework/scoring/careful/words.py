@@ -26,11 +26,10 @@ _LETTERS = rf"[^\W\d_]++(?:[\u0300-\U0001ffff](?<=[{marks()}])[^\W\d_]*+)*+"
 # An id such as AB12CD is one word.
 _ID = r"[A-Za-z]++\d[A-Za-z\d]*+|\d++[A-Za-z]++\d[A-Za-z\d]*+"
 _TOKEN = re.compile(rf"{_ID}|\d++(?:\.\d+)?|{_LETTERS}|[^\w\s]|\n|_")
-_ASCII_WORD = re.compile(rf"({_ID}|\d++(?:\.\d+)?|[A-Za-z]++)")
-# So many characters between two words are worth remembering.
-_LONGEST_GAP = 4
 _WITH_MARKS = re.compile(rf".[{marks()}]*")
 _DASH = re.compile(r"(?<=\s)-{1,3}(?=\s)|(?<=\w)--(?=\w)")
+# Arabic's "for" before an article, which loses its first letter.
+_ARABIC_TO_THE = re.compile(r"(?<![\u0600-\u06ff])لل(?=[\u0600-\u06ff]{3})")
 _BEFORE_LATIN = re.compile(
     UNSPACED_RUN.pattern.replace("[", "(?<=[", 1).removesuffix("+") + ")(?=[A-Za-z0-9])"
 )
@@ -134,11 +133,9 @@ class Words:
         """Some of the words."""
         return Words(self.words[start:end], self.gaps[start : end + 1], self.capitals[start:end])
 
-    def with_numbers(self, langs: Sequence[str]) -> Words:
-        """The words with number words as numbers, and units in one form."""
-        words, places = numerals.of_words(self.words, self.capitals, langs)
-        gaps = [self.gaps[place] for place in places] + self.gaps[-1:]
-        return Words(words, gaps, [self.capitals[place] for place in places])
+    def in_one_form(self) -> Words:
+        """The words with Roman numerals in digits, and units in one form."""
+        return Words(numerals.in_one_form(self.words, self.capitals), self.gaps, self.capitals)
 
 
 def bounded(text: str) -> str:
@@ -155,47 +152,14 @@ def read(text: str) -> Words:
     if "-" in text:
         text = _DASH.sub("—", text)
     if not text.isascii():
-        text = _BEFORE_LATIN.sub(" ", text)
-    words, gaps, capitals = _in_ascii(text) if text.isascii() else _in_any_script(text)
+        text = _ARABIC_TO_THE.sub("ال", _BEFORE_LATIN.sub(" ", text))
+    words, gaps, capitals = _split_text(text)
     gaps[-1] = max(gaps[-1], SENTENCE)
     return Words(words, gaps, capitals)
 
 
-def _in_ascii(text: str) -> tuple[list[str], list[int], list[bool]]:
-    """Words, gaps and capitals: most answers are English, and a pattern splits these at once."""
-    parts = _ASCII_WORD.split(text)
-    spellings = _spellings()
-    capitals = ["A" <= word[0] <= "Z" for word in parts[1::2]]
-    words = " ".join(parts[1::2]).lower().split()
-    if not _ABBREVIATED.keys().isdisjoint(words):
-        words = [
-            _ABBREVIATED.get(word, word) if capital else word
-            for word, capital in zip(words, capitals, strict=True)
-        ]
-    words = [spellings.get(word, word) for word in words]
-    gaps = [_FIRMEST[between] for between in parts[0::2]]
-    gaps[0] = max(gaps[0], SENTENCE)
-    for place, between in enumerate(parts[2::2]):
-        if "." in between and _abbreviates(words[place]):
-            gaps[place + 1] = _FIRMEST[between.replace(".", "")]
-    return words, gaps, capitals
-
-
-class _Firmest(dict[str, int]):
-    """The firmest of some ASCII characters between words, filled as they are met."""
-
-    def __missing__(self, between: str) -> int:
-        firm = max((_FIRMNESS.get(character, SPACE) for character in between), default=SPACE)
-        if len(between) <= _LONGEST_GAP:
-            self[between] = firm
-        return firm
-
-
-_FIRMEST = _Firmest()
-
-
-def _in_any_script(text: str) -> tuple[list[str], list[int], list[bool]]:
-    """The same of a text in any script."""
+def _split_text(text: str) -> tuple[list[str], list[int], list[bool]]:
+    """Words, gaps and capitals."""
     words: list[str] = []
     gaps = [SENTENCE]
     capitals: list[bool] = []
