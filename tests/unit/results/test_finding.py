@@ -10,7 +10,14 @@ from needlework.results import overview
 from needlework.results.cards.numbers import COMPARED, POINTS
 from needlework.results.finding import finding
 
-BENCHMARKS = {"b": {"title": "Bench", "designed": (), "asked": ("place",)}}
+BENCHMARKS = {
+    "b": {
+        "title": "Bench",
+        "closed_book": ("task", "closed_book"),
+        "designed": (),
+        "asked": ("place",),
+    }
+}
 
 
 def answers(shares: dict[str, float], n: int = 60) -> pd.DataFrame:

@@ -285,7 +285,7 @@ def partly(text: Words, wanted: Words) -> bool:
     if len(named) > 1 and all(wanted.capitals) and "".join(w[0] for w in named) in text.bare:
         return True
     # A single word of the same letters has other accents: it is another word.
-    others = set(text.bare) - (set(asked) if len(asked) == 1 else set())
+    others = set(text.bare) - (set(asked) if len(named) == 1 else set())
     here = [word for word in asked if any(akin(word, said) for said in others)]
     return 3 * sum(map(len, here)) >= 2 * sum(map(len, asked))
 
