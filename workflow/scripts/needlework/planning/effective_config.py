@@ -14,7 +14,11 @@ from needlework.prompts.wording import all_texts
 from needlework.services.endpoints import published_url
 
 # The variables that libraries look for by themselves.
-_USUAL = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "OPENAI_API_KEY", "GOOGLE_TRANSLATE_API_KEY")
+_USUAL = (
+    *("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "OPENAI_API_KEY", "GOOGLE_TRANSLATE_API_KEY"),
+    *("ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY", "OPENROUTER_API_KEY"),
+    *("AZUREAI_API_KEY", "AWS_SECRET_ACCESS_KEY"),
+)
 
 
 def effective_config(config: Config) -> dict[str, Any]:
@@ -65,6 +69,9 @@ def _plain_entry(section: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     plain = not_affecting(section, entry, "nothing")
     if "base_url" in plain:
         plain["base_url"] = published_url(plain["base_url"])
+    if "base_url" in plain.get("args", {}):
+        own = plain["args"]
+        plain["args"] = own | {"base_url": published_url(str(own["base_url"]))}
     template = plain.get("chat_template")
     if template and Path(template).is_relative_to(ROOT):
         # In another clone, too, the workflow's own file is found by this path.

@@ -29,7 +29,7 @@ _NO_KEYS = re.compile(
 # Keys that never get into results as they are: addresses may hold a password.
 _ELSEWHERE = (["key_env"], ["base_url"], ["mirror"])
 # Parts of the configuration whose fields are an engine's or an endpoint's.
-_FOREIGN = ("request", "engine", "config", "rope_scaling")
+_FOREIGN = ("request", "args", "engine", "config", "rope_scaling")
 
 
 def check_published_values(config: Config) -> None:
