@@ -25,3 +25,7 @@ for (const table of document.querySelectorAll("table.laid, table.finding")) {
     });
   });
 }
+// Print shows what is folded.
+addEventListener("beforeprint", () => {
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+});

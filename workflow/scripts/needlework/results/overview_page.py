@@ -162,7 +162,7 @@ def _part(
     judged = {"model": [model for model in scores["model"].unique() if model not in controls]}
     is_shown = scores["model"].isin(list(shown))
     mine = scores[is_shown]
-    tables = [_table(table, entry, folder) for table, entry in own["tables"].items()]
+    tables = [_table(table, entry, folder, own["title"]) for table, entry in own["tables"].items()]
     # The first that is drawn heads the benchmark: of figures those that have models beside controls.
     figures = [
         {
@@ -239,11 +239,15 @@ def _says_of_models(numbers: str | Path, controls: Collection[str]) -> bool:
     return "model" not in head or _has_models(numbers, controls)
 
 
-def _table(name: str, entry: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """A table with its HTML, which is the repository's own, if it has been made."""
-    from markupsafe import Markup
+def _table(name: str, entry: Mapping[str, Any], folder: Path, benchmark: str) -> dict[str, Any]:
+    """A table with its HTML, which is the repository's own, if it has been made.
+
+    Its landmarks are named by the benchmark's title, too: benchmarks have tables of the same title.
+    """
+    from markupsafe import Markup, escape
 
     shown = Path(entry["shown"])
+    text = shown.read_text(encoding="utf-8") if shown.is_file() else ""
     tex = shown.with_suffix(".tex")
     return {
         "name": name,
@@ -251,7 +255,7 @@ def _table(name: str, entry: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         "caption": _caption(entry),
         "file": _beside(entry["file"], folder),
         "numbers": entry["numbers"],
-        "shown": Markup(shown.read_text(encoding="utf-8") if shown.is_file() else ""),
+        "shown": Markup(text.replace('aria-label="', f'aria-label="{escape(benchmark)}: ')),
         "tex": _beside(str(tex), folder) if tex.is_file() else "",
     }
 

@@ -41,9 +41,9 @@ TWO = Number(digits=2)
 ABILITIES = Grid(rows=(MODELS, METRIC), columns=(ABILITY,), number=TWO)
 BY_METRIC = By(METRIC, order=metrics)
 NORMALISED = (
-    "Scores are normalised, r / (g + r), by the reference g at 1K of the same task: 0.5 equals it, "
-    "if one metric gave both. The printed references are the released scorer's. A task without a score or "
-    "reference is left out (``n_tasks`` says how many are in)."
+    "Normalised score r / (r + g): r is the model's score, g the reference's on the same task at 1K. 0.5 "
+    "means equal, if one metric gave both. The printed references are the released scorer's. A task without "
+    "a score or reference is left out."
 )
 BOTH = (
     "By the run's metric, and by the released scorer's (DuReader by ROUGE-L), whose numbers the paper "

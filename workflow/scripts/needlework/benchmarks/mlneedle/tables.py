@@ -107,10 +107,8 @@ def write_effective_length(
 def table1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Exact accuracy over all needle languages, haystack languages and positions, at each
     length and without distractors (baseline). The average is the mean of the baseline and
-    the lengths, as in the paper. Claimed and effective lengths are in the column ``tokens``. The
-    effective length is the longest one whose accuracy is
-    at least 75% of the baseline's; 0 means that none is. Rows with the source ``published``
-    are models of the paper that this run does not have.
+    the lengths, as in the paper. The effective length is the longest one whose accuracy is
+    at least 75% of the baseline's; 0 means that none is.
     """
     import pandas as pd
 

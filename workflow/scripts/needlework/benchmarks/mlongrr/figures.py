@@ -169,12 +169,12 @@ def by_language(rows: pd.DataFrame, run: Context, *by: Factor, **labels: Any) ->
 
 @figure(
     "Accuracy by depth, length and language",
-    replace(DETAILS, words="Mean over the models that answered, but controls."),
+    replace(DETAILS, words="Mean over the models that answered, without controls."),
     when=("number",),
     over_models=True,
 )
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Over all models but controls. The paper shows an image, without numbers."""
+    """Over all models without controls. The paper shows an image, without numbers."""
     return by_language(rows, run, model="all")
 
 
@@ -240,5 +240,5 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("number",),
 )
 def details(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Models that the paper has not, as its Figures 7 to 11 show its own."""
+    """Models that are not in the paper, drawn like its Figures 7 to 11."""
     return of_paper(rows, run, "")
