@@ -65,7 +65,15 @@ def test_means_of_few_answers_are_not_shown() -> None:
 
 def test_a_benchmark_that_was_not_asked_is_a_line() -> None:
     scores = answers({"m": 0.5})
-    both = {**BENCHMARKS, "c": {"title": "Other", "designed": (), "asked": ("place",)}}
+    both = {
+        **BENCHMARKS,
+        "c": {
+            "title": "Other",
+            "closed_book": ("task", "closed_book"),
+            "designed": (),
+            "asked": ("place",),
+        },
+    }
     grids = {"b": overview.grids("b", scores, ("task", "closed_book")), "c": []}
     said = finding({"b": scores, "c": scores[:0]}, both, grids, ["m"], {})
     assert said["not_asked"] == ["Other"] and list(said["titles"]) == ["b"]

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CAREFUL, UNDECIDED = "careful", "undecided"
+UNSPELLED = f"{UNDECIDED}:unspelled"
 # The dimension of the explorer, and its labels.
 READING = "beside the second scorer"
 MISSED, COUNTED, AGREES = "right, not counted", "wrong, counted", "the same"
@@ -21,7 +22,8 @@ _RIGHT = 0.5
 class Misreads(NamedTuple):
     """Of `n` answers, how many only the second scorer calls right, and how many only the metric.
 
-    `undecided` are those that the second scorer does not decide.
+    `undecided` are those that the second scorer does not decide, `unspelled` those of them that may hold a
+    number in words of a language that it cannot spell.
     """
 
     metric: str
@@ -29,6 +31,7 @@ class Misreads(NamedTuple):
     missed: int
     counted: int
     undecided: int
+    unspelled: int
 
 
 def misreads(scores: pd.DataFrame, controls: Collection[str]) -> list[Misreads]:
@@ -47,7 +50,9 @@ def misreads(scores: pd.DataFrame, controls: Collection[str]) -> list[Misreads]:
         if len(both):
             # An undecided answer has the paper's value, so it is neither missed nor counted.
             disagree = int((right & ~counts).sum()), int((counts & ~right).sum())
-            found.append(Misreads(str(metric), len(both), *disagree, int(undecided.sum())))
+            unspelled = both["verdict"] == UNSPELLED
+            left = int(undecided.sum()), int(unspelled.sum())
+            found.append(Misreads(str(metric), len(both), *disagree, *left))
     return found
 
 

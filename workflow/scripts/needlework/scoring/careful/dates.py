@@ -104,7 +104,6 @@ def months() -> dict[str, int]:
         for name in split(listed):
             table.setdefault(bare(fold(name).lower()), int(number))
     # Words of many languages that are no month's name by themselves.
-    for word in ("mar", "set", "dec", "may", "mart", "mei", "an", "kun", "sat"):
-        if word not in ("mar", "dec", "may", "mart", "mei"):
-            table.pop(word, None)
+    for word in ("set", "an", "kun", "sat"):
+        table.pop(word, None)
     return table

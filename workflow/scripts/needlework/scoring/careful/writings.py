@@ -20,7 +20,6 @@ _HALF_NASAL = re.compile("[ङञणनम]\u094d(?=[क-ह])")
 # Vietnamese puts a tone mark on either vowel of oa, oe, uy.
 _TONE = "\u0300\u0301\u0303\u0309\u0323"
 _TONE_FIRST = re.compile(f"([ou])([{_TONE}])([aey])(?![\u0300-\u036f])")
-_TONES = re.compile(f"[ouOU][{_TONE}][aeyAEY]")
 _UMLAUTS = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
 )
