@@ -35,14 +35,15 @@ class Curve:
 
 @dataclass(frozen=True)
 class Asked:
-    """A model in a benchmark: mean and half interval in percent over n answers, curves, cells by language.
+    """A model in a benchmark: mean and its 95% interval in percent over n answers, curves, cells by language.
 
     mean: None where fewer than LEAST_ANSWERS answers are there.
     """
 
     n: int
     mean: float | None
-    half: float
+    low: float
+    high: float
     link: str
     curves: Sequence[Curve]
     languages: Sequence[tuple[str, overview.Cell]]
@@ -143,7 +144,8 @@ def _asked(
     return Asked(
         n=found.n,
         mean=None if few else 100 * found.value,
-        half=50 * (found.ci_high - found.ci_low),
+        low=100 * found.ci_low,
+        high=100 * found.ci_high,
         link=overview.explorer(benchmark, {**view, "task": tasks}),
         curves=_curves(benchmark, model, cards),
         languages=[(name, cell) for name, cell in cells if cell and cell.n >= LEAST_ANSWERS],
