@@ -173,6 +173,8 @@ def test_compare_says_which_is_better_where() -> None:
     assert sets_of(table, ["one", "two"]) == {"exact": []}
     assert "two - one = +25.0 points" in as_text(table, {})
     assert in_a_line(table, "Bench") == "Bench: 1 of 1 pairs of models differ (exact)."
+    both = pd.concat([table.assign(metric="careful"), table])
+    assert in_a_line(both, "Bench") == "Bench: 1 of 1 pairs of models differ (exact)."
 
 
 def test_mcnemars_p_is_of_answers_that_are_right_or_wrong() -> None:

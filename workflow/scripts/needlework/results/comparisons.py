@@ -23,6 +23,7 @@ from needlework.models.accounts import UNANSWERED
 from needlework.models.audits import MOST_LEVELS
 from needlework.results import stats
 from needlework.results.figures.style import COLOURS, PAGE, style
+from needlework.results.misreads import CAREFUL
 from needlework.results.result import PERCENT, Grid, Number
 from needlework.results.written_tables import lay_out
 
@@ -299,9 +300,14 @@ def sets_of(table: pd.DataFrame, models: Sequence[str]) -> dict[str, list[tuple[
 
 
 def in_a_line(table: pd.DataFrame, title: str) -> str:
-    """How many pairs of models differ in a benchmark, by the metric of the most prompts."""
+    """How many pairs of models differ in a benchmark, by the paper's metric of the most prompts.
+
+    The second scorer's metric counts only if there is no other.
+    """
     overall = table[table["by"] == "all"]
-    metric = overall.groupby("metric")["n"].sum().idxmax()
+    asked = overall.groupby("metric")["n"].sum()
+    papers = asked.drop(CAREFUL, errors="ignore")
+    metric = (asked if papers.empty else papers).idxmax()
     own = overall[overall["metric"] == metric]
     differ = int((own["p_holm"] < ALPHA).sum())
     return (
