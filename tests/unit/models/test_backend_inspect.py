@@ -57,7 +57,7 @@ def test_what_the_backend_cannot_do_is_refused(changes, said) -> None:
 @pytest.mark.parametrize(
     "change", [{"args": {"base_url": "http://x/v1"}}, {"concurrency": 50}, {"timeout": 5}]
 )
-def test_place_and_speed_are_no_part_of_an_answer_s_key(change) -> None:
+def test_place_and_speed_are_no_part_of_the_key(change) -> None:
     assert identity(**change) == identity()
 
 
