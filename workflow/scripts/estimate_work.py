@@ -83,7 +83,7 @@ with running(snakemake) as logger:
         part = None
         if not limits.within(rows, limit):
             part = limits.part_within(works, limit, params.asked)
-        if part:
+        if part and part.questions:
             limits.write_subset(part, params.only, params.subset)
         text = f"{text}\n\n{limits.as_text(part, rows, limit, params.subset)}"
     logger.info("\n%s", text)

@@ -851,3 +851,19 @@ def test_a_template_date_is_a_date():
     config["run"]["models"] = ["m"]
     with pytest.raises(UserError, match=r"template\.date is 'yesterday', which is no date"):
         validated(config)
+
+
+def test_a_number_as_limit_is_of_questions_per_cell() -> None:
+    given = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    given["run"]["limit"] = 2
+    own = validated(given)["benchmarks"]
+    assert own["mlneedle"]["questions"] == own["oneruler"]["examples"] == 2
+    assert own["lost_in_the_middle"]["questions"] == own["m4le"]["examples"] == 2
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, "ten"])
+def test_other_limits_are_refused(limit) -> None:
+    given = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    given["run"]["limit"] = limit
+    with pytest.raises(UserError, match=r"run\.limit"):
+        validated(given)

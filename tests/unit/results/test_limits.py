@@ -179,6 +179,12 @@ def test_a_limit_that_counts_a_model_for_nothing_is_said(prompts) -> None:
 
 def test_a_limit_below_one_question_is_said(prompts) -> None:
     every = works(("b", prompts(6)), ("c", prompts(6)))
-    assert part_within(every, {"tokens": 300}, FACTORS) is None
-    text = as_text(None, [work.estimate() for work in every], {"tokens": 300}, "f")
-    assert text == "Not one question of each benchmark fits into 300 tokens: raise run.limit."
+    part = part_within(every, {"tokens": 300}, FACTORS)
+    assert part is not None and not part.questions
+    text = as_text(part, [work.estimate() for work in every], {"tokens": 300}, "f")
+    least = f"{used(part.rows, 'tokens'):,.0f}"
+    assert text.startswith(
+        "Not one question of each benchmark fits into 300 tokens: the smallest part takes"
+    )
+    assert least in text
+    assert part_within(every, {"tokens": used(part.rows, "tokens")}, FACTORS).questions

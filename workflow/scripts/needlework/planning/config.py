@@ -177,7 +177,12 @@ def _validated(config: Config) -> dict[str, Any]:
         if model["backend"] in ("openai", "inspect"):
             # Strict endpoints refuse the field.
             model["sampling"] = {"top_k": None, **model.get("sampling", {})}
+    limit = config.get("run", {}).get("limit")
+    if isinstance(limit, int):
+        config["run"]["limit"] = {}
     config = dict(_with_defaults(config, schema()))
+    if isinstance(limit, int):
+        _limit_questions(config["benchmarks"], limit)
     check_published_values(config)
     _find_own_files(config)
     _check_run(config)
@@ -200,6 +205,15 @@ def _validated(config: Config) -> dict[str, Any]:
         if name in config["run"]["models"]:
             model["answers"] = answer_files(model["answers"], f"models.{name}.answers")
     return config
+
+
+def _limit_questions(node: Any, limit: int) -> None:
+    """Let each benchmark ask at most `limit` questions per cell: the keys `questions` and `examples`."""
+    for key, value in node.items() if isinstance(node, dict) else ():
+        if key in ("questions", "examples") and (value == "all" or isinstance(value, int)):
+            node[key] = limit if value == "all" else min(value, limit)
+        for child in value if isinstance(value, list) else [value]:
+            _limit_questions(child, limit)
 
 
 def _of_workflow(path: str | None) -> str | None:

@@ -60,8 +60,9 @@ def part_within(
 ) -> Part | None:
     """The largest seeded share of the questions that fits into all limits, the same for every model.
 
-    `factors` are by benchmark. None if not even one question of each model and benchmark fits. A model
-    without a price or a throughput takes no money or no hours.
+    `factors` are by benchmark. If not even one question of each model and benchmark fits, the part has no
+    questions, and the estimates of the smallest part; None if nothing is left to ask. A model without a
+    price or a throughput takes no money or no hours.
     """
     drawn_of: dict[str, dict[str, float]] = {}
     numbers: dict[str, dict[str, float]] = {}
@@ -89,7 +90,7 @@ def part_within(
         else:
             too_many = middle
     if not fits:
-        return None
+        return None if not steps else Part({}, {}, rows_of(steps[0]))
     most = steps[fits - 1]
     return Part(
         {name: sorted(q for q, x in own.items() if x <= most) for name, own in numbers.items()},
@@ -132,10 +133,14 @@ def as_text(
         return "\n".join([*lines, "All of it is within run.limit."])
     shown = " and ".join(_MEASURES[name][1].format(most) for name, most in limits.items())
     if part is None:
-        return "\n".join(
-            [*lines, f"Not one question of each benchmark fits into {shown}: raise run.limit."]
-        )
+        return "\n".join(lines)
     taken = " and ".join(_MEASURES[name][1].format(used(part.rows, name)) for name in limits)
+    if not part.questions:
+        lines.append(
+            f"Not one question of each benchmark fits into {shown}: the smallest part takes {taken}. "
+            "Raise run.limit."
+        )
+        return "\n".join(lines)
     lines.append(
         f"This part fits into {shown}. It takes {taken}; every model gets the same questions:"
     )
