@@ -77,6 +77,8 @@ class Line:
     where: str
 
 
+# The text of a cell without a value.
+ABSENT = "--"
 # At cells that lack answers, in every table that counts them.
 INCOMPLETE = Mark(
     MARKED,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.factor import Factor, in_1000, in_1024
 from needlework.results.columns import MARKED
-from needlework.results.result import INCOMPLETE, MISSING, Grid, Layout, Line, Mark, Number
+from needlework.results.result import ABSENT, INCOMPLETE, MISSING, Grid, Layout, Line, Mark, Number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,6 @@ EXACT = (
     "(≠), or that this cannot be told (?; the CSV says why)."
 )
 SIGNS = {"covers": "=", "below": "<", "above": ">", "equals": "=", "differs": "≠"}
-ABSENT = "--"
 
 
 @dataclass(frozen=True)

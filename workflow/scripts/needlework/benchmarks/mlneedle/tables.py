@@ -21,9 +21,8 @@ from needlework.factor import Factor, in_1024
 from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.columns import COMPARISON, MEASURES
 from needlework.results.context import Context
-from needlework.results.result import DELTA, Grid, Mark, Number, PromptTable, pairs, table
+from needlework.results.result import ABSENT, DELTA, Grid, Mark, Number, PromptTable, pairs, table
 from needlework.results.tabulate import MODEL, By, mean, model_pairs, tabulate, where
-from needlework.results.written_tables import ABSENT
 
 if TYPE_CHECKING:
     import pandas as pd
