@@ -23,7 +23,7 @@ _known: dict[str, tuple[str, list[str]]] = {}
 
 
 def remember(path: Path) -> None:
-    """Cache in a file what is learned of code, for the next start of Snakemake; anyone may delete it."""
+    """Cache code digests in a file for the next start of Snakemake. The file may be deleted."""
     with suppress(OSError, ValueError):
         _known.update(json.loads(path.read_text(encoding="utf-8")))
     before = len(_known)

@@ -53,7 +53,7 @@ class Source:
         return sorted({language for file in self.files for language in file.languages})
 
     def of(self, lang: str, part: str | None = None) -> list[SourceFile]:
-        """The files of a part that hold a language. UserError, naming those there are, if none does."""
+        """The files of a part that hold a language. If there is none, UserError names the available files."""
         parts = [file for file in self.files if file.part == part]
         if found := [file for file in parts if lang in file.languages]:
             return found

@@ -25,7 +25,7 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 @dataclass(frozen=True)
 class Record:
-    """The record of a fetched file, beside it as `<destination>.json`.
+    """The record of a fetched file, stored as `<destination>.json`.
 
     `via` is "origin" or "mirror". `read` is "whole", or "prefix" for the first bytes up to a line
     end. `sha256` is that of the bytes on the disk, `published_sha256` that of the whole file at its

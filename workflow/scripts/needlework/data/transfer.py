@@ -40,7 +40,7 @@ SET_MIRROR = "set `mirror:` to a directory or URL that has the file"
 
 
 class TransferError(Exception):
-    """A transfer that a retry cannot help. Says what is wrong, where, and the remedy."""
+    """A transfer error that no retry can mend. The message names fault, file and remedy."""
 
     def __init__(self, what: str, where: str, remedy: str) -> None:
         super().__init__(f"{what} ({where}): {remedy}.")
@@ -138,7 +138,7 @@ class Part:
         os.truncate(self.path, length)
 
     def drop_partial_line(self) -> None:
-        """Cut what follows the last line end; all of it if there is none."""
+        """Remove the text behind the last line end; everything if there is no line end."""
         end = self.length
         with self.path.open("rb") as file:
             while end > 0:

@@ -109,7 +109,7 @@ def descendants(job: psutil.Process) -> list[psutil.Process]:
 
 
 def end(processes: list[psutil.Process], seconds: float) -> None:
-    """Wait until the processes have ended; kill those that are too late."""
+    """Wait until the processes have ended, and kill any that take too long."""
     import psutil
 
     _, left = psutil.wait_procs(processes, timeout=seconds)

@@ -163,7 +163,7 @@ def account_of(
 
 
 def added(accounts: Iterable[Account]) -> list[Account]:
-    """The accounts of models, those of shards added up."""
+    """One account per model: the sum of its shards' accounts."""
     found: dict[tuple[str, str], Account] = {}
     for own in accounts:
         key = own.model, own.benchmark
@@ -194,7 +194,7 @@ def read_account(path: str | Path) -> Account | None:
 
 
 def last_lines(accounts: Iterable[Account]) -> list[str]:
-    """What a run says at its end: how many requests were answered, and what became of the others."""
+    """The last lines of a run: how many requests were answered, and the outcomes of the others."""
     every = added(accounts)
     if not every:
         return []

@@ -18,7 +18,7 @@ CONTROL_TEXT = re.compile(
 
 
 def control_texts(names: Iterable[str]) -> tuple[str, ...]:
-    """The control tokens among a tokenizer's tokens, the longest first: those that look like one."""
+    """A tokenizer's tokens that look like control tokens, the longest first."""
     own = {name for name in names if len(name) > 2 and re.fullmatch(r"[<\[][^\s]*[>\]]", name)}
     return tuple(sorted(own, key=lambda name: (-len(name), name)))
 

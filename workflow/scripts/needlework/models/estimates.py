@@ -152,7 +152,7 @@ def throughput(entry: Entry, gpus: int, guess: Mapping[str, float]) -> Throughpu
 
 
 def billions(name: str) -> float | None:
-    """The billions of parameters in a model's name; of several numbers the smallest (the active ones)."""
+    """The billions of parameters in a model's name; of several numbers, the smallest (active parameters)."""
     last = Path(name).name
     found = re.findall(r"(?<![A-Za-z0-9.])(?:(\d+)x|A)?(\d+(?:\.\d+)?)B(?![A-Za-z0-9])", last, re.I)
     return min((int(times or 1) * float(size) for times, size in found), default=None)

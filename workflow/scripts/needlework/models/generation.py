@@ -86,7 +86,7 @@ class InstanceRequests(Iterable[Request]):
         return self.starting_at(0)
 
     def starting_at(self, request: int) -> Iterator[Request]:
-        """The requests from a place on, without making those before it."""
+        """The requests from a given place on; earlier requests are not built."""
         instance, sample = divmod(request, self.samples)
         places = self._places
         for first in range(instance, len(places), 64):
@@ -167,7 +167,7 @@ class InstanceRequests(Iterable[Request]):
 
 
 def of_kind(file: str | Path) -> list[str]:
-    """The columns of an instance file that say what a prompt is of: its example, and its languages."""
+    """The columns of an instance file that name a prompt's example and languages."""
     return [name for name in read_names(file) if name == "example_id" or name.endswith("lang")]
 
 

@@ -220,7 +220,7 @@ def without_stop(text: str, stops: Sequence[str]) -> str:
 
 
 def with_thoughts(tokenizer: Any, tokens: Sequence[int], answer: Answer, config: Entry) -> Answer:
-    """The answer in `tokens`, with what is needed to separate it from the reasoning later.
+    """The answer in `tokens`, with the marks that later separate it from the reasoning.
 
     Marks around reasoning may be special tokens, which `text` lacks, so `whole` has them. For a model with
     `reasoning`, `text` is without the reasoning as it is marked now; its tokens are counted, with the mark

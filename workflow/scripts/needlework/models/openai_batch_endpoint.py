@@ -92,7 +92,7 @@ class Endpoint:
         )
 
     def find(self, name: str, since: float) -> str | None:
-        """The id of the batch of our name, among those created since a time (seconds)."""
+        """The id of the batch with our name, created at or after a time (Unix seconds)."""
 
         async def look() -> str | None:
             listed = self._client.batches.list(limit=100, extra_headers=self._headers)

@@ -109,7 +109,7 @@ def read_reply(
     clean: Callable[[str], str],
     keep: Callable[[Any], Any],
 ) -> Answer | Refusal:
-    """What a reply with a status and a body says.
+    """Read a reply's HTTP status and body.
 
     `clean` removes secrets from a text that is shown, `keep` from parsed JSON that is kept.
     """
@@ -131,7 +131,7 @@ def read_reply(
 
 
 def read_body(status: int, body: Any, chat: bool, clean: Callable[[str], str]) -> Answer | Refusal:
-    """What a reply says whose body was parsed."""
+    """Read a reply's parsed body."""
     if status != 200:
         said = f"status {status}: {excerpt(clean(message_of(body)), '')}"
         return _refusal(status, _as_text(body), said)

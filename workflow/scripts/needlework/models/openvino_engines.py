@@ -55,7 +55,7 @@ class Together:
         return self._engine.get_config()
 
     def send(self, place: int, tokens: Any, generation: Any) -> None:
-        """Add a prompt to the batch, as soon as it is known how much of it is in the cache."""
+        """Add a prompt to the batch once its cached length is known."""
         self._waiting.append(Sent(place, tokens, generation))
 
     def ended(self) -> Iterator[tuple[int, Ended]]:
@@ -119,7 +119,7 @@ class Alone:
         return self._engine.get_generation_config()
 
     def send(self, place: int, tokens: Any, generation: Any) -> None:
-        """Put a prompt behind those that were sent."""
+        """Append a prompt to the prompts already sent."""
         self._sent.append((place, tokens, generation))
 
     def ended(self) -> Iterator[tuple[int, Ended]]:

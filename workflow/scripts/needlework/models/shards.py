@@ -23,7 +23,7 @@ def merge(
     max_failed: int = 0,
     sizes: Mapping[str, Size] | None = None,
 ) -> pa.Table:
-    """The answers of all shards of a benchmark, in the rows and the order that `generate` gives of it.
+    """The answers of all shards of a benchmark, with the rows and order of `generate`.
 
     `sizes` are those of the prompts (`InstanceRequests.sizes`): a limit of the server's that a shard alone
     could not see is found here. Raises UserError if more than `max_failed` requests failed in all shards

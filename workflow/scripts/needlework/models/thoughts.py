@@ -24,7 +24,7 @@ class Mark(NamedTuple):
 
 
 class Parted(NamedTuple):
-    """An answer without reasoning. `mark` ended the last of it; None if nothing did."""
+    """An answer without reasoning. `mark` is the text that ended the reasoning; None if there was none."""
 
     text: str
     mark: str | None
@@ -49,7 +49,7 @@ _BARE_BEGUN = re.compile(r"\s*(?:analysis|commentary)(?=[\w\"'(])")
 
 
 def marks(model: Entry) -> tuple[Mark, ...]:
-    """The marks of a model's entry: its `thoughts`, or else all known ones."""
+    """The reasoning marks of a model: its `thoughts`, or else all known marks."""
     if model.get("thoughts") is not None:
         return tuple(Mark(own.get("begin"), own["end"]) for own in model["thoughts"])
     reasoning = model.get("reasoning") or {}

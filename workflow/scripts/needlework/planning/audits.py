@@ -98,7 +98,7 @@ def _different(one: dict[str, Any], two: dict[str, Any]) -> Iterable[str]:
 
 
 def changes(config: Config, base: str, changed: str) -> dict[str, tuple[Any, Any]]:
-    """What a pair's entries say differently, by key; of the base and of the changed model.
+    """The settings in which a pair's two models differ, by key: (base model's value, changed model's value).
 
     Without what affects nothing, and without addresses, which may be private.
     """

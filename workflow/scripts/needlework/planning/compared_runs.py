@@ -43,7 +43,7 @@ def compared(config: Config, benchmark: str) -> dict[str, str]:
 
 
 def pairs(config: Config, benchmark: str) -> list[tuple[str, str, bool]]:
-    """What is compared: (first, second, whether both must have had the same prompts).
+    """The pairs to compare: (first model, second model, whether both must have had the same prompts).
 
     Models of this run with different tokenizers have other prompts for the same questions. Sides of
     different runs must have the same. A model that is asked nothing is compared where `compare` names it,

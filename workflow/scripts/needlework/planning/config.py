@@ -460,7 +460,7 @@ def _nearest(word: object, known: Iterable[object]) -> str:
 
 
 def unknown_target(name: str, rules: Iterable[str]) -> str:
-    """What is said of a target that is the name of no rule."""
+    """The error message for a target that no rule has."""
     known = {rule for rule in rules if rule != "unknown_target"}
     return f"there is no target {name!r}: {_nearest(name, known)}."
 

@@ -116,7 +116,7 @@ class Layout:
         return self.config["sources"].get(source, {}).get("folder")
 
     def corpus_settings(self, corpus: str, lang: str) -> Own:
-        """What a corpus table depends on besides its files; how much was fetched is not part of it."""
+        """A corpus table's settings besides its files, without the amount of data fetched."""
         if self.is_own_corpus(corpus):
             return self._own(corpus, lang)
         source, benchmark = CORPORA[corpus].source, CORPORA[corpus].benchmark
@@ -211,7 +211,7 @@ class Layout:
     # Models
 
     def model_settings(self, model: str) -> dict[str, Any]:
-        """What a model's answers depend on."""
+        """The settings that a model's answers depend on."""
         entry = self.config["models"][model]
         settings = affecting("models", entry, "answers")
         return settings | {"engine": answer_arguments(entry["engine"])}
@@ -222,7 +222,7 @@ class Layout:
         return [f"{i}-of-{n}" for i in range(n)]
 
     def books(self, benchmark: str) -> dict[str, list[str]]:
-        """The text files of what a benchmark's prompts are cut from, by language."""
+        """The text files that a benchmark's prompts are cut from, by language."""
         quoted = self.benchmark(benchmark).quotes(self.settings(benchmark))
         return {
             lang: [file for file in self.corpus_sources(corpus, lang) if file.endswith(".txt")]
@@ -251,11 +251,11 @@ class Layout:
         return [*own.columns, *own.scored_by]
 
     def scoring_settings(self, benchmark: str) -> dict[str, Any]:
-        """What a benchmark's scores depend on besides prompts and answers."""
+        """The settings that a benchmark's scores depend on besides prompts and answers."""
         return affecting(f"benchmarks.{benchmark}", self.settings(benchmark), "scores")
 
     def metrics_beside(self, benchmark: str) -> list[str]:
-        """The metrics of further rows of scores, of which no results are made."""
+        """The metrics that are in the scores only: no result shows them."""
         chosen = self.settings(benchmark).get("metric")
         return [metric for metric in self.benchmark(benchmark).beside if metric != chosen]
 
@@ -300,7 +300,7 @@ class Layout:
         return in_words({model: only_of(self.config, model, benchmark) for model in models})
 
     def data(self, benchmark: str) -> str:
-        """What a benchmark's prompts and the paper's are made of, in words; "" where that is the same."""
+        """The data of a benchmark's prompts and of the paper's, in words; "" if they are the same."""
         ours, theirs = self.benchmark(benchmark).data(self.settings(benchmark))
         return "" if ours == theirs else f"This run: {ours}. The paper: {theirs}."
 
@@ -400,7 +400,7 @@ class Layout:
         return {name: backend for name, backend in backends.items() if backend in READERS}
 
     def card_models(self) -> list[str]:
-        """The models that have a report card: those that are no built-in readers."""
+        """The models that have a report card: all but built-in readers."""
         readers = self.readers()
         return [name for name in self.config["run"]["models"] if name not in readers]
 

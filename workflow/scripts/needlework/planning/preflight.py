@@ -114,7 +114,7 @@ def check_model_files(config: Config, results: str | Path = "results") -> None:
 
 
 def without_records(folder: str | Path = ".") -> str:
-    """What is said where results are there without Snakemake's records of them; "" where all is well.
+    """The warning about results without Snakemake's records; "" if there are none.
 
     Without them Snakemake knows neither parameters nor code, and goes by the times of files alone.
     """

@@ -12,7 +12,7 @@ LONGEST = 120
 
 
 def quoted(value: Any) -> str:
-    """A value as Python writes it, at most LONGEST characters of it, without what looks like a key."""
+    """A value's `repr`, cut to LONGEST characters, without anything that looks like a key."""
     if isinstance(value, str):
         text = repr(SECRET.sub("***", value[: 2 * LONGEST]))
         return text if len(value) <= 2 * LONGEST and len(text) <= LONGEST else _cut(text)

@@ -45,7 +45,7 @@ def kept(rows: pd.DataFrame, mask: npt.ArrayLike) -> pd.DataFrame:
 
 
 def paired(one: pd.DataFrame, two: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """The prompts of which both sides have an answer, with `value_first` and `value_second`.
+    """The prompts that both models answered, with the columns `value_first` and `value_second`.
 
     Two answers are of one prompt, or of two that differ in nothing but what is compared, where they
     agree in the columns `by`.

@@ -54,7 +54,7 @@ def read_meanings(path: str | Path) -> dict[str, str]:
 
 
 def meaning(column: str, meanings: Mapping[str, str]) -> str:
-    """What a column means; "" if nobody has said."""
+    """A column's meaning; "" if it has no description."""
     if column in meanings:
         return meanings[column]
     starts = (name for name in meanings if name.endswith("*") and column.startswith(name[:-1]))

@@ -206,7 +206,7 @@ def _asked(scores: pd.DataFrame, factors: Sequence[str]) -> Iterable[tuple[Any, 
 def paired(
     one: pd.DataFrame, two: pd.DataFrame, factors: Sequence[str], *, same_prompts: bool
 ) -> pd.DataFrame:
-    """The answers of which both sides have one: the first's rows, with `value_first`, `value_second`.
+    """The first model's rows of prompts that both models answered, with `value_first` and `value_second`.
 
     They are of the same prompt; unless `same_prompts`, of the same question under the same factors, as
     models with different tokenizers get them. Requests without an answer are left out.
@@ -329,7 +329,7 @@ def as_text(table: pd.DataFrame, sets: Mapping[str, Sequence[Sequence[str]]]) ->
 
 
 def nothing_to_show(n_questions: int) -> str:
-    """What is said of so few questions that no answers to them could differ at p < ALPHA; else ""."""
+    """The remark that so few questions can show no difference at p < ALPHA; "" if they can."""
     if 2.0 ** (1 - n_questions) < ALPHA:
         return ""
     return ", which can show no difference"

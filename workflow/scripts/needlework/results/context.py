@@ -19,7 +19,7 @@ Labels: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Context:
-    """What numbers are made with: the paper's, and what is to know of the run.
+    """The input of every result besides its rows: the paper's numbers, and facts about the run.
 
     `run` has the run's models in order (`models`), their names in the paper (`published`), how they decode
     (`decoding`), those that are no models but controls (`controls`), the values of settings that move the
@@ -43,7 +43,7 @@ class Context:
         return self.line(table, row).get(column)
 
     def paper_name(self, model: str) -> str:
-        """What the paper calls a model; "" where it has none."""
+        """The paper's name of a model; "" if the paper lacks the model."""
         return self.run.get("published", {}).get(model, "")
 
 
@@ -54,7 +54,7 @@ def model_order(present: Collection[str], run: Run) -> list[str]:
 
 
 def without_controls(numbers: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """The rows of a result without those of controls, unless it has no other model of the run.
+    """A result's rows without controls, unless the run has no other model in it.
 
     A pair that the configuration names keeps both of its models.
     """

@@ -69,7 +69,7 @@ class Compared(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """What the models of a benchmark are to each other, row by row."""
+    """The paired comparisons of a benchmark's models: one row and one column per model."""
 
     title: str
     cells: Mapping[str, Mapping[str, Compared]]

@@ -57,7 +57,7 @@ def misreads(scores: pd.DataFrame, controls: Collection[str]) -> list[Misreads]:
 
 
 def reading(value: float, second: float, verdict: str) -> str:
-    """How a metric's value of one answer stands beside the second scorer's value and verdict."""
+    """Compare a metric's value of one answer with the second scorer's value and verdict."""
     if verdict.startswith(UNDECIDED):
         return UNDECIDED
     if (value >= _RIGHT) == (second >= _RIGHT):

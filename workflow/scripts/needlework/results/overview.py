@@ -53,7 +53,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Warning:
-    """What a reader of a model's numbers must know, and where the explorer shows it, if it does."""
+    """A warning about a model's numbers, and its link to the explorer, if any."""
 
     model: str
     text: str

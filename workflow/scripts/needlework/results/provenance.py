@@ -192,7 +192,7 @@ def answers(file: str | Path) -> dict[str, Any]:
 
 
 def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) -> dict[str, Any]:
-    """What is known of a model: its identity, and for each benchmark its answers and jobs.
+    """A model's provenance: its identity, and its answers and jobs per benchmark.
 
     `generations` are the files of its answers by benchmark. Jobs of another identity (another revision,
     other sampling) gave none of these answers and are left out.

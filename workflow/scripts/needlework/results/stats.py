@@ -386,7 +386,7 @@ class _Sums:
 
     @property
     def kish(self) -> float:
-        """Kish's effective sample size: what is left of n when strata weigh unequally."""
+        """Kish's effective sample size: n, reduced by unequal weights of strata."""
         return len(self._means) ** 2 / float(np.sum(1 / self._sizes))
 
 

@@ -88,7 +88,7 @@ class Cell:
 
     @property
     def paper_name(self) -> str:
-        """What the paper calls the cell's model; "" if it has no such model."""
+        """The paper's name of the cell's model; "" if the paper lacks the model."""
         return self.run.paper_name(self.labels.get("model", ""))
 
 
@@ -142,7 +142,7 @@ def tabulate(
     tested_against: pd.DataFrame | None = None,
     **labels: Any,
 ) -> pd.DataFrame:
-    """A row for each combination of values that has rows, then those of the paper's models that were not run.
+    """One row per combination of values that occurs, then the rows of the paper's models that were not run.
 
     Columns: the factors (`source` behind the model), `labels`, the measure's columns (default: `mean()`),
     those of `compared` if the paper's numbers stand `beside`, and PAIRED if there are rows to be

@@ -73,7 +73,7 @@ def _on_grid(units: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class NgramEmbedder:
-    """Signed hashing of the character n-grams of each word, a space on either side of it.
+    """Signed hashing of each word's character n-grams; a space stands before and after the word.
 
     Needs no download and works in every script: in one that is written without spaces, a clause is
     the word. An n-gram that occurs t times has the weight sqrt(t). Integer arithmetic, one

@@ -61,7 +61,7 @@ def identify(texts: Sequence[str]) -> list[str]:
 
 
 def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -> list[Translation]:
-    """Each text in English, in the order given; what is English or holds no letter stays as it is.
+    """Translate each text to English, in order. English texts and texts without letters stay unchanged.
 
     A translator that needs no languages is told none: all are "und". Each distinct text is translated
     once and kept in the journal `cache` under a key made of the translator's identity, the language

@@ -61,7 +61,7 @@ def check_url(url: str, who: str) -> None:
 
 
 def shown_url(url: str) -> str:
-    """The URL without user, password, query and fragment, any of which may be or hold a secret."""
+    """The URL without user, password, query and fragment: each may hold a secret."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{re.split('[?#]', rest)[0].rpartition('@')[2]}"
 
@@ -79,7 +79,7 @@ PRIVATE_URL = "https://private.invalid/v1"
 
 
 def published_url(url: str) -> str:
-    """The URL as files for others show it: that of a known public service, or PRIVATE_URL."""
+    """The URL for published files: the URL itself for a known public service, else PRIVATE_URL."""
     try:
         known = urlsplit(url).hostname in PUBLIC
     except ValueError:

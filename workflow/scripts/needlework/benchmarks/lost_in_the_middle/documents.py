@@ -122,7 +122,7 @@ def _unknown(slice_settings: SliceSettings, wanted: set[str], items: Sequence[It
 
 
 def passages_of(slice_settings: SliceSettings, tables: Tables) -> Passages | None:
-    """The passages that may stand beside the gold one."""
+    """The passages that may be distractors of the gold passage."""
     corpus = passage_corpus(slice_settings)
     if corpus is None:
         return None

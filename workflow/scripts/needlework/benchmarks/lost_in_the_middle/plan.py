@@ -106,7 +106,7 @@ FILLED_BY = {
 
 
 def data(own: Own) -> tuple[str, str]:
-    """What the run's prompts and the paper's are made of, in words."""
+    """The data of the run's prompts and of the paper's, in words."""
     every = own["questions"] == "all"
     number = "2,655" if every and own["needles"] == NQ_OPEN else own["questions"]
     return in_words(own["needles"], number, "questions"), f"{NQ_OPEN}, 2,655 questions"
@@ -375,7 +375,7 @@ def notices(own: Own) -> list[str]:
 
 
 def run_settings(config: Config) -> Run:
-    """What the results need to know of a run beside what all need.
+    """The settings of a run that this benchmark's results need, besides the common ones.
 
     instruction_tuning: pairs [base, instruction-tuned]. encoder_decoder: models of that architecture.
     tokenizers: all tokenizers, in the order of rows. published_tokenizers: tokenizer to its row in the

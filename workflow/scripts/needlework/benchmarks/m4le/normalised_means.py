@@ -74,7 +74,7 @@ _SCORES: WeakKeyDictionary[Table, dict[tuple[str, str, str, int], Own]] = WeakKe
 
 
 def task_scores(part: Part) -> list[Own]:
-    """The scores of a model's rows by one metric, by task and length; without those that nobody answered."""
+    """A model's scores by one metric, per task and length, without cells that have no answer."""
     known = _SCORES.setdefault(part.table, {})
     (model,), (metric,) = part.values("model"), part.values("metric")
     found = []

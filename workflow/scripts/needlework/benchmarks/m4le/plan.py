@@ -94,7 +94,7 @@ def notices(own: Own) -> list[str]:
 
 
 def data(own: Own) -> tuple[str, str]:
-    """What the run's prompts and the paper's are made of, in words."""
+    """The data of the run's prompts and of the paper's, in words."""
     theirs = "M4LE's release of 2023, 200 rows a task and length"
     if own["source"] == "released":
         mine = in_words(f"M4LE's release of {own['release']}", 200, "rows a task and length")
@@ -129,7 +129,7 @@ def wording(own: Own, task: str) -> tuple[str, dict[str, str]]:
 
 
 def corpus_settings(own: Own, slug: str) -> Own:
-    """What a table of rows depends on besides its files."""
+    """The settings that a table of rows depends on besides its files."""
     found: dict[str, Any] = {"lengths": sorted(own["lengths"])}
     if own["source"] != "released":
         found |= {"examples": own["examples"], "seed": own["seed"]}
@@ -211,7 +211,7 @@ def conditions(config: Config) -> dict[str, bool]:
 
 
 def run_settings(config: Config) -> Run:
-    """What the results need to know of a run beside what all need.
+    """The settings of a run that this benchmark's results need, besides the common ones.
 
     reference_name: the model that scores are normalised by. instructions: the tasks with a user's.
     lengths: the buckets, in order. places: how many are studied. chat: the models whose prompts go through

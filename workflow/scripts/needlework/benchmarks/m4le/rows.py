@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def metrics(present: Collection[str], run: Context) -> list[str]:
-    """The metric of the configuration, then that of the printed numbers, where that is another."""
+    """The metric of the configuration, then the metric of the printed numbers if it is another."""
     return list(dict.fromkeys((run.run["metric"], PRINTED_METRIC)))
 
 

@@ -62,7 +62,7 @@ def other_prompts(cell: Cell, *columns: str) -> Iterator[str]:
 
 
 def other_lengths(cell: Cell, table: str, line: str) -> str | None:
-    """Why a mean over lengths is not that of this line: it is over other lengths."""
+    """The reason why our mean differs from this line: it is over other lengths."""
     if cell.labels["column"] != "average":
         return None
     theirs = set(cell.run.line(table, line)) - {"average", "claimed_length", "effective_length"}

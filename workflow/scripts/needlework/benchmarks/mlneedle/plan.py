@@ -79,7 +79,7 @@ def positions(setting: int | list[str]) -> list[Position]:
 
 
 def data(own: Own) -> tuple[str, str]:
-    """What the run's prompts and the paper's are made of, in words."""
+    """The data of the run's prompts and of the paper's, in words."""
     texts = own["needles"] if own["needles"].startswith("sample") else " among ".join(_corpora(own))
     mine = in_words(texts, own["questions"], "questions a language")
     return mine, "mlqa among mmarco, 100 questions a language"
@@ -191,7 +191,7 @@ def haystack_languages(slice_settings: SliceSettings) -> list[str]:
 
 
 def spare(own: Own) -> int:
-    """What is kept of a length for an answer: as in the released code, the template may take of it."""
+    """The tokens of a length reserved for the answer; as in the released code, the template may use some."""
     return int(own["answer_buffer"])
 
 
@@ -225,7 +225,7 @@ def notices(own: Own) -> list[str]:
 
 
 def run_settings(config: Config) -> Run:
-    """What the results need to know of a run beside what all need.
+    """The settings of a run that this benchmark's results need, besides the common ones.
 
     claimed_length: model to the context length that its makers claim, in tokens. instruction_tuning:
     pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling]. unit_of_length: what

@@ -86,7 +86,7 @@ def _rows(
 
 
 def named(paths: Iterable[str | Path], name: str) -> list[Path]:
-    """Those of `paths` that are called `name`."""
+    """The paths in `paths` with the file name `name`."""
     return [path for path in map(Path, paths) if path.name == name]
 
 
@@ -192,7 +192,7 @@ def prompts(paths: Iterable[str | Path]) -> dict[PromptKey, Prompt]:
 
 
 def languages(paths: Sequence[str | Path]) -> set[str]:
-    """The languages of which tables have a needle, cities or a prompt."""
+    """The languages that have a needle, cities or a prompt in the tables."""
     columns = {column for path in named(paths, "cities.csv") for column in _header(path)}
     asked = {key.lang for key in prompts(paths)}
     return {*needles(paths, ""), *columns - {"row"}, *asked}

@@ -94,7 +94,7 @@ def _rows_of(column: Mapping[int, str]) -> dict[str, list[int]]:
 
 @dataclass(frozen=True)
 class Draw:
-    """What is hidden and asked in an example: the same in every language and at every length.
+    """The hidden and the asked keys and values of an example: the same in every language and at every length.
 
     `depths` in percent, `needles` as (row of the key, value) in the order in which they stand,
     `asked` rows of keys; `answers` is None where the asked key is absent.
@@ -159,7 +159,7 @@ class NeedleTasks:
         return around + max(map(self._pieces.count, answers)) + SPARE_TOKENS
 
     def draws(self, task: str, needles: Needles) -> Iterator[Draw]:
-        """What is hidden in each example of a task.
+        """The hidden keys and values of each example of a task.
 
         Raises UserError where there are too few nouns.
         """

@@ -138,7 +138,7 @@ def word_tasks(own: Own) -> list[str]:
 
 
 def data(own: Own) -> tuple[str, str]:
-    """What the run's prompts and the paper's are made of, in words."""
+    """The data of the run's prompts and of the paper's, in words."""
     corpus = own["haystack"] or own["data"]
     return in_words(corpus, own["examples"], "examples a cell"), "oneruler, 50 examples a cell"
 
@@ -284,7 +284,7 @@ def quotes(own: Own) -> list[CorpusTable]:
 
 
 def run_settings(config: Config) -> Run:
-    """What the results need to know of a run beside what all need.
+    """The settings of a run that this benchmark's results need, besides the common ones.
 
     metric: "strict" or "released", whose values the figures draw. equal_text: pairs of models, one
     with prompts measured in its own tokenizer, the other the same with prompts measured in a common

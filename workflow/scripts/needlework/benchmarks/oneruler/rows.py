@@ -151,7 +151,7 @@ def behind_endpoints(rows: pd.DataFrame, run: Context, closed: bool) -> pd.DataF
 
 
 def reasoned(rows: pd.DataFrame) -> pd.DataFrame:
-    """Answers with a count of reasoning tokens, right or wrong (`answer`); what is no answer is neither."""
+    """Answers with a count of reasoning tokens; `answer` is right or wrong, and empty for other rows."""
     from needlework.results import cells
 
     counted = rows["reasoning_tokens"].notna() & ~dropped(rows) & cells.judged(rows)
@@ -233,7 +233,7 @@ def ranked(table: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def dropped(rows: pd.DataFrame) -> pd.Series:
-    """Which answers the paper leaves out: those to needle tasks that were cut before any text."""
+    """Whether the paper leaves an answer out: answers to needle tasks that were cut before any text."""
     return (rows["verdict"] == UNFINISHED) & of_needles(rows)
 
 

@@ -241,7 +241,7 @@ def sample_seed(seed: int, prompt: str, sample: int) -> int:
 
 
 def backend_names() -> list[str]:
-    """The names that a model's `backend` can have: the modules beside this one."""
+    """The valid values of a model's `backend`: the names of this package's modules."""
     modules = {path.stem for path in Path(__file__).parent.glob("*.py")}
     return sorted(modules - {"__init__", "base"})
 

@@ -61,7 +61,7 @@ class Replay(Backend):
         return request.instance_id
 
     def settings(self) -> dict[str, object]:
-        """What the logs say of their run: the program, the model, how it decoded."""
+        """The logs' record of their run: program, model and decoding settings."""
         return dict(self._about)
 
     def check(self, known: Set[Key], asked: Set[Key]) -> None:

@@ -59,7 +59,7 @@ def answer_files(given: str | list[str] | None, where: str) -> str | list[str] |
 
 
 def is_there(path: str | Path, kind: Callable[[Path], bool]) -> bool:
-    """Whether a path is that of a file or folder; False, too, if no file can have such a name."""
+    """Whether a file or folder has this path; False if no file can have such a name."""
     try:
         return kind(Path(path))
     except (OSError, ValueError):
@@ -106,7 +106,7 @@ def check_values(text: str) -> None:
 
 
 def beside(path: Path, name: str) -> Mapping[str, Any]:
-    """The JSON object in a file beside a log; an empty one if there is none, or none that can be read."""
+    """The JSON object in a file beside a log; empty if the file is missing or unreadable."""
     other = path.with_name(name)
     try:
         if other.stat().st_size > LARGEST:

@@ -29,7 +29,7 @@ Sent = bytes | str | None
 
 @dataclass(slots=True)
 class Run:
-    """What a log says of its run: the program, the model, how it decoded.
+    """A log's record of its run: program, model and decoding settings.
 
     `beside` says in words what every request of the run had beside the prompt. `appended`: an answer that
     stands later in the log replaces an earlier one to the same prompt.

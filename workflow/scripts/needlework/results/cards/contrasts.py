@@ -23,7 +23,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Sides(NamedTuple):
-    """What is compared: the level that is named, and the rows of both sides."""
+    """A comparison: the name of the level, and the rows of both sides."""
 
     level: Any
     first: Mask

@@ -229,7 +229,7 @@ def _table(ax: Axes, facts: pd.DataFrame, titles: Mapping[str, str]) -> None:
 
 
 def percent(n: float, of: float) -> str:
-    """A share in whole percent, of nothing a dash; what is neither none nor all is not written so."""
+    """Format a share as whole percent: a dash without answers, "<1%" or ">99%" if rounding hides one."""
     if not of:
         return "\u2013"
     share = 100 * n / of

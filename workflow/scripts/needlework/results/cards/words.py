@@ -27,7 +27,7 @@ METHOD = (
 
 
 def comparison(axis: str, factor: Factor, levels: Sequence[Any], level: Any) -> str:
-    """What is compared, in words: a level of a factor with others of its levels."""
+    """A comparison in words: one level of a factor against its other levels."""
     if axis == "language":
         return f"in {language_name(str(level))} against the other languages"
     if axis == "depth":

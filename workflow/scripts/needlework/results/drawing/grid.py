@@ -223,7 +223,7 @@ def small_print_lines(picture: Picture, width: float) -> str:
 
 
 def legend_of(entries: Iterable[tuple[Row, list[Artist], list[str]]]) -> dict[str, Artist]:
-    """Handles by label, each once: ours, those without a colour, the paper's."""
+    """Legend handles, one per label: our models, models without a colour, the paper's models."""
     found: dict[str, Artist] = {}
     for _, handles, labels in entries:
         for handle, label in zip(handles, labels, strict=True):

@@ -146,7 +146,7 @@ class Picture:
         return self.places(self.spec.panel) if self.spec.panel else [None]
 
     def called(self, column: str, value: Any) -> str:
-        """What a value is called."""
+        """A value's label."""
         value = int(value) if isinstance(value, float) and value.is_integer() else value
         if value in self.spec.called:
             return self.spec.called[value]
@@ -197,7 +197,7 @@ class Picture:
         return found | dict(zip([("published", name) for name in theirs], grey, strict=False))
 
     def coloured(self, ours: Sequence[str]) -> list[str]:
-        """The models that have a colour: those asked for, or the first of the run, its controls last."""
+        """The models that get a colour: the requested models, or the run's first models, controls last."""
         order = model_order({*self.run.get("models", ()), *ours}, self.run)
         order.sort(key=lambda model: model in self.run.get("controls", ()))
         return (list(self.printing.coloured) or order)[:MOST_COLOURED]

@@ -56,7 +56,7 @@ def model_info(model: str, known: Mapping[str, Any], entry: Entry, name: str) ->
 
 
 def generation_config(entry: Entry, engine: Mapping[str, Any]) -> dict[str, Any]:
-    """How a model decoded. Of a replayed log, what the log says; a reader does not decode."""
+    """A model's decoding settings; for a replayed log, the log's settings. Built-in readers have none."""
     if entry["backend"] in READERS:
         return {"additional_details": {"decoding": "none: a reader of the references or the text"}}
     if entry["backend"] == "replay":

@@ -20,7 +20,7 @@ from needlework.results.exchange.cells import Shown, cells, evaluation_results
 
 @dataclass(frozen=True)
 class Recorded:
-    """What the records of a benchmark are made of.
+    """The input of a benchmark's records.
 
     paper: its address. data: what the prompts are made of, in words. metric: of rows that name none.
     published: the file of the paper's numbers. answers: by model, the files of answers, scores and prompts.

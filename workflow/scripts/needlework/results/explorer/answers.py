@@ -53,7 +53,7 @@ class ModelAnswers:
         return rows
 
     def detail(self, row: int) -> dict[str, Any]:
-        """What the view of one prompt shows of an answer; nothing that is None."""
+        """The fields of an answer in the view of one prompt, without empty fields."""
         instance, sample, text = (
             self.columns[name][row] for name in ("instance_id", "sample", "text")
         )

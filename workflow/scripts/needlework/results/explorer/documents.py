@@ -39,7 +39,7 @@ class Sharded:
         self.count += 1
 
     def flush(self) -> None:
-        """Write what is not written yet."""
+        """Write the documents that are not written yet."""
         if self._values:
             self._write(len(self.starts) - 1, self._values)
         self._values, self._size = [], 0

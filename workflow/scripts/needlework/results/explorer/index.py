@@ -122,7 +122,7 @@ class Index:
         self.n_tokens += [MISSING if n is None else n for n in table["n_tokens"].to_pylist()]
 
     def add_prompt(self, total: int, at: int, asked: str, references: Sequence[str]) -> int:
-        """Add what the spans of the next instance tell (`documents.spans`); the instance's number."""
+        """Add the spans of the next instance (`documents.spans`), and return the instance's number."""
         number = len(self.needle)
         # In thousandths of the prompt's characters.
         self.needle.append(MISSING if at < 0 else round(1000 * at / max(1, total)))

@@ -242,7 +242,7 @@ class Statement:
         return any(0 <= other[0] - place <= 1 for other in found)
 
     def state_of(self, mention: Span) -> str:
-        """What the text does with a mention, apart from all others."""
+        """The state of one mention ("asked", "denied" or "right"), regardless of other mentions."""
         if self._asked(mention):
             return "asked"
         return "denied" if self._denied(mention) else ASSERTED

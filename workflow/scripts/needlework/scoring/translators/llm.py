@@ -59,7 +59,7 @@ class Llm(Translator):
         self._secret()
 
     def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
-        """What the model writes; empty where it or its endpoint refuses the text.
+        """The model's translation; empty if the model or its endpoint refuses the text.
 
         Raises UserError too where a translation was cut: a limit is too low.
         """
