@@ -148,7 +148,7 @@ class OpenVino(InAnyOrder):
         return self._tokens("?").shape[1] - plain + thoughts(self.config)
 
     def settings(self) -> dict[str, object]:
-        """The device's effective settings (number formats, cache, threads); for an NPU, the requested ones."""
+        """The device's effective settings (formats, cache, threads); for an NPU, the requested ones."""
         given = self._split_engine()[1]
         if self._on_npu:
             return {"device": self._device, "prompts_at_once": self._at_once, **given}
