@@ -1,7 +1,7 @@
 """Each of envs/ installed from nothing, and the demo's jobs of its stage run in it by a bare Snakemake.
 
-conda.py says what stands in conda's place. The heavy environments, with PyTorch or for GPUs, are tested by
-`make test-environments`; CI tests the light ones.
+conda.py says what stands in conda's place. The heavy environments, with PyTorch, for GPUs or for providers,
+are tested by `make test-environments`; CI tests the light ones.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from runs import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("environments")]
 
-HEAVY = ("neural", "retrieval-gpu", "vllm")
+HEAVY = ("inspect", "neural", "retrieval-gpu", "vllm")
 LIGHT = sorted({path.stem for path in (ROOT / "envs").glob("*.yaml")} - set(HEAVY))
 UV = Path(sys.executable).with_name("uv")
 
@@ -300,6 +300,24 @@ def test_the_answers_run_in_the_environment_of_vllm(
     check_list(bare, "vllm")
     check_imports(bare, "vllm")
     check_jobs(bare, "vllm")
+
+
+@pytest.mark.heavy
+def test_the_environment_of_inspect_has_what_it_imports(bare: Bare) -> None:
+    """tests/harnesses asks providers in the same packages."""
+    model = {
+        "backend": "inspect",
+        "name": "anthropic/claude-sonnet-4-5",
+        "tokenizer": "words",
+        "context": 2048,
+        "lengths": [512],
+    }
+    run = {"models": ["asked"], "benchmarks": ["mlneedle"]}
+    configuration = {"run": run, "models": {"asked": model}}
+    target = "results/generations/asked/mlneedle.parquet"
+    bare.run("inspect", configuration, target, options=["--conda-create-envs-only"])
+    check_list(bare, "inspect")
+    check_imports(bare, "inspect")
 
 
 def has_gpu() -> bool:
