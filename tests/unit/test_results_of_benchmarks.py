@@ -97,7 +97,7 @@ def test_keys_that_a_refusal_names_fill_the_result(
             block = block.setdefault(part, {})
         block[last] = yaml.safe_load(value)
     if (mine := changed["models"]["lexical"])["backend"] != "lexical":
-        mine["name"] = "mine"
+        mine["name"] = "anthropic/mine" if mine["backend"] == "inspect" else "mine"
     assert benchmark.conditions(validated(changed))[condition]
 
 

@@ -186,7 +186,7 @@ def test_chance_is_drawn_with_several_needles_alone(scores: pd.DataFrame) -> Non
     assert table.groupby("n_needles")["chance"].first().dropna().to_dict() == {2: 0.5, 3: 1 / 3}
     (figure,) = draw(MLONGRR.by_name["figure3"].shown, table, MLONGRR.called, SETTINGS)
     lines = [
-        {float(y) for y in line.get_ydata()}
+        {float(x) for x in line.get_xdata()}
         for ax in figure.axes
         for line in ax.lines
         if line.get_label() == "a guess among the needles"
