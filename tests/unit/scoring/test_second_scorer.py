@@ -35,6 +35,7 @@ def test_large_numbers_in_words_are_read(lang):
 def test_numbers_without_a_speller_are_undecided():
     assert not is_spelled("sw")
     assert of_numbers("milioni nne na kadhaa", [4821937], ["sw"]) == (None, "unspelled")
+    assert of_numbers("седам милиона", [7305518], ["sr"]) == (None, "unspelled")
     assert of_numbers("7305518", [4821937], ["sw"])[0] == 0.0
 
 

@@ -113,8 +113,13 @@ def _letters(words: Sequence[str]) -> str:
 
 
 def _unspelled(said: str, langs: Sequence[str]) -> bool:
-    """Whether an answer without digits may have a number in words that nothing here can spell."""
-    return not any(map(str.isdigit, said)) and not all(map(is_spelled, langs))
+    """Whether an answer without digits may have a number in words that nothing here can spell.
+
+    num2words spells Serbian in Latin letters alone.
+    """
+    if any(map(str.isdigit, said)):
+        return False
+    return not all(map(is_spelled, langs)) or ("sr" in langs and read(said).cyrillic)
 
 
 def bare_list(text: str) -> bool:
