@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
 
 from needlework.errors import UserError
 from needlework.models.backends.base import Answer
@@ -18,11 +20,7 @@ from needlework.models.openai_protocol import (
     parsed,
     read_body,
 )
-from needlework.services.bounded_replies import REPLY_BYTES
 from needlework.services.endpoints import Passing, excerpt, may_pass, retry_after
-
-if TYPE_CHECKING:
-    import openai
 
 T = TypeVar("T")
 
@@ -31,71 +29,64 @@ TRANSFER_S = 3600.0
 # The field of the endpoint's metadata that holds our name of a batch.
 _TAG = "needlework"
 
+ENDED = {"completed", "failed", "expired", "cancelled"}
+_UNDER_WAY = {"validating", "in_progress", "finalizing", "cancelling"}
+
 
 class Refused(UserError):
     """The endpoint refuses; a retry will not help."""
 
 
+@dataclass
 class Endpoint:
-    """The batch API of one endpoint, through the official client, one call after the other.
+    """The batch API of one endpoint, through `client`, an openai.AsyncOpenAI, one call after the other.
 
-    `chat` is whether it gives chat completions; `clean` removes secrets from a text that is shown, `keep`
-    from parsed JSON that is kept; `read` is applied to each answer. Every call raises Passing or Refused
-    if it fails.
+    `run` waits for a coroutine. `chat` is whether the endpoint gives chat completions. `headers` go with
+    each call. `timeout` is in seconds. `clean` removes secrets from a text that is shown, `keep` from
+    parsed JSON that is kept. `named` is applied to each answer. Every call raises Passing or Refused if
+    it fails.
     """
 
-    def __init__(
-        self,
-        client: openai.AsyncOpenAI,
-        run: Callable[[Coroutine[Any, Any, Any]], Any],
-        *,
-        chat: bool,
-        headers: Mapping[str, str | openai.Omit],
-        timeout: float,
-        clean: Callable[[str], str],
-        keep: Callable[[Any], Any],
-        read: Callable[[Answer], Answer],
-    ) -> None:
-        self._client, self._run, self._chat = client, run, chat
-        self.path: Literal["/v1/chat/completions", "/v1/completions"]
-        self.path = "/v1/chat/completions" if chat else "/v1/completions"
-        self._headers, self._timeout, self._keep = headers, timeout, keep
-        self.clean, self._read_answer = clean, read
+    client: Any
+    run: Callable[[Coroutine[Any, Any, Any]], Any]
+    chat: bool
+    headers: Mapping[str, object]
+    timeout: float
+    clean: Callable[[str], str]
+    keep: Callable[[Any], Any]
+    named: Callable[[Answer], Answer]
 
-    def create(self, name: str, file: str) -> str:
-        """Submit an uploaded file as a batch; the batch's id."""
-        return self._id(
-            self._client.batches.with_raw_response.create(
-                input_file_id=file,
-                endpoint=self.path,
-                completion_window="24h",
-                metadata={_TAG: name},
-                extra_headers=self._headers,
-            )
-        )
+    @property
+    def path(self) -> Literal["/v1/chat/completions", "/v1/completions"]:
+        """The path to which each request of a batch is sent."""
+        return "/v1/chat/completions" if self.chat else "/v1/completions"
 
     def upload(self, name: str, content: bytes) -> str:
         """Store a file of requests; the file's id."""
-        return self._id(
-            self._client.files.with_raw_response.create(
-                file=(f"{_TAG}-{name}.jsonl", content),
-                purpose="batch",
-                extra_headers=self._headers,
-            ),
-            TRANSFER_S,
-        )
+        file, create = (f"{_TAG}-{name}.jsonl", content), self.client.files.with_raw_response.create
+        return self._id(create(file=file, purpose="batch", extra_headers=self.headers), TRANSFER_S)
+
+    def create(self, name: str, file: str) -> str:
+        """Submit an uploaded file as a batch; the batch's id."""
+        own = {"input_file_id": file, "endpoint": self.path, "completion_window": "24h"}
+        create = self.client.batches.with_raw_response.create
+        return self._id(create(**own, metadata={_TAG: name}, extra_headers=self.headers))
 
     def retrieve(self, batch: str) -> dict[str, Any]:
-        """The endpoint's description of a batch."""
-        return self._json(
-            self._client.batches.with_raw_response.retrieve(batch, extra_headers=self._headers)
-        )
+        """The endpoint's description of a batch, with a status that is known."""
+        retrieve = self.client.batches.with_raw_response.retrieve
+        reply = self._json(retrieve(batch, extra_headers=self.headers))
+        if reply.get("status") not in ENDED | _UNDER_WAY:
+            status = excerpt(self.clean(repr(reply.get("status"))), "")
+            said = "which says neither that it goes on nor that it has ended"
+            raise Passing(f"the status of the batch {batch} is {status}, {said}")
+        return reply
 
     def find(self, name: str, since: float) -> str | None:
         """The id of the batch with our name, created at or after a time (Unix seconds)."""
 
         async def look() -> str | None:
-            listed = self._client.batches.list(limit=100, extra_headers=self._headers)
+            listed = self.client.batches.list(limit=100, extra_headers=self.headers)
             try:
                 async for batch in listed:
                     if (batch.metadata or {}).get(_TAG) == name:
@@ -114,53 +105,39 @@ class Endpoint:
     def results(self, reply: Mapping[str, object]) -> tuple[dict[str, Answer], str]:
         """The answers in the files of a batch by their keys; `reply` is how the endpoint describes it.
 
-        And what seems to be missing there, in words, or "". Of several lines with one key the first
-        that succeeded counts, or else the first.
+        And what seems to be missing there, in words, or "".
         """
-        right, torn = self._read(reply.get("output_file_id"))
-        wrong, also_torn = self._read(reply.get("error_file_id"))
-        found: dict[str, Answer] = {}
-        for key, answer in (*right, *wrong):
-            if key not in found or (found[key].error is not None and answer.error is None):
-                found[key] = answer
-        done, n_right, n_all = _count(reply, "completed"), len(dict(right)), len(found)
+        right, wrong = (self._read(reply.get(f"{kind}_file_id")) for kind in ("output", "error"))
+        found = wrong | right
+        done = _count(reply, "completed")
         # Endpoints differ in what they count as completed, and whether failures are in a file.
-        if n_right < done and n_all < n_done(reply):
-            return found, f"the files of {reply.get('id')} hold {n_right} of {done} results"
-        if torn + also_torn:
-            return found, f"{torn + also_torn} line(s) of {reply.get('id')} cannot be read"
+        if len(right) < done and len(found) < n_done(reply):
+            return found, f"the files of {reply.get('id')} hold {len(right)} of {done} results"
         # An endpoint may say that a batch has ended before it names the files.
-        if reply.get("status") == "completed" and not (
-            found or n_done(reply) or _first_error(reply)
-        ):
+        silent = not (found or n_done(reply) or _first_error(reply))
+        if silent and reply.get("status") == "completed":
             return found, f"{reply.get('id')} is completed, without any result so far"
         return found, ""
 
-    def _read(self, file: object) -> tuple[list[tuple[str, Answer]], int]:
-        """The answers in a file of results, and the number of unreadable lines; nothing without a file."""
+    def _read(self, file: object) -> dict[str, Answer]:
+        """The answers in a file of results by their keys; none without a file."""
         # Some endpoints write "" for none.
         if not isinstance(file, str) or not file:
-            return [], 0
-
-        async def read() -> list[tuple[str, Answer] | None]:
-            content = self._client.files.with_streaming_response.content
-            async with content(file, extra_headers=self._headers) as response:
-                lines = _split(response.iter_bytes())
-                return [self._answer(line) async for line in lines if line.strip()]
-
-        found = self._call(read(), TRANSFER_S)
-        return [line for line in found if line is not None], found.count(None)
+            return {}
+        content = self.client.files.content(file, extra_headers=self.headers)
+        lines = io.BytesIO(self._call(content, TRANSFER_S).content)
+        return dict(found for line in lines if (found := self._answer(line)) is not None)
 
     def _answer(self, line: bytes) -> tuple[str, Answer] | None:
         """A result's key and answer; None for a line that is not a result."""
         try:
-            result = self._keep(json.loads(line.decode("utf-8", "replace")))
+            result = self.keep(json.loads(line.decode("utf-8", "replace")))
             key = result["custom_id"]
         except MALFORMED:
             return None
         if not isinstance(key, str):
             return None
-        return key, self._read_answer(read_result(result, self._chat, self.clean))
+        return key, self.named(read_result(result, self.chat, self.clean))
 
     def _id(self, call: Awaitable[Any], timeout: float | None = None) -> str:
         found = self._json(call, timeout).get("id")
@@ -170,27 +147,22 @@ class Endpoint:
 
     def _json(self, call: Awaitable[Any], timeout: float | None = None) -> dict[str, Any]:
         content = self._call(call, timeout).http_response.text
-        try:
-            body = self._keep(json.loads(content))
-        except (ValueError, RecursionError):
-            body = None
+        body = self.keep(parsed(content))
         if not isinstance(body, dict):
-            shown = excerpt(self.clean(content), "")
-            raise Passing(f"the response is not a JSON object: {shown}")
+            raise Passing(f"the response is not a JSON object: {excerpt(self.clean(content), '')}")
         return body
 
     def _call(self, call: Awaitable[T], timeout: float | None = None) -> T:
-        import httpx2
         import openai
 
-        seconds = timeout or self._timeout
+        seconds = timeout or self.timeout
 
         async def within() -> T:
             async with asyncio.timeout(seconds):
                 return await call
 
         try:
-            return self._run(within())
+            return self.run(within())
         except TimeoutError:
             raise Passing(f"no response within {seconds:g} s") from None
         except openai.APIConnectionError as error:
@@ -202,9 +174,6 @@ class Endpoint:
             if may_pass(error.status_code) and not NO_MONEY.search(content):
                 raise Passing(reply, retry_after(error.response.headers)) from None
             raise Refused(reply) from None
-        except httpx2.HTTPError as error:
-            # While the lines of a file are read, the client hands on its library's own.
-            raise Passing(connection_trouble(error)) from None
 
 
 def n_done(reply: Mapping[str, object]) -> int:
@@ -223,7 +192,8 @@ def read_result(line: Mapping[str, Any], chat: bool, clean: Callable[[str], str]
     try:
         response = line.get("response")
         if not response:
-            return Answer("", error=_refusal(line.get("error"), clean))
+            said = f"not answered: {clean(message_of(line.get('error')))}"
+            return Answer("", error=excerpt(said, ""))
         status = response["status_code"]
         found = read_body(status, response.get("body"), chat, clean)
     except MALFORMED:
@@ -234,11 +204,6 @@ def read_result(line: Mapping[str, Any], chat: bool, clean: Callable[[str], str]
     if found.kind == "too_long":
         return Answer("", "skipped", error=found.said, refused=True)
     return Answer("", error=found.said)
-
-
-def _refusal(error: object, clean: Callable[[str], str]) -> str:
-    """Why a request has no response, in the words of the line's field `error`."""
-    return excerpt(f"not answered: {clean(message_of(error))}", "")
 
 
 def why_unanswered(reply: Mapping[str, Any], clean: Callable[[str], str]) -> str:
@@ -264,16 +229,3 @@ def _first_error(reply: Mapping[str, Any]) -> Mapping[str, Any]:
     listed = errors.get("data") if isinstance(errors, dict) else None
     first = listed[0] if isinstance(listed, list) and listed else None
     return first if isinstance(first, dict) else {}
-
-
-async def _split(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The lines of a stream of bytes. Text has more kinds of line breaks, and JSON holds them."""
-    rest = b""
-    async for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n")
-        for line in whole:
-            yield line
-        if len(rest) > REPLY_BYTES:
-            raise Passing("a line of the file of results is too long")
-    if rest:
-        yield rest

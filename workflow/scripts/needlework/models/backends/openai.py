@@ -184,7 +184,7 @@ class OpenAI(RemoteModel):
             timeout=config["timeout"],
             clean=self._clean,
             keep=self._kept,
-            read=self._named,
+            named=self._named,
         )
         return Batches(
             endpoint,
