@@ -24,7 +24,7 @@ from needlework.benchmarks.lost_in_the_middle.tables import (
 )
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
-from needlework.results.columns import MCNEMAR
+from needlework.results.columns import MCNEMAR as MCNEMAR_COLUMNS
 from needlework.results.context import Context, model_order
 from needlework.results.result import Lines, figure
 from needlework.results.tabulate import (
@@ -327,7 +327,7 @@ def _gains(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
             "text",
             lambda line, column: {"task": "gain", "model": line} if column == GAIN else None,
         )
-    columns = dict.fromkeys([*(name for row in made for name in row), "n_both", *MCNEMAR])
+    columns = dict.fromkeys([*(name for row in made for name in row), "n_both", *MCNEMAR_COLUMNS])
     return pd.DataFrame(made, columns=list(columns))
 
 

@@ -9,7 +9,6 @@ from needlework.benchmarks.oneruler.rows import by_articles
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
 from needlework.results.context import Context
-from needlework.results.published import UNPUBLISHED
 from needlework.results.result import Grid, Number, table
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     # A count has no interval: it equals the paper's or differs.
     import pandas as pd
 
-    from needlework.results import cells
+    from needlework.results import cells, published
 
     encodings = run.run.get("encodings", {})
 
@@ -60,7 +59,7 @@ def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         if encoding not in ENCODINGS:
             why += cells.differences({"tokenizer": encoding}, {"tokenizer": ENCODINGS[0]})
         if found is None:
-            verdict = UNPUBLISHED
+            verdict = published.UNPUBLISHED
         elif why:
             verdict = f"cannot tell: {'; '.join(why)}"
         else:

@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from needlework.results import stats
+from needlework.results.cards.crossing import Mask
 
 # All intervals of a card together hold with this probability at least (Bonferroni).
 ALPHA = 0.05
 # Fewer questions than these never show a drop: no sign test of five reaches 5%.
 LEAST_QUESTIONS = 6
-
-Mask = npt.NDArray[np.bool_]
 
 
 class Sides(NamedTuple):
