@@ -33,7 +33,7 @@ import numpy.typing as npt  # noqa: E402
 
 from machine import describe, measured  # noqa: E402
 from needlework.results import stats  # noqa: E402
-from needlework.results.cards.contrasts import ALPHA, Sides, difference  # noqa: E402
+from needlework.results.cards.numbers import ALPHA, Sides, difference  # noqa: E402
 from needlework.results.comparisons import (  # noqa: E402
     DISAGREE,
     holm,

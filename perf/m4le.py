@@ -32,13 +32,12 @@ import pyarrow as pa
 import machine
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow" / "scripts"))
-from needlework.benchmarks.m4le import rouge
+from needlework.benchmarks.m4le import measures
 from needlework.benchmarks.m4le.data.families import Recipe, construct
-from needlework.benchmarks.m4le.data.frames import load_frames
 from needlework.benchmarks.m4le.data.origins import source_files
 from needlework.benchmarks.m4le.data.rows import Record, rows_table
 from needlework.benchmarks.m4le.data.sources import source_records
-from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, TASKS
+from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, TASKS, load_frames
 from needlework.benchmarks.m4le.factors import COLUMNS
 from needlework.benchmarks.m4le.scores import score
 from needlework.records import GENERATIONS, instances_schema, read_table, write_table
@@ -188,8 +187,8 @@ def measure_rouge() -> dict[str, object]:
     chinese = ["".join(own) for own in (characters, rng.sample(characters, len(characters)))]
     measured: dict[str, object] = {}
     for name, ours, package, texts in (
-        ("english_8000_words", rouge.recall_en, Rouge(metrics=["rouge-l"]), english),
-        ("chinese_3000_characters", rouge.recall_zh, RougeChinese(metrics=["rouge-l"]), chinese),
+        ("english_8000_words", measures.recall_en, Rouge(metrics=["rouge-l"]), english),
+        ("chinese_3000_characters", measures.recall_zh, RougeChinese(metrics=["rouge-l"]), chinese),
     ):
         # jieba reads its dictionary once; values of whole texts are cached.
         ours(*(text[:50] for text in texts))

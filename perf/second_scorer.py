@@ -24,9 +24,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT / "workflow/scripts"), str(ROOT / "tests")]
 
-from needlework.benchmarks.mlneedle.careful import exact  # noqa: E402
+from needlework.benchmarks.mlneedle.scores import exact_verdict as exact  # noqa: E402
 from needlework.scoring import careful  # noqa: E402, F401
-from needlework.scoring.careful import choice, mentions, statements, verdicts  # noqa: E402
+from needlework.scoring.careful import mentions, statements, verdicts  # noqa: E402
 from verdict_cases import cases, verdict  # noqa: E402
 
 LANGUAGES = "ar de en es hi vi zh".split()
@@ -56,10 +56,10 @@ RULES: tuple[tuple[Any, str, Any], ...] = (
     (mentions, "_date", None),
     (verdicts, "partly", False),
     *(
-        (choice, name, [])
+        (verdicts, name, [])
         for name in ("_concluded", "_largest", "_settled", "_compared", "_behind_but")
     ),
-    (choice, "_dismissed", False),
+    (verdicts, "_dismissed", False),
     (verdicts, "_unspelled", False),
     (verdicts, "_follows", False),
 )

@@ -33,7 +33,7 @@ from needlework.planning.config import validated  # noqa: E402
 from needlework.planning.layout import Layout  # noqa: E402
 from needlework.records import scores_schema, write_table  # noqa: E402
 from needlework.results import published  # noqa: E402
-from needlework.results.context import Context  # noqa: E402
+from needlework.results.result import Context  # noqa: E402
 from needlework.results.rows import result_rows  # noqa: E402
 
 MODELS = {"mlneedle": 15, "lost_in_the_middle": 10, "oneruler": 14}

@@ -9,8 +9,7 @@ import pandas as pd
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.results import published as publications
-from needlework.results.context import Context
-from needlework.results.result import Result
+from needlework.results.result import Context, Result
 
 
 def results(benchmark: str, kind: str) -> dict[str, Result]:

@@ -19,8 +19,7 @@ from needlework.records import (
     scores_schema,
     write_table,
 )
-from needlework.results.explorer.answers import Answers
-from needlework.results.explorer.data import Explored, Prompts
+from needlework.results.explorer.data import Answers, Explored, Prompts
 from needlework.results.explorer.page import write_explorer
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from needlework.benchmarks.lost_in_the_middle import best_subspan_em
+from needlework.benchmarks.lost_in_the_middle import scores
 from needlework.data.words import word_starts
 from needlework.prompts.spans import Documents, render, span_text
 from needlework.prompts.tokenizers import Tokenizer
 from needlework.records import read_table
-from needlework.scoring.metrics.containment import contains, normalise
+from needlework.scoring.metrics import contains, normalise
 from runs import Workflow
 
 NUMBERED = re.compile(r"(?:^|\n)\[(\d+)\] ")
@@ -114,7 +114,7 @@ def check_documents(files: Iterable[Path], documents: Documents, tokenizer: Toke
             for span in shown:
                 # The metric reads the first line alone.
                 text = " ".join(span_text(span, documents).split())
-                value, _ = best_subspan_em.score(text, row["references"])
+                value, _ = scores.best_subspan_em(text, row["references"])
                 assert value == (span["role"] == "needle"), row["instance_id"]
             checked += 1
     return checked

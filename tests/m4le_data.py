@@ -12,8 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from needlework.benchmarks.m4le import corpus as m4le
-from needlework.benchmarks.m4le.data.frames import Cut, Frame, Item, load_frames
-from needlework.benchmarks.m4le.data.tasks import SAMPLED, Task
+from needlework.benchmarks.m4le.data.tasks import SAMPLED, Cut, Frame, Item, Task, load_frames
 
 ROOT = Path(__file__).resolve().parents[1]
 FRAMES_FILE = ROOT / "resources/m4le/frames.yaml"

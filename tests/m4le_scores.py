@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, TASKS
-from needlework.models.decoding import GREEDY
+from needlework.models.engine_arguments import GREEDY
 
 # A run with the paper's settings.
 SETTINGS: dict[str, Any] = {

@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "workflow/scripts"))
 
 from needlework.benchmarks.oneruler import strict  # noqa: E402
-from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, phrases  # noqa: E402
-from needlework.scoring.metrics.numbers import numbers  # noqa: E402
+from needlework.benchmarks.oneruler.wording import ANSWER_TAGS, phrases  # noqa: E402
+from needlework.scoring.metrics import numbers  # noqa: E402
 
 NONE_WORDS = phrases()
 HALVES = ("tuning", "held_out")

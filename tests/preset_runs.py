@@ -31,8 +31,7 @@ from needlework.benchmarks.m4le.factors import TABLES
 from needlework.planning.config import lengths_of, validated
 from needlework.planning.layout import Layout
 from needlework.results import published
-from needlework.results.context import Context
-from needlework.results.result import Needs
+from needlework.results.result import Context, Needs
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from needlework.benchmarks.lost_in_the_middle import careful as lost_in_the_middle
-from needlework.benchmarks.m4le import careful as m4le
+from needlework.benchmarks.lost_in_the_middle import scores as lost_in_the_middle
+from needlework.benchmarks.m4le import scores as m4le
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED
-from needlework.benchmarks.mlneedle import careful as mlneedle
-from needlework.benchmarks.mlongrr import careful as mlongrr
-from needlework.benchmarks.oneruler import careful as oneruler
-from needlework.benchmarks.oneruler.none_words import PHRASES, phrases
+from needlework.benchmarks.mlneedle import scores as mlneedle
+from needlework.benchmarks.mlongrr import scores as mlongrr
+from needlework.benchmarks.oneruler import scores as oneruler
+from needlework.benchmarks.oneruler.wording import PHRASES, phrases
 from needlework.models.thoughts import without_reasoning
 
 Case = dict[str, Any]
@@ -64,38 +64,40 @@ def verdict(case: Case) -> tuple[float | None, str]:
 def _mlneedle(case: Case, answer: str) -> tuple[float | None, str]:
     langs = [case["lang"]] if "lang" in case else []
     if case["task"] == "existence":
-        return mlneedle.existence(answer, case.get("translation"), case["references"][0], langs)
-    return mlneedle.exact(answer, case.get("translation"), case["references"], langs)
+        return mlneedle.existence_verdict(
+            answer, case.get("translation"), case["references"][0], langs
+        )
+    return mlneedle.exact_verdict(answer, case.get("translation"), case["references"], langs)
 
 
 def _lost_in_the_middle(case: Case, answer: str) -> tuple[float | None, str]:
     if case["task"] == "key_value":
-        return lost_in_the_middle.key_value(answer, case["references"][0])
-    return lost_in_the_middle.question(answer, case["references"])
+        return lost_in_the_middle.pair_verdict(answer, case["references"][0])
+    return lost_in_the_middle.question_verdict(answer, case["references"])
 
 
 def _oneruler(case: Case, answer: str) -> tuple[float | None, str]:
     lang, references = case["lang"], case["references"]
     none = phrases(PHRASES).get(lang, ())
     if case["task"] == "cwe":
-        return oneruler.common_words(answer, references, lang)
+        return oneruler.common_words_verdict(answer, references, lang)
     if case["task"] == "none":
-        return oneruler.none(answer, (*none, *references), lang)
-    return oneruler.needles(answer, references, none, lang)
+        return oneruler.none_verdict(answer, (*none, *references), lang)
+    return oneruler.needles_verdict(answer, references, none, lang)
 
 
 def _mlongrr(case: Case, answer: str) -> tuple[float | None, str]:
     lang, references = case.get("lang", "en"), case["references"]
     if case["task"] == "number":
-        return mlongrr.number(answer, references[0], lang)
+        return mlongrr.number_verdict(answer, references[0], lang)
     names = case["cities"]
     cities = [names[i : i + 2] for i in range(0, len(names), 2)]
-    return mlongrr.city(answer, references, cities, lang, mlongrr.city_names())
+    return mlongrr.city_verdict(answer, references, cities, lang, mlongrr.read_city_names())
 
 
 def _m4le(case: Case, answer: str) -> tuple[float | None, str]:
     task = case["task"]
-    found = m4le.verdict(CONSTRUCTED[task], answer, case["references"], CLASSES.get(task, ()))
+    found = m4le.task_verdict(CONSTRUCTED[task], answer, case["references"], CLASSES.get(task, ()))
     assert found is not None, f"{task} has no one right answer"
     return found
 

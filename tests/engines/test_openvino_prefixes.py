@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from needlework.models.gguf_models import kept_folder
-from needlework.models.openvino_engines import Together
-from needlework.models.openvino_prefixes import BLOCK
+from needlework.models.openvino_engines import BLOCK, Together
 from needlework.prompts.openvino_runtime import genai, runtime
 from smollm2 import first_layers
 

@@ -20,7 +20,7 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.results import published
-from needlework.results.context import Context
+from needlework.results.result import Context
 from needlework.results.tabulate import counted_models
 
 ROOT = Path(__file__).parents[2]

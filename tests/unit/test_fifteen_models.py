@@ -19,13 +19,11 @@ from eee_schema import errors
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.results import published, written_tables
 from needlework.results.cards.drawn import draw as draw_card
-from needlework.results.cards.facts import facts
-from needlework.results.cards.numbers import curves, tables
-from needlework.results.context import Context
+from needlework.results.cards.numbers import curves, facts, tables
 from needlework.results.drawing import draw
-from needlework.results.exchange.cells import Shown, bounds, cells, evaluation_results
+from needlework.results.exchange import Shown, bounds, cells, evaluation_results
 from needlework.results.figures.style import COLUMN, TALLEST, style
-from needlework.results.result import Heatmap, Lines
+from needlework.results.result import Context, Heatmap, Lines
 from needlework.results.rows import frame
 from needlework.results.written_tables import lay_out
 from print_rules import check_print

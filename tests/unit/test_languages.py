@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from needlework.data.corpora.languages import LANGUAGE, folder_languages
-from needlework.data.corpora.registry import CORPORA, languages_of
+from needlework.data.corpora.registry import CORPORA, LANGUAGE, folder_languages, languages_of
 from needlework.errors import UserError
 from needlework.planning.config import schema
 

@@ -23,8 +23,8 @@ from needlework.planning.affects import affecting
 from needlework.planning.config import schema, validated
 from needlework.planning.layout import Layout
 from needlework.results import published as publications
-from needlework.results.context import Context
 from needlework.results.drawing import draw
+from needlework.results.result import Context
 from needlework.results.written_tables import lay_out
 
 ROOT = Path(__file__).resolve().parents[2]

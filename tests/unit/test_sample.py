@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from needlework.data.corpora.registry import languages_of
-from needlework.scoring.metrics.containment import contains, normalise
+from needlework.scoring.metrics import contains, normalise
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "resources/sample").glob("*.json"))
 LANGUAGES = ["en", "de", "es", "zh", "vi", "hi", "ar"]

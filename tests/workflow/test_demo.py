@@ -18,7 +18,7 @@ from needlework.planning.layout import Layout
 from needlework.prompts.spans import Documents
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.results.drawing import NothingToDraw, draw
-from needlework.results.explorer.verdicts import meanings
+from needlework.results.explorer.page import meanings
 from needlework.results.result import Drawing
 from needlework.results.written_tables import lay_out
 from runs import ROOT, Workflow, documents_of, prompt_files

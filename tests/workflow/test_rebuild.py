@@ -138,9 +138,7 @@ def test_a_comment_or_docstring_or_time_rebuilds_nothing(edited, built) -> None:
     assert edited.would_run() == {}
 
 
-@pytest.mark.parametrize(
-    "file", ["scoring/metrics/containment.py", "benchmarks/mlneedle/existence.py"]
-)
+@pytest.mark.parametrize("file", ["scoring/metrics.py", "benchmarks/mlneedle/scores.py"])
 def test_a_scoring_function_touches_no_generation(edited, file) -> None:
     would = edited(f"{LIBRARY}/{file}", appending("\n\ndef unused() -> int:\n    return 1\n"))
     assert would == {"score_answers": 2} | FROM_SCORES | CEILING

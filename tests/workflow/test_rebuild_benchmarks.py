@@ -44,7 +44,7 @@ def built(tmp_path_factory) -> Iterator[Workflow]:
 @pytest.mark.parametrize(
     "benchmark, file",
     [
-        ("lost_in_the_middle", "benchmarks/lost_in_the_middle/best_subspan_em.py"),
+        ("lost_in_the_middle", "benchmarks/lost_in_the_middle/scores.py"),
         ("oneruler", "benchmarks/oneruler/strict.py"),
     ],
 )

@@ -20,7 +20,7 @@ from needlework.planning.config import (
     unknown_target,
     validated,
 )
-from needlework.data.corpora.languages import LANGUAGE
+from needlework.data.corpora.registry import LANGUAGE
 from needlework.errors import UserError
 from needlework.jobs.guard import announce
 from needlework.benchmarks.parts import part_file
@@ -28,7 +28,7 @@ from needlework.jobs.job import NEW_OBJECTS
 from needlework.planning.audits import check_audits
 from needlework.planning.config_files import check_file, check_folder
 from needlework.planning.devices import job_gpus, job_threads
-from needlework.planning.file_times import check_times
+from needlework.planning.digests import check_times
 from needlework.planning.layout import Layout, resource
 from needlework.planning.papers import check_published
 from needlework.planning.preflight import (
@@ -41,7 +41,7 @@ from needlework.models.selection import only_of
 from needlework.models.thoughts import MARK_FILES
 from needlework.planning.secret_checks import check_verbose
 from needlework.atomic import atomic_write
-from needlework.scoring.careful.tables import files as careful_files
+from needlework.scoring.careful.words import files as careful_files
 
 try:
     check_folder(Path.cwd(), Path(workflow.current_basedir))

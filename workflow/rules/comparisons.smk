@@ -1,6 +1,6 @@
 # Which models differ: `snakemake compare`, or `<benchmark>_comparisons` for one benchmark.
 
-from needlework.planning.compared_runs import compared, pairs
+from needlework.planning.audits import compared, pairs
 
 for name in config["run"]["benchmarks"]:
 

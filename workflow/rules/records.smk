@@ -1,6 +1,6 @@
 # The results in the field's exchange format: `snakemake records`.
 
-from needlework.results.exchange.cells import bounds
+from needlework.results.exchange import bounds
 
 
 rule records:

@@ -1,7 +1,7 @@
 """Write the tasks with which inspect_ai and lm-eval ask the exported prompts."""
 
 from needlework.jobs.job import running
-from needlework.prompts.tasks import write_tasks
+from needlework.prompts.export import write_tasks
 
 with running(snakemake):
     write_tasks(

@@ -7,9 +7,8 @@ import pandas as pd
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
 from needlework.results import published
-from needlework.results.cards.facts import FACTS, facts
-from needlework.results.cards.numbers import Curve, curves, tables
-from needlework.results.context import Context
+from needlework.results.cards.numbers import FACTS, Curve, curves, facts, tables
+from needlework.results.result import Context
 from needlework.results.rows import result_rows
 
 with running(snakemake) as logger:

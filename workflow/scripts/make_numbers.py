@@ -3,7 +3,7 @@
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
 from needlework.results import published
-from needlework.results.context import Context
+from needlework.results.result import Context
 from needlework.results.rows import result_rows
 
 with running(snakemake) as logger:

@@ -5,13 +5,13 @@ from pathlib import Path
 import pandas as pd
 
 from needlework.jobs.job import running
-from needlework.results.printed.factors import COLUMNS, factors, table_of
+from needlework.results.printed.numbers import FACTOR_COLUMNS, factors, table_of
 
 with running(snakemake):
     made = [
         factors(name, own["instances"], own["corpora"], own["documents"])
         for name, own in snakemake.params.benchmarks.items()
     ]
-    found = pd.DataFrame(made, columns=list(COLUMNS)).round(4)
+    found = pd.DataFrame(made, columns=list(FACTOR_COLUMNS)).round(4)
     found.to_csv(snakemake.output.csv, index=False, lineterminator="\n")
     Path(snakemake.output.page).write_text(table_of(found) + "\n", encoding="utf-8")

@@ -1,8 +1,7 @@
 """Write the explorer: every prompt, answer and verdict of the run, as static files."""
 
 from needlework.jobs.job import running
-from needlework.results.explorer.answers import Answers
-from needlework.results.explorer.data import Explored, Prompts
+from needlework.results.explorer.data import Answers, Explored, Prompts
 from needlework.results.explorer.page import write_explorer
 
 with running(snakemake) as logger:

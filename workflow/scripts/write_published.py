@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from needlework.jobs.job import running
-from needlework.results.printed.errata import errata, marked
+from needlework.results.printed.agreement import errata, marked
 from needlework.results.printed.numbers import labels, table
 from needlework.results.printed.write import croissant, write_records, write_table
 

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 from needlework.jobs.job import running
-from needlework.results.exchange.cells import Shown
-from needlework.results.exchange.write import Recorded, check_names, write_records
+from needlework.results.exchange import Recorded, Shown, check_names, write_records
 
 with running(snakemake) as logger:
     check_names(snakemake.params.settings["names"], snakemake.config["models"])

@@ -18,9 +18,9 @@ import pytest
 import yaml
 
 from hub_server import Hub, serving
-from needlework.data.corpora.answers import Context
 from needlework.data.corpora.found import Found
 from needlework.data.corpora.registry import languages_of, own_corpus
+from needlework.data.corpora.tabular import Context
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout

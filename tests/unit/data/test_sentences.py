@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from needlework.data import abbreviations, sentences
+from needlework.data import sentences
 from needlework.data.corpora.registry import languages_of
 
 # Written for this test. Each list is one text: joined, it must be cut into the same sentences again.
@@ -443,8 +443,8 @@ def test_text_that_defeats_slow_patterns():
 def test_every_language_has_its_abbreviations():
     # Without an entry it would have the general rules.
     spaced = set(LANGUAGES) - {"ja", "zh", "ko"}
-    assert spaced <= set(abbreviations.INSIDE)
-    entries = [*abbreviations.INSIDE.values(), *abbreviations.ENDING.values()]
+    assert spaced <= set(sentences.INSIDE)
+    entries = [*sentences.INSIDE.values(), *sentences.ENDING.values()]
     words = [word for entry in entries for word in entry.split()]
     assert not [word for word in words if word.endswith(".")]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.models.decoding import decoding
+from needlework.models.engine_arguments import decoding
 
 SAMPLING = {"temperature": 0.7, "top_k": 50, "top_p": 1.0, "seed": 0}
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from needlework.models.prompts_read import Read, cut_prompts, odd_prompts
+from needlework.models.outcomes import Read, cut_prompts, odd_prompts
 
 rng = random.Random(0)
 

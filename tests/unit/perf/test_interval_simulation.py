@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import intervals as simulation
-from needlework.results.cards.contrasts import ALPHA
+from needlework.results.cards.numbers import ALPHA
 from needlework.results.comparisons import POWER, planned_difference
 from needlework.seeding import rng
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from needlework.errors import UserError
-from needlework.planning.compared_runs import compared, pairs, sides
+from needlework.planning.audits import compared, pairs, sides
 from needlework.planning.config import validated
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tiktoken
 
-from needlework.prompts.long_texts import in_pieces
+from needlework.prompts.tokenizers import in_pieces
 from tokenizers_made import LLAMA_3, texts
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from needlework.prompts.spans import Span
-from needlework.results.printed.factors import CONTROLLED, factors, table_of
+from needlework.results.printed.numbers import CONTROLLED, factors, table_of
 
 ROOT = Path(__file__).resolve().parents[3]
 

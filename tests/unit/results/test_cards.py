@@ -12,14 +12,23 @@ from matplotlib.text import Text
 from needlework.factor import Factor
 from needlework.results import published
 from needlework.results.cards.card import Card, Part
-from needlework.results.cards.contrasts import LEAST_QUESTIONS, difference, sides
-from needlework.results.cards.crossing import crossed
 from needlework.results.cards.drawn import draw, percent
-from needlework.results.cards.facts import FACTS, facts
-from needlework.results.cards.numbers import COMPARED, curves, read, tables
-from needlework.results.cards.words import missed, sentence
-from needlework.results.context import Context
+from needlework.results.cards.numbers import (
+    COMPARED,
+    FACTS,
+    LEAST_QUESTIONS,
+    crossed,
+    curves,
+    difference,
+    facts,
+    missed,
+    read,
+    sentence,
+    sides,
+    tables,
+)
 from needlework.results.figures.style import COLUMN, TALLEST, style
+from needlework.results.result import Context
 
 RUN = Context(published.none(), {})
 LENGTH = Factor("length", "int32", label="tokens")

@@ -24,7 +24,6 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1024
 from needlework.results import published
-from needlework.results.context import Context, without_controls
 from needlework.results.drawing import NothingToDraw, draw, notice
 from needlework.results.drawing.marks import HEAT
 from needlework.results.figures.save import save_figure, save_notes
@@ -38,7 +37,7 @@ from needlework.results.figures.style import (
     Printing,
     style,
 )
-from needlework.results.result import Bars, Dots, Heatmap, Lines, Points
+from needlework.results.result import Bars, Context, Dots, Heatmap, Lines, Points, without_controls
 from print_rules import check_print
 
 ROOT = Path(__file__).parents[3]

@@ -12,9 +12,16 @@ import pytest
 from eee_schema import errors
 from needlework.errors import UserError
 from needlework.records import GENERATIONS, instances_schema, scores_schema, write_table
-from needlework.results.exchange import models
-from needlework.results.exchange.cells import Shown, bounds, cells, evaluation_results
-from needlework.results.exchange.write import Recorded, check_names, write_records
+from needlework.results import exchange
+from needlework.results.exchange import (
+    Recorded,
+    Shown,
+    bounds,
+    cells,
+    check_names,
+    evaluation_results,
+    write_records,
+)
 from needlework.results.result import PERCENT, Grid, Number, Result
 
 MODEL = {
@@ -199,7 +206,7 @@ def test_the_same_results_give_the_same_bytes(tmp_path) -> None:
     ],
 )
 def test_a_model_is_called_as_the_hub_calls_it(entry, engine, given, name) -> None:
-    assert models.hub_name("m", entry, engine, given) == name
+    assert exchange.hub_name("m", entry, engine, given) == name
 
 
 def test_bounds_follow_from_how_a_table_is_written() -> None:

@@ -20,12 +20,11 @@ from needlework.errors import UserError
 from needlework.models import accounts
 from needlework.prompts.spans import Documents, Span, literal
 from needlework.records import DOCUMENTS, read_table, write_table
-from needlework.results.explorer import verdicts
+from needlework.results.explorer import page as verdicts
 from needlework.results.explorer.data import Explored
 from needlework.results.explorer.documents import DocumentShards
-from needlework.results.explorer.page import write_explorer
+from needlework.results.explorer.page import IN_WORDS, MEANINGS, write_explorer
 from needlework.results.explorer.shards import columns, encoded, smallest
-from needlework.results.explorer.verdicts import IN_WORDS, MEANINGS
 
 ROOT = Path(__file__).resolve().parents[3]
 TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "i32": "<i4", "f32": "<f4"}

@@ -22,9 +22,8 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.factor import Factor
 from needlework.records import write_table
 from needlework.results import published, written_tables
-from needlework.results.context import Context
 from needlework.results.prompts import describe
-from needlework.results.result import PERCENT, Grid, Line, Mark, Number, PromptTable
+from needlework.results.result import PERCENT, Context, Grid, Line, Mark, Number, PromptTable
 from needlework.results.written_tables import escape, html_table, lay_out
 
 ROOT = Path(__file__).parents[3]

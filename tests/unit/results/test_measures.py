@@ -9,7 +9,7 @@ import pytest
 from needlework.results import published
 from needlework.results.cells import measure_of_sums
 from needlework.results.columns import MEASURES
-from needlework.results.context import Context
+from needlework.results.result import Context
 from needlework.results.stats import limits
 from needlework.results.tabulate import MODEL, Measure, mean, tabulate
 

@@ -13,7 +13,7 @@ import pytest
 
 import eee_schema
 from needlework.errors import UserError
-from needlework.results.printed.errata import errata, marked
+from needlework.results.printed.agreement import errata, marked
 from needlework.results.printed.numbers import COLUMNS, labels, table
 from needlework.results.printed.write import croissant, write_records, write_table
 

@@ -22,7 +22,7 @@ from needlework.retrieval.search import (
     search,
 )
 from needlework.retrieval.shards import BLOCK, read_array, shard_rows, write_array
-from needlework.scoring.metrics import containment
+from needlework.scoring import metrics
 
 GRID = 2.0**-26
 
@@ -192,7 +192,7 @@ ANSWERS = [["212 Kilometres"], ["u.s", "nowhere"], ["奥拉河", "wald"], ["!?",
 
 
 def answer_free() -> AnswerFree:
-    return AnswerFree(TEXTS, ANSWERS, containment.normalise, containment.contains)
+    return AnswerFree(TEXTS, ANSWERS, metrics.normalise, metrics.contains)
 
 
 def test_answer_free() -> None:
@@ -204,7 +204,7 @@ def test_answer_free() -> None:
     # An answer of punctuation alone, and no answer, exclude nothing, even where every text is
     # said to contain the empty one.
     assert allowed[3] == allowed[4] == [True] * 5
-    every = AnswerFree(TEXTS, ANSWERS, containment.normalise, lambda answer, text: answer in text)
+    every = AnswerFree(TEXTS, ANSWERS, metrics.normalise, lambda answer, text: answer in text)
     assert every(3, rows).tolist() == [True] * 5
     assert answer_free()(0, np.array([], dtype=np.int64)).tolist() == []
 
@@ -230,7 +230,7 @@ def test_no_distractor_holds_an_answer() -> None:
     # The answer is a word of the question, so the nearest passages hold it.
     answers = [[question.split()[0].upper() + "."] for question in asked]
     embedder = NgramEmbedder(256)
-    allowed = AnswerFree(texts, answers, containment.normalise, containment.contains)
+    allowed = AnswerFree(texts, answers, metrics.normalise, metrics.contains)
     found = search(embedder.encode(asked), embedder.encode(texts), 300, allowed)
     exact = expected(
         embedder.encode(asked),

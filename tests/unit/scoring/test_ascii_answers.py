@@ -6,10 +6,9 @@ import random
 from collections.abc import Iterator
 
 from needlework.benchmarks.oneruler import strict as oneruler_strict
-from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS
+from needlework.benchmarks.oneruler.wording import ANSWER_TAGS
 from needlework.scoring.careful.words import read
-from needlework.scoring.metrics.numbers import numbers
-from needlework.scoring.metrics.words import words_of
+from needlework.scoring.metrics import numbers, words_of
 
 PIECES = [
     *(

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from needlework.benchmarks.oneruler import careful as oneruler
-from needlework.scoring.careful import numerals, verdicts, words
+from needlework.benchmarks.oneruler import scores as oneruler
+from needlework.scoring.careful import verdicts, words
 from verdict_cases import FOLDER, cases, verdict
 
 ALL = [
@@ -78,7 +78,7 @@ def test_odd_characters_raise_nothing(text):
     [("12 am", "0:00"), ("12:30 pm", "12:30"), ("1 p.m.", "13:00"), ("11.59 PM", "23:59")],
 )
 def test_a_time_with_am_or_pm_has_24_hours(written, read):
-    assert numerals.in_digits(written) == read
+    assert words.in_digits(written) == read
 
 
 def test_a_reference_is_read_without_its_brackets():
@@ -87,5 +87,8 @@ def test_a_reference_is_read_without_its_brackets():
 
 
 def test_an_answer_without_number_may_deny_that_any_exists():
-    assert oneruler.needles("I read nothing.", ["1234567"], ["none"], "en") == (0.0, "no number")
-    assert oneruler.needles("None", ["1234567"], ["none"], "en") == (0.0, "none")
+    assert oneruler.needles_verdict("I read nothing.", ["1234567"], ["none"], "en") == (
+        0.0,
+        "no number",
+    )
+    assert oneruler.needles_verdict("None", ["1234567"], ["none"], "en") == (0.0, "none")

@@ -6,27 +6,27 @@ import time
 
 import pytest
 
-from needlework.benchmarks.lost_in_the_middle import careful as lost_in_the_middle
-from needlework.benchmarks.mlneedle import careful as mlneedle
-from needlework.benchmarks.mlongrr import careful as mlongrr
-from needlework.benchmarks.mlongrr import strict as mlongrr_strict
-from needlework.benchmarks.oneruler import careful as oneruler
+from needlework.benchmarks.lost_in_the_middle import scores as lost_in_the_middle
+from needlework.benchmarks.mlneedle import scores as mlneedle
+from needlework.benchmarks.mlongrr import scores as mlongrr
+from needlework.benchmarks.mlongrr import scores as mlongrr_strict
+from needlework.benchmarks.oneruler import scores as oneruler
 from needlework.benchmarks.oneruler import strict
-from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, PHRASES, phrases
+from needlework.benchmarks.oneruler.wording import ANSWER_TAGS, PHRASES, phrases
 from needlework.models import thoughts
-from needlework.scoring.metrics.numbers import numbers
+from needlework.scoring.metrics import numbers
 
 WORDS = phrases(PHRASES)["en"]
 READERS = {
-    "mlneedle": lambda text: mlneedle.exact(text, None, ["Paris"], ["en"]),
-    "lost_in_the_middle": lambda text: lost_in_the_middle.question(text, ["Paris"]),
-    "oneruler": lambda text: oneruler.needles(
+    "mlneedle": lambda text: mlneedle.exact_verdict(text, None, ["Paris"], ["en"]),
+    "lost_in_the_middle": lambda text: lost_in_the_middle.question_verdict(text, ["Paris"]),
+    "oneruler": lambda text: oneruler.needles_verdict(
         strict.answer(text, ANSWER_TAGS), ["1234567"], WORDS, "en"
     ),
     "oneruler, strict": lambda text: strict.score_numbers(
         strict.answer(text, ANSWER_TAGS), ["1234567"], WORDS, lambda said: False
     ),
-    "mlongrr": lambda text: mlongrr.number(text, "1234567", "en"),
+    "mlongrr": lambda text: mlongrr.number_verdict(text, "1234567", "en"),
     "mlongrr, strict": lambda text: mlongrr_strict.score_number(
         text, "1234567", ["7654321"], ["unanswerable"]
     ),

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from needlework.benchmarks.mlneedle import existence
-from needlework.benchmarks.mlneedle import released as released_mlneedle
-from needlework.scoring.metrics import containment
+from needlework.benchmarks.mlneedle import scores
+from needlework.benchmarks.mlneedle import scores as released_mlneedle
+from needlework.scoring import metrics
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 RELEASED = json.loads((DATA / "mlneedle_released_scorer.json").read_text("utf-8"))["cases"]
@@ -61,7 +61,7 @@ RELEASED = json.loads((DATA / "mlneedle_released_scorer.json").read_text("utf-8"
     ],
 )
 def test_normalise(text, normal):
-    assert containment.normalise(text) == normal
+    assert metrics.normalise(text) == normal
 
 
 def test_normalise_is_idempotent_on_any_characters():
@@ -74,14 +74,14 @@ def test_normalise_is_idempotent_on_any_characters():
     for number in range(20_000):
         # Every second text mixes a few characters with what the rules single out.
         few = [*draw.choices(assigned, k=3), *" .,-'a1é٣\u0301\u200d"]
-        once = containment.normalise("".join(draw.choices(few if number % 2 else assigned, k=8)))
-        assert containment.normalise(once) == once
+        once = metrics.normalise("".join(draw.choices(few if number % 2 else assigned, k=8)))
+        assert metrics.normalise(once) == once
 
 
 def test_contains_never_finds_an_empty_reference():
-    assert containment.contains("paris", "in paris")
-    assert not containment.contains("paris", "in rome")
-    assert not containment.contains("", "in rome")
+    assert metrics.contains("paris", "in paris")
+    assert not metrics.contains("paris", "in rome")
+    assert not metrics.contains("", "in rome")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_contains_never_finds_an_empty_reference():
     ],
 )
 def test_containment_score(prediction, translated, references, value, verdict):
-    assert containment.score(prediction, translated, references) == (value, verdict)
+    assert metrics.exact_accuracy(prediction, translated, references) == (value, verdict)
 
 
 def test_every_published_answer_is_contained_in_its_context(mirror):
@@ -115,10 +115,10 @@ def test_every_published_answer_is_contained_in_its_context(mirror):
     for document in documents:
         for article in document["data"]:
             for paragraph in article["paragraphs"]:
-                context = containment.normalise(paragraph["context"])
+                context = metrics.normalise(paragraph["context"])
                 for qa in paragraph["qas"]:
                     for answer in qa["answers"]:
-                        assert containment.contains(containment.normalise(answer["text"]), context)
+                        assert metrics.contains(metrics.normalise(answer["text"]), context)
                         checked += 1
     assert checked > 10_000
 
@@ -129,7 +129,7 @@ def test_released_scorer_agrees_with_the_original(case):
     assert [released_mlneedle.clean(text) for text in texts] == case["cleaned"]
 
     def value(prediction, translated):
-        return released_mlneedle.score(prediction, translated, case["references"])[0]
+        return released_mlneedle.released_accuracy(prediction, translated, case["references"])[0]
 
     assert value(case["prediction"], None) == case["raw_value"]
     assert value(case["translated"], None) == case["translated_value"]
@@ -157,7 +157,10 @@ def test_the_released_cases_hold_both_outcomes_of_both_texts():
     ],
 )
 def test_released_score(prediction, translated, references, value, verdict):
-    assert released_mlneedle.score(prediction, translated, references) == (value, verdict)
+    assert released_mlneedle.released_accuracy(prediction, translated, references) == (
+        value,
+        verdict,
+    )
 
 
 @pytest.mark.parametrize(
@@ -179,7 +182,7 @@ def test_released_score(prediction, translated, references, value, verdict):
     ],
 )
 def test_existence_score(prediction, translated, reference, value, verdict):
-    assert existence.score(prediction, translated, [reference]) == (value, verdict)
+    assert scores.existence_accuracy(prediction, translated, [reference]) == (value, verdict)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +205,7 @@ def test_existence_score(prediction, translated, reference, value, verdict):
 def test_existence_in_a_users_words(
     answer: str, words: tuple[str, str], reference: str, value: float
 ) -> None:
-    assert existence.score(answer, None, [reference], words)[0] == value
+    assert scores.existence_accuracy(answer, None, [reference], words)[0] == value
 
 
 @pytest.mark.parametrize(
@@ -233,4 +236,4 @@ def test_existence_in_a_users_words(
     ],
 )
 def test_existence_is_read_from_what_an_answer_says(text, verdict):
-    assert existence.said(text) == verdict
+    assert scores.said(text) == verdict

@@ -6,10 +6,10 @@ import pytest
 
 import oneruler_answers
 from needlework.benchmarks.oneruler import strict
-from needlework.benchmarks.oneruler.none_answers import says_none
-from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, PHRASES, languages, phrases
+from needlework.benchmarks.oneruler.strict import says_none
+from needlework.benchmarks.oneruler.wording import ANSWER_TAGS, PHRASES, languages, phrases
 from needlework.errors import UserError
-from needlework.scoring.metrics.numbers import numbers
+from needlework.scoring.metrics import numbers
 
 
 def test_the_tables_are_large_and_share_no_row() -> None:

@@ -9,8 +9,8 @@ import re
 import pytest
 
 import oneruler_data
-from needlework.benchmarks.oneruler import released, strict
-from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, check, phrases
+from needlework.benchmarks.oneruler import scores, strict
+from needlework.benchmarks.oneruler.wording import ANSWER_TAGS, check, phrases
 from needlework.errors import UserError
 
 NONE_WORDS = phrases()
@@ -277,62 +277,62 @@ def test_other_scripts_marks_belong_to_their_words():
 
 
 def test_released_rules_on_what_they_judge_rightly():
-    words = released.NONE_WORDS["en"]
-    assert released.score_numbers("It is 1234567 (1 time).", ONE, words) == (1.0, "correct")
-    assert released.score_numbers("2345678", ONE, words) == (0.0, "wrong_number")
-    assert released.score_numbers("none", ONE, words) == (0.0, "none_word")
-    assert released.score_numbers("?", ONE, words) == (0.0, "no_number")
-    assert released.score_numbers("٧٧ ١٢٣", ["123", "77"], words) == (1.0, "correct")
-    assert released.score_none("None.", words) == (1.0, "correct")
-    assert released.score_none("1234567", words) == (0.0, "no_none_word")
-    assert released.score_words("CAR, art", ["art", "Car "]) == (1.0, "correct")
-    assert released.score_words("car", ["art", "car"]) == (0.0, "partial:1/2")
+    words = scores.NONE_WORDS["en"]
+    assert scores.score_numbers("It is 1234567 (1 time).", ONE, words) == (1.0, "correct")
+    assert scores.score_numbers("2345678", ONE, words) == (0.0, "wrong_number")
+    assert scores.score_numbers("none", ONE, words) == (0.0, "none_word")
+    assert scores.score_numbers("?", ONE, words) == (0.0, "no_number")
+    assert scores.score_numbers("٧٧ ١٢٣", ["123", "77"], words) == (1.0, "correct")
+    assert scores.score_none("None.", words) == (1.0, "correct")
+    assert scores.score_none("1234567", words) == (0.0, "no_none_word")
+    assert scores.score_words("CAR, art", ["art", "Car "]) == (1.0, "correct")
+    assert scores.score_words("car", ["art", "car"]) == (0.0, "partial:1/2")
 
 
 def test_released_grouped_digits_are_wrong():
-    assert released.score_numbers("1,234,567", ONE, ("none",)) == (0.0, "wrong_number")
+    assert scores.score_numbers("1,234,567", ONE, ("none",)) == (0.0, "wrong_number")
     assert of_numbers("1,234,567") == (1.0, "correct")
 
 
 def test_released_none_beside_the_right_number_is_wrong():
     said = "1234567, inga andra"
-    assert released.score_numbers(said, ONE, released.NONE_WORDS["sv"]) == (0.0, "none_word")
+    assert scores.score_numbers(said, ONE, scores.NONE_WORDS["sv"]) == (0.0, "none_word")
     assert of_numbers(said, lang="sv") == (1.0, "correct")
 
 
 def test_released_a_none_in_other_letters_goes_unseen():
     # Capital letters in the answer, or a space in the word: the rule looks for two spellings only.
     said = "None other than 1234567"
-    assert released.score_numbers(said, ONE, ("none",)) == (1.0, "correct")
-    assert released.score_numbers("keinevorhanden 1234567", ONE, ("Keine vorhanden",))[0] == 0
-    assert released.score_numbers("keine vorhanden 1234567", ONE, ("Keine vorhanden",))[0] == 1
+    assert scores.score_numbers(said, ONE, ("none",)) == (1.0, "correct")
+    assert scores.score_numbers("keinevorhanden 1234567", ONE, ("Keine vorhanden",))[0] == 0
+    assert scores.score_numbers("keine vorhanden 1234567", ONE, ("Keine vorhanden",))[0] == 1
 
 
 def test_released_a_number_beside_none_is_right_there():
     said = "The number is 1234567, none other"
-    assert released.score_none(said, ("none",)) == (1.0, "correct")
+    assert scores.score_none(said, ("none",)) == (1.0, "correct")
     assert strict.score_none(said, NONE_WORDS["en"]) == (0.0, "wrong_number")
 
 
 def test_released_words_count_inside_others():
-    assert released.score_words("cartwheel party", ["art", "car"]) == (1.0, "correct")
+    assert scores.score_words("cartwheel party", ["art", "car"]) == (1.0, "correct")
     assert strict.score_words("cartwheel party", ["art", "car"]) == (0.0, "wrong_words")
 
 
 def test_released_words_in_another_unicode_form_are_wrong():
-    assert released.score_words("Re\u0301ponse", ["réponse"]) == (0.0, "partial:0/1")
+    assert scores.score_words("Re\u0301ponse", ["réponse"]) == (0.0, "partial:0/1")
     assert strict.score_words("Re\u0301ponse", ["réponse"]) == (1.0, "correct")
 
 
 def test_released_numbers_that_differ_in_zeros_are_two():
-    assert released.score_numbers("01234567 1234567", ONE, ("none",)) == (0.0, "wrong_number")
+    assert scores.score_numbers("01234567 1234567", ONE, ("none",)) == (0.0, "wrong_number")
 
 
 def test_released_reads_the_tag_of_one_maker_s_models_only():
     said = "Was it 99? <Answer>1234567</Answer>"
-    assert released.answer(said, "Deepseek-R1") == "<Answer>1234567</Answer>"
-    assert released.answer("<Answer>\n1</Answer>", "deepseek") == "<Answer>\n1</Answer>"
-    assert released.answer(f"{said}\n<answer>", "mistral") == f"{said}\n<answer>"
+    assert scores.answer(said, "Deepseek-R1") == "<Answer>1234567</Answer>"
+    assert scores.answer("<Answer>\n1</Answer>", "deepseek") == "<Answer>\n1</Answer>"
+    assert scores.answer(f"{said}\n<answer>", "mistral") == f"{said}\n<answer>"
 
 
 # On the released prompts and words
@@ -348,7 +348,7 @@ def test_the_prompts_own_words_and_tags(released_data, lang):
     prompts = json.loads((released_data / "prompt" / lang / "niah.txt").read_text("utf-8"))
     word = prompts["none"]
     assert strict.score_none(word, NONE_WORDS[lang]) == (1.0, "correct")
-    assert released.score_none(word, released.NONE_WORDS[lang]) == (1.0, "correct")
+    assert scores.score_none(word, scores.NONE_WORDS[lang]) == (1.0, "correct")
     form = prompts["answer_numbers"]
     inside = form[form.index(">") + 1 : form.rindex("<")]
     assert strict.answer(f"99 {form} 88", ANSWER_TAGS).strip() == inside.strip()
@@ -389,7 +389,7 @@ def test_more_digits_than_python_converts_are_a_wrong_number(digit):
     many = digit * 5000
     assert of_numbers(f"1234567 {many}") == (0.0, "partial:1/1+1")
     assert strict.score_none(many, ()) == (0.0, "wrong_number")
-    value, verdict = released.score_numbers(f"{many} 1234567", ONE, ("none",))
+    value, verdict = scores.score_numbers(f"{many} 1234567", ONE, ("none",))
     assert (value, verdict) == (0.0, "wrong_number")
 
 

@@ -9,9 +9,8 @@ import pytest
 
 import oneruler_data
 from needlework.benchmarks.oneruler import strict
-from needlework.benchmarks.oneruler.none_answers import says_none
-from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, phrases
-from needlework.benchmarks.oneruler.wording import Wording
+from needlework.benchmarks.oneruler.strict import says_none
+from needlework.benchmarks.oneruler.wording import ANSWER_TAGS, Wording, phrases
 from needlework.data import sentences
 
 NONE_WORDS = phrases()

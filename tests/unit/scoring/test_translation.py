@@ -20,11 +20,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from needlework.benchmarks.mlneedle import released as released_mlneedle
+from needlework.benchmarks.mlneedle import scores as released_mlneedle
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.records import GENERATIONS, QUESTIONS, TRANSLATIONS
-from needlework.scoring.metrics import containment
+from needlework.scoring import metrics
 from needlework.scoring.translation import (
     LANGUAGES,
     Translation,
@@ -224,18 +224,20 @@ def test_the_ceiling_counts_the_gold_answers_that_survive(tmp_path):
             "el pueblo viejo": "town, the",
         }
     )
-    ceiling = translation_ceiling(tables, translator, tmp_path, containment.score)
+    ceiling = translation_ceiling(tables, translator, tmp_path, metrics.exact_accuracy)
     assert ceiling.to_pylist() == [
         {"lang": "de", "n": 3, "n_survived": 2},
         {"lang": "es", "n": 2, "n_survived": 0},
     ]
-    released = translation_ceiling(tables, translator, tmp_path, released_mlneedle.score)
+    released = translation_ceiling(
+        tables, translator, tmp_path, released_mlneedle.released_accuracy
+    )
     assert released["n_survived"].to_pylist() == [2, 1]
 
 
 def test_the_ceiling_without_english_answers_is_refused(tmp_path):
     with pytest.raises(UserError, match="add en to the benchmark's `answer_languages`"):
-        translation_ceiling({"de": questions({})}, Dictionary(), tmp_path, containment.score)
+        translation_ceiling({"de": questions({})}, Dictionary(), tmp_path, metrics.exact_accuracy)
 
 
 # NLLB

@@ -22,13 +22,13 @@ import yaml
 import lost_in_the_middle_data as data
 from invariants import check_documents
 from needlework.benchmarks.contract import Built
-from needlework.benchmarks.lost_in_the_middle import best_subspan_em, plan
 from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
 from needlework.benchmarks.lost_in_the_middle import pairs_corpus as key_value
+from needlework.benchmarks.lost_in_the_middle import plan, scores
 from needlework.benchmarks.lost_in_the_middle.documents import Item, gold_text
 from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
 from needlework.benchmarks.lost_in_the_middle.prompts import build
-from needlework.benchmarks.lost_in_the_middle.token_tables import PROMPTS
+from needlework.benchmarks.lost_in_the_middle.tables import PROMPTS
 from needlework.data.comparison import normalisation
 from needlework.data.corpora import sample, titled, xquad
 from needlework.errors import UserError
@@ -94,7 +94,7 @@ class Made:
 
 def accepted(text: str, answers: Iterable[str]) -> bool:
     """Whether the metric finds an answer in a text, or it stands there in another writing."""
-    value, _ = best_subspan_em.score(" ".join(text.split()), answers)
+    value, _ = scores.best_subspan_em(" ".join(text.split()), answers)
     form, clean = normalisation.normalise(text), normalisation.normalise
     return value == 1.0 or any(normalisation.contains(clean(answer), form) for answer in answers)
 

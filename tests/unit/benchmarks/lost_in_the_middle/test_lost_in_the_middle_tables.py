@@ -18,7 +18,7 @@ from described import numbers, printed, results
 from lost_in_the_middle_scores import SETTINGS
 from needlework.benchmarks.lost_in_the_middle import factors, plan
 from needlework.benchmarks.lost_in_the_middle.paper import SETUP
-from needlework.benchmarks.lost_in_the_middle.token_tables import PROMPTS
+from needlework.benchmarks.lost_in_the_middle.tables import PROMPTS
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.results import published

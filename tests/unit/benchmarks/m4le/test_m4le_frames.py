@@ -8,10 +8,16 @@ from pathlib import Path
 import pytest
 
 from m4le_data import frames, items_of, mirrored
-from needlework.benchmarks.m4le.data.frames import Item, cut, fill, load_frames, pieces, render
-from needlework.benchmarks.m4le.data.released import _gold, read_rows
-from needlework.benchmarks.m4le.data.rows import counted, length
-from needlework.benchmarks.m4le.data.tasks import TASKS
+from needlework.benchmarks.m4le.data.rows import _gold, counted, length, read_rows
+from needlework.benchmarks.m4le.data.tasks import (
+    TASKS,
+    Item,
+    cut,
+    fill,
+    load_frames,
+    pieces,
+    render,
+)
 from needlework.errors import UserError
 
 EACH_TASK = pytest.mark.parametrize("name", TASKS)

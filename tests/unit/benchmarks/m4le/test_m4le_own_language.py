@@ -12,9 +12,8 @@ import pytest
 import yaml
 
 from needlework.benchmarks.m4le import corpus, plan
-from needlework.benchmarks.m4le.data.frames import load_frames, texts_of, worded
 from needlework.benchmarks.m4le.data.sources import source_records
-from needlework.benchmarks.m4le.data.tasks import TASKS
+from needlework.benchmarks.m4le.data.tasks import TASKS, load_frames, texts_of, worded
 from needlework.benchmarks.m4le.prompts import build
 from needlework.benchmarks.m4le.scores import score
 from needlework.errors import UserError

@@ -11,12 +11,12 @@ import pytest
 from described import printed as published_number
 from m4le_scores import SETTINGS, rows, shares
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.m4le import bleu
+from needlework.benchmarks.m4le import measures
 from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, PRINTED, TASKS
 from needlework.benchmarks.m4le.factors import TABLES
-from needlework.benchmarks.m4le.printed import derived
+from needlework.benchmarks.m4le.tables import derived
 from needlework.results import published
-from needlework.results.context import Context
+from needlework.results.result import Context
 from needlework.results.written_tables import lay_out
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -102,14 +102,14 @@ def test_bleu_of_a_cell_is_of_all_its_answers(printed: pd.DataFrame) -> None:
         ("The cat sat on the mat .", "The cat sat on the mat ."),
         ("Dogs bark .", "A dog barks ."),
     ]
-    found = [bleu.statistics(*pair, "en").flat() for pair in pairs]
+    found = [measures.statistics(*pair, "en").flat() for pair in pairs]
     task = "tedtalks-zh2en"
     scores = [
         {**row, "bleu_statistics": own}
         for row, own in zip(rows(task, 1000, [1.0, 0.0]), found, strict=True)
     ]
     own = cell(numbers("tasks", scores, printed), model="a", task=task)
-    assert own["value"] == pytest.approx(bleu.corpus(found)) != pytest.approx(0.5)
+    assert own["value"] == pytest.approx(measures.corpus(found)) != pytest.approx(0.5)
     g = reference(task, printed)
     mean = cell(numbers("table3", scores, printed), model="a", column="1000")
     assert mean["value"] == pytest.approx(own["value"] / (g + own["value"]))

@@ -15,11 +15,10 @@ import pytest
 
 from m4le_data import FRAMES_FILE, frames, sample
 from needlework.benchmarks.m4le import corpus as m4le
-from needlework.benchmarks.m4le.data import sample as sample_module
+from needlework.benchmarks.m4le.data import rows as sample_module
 from needlework.benchmarks.m4le.data.families import Recipe, construct, lower_bound, positions
 from needlework.benchmarks.m4le.data.origins import ORIGINS, source_files
-from needlework.benchmarks.m4le.data.released import read_rows
-from needlework.benchmarks.m4le.data.rows import ROWS, Record, length
+from needlework.benchmarks.m4le.data.rows import ROWS, Record, length, read_rows
 from needlework.benchmarks.m4le.data.sources import _READERS
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, SAMPLED, SLUGS, TASKS
 from needlework.errors import UserError

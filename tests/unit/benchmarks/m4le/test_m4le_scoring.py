@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from m4le_data import mirrored, sample
-from needlework.benchmarks.m4le import bleu, plan
+from needlework.benchmarks.m4le import measures, plan
 from needlework.benchmarks.m4le.data.tasks import TASKS
 from needlework.benchmarks.m4le.prompts import build
 from needlework.benchmarks.m4le.scores import METRICS, OVERLAP, paper, released, score
@@ -92,7 +92,7 @@ def test_a_cells_bleu_comes_from_its_rows(instances: pa.Table) -> None:
     table = score(instances, _answers(instances, golds), model="m", settings={})
     translated = [row for row in table.to_pylist() if row["task_type"].startswith("TRAN")]
     own = [row["bleu_statistics"] for row in translated if row["metric"] == "paper"]
-    assert bleu.corpus(own) == pytest.approx(1.0)
+    assert measures.corpus(own) == pytest.approx(1.0)
     others = [row for row in table.to_pylist() if not row["task_type"].startswith("TRAN")]
     assert {row["bleu_statistics"] for row in others} == {None}
 
@@ -251,9 +251,9 @@ def test_released_scores_are_the_official_scorers(name: str) -> None:
     for case in cases:
         answers, accepted = case["answers"], case["accepted"]
         if task.metric == "bleu":
-            ours = bleu.corpus(
+            ours = measures.corpus(
                 [
-                    bleu.statistics(answer.strip(), golds[0], task.answer_lang).flat()
+                    measures.statistics(answer.strip(), golds[0], task.answer_lang).flat()
                     for answer, golds in zip(answers, accepted, strict=True)
                 ]
             )

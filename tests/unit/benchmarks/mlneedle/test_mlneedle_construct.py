@@ -33,7 +33,7 @@ from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import DISTRACTORS, PASSAGES, QUESTIONS, instances_schema, write_table
 from needlework.retrieval.embedders import NgramEmbedder
 from needlework.retrieval.search import AnswerFree, distractors, draw, search
-from needlework.scoring.metrics.containment import contains, normalise
+from needlework.scoring.metrics import contains, normalise
 
 ROOT = Path(__file__).resolve().parents[4]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))

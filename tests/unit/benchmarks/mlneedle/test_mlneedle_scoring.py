@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from needlework.benchmarks.mlneedle import released as released_mlneedle
-from needlework.benchmarks.mlneedle.released_semantic import Semantic
+from needlework.benchmarks.mlneedle import scores as released_mlneedle
+from needlework.benchmarks.mlneedle.scores import Semantic
 from needlework.benchmarks.mlneedle.scores import score as all_scores
 from needlework.errors import UserError
 from needlework.records import GENERATIONS, TRANSLATIONS, scores_schema, write_table
@@ -245,7 +245,7 @@ def test_an_answer_that_is_near_in_meaning_counts() -> None:
     said = wanted.replace("provinces", "province,").replace("lighthouses", "lighthouse")
     far = "a bakery in the south"
     semantic = Semantic({"kind": "ngram"})
-    assert released_mlneedle.score(said, None, [wanted])[0] == 0.0
+    assert released_mlneedle.released_accuracy(said, None, [wanted])[0] == 0.0
     assert semantic.score(said, None, [far, wanted]) == (1.0, "semantic:raw:1")
     assert semantic.score("?", said, [wanted]) == (1.0, "semantic:translated:0")
     assert semantic.score(far, None, [wanted]) == (0.0, "no_match")

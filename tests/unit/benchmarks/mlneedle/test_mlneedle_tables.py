@@ -15,7 +15,7 @@ from mlneedle_scores import SETTINGS
 from needlework.benchmarks.mlneedle import factors
 from needlework.benchmarks.mlneedle.card import CARD
 from needlework.results import published, stats
-from needlework.results.context import Context
+from needlework.results.result import Context
 
 TABLES = results("mlneedle", "tables")
 

@@ -16,7 +16,7 @@ from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import draws, factors
 from needlework.benchmarks.mlongrr import prompts as construct
 from needlework.benchmarks.mlongrr.haystack import Haystack
-from needlework.benchmarks.mlongrr.prompt_tables import PROMPTS
+from needlework.benchmarks.mlongrr.tables import PROMPTS
 from needlework.data import english_punkt
 from needlework.errors import UserError
 from needlework.prompts.counting.pieces import Pieces

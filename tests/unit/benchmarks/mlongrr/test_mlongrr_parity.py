@@ -23,8 +23,8 @@ from needlework.data import english_punkt
 from needlework.prompts.counting.pieces import Pieces
 from needlework.prompts.spans import Documents, render
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
-from needlework.results.context import Context
 from needlework.results.published import load
+from needlework.results.result import Context
 from oneruler_data import tiktoken_cache
 
 MODEL = english_punkt.load(PUNKT)

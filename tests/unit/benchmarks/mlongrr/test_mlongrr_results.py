@@ -14,8 +14,8 @@ from mlongrr_scores import SETTINGS, row
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.mlongrr.factors import ABSENT
 from needlework.results import published
-from needlework.results.context import Context
 from needlework.results.drawing import NothingToDraw, draw
+from needlework.results.result import Context
 from needlework.results.written_tables import lay_out
 
 MLONGRR = load_benchmark("mlongrr")

@@ -9,8 +9,9 @@ import pytest
 
 from mlongrr_data import settings, tables
 from needlework.benchmarks.mlongrr import prompts as construct
-from needlework.benchmarks.mlongrr import released, strict
+from needlework.benchmarks.mlongrr import scores as released
 from needlework.benchmarks.mlongrr import scores as scoring
+from needlework.benchmarks.mlongrr import scores as strict
 from needlework.benchmarks.mlongrr.prompt_files import read_rows
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import GENERATIONS
@@ -77,9 +78,9 @@ def test_where_no_needle_is_the_answer_must_say_so() -> None:
 
 
 def test_the_notebooks_rules_keep_their_false_verdicts() -> None:
-    assert released.score(["1111111, 8134445"], ["8134445"])[0] == 1.0
-    assert released.score(["8,134,445"], ["8134445"])[0] == 0.0
-    assert released.score(["nothing", "8134445"], ["8134445"])[0] == 1.0
+    assert released.released_accuracy(["1111111, 8134445"], ["8134445"])[0] == 1.0
+    assert released.released_accuracy(["8,134,445"], ["8134445"])[0] == 0.0
+    assert released.released_accuracy(["nothing", "8134445"], ["8134445"])[0] == 1.0
     assert released.claude_gold(["1111111", "2222222", "9999999"]) == 1
 
 
@@ -92,7 +93,7 @@ def test_the_notebooks_20_answers_get_their_verdicts(mirror: Path) -> None:
         claude = row["model"] == "Claude"
         gold = numbers[released.claude_gold(numbers)] if claude else max(numbers)
         assert gold == row["bigger_label"]
-        assert released.score([row["generated_text"]], [gold])[0] == int(row["found"])
+        assert released.released_accuracy([row["generated_text"]], [gold])[0] == int(row["found"])
         wrong_gold += gold != max(numbers)
         value, verdict = strict.score_number(
             row["generated_text"], max(numbers), numbers, ["UNANSWERABLE"]

@@ -17,8 +17,7 @@ from needlework.benchmarks.oneruler import corpus as oneruler
 from needlework.benchmarks.oneruler import niah
 from needlework.data import sentences
 from needlework.data.corpora.books import BOOKS
-from needlework.data.corpora.languages import folder_languages
-from needlework.data.corpora.registry import languages_of
+from needlework.data.corpora.registry import folder_languages, languages_of
 from needlework.data.language_names import LANGUAGE_NAMES
 from needlework.data.registry import Source, load_registry
 from needlework.errors import UserError

@@ -10,11 +10,12 @@ import pytest
 import oneruler_scores
 from described import numbers, results
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.oneruler import factors, measures, paper
+from needlework.benchmarks.oneruler import factors, paper
+from needlework.benchmarks.oneruler import rows as measures
 from needlework.benchmarks.oneruler import rows as oneruler_rows
 from needlework.results import published
 from needlework.results.cells import Table, contrast
-from needlework.results.context import Context
+from needlework.results.result import Context
 from needlework.results.tabulate import Cell
 from oneruler_scores import SETTINGS
 

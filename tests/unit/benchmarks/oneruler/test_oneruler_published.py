@@ -11,7 +11,7 @@ from described import printed as number
 from described import results
 from needlework.benchmarks.oneruler import factors, paper, rows
 from needlework.results import published
-from needlework.results.context import Context
+from needlework.results.result import Context
 from oneruler_scores import SETTINGS
 
 TABLES = results("oneruler", "tables")

@@ -11,8 +11,7 @@ from needlework.benchmarks.contract import Config, CorpusTable, Own, Search, Sli
 from needlework.benchmarks.parts import PLAN, has_part, load_part, part_file
 from needlework.factor import Factor
 from needlework.results.cards.card import Card
-from needlework.results.context import Run
-from needlework.results.result import Result
+from needlework.results.result import Result, Run
 
 if TYPE_CHECKING:
     from needlework.results.result import PromptTable

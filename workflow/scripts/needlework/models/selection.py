@@ -8,6 +8,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# The built-in readers: backends without a model, which show that construction and scoring hold.
+#
+# Only the standard library: planning imports it.
+
+# They answer with the references or not at all: in no mean over models.
+CONTROLS = ("oracle", "empty")
+# Their answers cannot fail, and an empty one is meant.
+READERS = (*CONTROLS, "lexical")
+
+
 # The allowed values of each factor that is restricted.
 Selection = Mapping[str, Sequence[object]]
 

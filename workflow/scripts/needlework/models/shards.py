@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 
 from needlework.errors import UserError
 from needlework.models.accounts import ANSWERED, CUT, EMPTY, ERROR, PROMPT_CUT
-from needlework.models.outcomes import Size
-from needlework.models.prompts_read import Read, cut_prompts
+from needlework.models.outcomes import Read, Size, cut_prompts
 from needlework.records import GENERATIONS, read_table, taken
 
 # What became of requests whose answers were paid for.

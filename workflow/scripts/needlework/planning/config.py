@@ -15,9 +15,9 @@ from needlework import safe_yaml
 from needlework.benchmarks.benchmark import check_benchmark, load_benchmark
 from needlework.benchmarks.contract import Config
 from needlework.benchmarks.parts import names as benchmark_names
-from needlework.data.corpora.languages import LANGUAGE
 from needlework.data.corpora.registry import (
     CORPORA,
+    LANGUAGE,
     OWN_FORMATS,
     OWN_NEEDS,
     OWN_PARAGRAPHS,
@@ -34,7 +34,7 @@ from needlework.models.engine_arguments import ELSEWHERE
 from needlework.models.logs.files import answer_files
 from needlework.models.room import check_room
 from needlework.models.selection import COLUMNS, only_of, shared
-from needlework.planning.published_values import check_key_variable, check_published_values
+from needlework.planning.papers import check_key_variable, check_published_values
 from needlework.planning.quoting import LONGEST, quoted, with_short_quotes
 from needlework.planning.requests import check_request
 from needlework.planning.values import bad_path, check_values

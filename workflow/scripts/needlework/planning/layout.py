@@ -9,18 +9,16 @@ from typing import Any
 from needlework.benchmarks.benchmark import Benchmark, load_benchmark
 from needlework.benchmarks.contract import Config, Own, Run, Search, SliceSettings
 from needlework.data.corpora.corpus import Corpus
-from needlework.data.corpora.languages import folder_languages
 from needlework.data.corpora.registry import (
     CORPORA,
+    folder_languages,
     local_files,
     own_corpus,
     sources,
 )
 from needlework.folders import matching
-from needlework.models.decoding import decoding
-from needlework.models.engine_arguments import answer_arguments
-from needlework.models.readers import CONTROLS, READERS
-from needlework.models.selection import asks_nothing, in_words, only_of
+from needlework.models.engine_arguments import answer_arguments, decoding
+from needlework.models.selection import CONTROLS, READERS, asks_nothing, in_words, only_of
 from needlework.planning.affects import affecting, not_affecting
 from needlework.planning.config import lengths_of
 from needlework.results.result import Needs, Result, told

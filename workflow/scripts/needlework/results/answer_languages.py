@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from needlework.factor import Factor
-from needlework.results.context import Context
-from needlework.results.result import PERCENT, Grid, Result, table
+from needlework.results.result import PERCENT, Context, Grid, Result, table
 from needlework.results.tabulate import MODEL, tabulate
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 from needlework.data.language_names import language_name
 from needlework.results import comparisons, overview, stats
 from needlework.results.cards.drawn import LEAST_ANSWERS, lengths_in_words
-from needlework.results.cards.words import ASKED, BY, called, missed, size
+from needlework.results.cards.numbers import ASKED, BY, called, missed, size
 from needlework.results.terminal import headline
 
 if TYPE_CHECKING:

@@ -4,21 +4,122 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from needlework import __version__
 from needlework.atomic import atomic_write
-from needlework.models.accounts import Account, last_lines
-from needlework.results import front, misreads, overview
+from needlework.models.accounts import UNANSWERED, Account, last_lines
+from needlework.results import misreads, overview
 from needlework.results.cards.numbers import read as read_card_table
+from needlework.results.clone import workflow
 from needlework.results.finding import finding
 from needlework.results.reproduction import agreements
 from needlework.results.reproduction import summary as in_words
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# The front of the page of results: what was run, and whether the controls say that it can be trusted.
+
+# What a built-in reader of a backend scores in every prompt, and what it is.
+CONTROLS = {
+    "oracle": (1.0, "answers with the references and is right in"),
+    "empty": (0.0, "answers nothing and is wrong in"),
+}
+# Less than this is rounding.
+ROUNDING = 1e-6
+
+
+class Said(NamedTuple):
+    """A sentence, and where the explorer shows the answers that it is about, if any are wrong."""
+
+    text: str
+    link: str = ""
+
+
+def shown_models(models: Sequence[str], readers: Collection[str]) -> list[str]:
+    """The models that means and cards are of: not the built-in readers, unless there is nothing else."""
+    return [model for model in models if model not in readers] or list(models)
+
+
+def what_was_run(run: Mapping[str, Any]) -> dict[str, Any]:
+    """`run` (`write_page`) with the version, the commit and today's date."""
+    found = workflow()
+    commit = (found["commit"] or "")[:10]
+    return {
+        "files": [],
+        "models": {},
+        "readers": {},
+        "data": {},
+        **run,
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": commit and commit + (", changed since" if found["modified"] else ""),
+    }
+
+
+def control_sentences(
+    scores: Mapping[str, pd.DataFrame],
+    titles: Mapping[str, str],
+    readers: Mapping[str, str],
+    explorer: Callable[[str, Mapping[str, str]], str],
+) -> list[Said]:
+    """Whether each control scores what it must, in all benchmarks; one sentence if it does.
+
+    `scores` and `titles` are by benchmark, `readers` the backends of built-in readers, `explorer` gives the
+    address of a view.
+    """
+    held, faults = [], []
+    for reader, backend in readers.items():
+        if backend not in CONTROLS:
+            continue
+        value, does = CONTROLS[backend]
+        n = 0
+        for benchmark, own in scores.items():
+            mine = _headline(own[own["model"] == reader])
+            off = int(((mine["value"] - value).abs() > ROUNDING).sum())
+            n += len(mine)
+            if off:
+                text = (
+                    f"{reader}, which {does} every prompt, does not score {value:.0%} in {off:,} of "
+                    f"{len(mine):,} of {titles[benchmark]}: look for a fault of construction or scoring"
+                )
+                faults.append(Said(text, explorer(benchmark, {"model": reader})))
+        if n:
+            held.append(f"{reader} {does} all {n:,} prompts")
+    if faults or not held:
+        return faults
+    return [Said(f"Self-check of construction and scoring passed: {', and '.join(held)}.")]
+
+
+def _headline(scores: pd.DataFrame) -> pd.DataFrame:
+    """The answers that were given, each by its first metric."""
+    given = scores[~scores["finish_reason"].isin(UNANSWERED)]
+    return given.drop_duplicates(["instance_id", "sample"])
+
+
+def card_images(files: Sequence[str | Path], folder: Path) -> Iterator[dict[str, str]]:
+    """The report cards for the page in `folder`.
+
+    `files` are results/cards/page/<model>.svg. The complete card and its text are one folder above.
+    """
+    import base64
+
+    for file in map(Path, files):
+        whole = file.parent.parent / file.name
+        text = whole.with_suffix(".txt").read_text(encoding="utf-8")
+        said, _, legend = text.strip().partition("\n")
+        yield {
+            "model": file.stem,
+            "file": file.relative_to(folder).as_posix(),
+            "stem": whole.with_suffix("").relative_to(folder).as_posix(),
+            "sentence": said,
+            "legend": legend,
+            "data": base64.encodebytes(file.read_bytes()).decode("ascii"),
+        }
 
 
 def write_page(
@@ -60,7 +161,7 @@ def write_page(
     )
     environment.filters["percent"] = percent
     folder, readers = Path(target).parent, (run or {}).get("readers", {})
-    shown = front.shown_models(models, readers)
+    shown = shown_models(models, readers)
     scores = {name: overview.read_scores(own["scores"]) for name, own in benchmarks.items()}
     titles = {name: own["title"] for name, own in benchmarks.items()}
     printed = _read_printed(reproduction[0]) if reproduction else None
@@ -80,7 +181,7 @@ def write_page(
     tables = {name: read_card_table(path) for name, path in (card_tables or {}).items()}
     account, controls = (
         last_lines(accounts),
-        front.control_sentences(scores, titles, readers, overview.explorer),
+        control_sentences(scores, titles, readers, overview.explorer),
     )
     values = {
         "version": __version__,
@@ -96,8 +197,8 @@ def write_page(
         ),
         "reproduction": None if printed is None else _reproduction(printed, reproduction[1]),
         "own_data": own_data,
-        "cards": list(front.cards(cards, folder)),
-        "run": front.what_was_run(run or {}),
+        "cards": list(card_images(cards, folder)),
+        "run": what_was_run(run or {}),
         "controls_alone": bool(readers) and shown == models,
         "controls": controls,
         "benchmarks": parts,
@@ -280,3 +381,60 @@ def _caption(entry: Mapping[str, Any]) -> str | None:
 def percent(value: float) -> str:
     """0.523 as "52.3"."""
     return f"{100 * value:.1f}"
+
+
+# results/index.html of a run whose job failed: what became of the requests, and the results that there are.
+#
+# Snakemake's own process writes it, which has jinja2 but may lack pandas: then the page has no numbers.
+
+
+def write_unfinished(
+    benchmarks: Mapping[str, Mapping[str, Any]],
+    models: Sequence[str],
+    accounts: Sequence[Account],
+    template: str | Path,
+    target: str | Path,
+    own_data: Sequence[tuple[str, bool]] = (),
+    run: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the page; arguments as in `overview_page.write_page`, of files some of which may be missing."""
+
+    there: dict[str, dict[str, Any]] = {}
+    try:
+        import pandas  # noqa: F401
+        import pyarrow  # noqa: F401
+    except ImportError:
+        pass
+    else:
+        there = {name: own for name, all_ in benchmarks.items() if (own := _existing(all_))}
+    Path(target).parent.mkdir(parents=True, exist_ok=True)
+    write = partial(
+        write_page,
+        template=template,
+        target=target,
+        accounts=accounts,
+        own_data=own_data,
+        unfinished=True,
+        run=run,
+    )
+    try:
+        write(there, list(models))
+    except Exception:
+        # Results of an earlier run may not fit these: the account matters more.
+        write({}, list(models))
+
+
+def _existing(own: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a benchmark that is there; nothing without any scores."""
+    scores = [path for path in own["scores"] if Path(path).is_file()]
+    if not scores:
+        return {}
+    results = {
+        kind: {
+            name: entry
+            for name, entry in own[kind].items()
+            if Path(entry["file"]).is_file() and Path(entry["numbers"]).is_file()
+        }
+        for kind in ("tables", "figures")
+    }
+    return {**own, **results, "scores": scores}

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from needlework.factor import Factor
 from needlework.results.columns import COMPARISON, MCNEMAR, MEASURES
-from needlework.results.context import Context, Labels, model_order
 from needlework.results.published import Line, Number
+from needlework.results.result import Context, Labels, model_order
 
 if TYPE_CHECKING:
     import numpy as np

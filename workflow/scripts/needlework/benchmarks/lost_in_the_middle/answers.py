@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.lost_in_the_middle.factors import ENGLISH, LEAST_ANSWERED, PAIRS, QA
-from needlework.results.context import Context
+from needlework.results.result import Context
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from needlework.benchmarks.lost_in_the_middle.factors import LANG, PAIRS, QA, SIZE
 from needlework.factor import Factor
 from needlework.results.cards.card import Card, Part
-from needlework.results.context import Context
+from needlework.results.result import Context
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,4 +1,4 @@
-"""Lost in the Middle's figures of positions and numbers of documents."""
+"""Lost in the Middle's figures: positions, numbers of documents, and ablations."""
 
 from __future__ import annotations
 
@@ -6,29 +6,28 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.lost_in_the_middle import answers, figure_notes, paper
+from needlework.benchmarks.lost_in_the_middle import answers, paper
 from needlework.benchmarks.lost_in_the_middle.factors import (
     ENGLISH,
     INDEX,
+    LEAST_ANSWERED,
+    LEVELS,
     NOTHING_SHARED,
     OPEN,
     PAIRS,
     QA,
+    QA_TABLES,
     SIZE,
 )
-from needlework.benchmarks.lost_in_the_middle.tables import (
-    POSITION,
-    TASK,
-    VARIANT,
-    curves,
-)
+from needlework.benchmarks.lost_in_the_middle.tables import POSITION, TASK, VARIANT, curves
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
 from needlework.results.columns import MCNEMAR as MCNEMAR_COLUMNS
-from needlework.results.context import Context, model_order
-from needlework.results.result import Lines, figure
+from needlework.results.figures.style import COLOURS
+from needlework.results.result import MCNEMAR, Context, Lines, Run, figure, model_order
 from needlework.results.tabulate import (
     MODEL,
+    PAIRED,
     SAME_QUESTION,
     UNPUBLISHED,
     Beside,
@@ -40,6 +39,67 @@ from needlework.results.tabulate import (
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# What the figures of Lost in the Middle say below themselves, and what they draw in another way.
+
+
+def lowest_as_level(data: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """The paper's lowest number of a curve as a level; ours is a point of the curve already."""
+    lowest = data["variant"] == "lowest"
+    ours = data["value"].mask(lowest & (data["source"] == "ours"))
+    return data.assign(value=ours, position=data["position"].mask(lowest))
+
+
+def recall_named(data: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """Recall as a line, though it is no model's."""
+    return data.assign(model=data["model"].fillna(""))
+
+
+def unambiguous(data: pd.DataFrame, run: Run) -> str:
+    """How many of the questions are unambiguous: they are counted among the others."""
+    some = data.loc[(data["variant"] == "unambiguous") & (data["n"] > 0), "n_questions"]
+    return f"Unambiguous: {some.min():,.0f} of the questions." if len(some) else ""
+
+
+def shared(data: pd.DataFrame, run: Run) -> str:
+    """How many questions the models of each panel share, and which models are left out of it."""
+    counts, out = [], []
+    for size, part in data.groupby("n_documents"):
+        counts.append(f"{part['n_questions'].max():,} ({size} documents)")
+        few = part[~part["absent"].fillna("").isin(["", NOTHING_SHARED])]
+        out += [f"{', '.join(few['model'])} ({size} documents)"] if len(few) else []
+    words = f"Questions that all models of a panel answered at every position: {', '.join(counts)}."
+    less = f"Left out, having answered less than {LEAST_ANSWERED:.0%} of the prompts"
+    return words + (f" {less}: {'; '.join(out)}." if out else "")
+
+
+def means(data: pd.DataFrame, run: Run) -> str:
+    """`origin` of means over positions."""
+    return f"means of the numbers in {origin(data, run)}"
+
+
+def origin(data: pd.DataFrame, run: Run) -> str:
+    """Where the published numbers of a figure are printed."""
+    both = data[data["published"].notna()]
+    paper = both[both["published_source"] == "paper"]
+    sizes = sorted(set(paper.loc[paper["task"] == QA, "n_documents"]))
+    tables = ["1"] if paper["task"].isin(LEVELS).any() else []
+    tables += [QA_TABLES[size].removeprefix("table") for size in sizes]
+    names = (
+        f"Tables {', '.join(tables[:-1])} and {tables[-1]}"
+        if tables[1:]
+        else "Table " + "".join(tables)
+    )
+    text = "a number in its section 5.2" if tables else "the paper's section 5.2"
+    text += " (level: the lowest of all positions)" if (paper["variant"] == "lowest").any() else ""
+    released = ", ".join(dict.fromkeys(both.loc[both["published_source"] == "repository", "model"]))
+    found = {
+        f"the paper's {names}": tables,
+        text: (paper["task"] == PAIRS).any(),
+        f"the released code's EXPERIMENTS.md ({released})": released,
+    }
+    return " and ".join(words for words, there in found.items() if there)
+
 
 # How figures order and name the values of factors and other labels.
 CALLED = {
@@ -70,7 +130,7 @@ CURVES = Lines(
     panel="n_documents",
     panel_title="{n_documents} documents",
     limits=None,
-    paper=figure_notes.origin,
+    paper=origin,
     nothing=NO_DOCUMENTS,
 )
 BY_MODEL = replace(
@@ -154,7 +214,7 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         x="n_documents",
         limits=None,
         y="Accuracy, all positions",
-        paper=figure_notes.means,
+        paper=means,
         nothing=NO_DOCUMENTS,
     ),
     when=("english",),
@@ -178,7 +238,7 @@ def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     replace(
         CURVES,
         panel_title="{n_documents} pairs",
-        prepare=figure_notes.lowest_as_level,
+        prepare=lowest_as_level,
         counted="variant != 'lowest'",
         nothing="no model was asked for the values of UUIDs",
     ),
@@ -265,7 +325,7 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         where="task != 'gain'",
         called={"": "retriever recall"},
         looks={"": ("#333333", "*")},
-        prepare=figure_notes.recall_named,
+        prepare=recall_named,
         counted="task == 'open_domain'",
         words="Recall: the share of questions for which a document holds an accepted answer.",
         nothing="no model answered questions with retrieved documents (open_domain)",
@@ -333,7 +393,7 @@ def _gains(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "All models on the questions that all answered",
-    replace(CURVES, why="absent", note=figure_notes.shared),
+    replace(CURVES, why="absent", note=shared),
     when=("english",),
 )
 def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -374,3 +434,143 @@ def _absent(made: pd.DataFrame, asked: pd.DataFrame) -> Iterator[dict[str, Any]]
                 | {"n_documents": size, "n": 0, "n_questions": 0, **lost}
                 | {"absent": absent.get(model, NOTHING_SHARED)}
             )
+
+
+# Lost in the Middle's figures of ablations: what a change of one thing does.
+
+ENGLISH_QUESTIONS = f"task == '{QA}' and lang == 'en'"
+UUIDS = f"task == '{PAIRS}' and keys == 'uuid'"
+
+
+def _lines(variant: str, changed: str, plain: str, nothing: str, **more: Any) -> Lines:
+    """A panel a model, a row a size: the line with a change (blue) and the one without (grey)."""
+    return replace(
+        BY_MODEL,
+        line="variant",
+        looks={variant: (COLOURS[0], "o"), "main": ("#777777", "s")},
+        called={variant: changed, "main": plain},
+        nothing=nothing,
+        **more,
+    )
+
+
+def ablation(
+    rows: pd.DataFrame, run: Context, variant: str, tasks: str = ENGLISH_QUESTIONS
+) -> pd.DataFrame:
+    """Accuracy by position in a variant and, in the same sizes, without it ("main").
+
+    Unambiguous questions are some of the same answers, so that there is nothing to test.
+    """
+    plain = answers.main_beside(rows, variant)
+    main = curves(where(plain, tasks), run, variant="main", sort=())
+    if variant == "unambiguous":
+        changed = curves(answers.unambiguous(english(rows)), run, variant=variant, sort=())
+    else:
+        asked = where(answers.with_variant(rows), f"variant == '{variant}' and ({tasks})")
+        changed = curves(asked, run, variant=variant, tested_against=plain, also=PAIRED, sort=())
+    # Without an answer in the variant, nothing is tested.
+    made = stacked(main, changed) if len(changed) else main
+    return arranged(made, run, MODEL, TASK, VARIANT, SIZE, POSITION, INDEX)
+
+
+@figure(
+    "Query before and after the documents or pairs",
+    _lines(
+        "query_aware",
+        "query before and after",
+        "query after",
+        "no English prompt has the query before its documents, and none of UUIDs before its pairs",
+    ),
+    when=("query_aware",),
+    notes=(MCNEMAR,),
+)
+def figure12(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """First: the question, or the key, after the documents or pairs alone, as in the paper's
+    Tables 5 to 7 and the released code's 140 pairs. Second: before them as well, for which
+    section 5.2 reports perfect accuracy among 300 pairs. English questions and UUIDs; the
+    table of every cell has the others.
+    """
+    return ablation(rows, run, "query_aware", f"({ENGLISH_QUESTIONS}) or ({UUIDS})")
+
+
+@figure(
+    "Base and instruction-tuned models",
+    replace(
+        CURVES,
+        row=("pair",),
+        row_title="",
+        suffix="role",
+        nothing="no base model and its instruction-tuned variant answered English questions",
+    ),
+    when=("instruction_tuning",),
+    notes=(MCNEMAR,),
+)
+def figure13(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """First the base model, second the instruction-tuned one, which the paper's Tables 5 to 7
+    have.
+    """
+    pair = Factor("pair")
+    return curves(
+        answers.tuning_pairs(english(rows), run),
+        run,
+        (pair, MODEL, Factor("role"), TASK, SIZE, INDEX),
+        variant="main",
+        tested_against=answers.base_models(rows, run),
+        also=("pair", "role", *PAIRED),
+        sort=(MODEL, pair),
+    )
+
+
+@figure(
+    "Unambiguous questions",
+    _lines(
+        "unambiguous",
+        "unambiguous questions",
+        "all questions",
+        "no list says which English questions are unambiguous",
+        counted="variant == 'main'",
+        note=unambiguous,
+    ),
+    when=("unambiguous",),
+)
+def figure15(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Beside all English questions, of which the paper's numbers are. The paper's list is not
+    published: the run's configuration names one.
+    """
+    return ablation(rows, run, "unambiguous")
+
+
+@figure(
+    "Random distractors",
+    _lines(
+        "random_distractors",
+        "random distractors",
+        "retrieved distractors",
+        "no English prompt has random distractors",
+    ),
+    when=("random_distractors",),
+    notes=(MCNEMAR,),
+)
+def figure16(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """English questions. First: retrieved distractors, as in the paper's Tables 5 to 7;
+    second: random ones.
+    """
+    return ablation(rows, run, "random_distractors")
+
+
+@figure(
+    "Distractors in random order",
+    _lines(
+        "random_order",
+        "random order, and said so",
+        "order of relevance",
+        "no English prompt has its distractors in random order",
+    ),
+    when=("random_order",),
+    notes=(MCNEMAR,),
+)
+def figure17(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """English questions, with an instruction that says so. First: the order of relevance, as
+    in the paper's Tables 5 to 7; second: the random one.
+    """
+    return ablation(rows, run, "random_order")

@@ -12,10 +12,10 @@ from needlework.benchmarks.lost_in_the_middle.factors import (
     QA,
     QA_TABLES,
 )
-from needlework.models.decoding import GREEDY
+from needlework.models.engine_arguments import GREEDY
 from needlework.results.columns import COMPARISON
-from needlework.results.context import Context
 from needlework.results.published import Number
+from needlework.results.result import Context
 from needlework.results.tabulate import (
     Beside,
     Cell,

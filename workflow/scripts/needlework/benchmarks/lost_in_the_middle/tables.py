@@ -1,13 +1,14 @@
-"""Lost in the Middle's tables of accuracies."""
+"""Lost in the Middle's tables: accuracies, and how many tokens prompts have."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.lost_in_the_middle import factors, paper
 from needlework.benchmarks.lost_in_the_middle.answers import with_variant
 from needlework.benchmarks.lost_in_the_middle.factors import (
+    ENGLISH,
     INDEX,
     KEYS,
     LANG,
@@ -16,11 +17,12 @@ from needlework.benchmarks.lost_in_the_middle.factors import (
     QA,
     SIZE,
 )
+from needlework.benchmarks.lost_in_the_middle.paper import other_questions
 from needlework.factor import Factor
+from needlework.results import published as publications
 from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.columns import MEASURES
-from needlework.results.context import Context
-from needlework.results.result import LOST, PERCENT, Grid, Mark, table
+from needlework.results.result import LOST, PERCENT, Context, Grid, Mark, Number, PromptTable, table
 from needlework.results.tabulate import (
     MODEL,
     By,
@@ -28,7 +30,9 @@ from needlework.results.tabulate import (
     Levels,
     arranged,
     mean,
+    own_instructions,
     tabulate,
+    walk,
     where,
 )
 
@@ -212,4 +216,199 @@ answered_in = by_answers_language(
     asked="lang",
     of=lambda rows, run: where(rows, "task != 'key_value'"),
     when=("questions",),
+)
+
+
+# Lost in the Middle's tables of prompts: how many tokens they have, for which no model is needed.
+
+STATISTICS = ("mean", "stdev", "max")
+# Of a tokenizer's counts in one setting.
+COUNTS = (
+    *("tokenizer", "source", "lang", "keys", "column", *STATISTICS, "n", "n_prompts"),
+    *(f"published_{name}" for name in STATISTICS),
+    *(f"published_cell_{name}" for name in STATISTICS),
+    "comparison",
+)
+TOKENS = (
+    "In every tokenizer of the run, without a chat template. Mean and sample standard deviation are over "
+    "questions or examples. ``comparison`` says whether all three numbers are the paper's to the last digit "
+    "printed. The paper's counts of MPT-30B and LongChat-13B (16K) seem to include these models' chat "
+    "formats, so that nothing of ours can be compared with them."
+)
+MEANS = "A question or example counts as the mean of its prompts, and the maximum is over prompts."
+# An inference: the closed-book prompts have 15.3 tokens without one (docs/fidelity.md).
+CHAT_FORMATS = (
+    "The paper's counts of MPT-30B and LongChat-13B (16K) seem to include these models' chat formats: "
+    "nothing of ours can be compared with them."
+)
+
+
+def statistics(table: pd.DataFrame) -> pd.DataFrame:
+    """A row for each statistic, instead of a column."""
+    import pandas as pd
+
+    parts = []
+    for name in STATISTICS:
+        part = table.assign(statistic=name, value=table[name], published=table[f"published_{name}"])
+        listed = part["comparison"].fillna("")
+        same = listed.str.startswith("differs") & ~listed.str.contains(name)
+        parts.append(part.assign(comparison=listed.mask(same, "equals")))
+    return pd.concat(parts)
+
+
+def _token_grid(label: str) -> Grid:
+    return Grid(
+        rows=(Factor("tokenizer", label="Tokenizer"),),
+        columns=(
+            COLUMN.renamed("column", label=label),
+            Factor("statistic", order=STATISTICS, words={"mean": "avg", "stdev": "± stdev"}),
+        ),
+        apart=(KEYS_CALLED, LANGS),
+        number=Number(digits=1),
+        numbers={("statistic", "max"): Number(digits=0)},
+        prepare=statistics,
+        note="Tokens of the prompts, without a chat template; n: examples. " + CHAT_FORMATS,
+        empty="no prompts",
+    )
+
+
+@table(
+    "Tokens of prompts without documents, and with the gold document alone",
+    _token_grid(""),
+    needs="instances",
+    when=("levels",),
+    notes=(f"{TOKENS} They have 43.5 and 55.6 closed book; GPT-3.5-Turbo's encoding has 15.3.",),
+)
+def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    return _tokens(rows, run, "table2", "task", f"task in {LEVELS}")
+
+
+@table(
+    "Tokens of multi-document prompts",
+    _token_grid("Documents"),
+    needs="instances",
+    when=("questions",),
+    notes=(TOKENS, MEANS),
+)
+def table3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    return _tokens(rows, run, "table3", "n_documents", f"task == '{QA}'")
+
+
+@table(
+    "Tokens of key-value prompts",
+    _token_grid("Pairs"),
+    needs="instances",
+    when=("pairs",),
+    notes=(
+        f"{TOKENS} {MEANS} ``keys`` is ``uuid`` for the paper's setting. Pairs that were drawn "
+        "(``source: constructed``) are not the paper's, so that their counts are not compared.",
+    ),
+)
+def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    return _tokens(rows, run, "table4", "n_documents", f"task == '{PAIRS}'")
+
+
+def _tokens(rows: pd.DataFrame, run: Context, name: str, column: str, asked: str) -> pd.DataFrame:
+    """Mean, sample standard deviation (n - 1) and maximum of n_tokens by tokenizer, for each of `column`.
+
+    Mean and deviation are over examples (`n`), each of which counts with the mean of its prompts
+    (`n_prompts`), one for each index: pooled, the deviation of 75 pairs would be 25.5, not the printed
+    25.6. The maximum is over prompts.
+    """
+    from needlework.results import cells
+
+    rows = where(with_variant(rows), f"variant == 'main' and {asked}")
+    names = run.run.get("published_tokenizers", {})
+    setting = Factor("column", order=LEVELS)
+    by = (By(Factor("tokenizer"), order=_in_order), By(setting, column), KEYS, LANG)
+    made: list[dict[str, Any]] = []
+    for cell in walk(rows, by, run):
+        prompts, labels = cell.part.frame, cell.labels
+        each = prompts.groupby("example_id")["n_tokens"].mean()
+        values = (each.mean(), each.std(ddof=1), prompts["n_tokens"].max())
+        line = "" if labels["keys"] == "words" else names.get(labels["tokenizer"], "")
+        published = [run.find(name, line, f"{labels['column']}/{s}") for s in STATISTICS]
+        others = _other_pairs(cell) if name == "table4" else other_questions(cell)
+        why = "; ".join([*others, *own_instructions(cell, "lang")]) or None
+        made.append(
+            {**labels, "source": "ours", "n": len(each), "n_prompts": len(prompts)}
+            | dict(zip(STATISTICS, values, strict=True))
+            | _beside(values, published, len(each), why)
+        )
+    mine = {names.get(tokenizer, "") for tokenizer in set(rows["tokenizer"])}
+    return cells.frame([*made, *_published(run, name, mine)], COUNTS)
+
+
+def _published(run: Context, name: str, mine: set[str]) -> Iterable[dict[str, Any]]:
+    """The paper's rows of tokenizers that are not ours."""
+    theirs = run.published[run.published["table"] == name]
+    parts = theirs["column"].str.split("/", expand=True, n=1)
+    theirs = theirs.assign(setting=parts[0], statistic=parts[1])[~theirs["row"].isin(mine)]
+    for (line, setting), group in theirs.groupby(["row", "setting"], sort=False):
+        known = dict(zip(group["statistic"], group["value"], strict=True))
+        yield (
+            {"tokenizer": line, "source": "published", "lang": ENGLISH, "column": setting}
+            | {"keys": "uuid" if name == "table4" else "none", "n": group["n"].iloc[0]}
+            | known
+            | {f"published_{statistic}": value for statistic, value in known.items()}
+        )
+
+
+def _in_order(present: Collection[str], run: Context) -> list[str]:
+    """Tokenizers in the run's order, then any others by name."""
+    listed = list(run.run.get("tokenizers", ()))
+    return [*listed, *sorted(set(present).difference(listed))]
+
+
+def _other_pairs(cell: Cell) -> Iterable[str]:
+    """Drawn pairs are no shorter or longer than the released ones, but not to the last digit."""
+    if cell.run.run.get("setup", {}).get("source", "released") != "released":
+        yield "pairs are drawn, in the paper released"
+
+
+def _beside(
+    values: Sequence[float],
+    published: Sequence[publications.Number | None],
+    n: int,
+    obstacle: str | None,
+) -> dict[str, object]:
+    """The paper's numbers, and whether ours are equal to their last printed digit."""
+    found: dict[str, object] = {}
+    for name, number in zip(STATISTICS, published, strict=True):
+        found[f"published_{name}"] = number and number.value
+        found[f"published_cell_{name}"] = number and number.cell
+    numbers = [number for number in published if number is not None]
+    if len(numbers) < len(published):
+        return found | {"comparison": publications.UNPUBLISHED}
+    if numbers[0].n not in (None, n):
+        obstacle = obstacle or f"{n:,} examples, in the paper {numbers[0].n:,}"
+    differ = [
+        name
+        for name, ours, theirs in zip(STATISTICS, values, numbers, strict=True)
+        if f"{ours:.1f}" != f"{theirs.value:.1f}"
+    ]
+    told = f"differs: {', '.join(differ)}" if differ else "equals"
+    return found | {"comparison": f"cannot tell: {obstacle}" if obstacle else told}
+
+
+# The table of the prompts themselves.
+PROMPTS = PromptTable(
+    # What the prompts of one row have in common.
+    by=("task", "lang", "n_documents", "query_aware", "order", "distractors", "keys"),
+    counts=(
+        ("prompts", "example_id", "size"),
+        ("questions", "example_id", "nunique"),
+        ("places", "gold_index", "nunique"),
+        ("tokens_mean", "n_tokens", "mean"),
+        ("tokens_max", "n_tokens", "max"),
+    ),
+    slice_names=("lang",),
+    # `gold_without_answer` depends on the switch (see `prompts.build`).
+    kept=(
+        "answer_of_punctuation",
+        "distractors_with_answer",
+        "unknown_questions",
+        "unusable_words",
+    ),
+    sorted=False,
 )

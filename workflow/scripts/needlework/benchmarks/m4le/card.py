@@ -10,7 +10,7 @@ from needlework.benchmarks.m4le.factors import LENGTH
 from needlework.benchmarks.m4le.rows import by_metric, with_needle
 from needlework.factor import Factor
 from needlework.results.cards.card import Card, Part
-from needlework.results.context import Context
+from needlework.results.result import Context
 
 if TYPE_CHECKING:
     import pandas as pd

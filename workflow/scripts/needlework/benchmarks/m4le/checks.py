@@ -7,8 +7,16 @@ from pathlib import Path
 
 from needlework.benchmarks.contract import Config, Own
 from needlework.benchmarks.m4le.corpora import WORDED
-from needlework.benchmarks.m4le.data.frames import OPTIONAL, load_frames, texts_of
-from needlework.benchmarks.m4le.data.tasks import BUCKETS, BUCKETS_2023, CONSTRUCTED, SAMPLED, TASKS
+from needlework.benchmarks.m4le.data.tasks import (
+    BUCKETS,
+    BUCKETS_2023,
+    CONSTRUCTED,
+    OPTIONAL,
+    SAMPLED,
+    TASKS,
+    load_frames,
+    texts_of,
+)
 from needlework.benchmarks.m4le.factors import SHORTEST
 from needlework.benchmarks.m4le.plan import (
     LIMITS,

@@ -9,12 +9,17 @@ from typing import Any
 import pyarrow as pa
 
 from needlework.benchmarks.m4le.data.families import Recipe, Study, construct
-from needlework.benchmarks.m4le.data.frames import Frame, load_frames, worded
-from needlework.benchmarks.m4le.data.released import read_rows
-from needlework.benchmarks.m4le.data.rows import Row, rows_table
-from needlework.benchmarks.m4le.data.sample import sample_records
+from needlework.benchmarks.m4le.data.rows import Row, read_rows, rows_table, sample_records
 from needlework.benchmarks.m4le.data.sources import source_records
-from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, SLUGS, Task, task_in
+from needlework.benchmarks.m4le.data.tasks import (
+    CONSTRUCTED,
+    SLUGS,
+    Frame,
+    Task,
+    load_frames,
+    task_in,
+    worded,
+)
 
 
 def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, Any]) -> pa.Table:

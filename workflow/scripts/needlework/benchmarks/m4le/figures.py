@@ -28,8 +28,7 @@ from needlework.benchmarks.m4le.tables import (
     table3,
 )
 from needlework.factor import Factor
-from needlework.results.context import Context
-from needlework.results.result import Bars, Dots, Lines, figure
+from needlework.results.result import Bars, Context, Dots, Lines, figure
 from needlework.results.tabulate import MODEL, mean, tabulate, where
 
 if TYPE_CHECKING:

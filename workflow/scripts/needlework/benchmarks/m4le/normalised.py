@@ -1,11 +1,22 @@
-"""The paper's normalised score r / (g + r) of a score r by a reference g, with both uncertainties."""
+"""M4LE's normalised scores r / (g + r) of a score r by a reference g, and their means over tasks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
+import numpy as np
+
+from needlework.benchmarks.m4le import measures
+from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED
+from needlework.benchmarks.m4le.factors import SHORTEST
+from needlework.results import stats
+from needlework.results.cells import Part, Table, measure_of_sums
+from needlework.results.result import Run
 from needlework.results.stats import Z
 
 
@@ -97,3 +108,157 @@ def slope_weights(places: Sequence[int]) -> list[float]:
     middle = sum(places) / len(places)
     spread = sum((place - middle) ** 2 for place in places)
     return [(place - middle) / spread for place in places]
+
+
+# The scores of M4LE's tasks, and the means of their normalised scores.
+
+
+def score(part: Part) -> dict[str, float | int]:
+    """MEASURES of one task's rows: the mean, or the BLEU of all answers together."""
+    if {CONSTRUCTED[task].metric for task in part.values("task")} == {"bleu"}:
+        return measure_of_sums(part, "bleu_statistics", measures.of_sums)
+    return part.measure()
+
+
+@dataclass(frozen=True)
+class Own:
+    """A task's score at a length; `se` is its error over questions, `se_independent` over answers."""
+
+    task: str
+    length: int
+    part: Part
+    value: float
+    se_independent: float
+    se: float
+    lowest: float
+    highest: float
+
+    @cached_property
+    def first(self) -> dict[str, Any]:
+        """The model and the reference score, which all rows share, from the first row."""
+        frame, place = self.part.table.frame, self.part.places[0]
+        # A whole row of many columns would be made anew for each cell.
+        return {
+            name: frame[name].iloc[place] for name in ("model", "g", "g_se", "g_se_independent")
+        }
+
+    @cached_property
+    def covariance(self) -> float:
+        """That with its reference: of the same prompts, if they are of one run; 0 of BLEU."""
+        if CONSTRUCTED[self.task].metric == "bleu":
+            return 0.0
+        given = self.part.given
+        value = given.array("value", lambda frame: frame["value"].astype(float))
+        reference = given.array("reference", lambda frame: frame["reference"].astype(float))
+        both = ~np.isnan(value) & ~np.isnan(reference)
+        if both.sum() < 2:
+            return 0.0
+        return float(np.cov(value[both], reference[both], ddof=0)[0, 1] / both.sum())
+
+
+# The scores of a table's cells, by model, metric, task and length: most are in several results' cells.
+_SCORES: WeakKeyDictionary[Table, dict[tuple[str, str, str, int], Own]] = WeakKeyDictionary()
+
+
+def task_scores(part: Part) -> list[Own]:
+    """A model's scores by one metric, per task and length, without cells that have no answer."""
+    known = _SCORES.setdefault(part.table, {})
+    (model,), (metric,) = part.values("model"), part.values("metric")
+    found = []
+    for task, rows in part.split("task").items():
+        for length, own in rows.split("length").items():
+            place = int(str(length))
+            key = model, metric, str(task), place
+            if key not in known:
+                values = score(own)
+                half = (values["ci_high"] - values["ci_low"]) / 2
+                known[key] = Own(
+                    *(
+                        str(task),
+                        place,
+                        own,
+                        values["value"],
+                        values["se_independent"],
+                        half / stats.Z,
+                    ),
+                    *(values["lowest"], values["highest"]),
+                )
+            found.append(known[key])
+    return [own for own in found if not math.isnan(own.value)]
+
+
+def normalised_mean(part: Part, run: Run, weigh: str = "cells") -> dict[str, float | int]:
+    """MEASURES of a model's normalised scores r / (g + r), and how many tasks they are of.
+
+    weigh: "cells" is the mean of all tasks at all lengths, "lengths" the mean of the lengths' means,
+    "slope" the least-squares slope of these over the places of the run's lengths. A score without a
+    reference, or 0 like it, is left out.
+    """
+    there = [(own, own.first) for own in task_scores(part) if own.value + own.first["g"] > 0]
+    weights = _weights([own.length for own, _ in there], weigh, run["lengths"])
+    made: dict[str, Any] = {}
+    for kind in ("", "_independent"):
+        weighed = []
+        for (own, row), weight in zip(there, weights, strict=False):
+            mine = Score(own.value, own.se_independent if kind else own.se)
+            reference = Score(row["g"], row[f"g_se{kind}"])
+            itself = row["model"] == run["reference"] and own.length == SHORTEST
+            covariance = mine.se**2 if itself else own.covariance
+            weighed.append(Weighed(own.task, mine, reference, covariance, weight))
+        found = combined(weighed)
+        if len(weighed) == 1 and weigh != "slope":
+            found = normalised(weighed[0].score, weighed[0].reference, weighed[0].covariance)
+        low, high = found.ci_low, found.ci_high
+        if weigh != "slope":
+            low, high = (float(np.clip(end, 0, 1)) for end in (low, high))
+        made |= {f"ci_low{kind}": low, f"ci_high{kind}": high}
+        if kind:
+            made |= {"value": found.value, "se_independent": found.se}
+    given = sum(len(own.part.given) for own, _ in there)
+    questions = sum(len(own.part.given.values("example_id")) for own, _ in there)
+    tasks = len({own.task for own, _ in there})
+    return {
+        **made,
+        "n": given,
+        "n_questions": questions,
+        **part.lost(),
+        **_normalised_bounds(part, there, weights, made["value"], weigh),
+        "n_tasks": tasks,
+    }
+
+
+def _normalised_bounds(
+    part: Part,
+    there: Sequence[tuple[Own, Mapping[str, Any]]],
+    weights: Sequence[float],
+    value: float,
+    weigh: str,
+) -> dict[str, float]:
+    """The mean with every missing answer wrong, and right, the references as they are.
+
+    NaN of a slope with missing answers, and where nothing of a task was answered: it is in no mean.
+    """
+    if len(part.given) == len(part):
+        return {"lowest": value, "highest": value}
+    if weigh == "slope" or sum(len(own.part) for own, _ in there) < len(part):
+        return {"lowest": math.nan, "highest": math.nan}
+    found = {}
+    for end in ("lowest", "highest"):
+        pairs = [(getattr(own, end), row["g"]) for own, row in there]
+        shares = [r / (g + r) if g + r else 0.0 for r, g in pairs]
+        found[end] = sum(w * share for w, share in zip(weights, shares, strict=True))
+    return found
+
+
+def _weights(lengths: list[int], weigh: str, order: Sequence[int]) -> list[float]:
+    """What each cell, of one of these lengths, counts; none where there is no slope."""
+    if weigh == "cells":
+        return [1 / len(lengths) for _ in lengths]
+    counts = {length: lengths.count(length) for length in sorted(set(lengths))}
+    if weigh == "lengths":
+        return [1 / counts[length] / len(counts) for length in lengths]
+    slopes = slope_weights([order.index(length) for length in counts])
+    if not slopes:
+        return []
+    of_length = dict(zip(counts, slopes, strict=True))
+    return [of_length[length] / counts[length] for length in lengths]

@@ -7,9 +7,9 @@ from typing import Any
 
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, PAPER_BUCKETS, PRINTED, TASKS
 from needlework.benchmarks.m4le.factors import RANGES, TABLES
-from needlework.models.decoding import GREEDY
-from needlework.results.context import Context
+from needlework.models.engine_arguments import GREEDY
 from needlework.results.published import Number
+from needlework.results.result import Context
 from needlework.results.tabulate import (
     Cell,
     Place,

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, SliceSettings, in_words
-from needlework.benchmarks.m4le.data.frames import TEXTS
 from needlework.benchmarks.m4le.data.origins import origin, source_files
-from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, SAMPLED, SLUGS, TASKS
+from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, SAMPLED, SLUGS, TASKS, TEXTS
 from needlework.benchmarks.m4le.factors import RANGES
 from needlework.data.corpora.registry import corpus_table
 from needlework.errors import UserError

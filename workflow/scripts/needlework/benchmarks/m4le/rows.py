@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from needlework.benchmarks.m4le.data.tasks import PRINTED
 from needlework.benchmarks.m4le.factors import RANGES, SHORTEST, TABLES
 from needlework.benchmarks.m4le.paper import DUREADER, PRINTED_METRIC, REFERENCE
-from needlework.results.context import Context
+from needlework.results.result import Context
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +61,7 @@ def _with_reference(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Rows of one metric with the reference's."""
     import pandas as pd
 
-    from needlework.benchmarks.m4le.normalised_means import task_scores
+    from needlework.benchmarks.m4le.normalised import task_scores
     from needlework.results import cells
     from needlework.results.cells import Table
 

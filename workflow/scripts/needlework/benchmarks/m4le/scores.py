@@ -1,19 +1,125 @@
-"""M4LE's scores: every answer by the paper's metric, by the released scorer's, and by today's overlap."""
+"""M4LE's scores: the paper's metric, the released scorer's, today's overlap, and the second scorer."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from needlework.benchmarks.contract import Own
-from needlework.benchmarks.m4le import bleu, careful, match, overlap, rouge
-from needlework.benchmarks.m4le.data.tasks import Task, task_in
+from needlework.benchmarks.m4le import measures
+from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, Task, task_in
 from needlework.models.accounts import UNANSWERED
-from needlework.scoring.metrics.words import UNSPACED_RUN
+from needlework.scoring.careful.phrases import of_text
+from needlework.scoring.careful.statements import Statement
+from needlework.scoring.careful.verdicts import (
+    Candidate,
+    Verdict,
+    chosen,
+    of_names,
+    of_numbers,
+    of_words,
+    tagged,
+)
+from needlework.scoring.careful.words import read
+from needlework.scoring.metrics import UNSPACED_RUN
 from needlework.scoring.scores import Rating, score_rows, second
+
+# The second scorer's verdicts on M4LE's answers; a text without one right answer has none.
+
+# An article's id: six capital letters or digits.
+_ID = re.compile(
+    r"(?<![A-Za-z0-9])(?:[A-Z]{6}|(?=[A-Za-z]*[0-9])[A-Za-z0-9]{6})(?![A-Za-z0-9])", re.ASCII
+)
+_OPTION = re.compile(r"([A-H])\s*[.、．:：)]\s*(.+)", re.DOTALL)
+_LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z'])")
+_CHOSEN = re.compile(r"(?:选|選|答案|answer)[^A-H\n]{0,10}([A-H])(?![A-Za-z])")
+_STOPS = " .。\n"
+MOST_CLASSES = 100
+# Types of tasks whose answer may be a count.
+_COUNTED = ("CLS", "CLS+CNT")
+
+
+def task_verdict(
+    task: Task, text: str, accepted: Sequence[str], classes: Sequence[str] = ()
+) -> Verdict | None:
+    """1.0 if an answer to a task is right, and why; None where a task has no one right answer.
+
+    `classes` are all answers of a classification.
+    """
+    if task.metric in ("rouge", "bleu") or task.released == "rouge":
+        return None
+    langs = [task.answer_lang]
+    golds = [gold.strip(_STOPS) for gold in accepted]
+    if task.metric == "f1":
+        return ids_verdict(text, golds[0], langs if task.unit == "any" else ["en"])
+    if classes and task.metric == "match" and golds[0] in classes:
+        return of_names(text, golds, [[other] for other in classes if other not in golds], langs)
+    if task.task_type in _COUNTED and golds[0].isdecimal():
+        return of_numbers(text, [int(golds[0])], langs, digits=1)
+    if option := _OPTION.fullmatch(golds[0]):
+        return _choice(text, option[1], option[2], langs)
+    return of_words(text, golds, langs)
+
+
+def _choice(text: str, letter: str, option: str, langs: Sequence[str]) -> Verdict:
+    """1.0 if an answer chooses an option by its letter, or by its text alone."""
+    said = tagged(text)
+    letters = _CHOSEN.findall(said)[-1:] or _LETTER.findall(said)
+    if letters:
+        right = set(letters) == {letter}
+        return (
+            (1.0, "right") if right else (None, "several") if letter in letters else (0.0, "other")
+        )
+    return of_words(text, [option], langs)
+
+
+def ids_verdict(text: str, gold: str, langs: Sequence[str] = ("en",)) -> Verdict:
+    """1.0 if an answer names exactly the ids of `gold`, and why; `langs` are those of its phrases."""
+    wanted = set(_ID.findall(gold)) or set(re.findall(r"\w+", gold))
+    named: list[str] = []
+
+    def marked(match: re.Match[str]) -> str:
+        """A word in place of an id: digits of one could be read as a number's groups."""
+        named.append(match.group().upper())
+        return f" ID{len(named) - 1}X "
+
+    said = _ID.sub(marked, unicodedata.normalize("NFKC", tagged(text)))
+    words = read(said)
+    statement = Statement(words, of_text(said, langs, words))
+    places = {f"id{i}x": name for i, name in enumerate(named)}
+    candidates = [
+        Candidate(places[word], i, i + 1) for i, word in enumerate(words.words) if word in places
+    ]
+    found = chosen(statement, candidates, compared=False, single=False)
+    if candidates and any(c.end == candidates[0].start for c in statement.of("instead")):
+        return 0.0, "denied"
+    if found == wanted:
+        return 1.0, "right"
+    if not found:
+        return 0.0, "other" if text.strip() else "empty"
+    if wanted < found:
+        return None, "several"
+    return 0.0, "incomplete" if found < wanted else "other"
+
+
+def classes_of(instances: pa.Table) -> dict[str, tuple[str, ...]]:
+    """The answers of each task that asks for one of a few classes, which the instances' gold answers are.
+
+    A task with more than `MOST_CLASSES` gold answers has none: each answer would be held against all.
+    """
+    found: dict[str, set[str]] = {}
+    for name, accepted in zip(
+        instances["task"].to_pylist(), instances["accepted"].to_pylist(), strict=True
+    ):
+        task = CONSTRUCTED[name]
+        if task.metric == "match" and task.task_type == "CLS+RET":
+            found.setdefault(name, set()).add(accepted[0].strip(_STOPS))
+    return {name: tuple(sorted(own)) for name, own in found.items() if len(own) <= MOST_CLASSES}
+
 
 METRICS = ("paper", "released")
 OVERLAP = ("rouge_lsum", "chrf")
@@ -36,12 +142,12 @@ def score(
     """Rows of scores for each row of `generations`: "paper", "released", of texts OVERLAP, else "careful".
 
     `instances` needs the column `accepted`. The table has the further column `bleu_statistics`
-    (`m4le_bleu.Statistics.flat`) in rows of translations: BLEU is one of a whole cell, `value` only
+    (`measures.Statistics.flat`) in rows of translations: BLEU is one of a whole cell, `value` only
     the answer's own. The released scorer sees the model's thoughts too, as it knows none. Raises
     UserError as `score_rows` does.
     """
     found: list[list[int] | None] = []
-    classes = careful.classes(instances)
+    classes = classes_of(instances)
 
     def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
         task, answer = task_in(row["task"], row["lang"]), text or ""
@@ -51,9 +157,9 @@ def score(
             rated = []
             for text, metric in zip((answer, raw), METRICS, strict=True):
                 pair = text.strip(), row["accepted"][0], task.answer_lang
-                value = bleu.sentence(*pair)
+                value = measures.sentence(*pair)
                 rated.append((value, _verdict(value, text), metric))
-                found.append(bleu.statistics(*pair).flat())
+                found.append(measures.statistics(*pair).flat())
         else:
             values = (paper(task, answer, row["accepted"]), released(task, raw, row["accepted"]))
             rated = [
@@ -62,11 +168,11 @@ def score(
             ]
             found.extend([None] * len(METRICS))
         if task.metric in ("bleu", "rouge"):
-            for metric, measure in zip(OVERLAP, (overlap.rouge_lsum, overlap.chrf), strict=True):
+            for metric, measure in zip(OVERLAP, (measures.rouge_lsum, measures.chrf), strict=True):
                 value = 0.0 if failed else _best(task, measure, answer, row["accepted"])
                 rated.append((value, _verdict(value, answer), metric))
             found.extend([None] * len(OVERLAP))
-        read = careful.verdict(task, answer, row["accepted"], classes.get(row["task"], ()))
+        read = task_verdict(task, answer, row["accepted"], classes.get(row["task"], ()))
         if read is not None:
             rated.append(second(read, rated[0][0]))
             found.append(None)
@@ -94,13 +200,13 @@ def paper(task: Task, answer: str, accepted: Sequence[str]) -> float:
         if task.answer_lang not in _LISTS:
             texts = [text.translate(_MARKS) for text in texts]
         stop, comma = _lists(task)
-        return match.f1(*(match.id_set(text, stop, comma) for text in texts))
+        return measures.f1(*(measures.id_set(text, stop, comma) for text in texts))
     if task.name == "news2016":
         answer, accepted = _title(answer), [_title(text) for text in accepted]
     cuts = task.cuts or (("\n",) if task.metric == "match" else ())
     if task.metric == "match":
-        golds = [match.cut(text, cuts).rstrip(".。") for text in accepted]
-        return float(match.equal(match.cut(answer.strip(), cuts).rstrip(".。"), golds))
+        golds = [measures.cut(text, cuts).rstrip(".。") for text in accepted]
+        return float(measures.equal(measures.cut(answer.strip(), cuts).rstrip(".。"), golds))
     return _best(
         task, {"accuracy": _accurate, "rouge": _recall(task)}[task.metric], answer, accepted
     )
@@ -111,7 +217,7 @@ def _best(
 ) -> float:
     """The best value by any gold answer; the answer is cut at the task's marks that are not in it."""
     return max(
-        measure(match.cut(answer, [m for m in task.cuts if m not in gold.strip()]), gold.strip())
+        measure(measures.cut(answer, [m for m in task.cuts if m not in gold.strip()]), gold.strip())
         for gold in accepted
         if gold.strip()
     )
@@ -126,17 +232,17 @@ def released(task: Task, answer: str, accepted: Sequence[str]) -> float:
     """
     if task.released == "f1":
         stop, comma = _lists(task)
-        gold = match.id_set(accepted[0], stop if task.name in _STOPPED_GOLDS else None, comma)
-        return match.f1(match.id_set(answer, stop, comma), gold)
+        gold = measures.id_set(accepted[0], stop if task.name in _STOPPED_GOLDS else None, comma)
+        return measures.f1(measures.id_set(answer, stop, comma), gold)
     if task.name == "news2016":
         answer = _title(answer)
-    answer = match.cut(answer, task.cuts)
+    answer = measures.cut(answer, task.cuts)
     if task.released == "accuracy":
-        return float(match.accurate(answer, accepted))
+        return float(measures.accurate(answer, accepted))
     if task.released == "match":
         counted = task.task_type == "CLS+CNT"
-        golds = [match.cut(text, task.cuts) if counted else text for text in accepted]
-        return float(match.equal(answer, golds))
+        golds = [measures.cut(text, task.cuts) if counted else text for text in accepted]
+        return float(measures.equal(answer, golds))
     try:
         return max(_rouge(task, gold)(answer, gold) for gold in accepted if gold)
     except ValueError:
@@ -144,7 +250,7 @@ def released(task: Task, answer: str, accepted: Sequence[str]) -> float:
 
 
 def _accurate(answer: str, gold: str) -> float:
-    return float(match.accurate(answer, [gold]))
+    return float(measures.accurate(answer, [gold]))
 
 
 def _recall(task: Task) -> Callable[[str, str], float]:
@@ -164,7 +270,7 @@ def _lists(task: Task) -> tuple[str, str]:
 def _rouge(task: Task, gold: str) -> Callable[[str, str], float]:
     """The Chinese recall of a language that is written without spaces, too."""
     unspaced = task.unit == "any" and UNSPACED_RUN.search(gold)
-    return rouge.recall_zh if task.answer_lang == "zh" or unspaced else rouge.recall_en
+    return measures.recall_zh if task.answer_lang == "zh" or unspaced else measures.recall_en
 
 
 def _title(text: str) -> str:

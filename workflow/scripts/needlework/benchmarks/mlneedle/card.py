@@ -9,7 +9,7 @@ from needlework.benchmarks.mlneedle.factors import DEPTH, LENGTH, NEEDLE
 from needlework.benchmarks.mlneedle.tables import exact, table1
 from needlework.factor import in_1024
 from needlework.results.cards.card import Card, Part
-from needlework.results.context import Context
+from needlework.results.result import Context
 from needlework.results.tabulate import where
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from needlework.benchmarks.mlneedle.tables import BY_MODEL, exact
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1024
 from needlework.results.columns import COMPARISON, MEASURES
-from needlework.results.context import Context, Run, model_order
-from needlework.results.result import Dots, Lines, figure
+from needlework.results.result import Context, Dots, Lines, Run, figure, model_order
 from needlework.results.tabulate import (
     MODEL,
     By,

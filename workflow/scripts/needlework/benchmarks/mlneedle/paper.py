@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.mlneedle.factors import HAYSTACK, LANGUAGES, POSITIONS
-from needlework.models.decoding import GREEDY
-from needlework.results.context import Context
+from needlework.models.engine_arguments import GREEDY
+from needlework.results.result import Context
 from needlework.results.tabulate import (
     Beside,
     Cell,

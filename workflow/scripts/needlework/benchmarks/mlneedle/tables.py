@@ -20,8 +20,17 @@ from needlework.benchmarks.mlneedle.factors import (
 from needlework.factor import Factor, in_1024
 from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.columns import COMPARISON, MEASURES
-from needlework.results.context import Context
-from needlework.results.result import ABSENT, DELTA, Grid, Mark, Number, PromptTable, pairs, table
+from needlework.results.result import (
+    ABSENT,
+    DELTA,
+    Context,
+    Grid,
+    Mark,
+    Number,
+    PromptTable,
+    pairs,
+    table,
+)
 from needlework.results.tabulate import MODEL, By, mean, model_pairs, tabulate, where
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from needlework.benchmarks.mlongrr.factors import ABSENT, LANG, LENGTH, N_NEEDLE
 from needlework.benchmarks.mlongrr.rows import usual
 from needlework.factor import Factor, in_1000
 from needlework.results.cards.card import Card, Part
-from needlework.results.context import Context
+from needlework.results.result import Context
 
 if TYPE_CHECKING:
     import pandas as pd

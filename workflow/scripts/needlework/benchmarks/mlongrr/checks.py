@@ -21,8 +21,7 @@ from needlework.benchmarks.mlongrr.plan import (
     texts,
 )
 from needlework.benchmarks.mlongrr.prompt_files import Prompt, PromptKey
-from needlework.data.corpora.languages import folder_languages
-from needlework.data.corpora.registry import languages_of
+from needlework.data.corpora.registry import folder_languages, languages_of
 from needlework.errors import UserError
 from needlework.folders import entries
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from needlework.benchmarks.mlongrr.plan import NAME
-from needlework.scoring.metrics.numbers import numbers
+from needlework.scoring.metrics import numbers
 from needlework.seeding import rank_key, rng
 
 

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, SliceSettings, in_words
 from needlework.benchmarks.mlongrr import prompt_files
 from needlework.benchmarks.mlongrr.factors import ABSENT, QUESTIONS, REASONING, RETRIEVAL
-from needlework.data.corpora.languages import folder_languages
-from needlework.data.corpora.registry import CORPORA, languages_of
+from needlework.data.corpora.registry import CORPORA, folder_languages, languages_of
 from needlework.folders import entries
 
 NAME = "mlongrr"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from needlework.results.columns import MEASURES
-from needlework.results.context import Context
+from needlework.results.result import Context
 from needlework.results.tabulate import Cell, Measure
 
 if TYPE_CHECKING:

@@ -1,9 +1,12 @@
-"""mLongRR's scores: answers by the strict rules, by the notebooks' ones, and the second scorer."""
+"""mLongRR's scores: the strict rules, the notebooks' rules, and the second scorer."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +14,149 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework.benchmarks.contract import Own
-from needlework.benchmarks.mlongrr import careful, released, strict
-from needlework.benchmarks.mlongrr.careful import CITY_NAMES
 from needlework.benchmarks.mlongrr.factors import ABSENT, METRIC, RETRIEVAL
+from needlework.benchmarks.mlongrr.prompt_files import name_pattern
+from needlework.scoring.careful.verdicts import (
+    Verdict,
+    bare_list,
+    given_numbers,
+    of_names,
+    of_numbers,
+    tagged,
+)
+from needlework.scoring.careful.words import RESOURCES, rows, split
+from needlework.scoring.metrics import numbers
 from needlework.scoring.scores import Rating, score_rows, second
+
+# mLongRR's answers read strictly: exactly the number, or the city and no other needle's.
+#
+# Paper, section 3.6: the number or city is extracted and compared. What it leaves open: grouped digits
+# count ("8,134,445"), and an answer that lists several needles' numbers is wrong.
+
+_SEVEN = range(10**6, 10**7)
+
+
+def score_number(
+    text: str, gold: str, others: Iterable[str], unanswerable: Iterable[str]
+) -> tuple[float, str]:
+    """1.0 if `gold` is the one number of seven digits in an answer, and why.
+
+    `others` are the numbers of the other needles. Verdicts: "correct"; "several" where the gold is
+    among others; "other_needle"; "wrong_number"; without such a number "unanswerable" or "no_number".
+    A number of more digits is a wrong one.
+    """
+    found = {number for number in numbers(text) if number >= _SEVEN.start}
+    if not found:
+        return 0.0, "unanswerable" if says(text, unanswerable) else "no_number"
+    if found == {int(gold)}:
+        return 1.0, "correct"
+    if int(gold) in found:
+        return 0.0, "several"
+    return 0.0, "other_needle" if found <= set(map(int, others)) else "wrong_number"
+
+
+def score_city(
+    text: str, gold: Sequence[str], others: Iterable[str], unanswerable: Iterable[str]
+) -> tuple[float, str]:
+    """1.0 if an answer has one of the names of the `gold` city, and why.
+
+    `others` are the names of the other needles' cities. A name is a whole word, in any letter case.
+    Verdicts: "correct"; "several" where another needle's city is named too; "other_needle"; without
+    any of them "unanswerable" or "no_city".
+    """
+    small = unicodedata.normalize("NFKC", text).casefold()
+    right = any(_pattern(name).search(small) for name in gold)
+    wrong = any(_pattern(name).search(small) for name in set(others) - set(gold))
+    if right or wrong:
+        return (1.0, "correct") if not wrong else (0.0, "several" if right else "other_needle")
+    return 0.0, "unanswerable" if says(text, unanswerable) else "no_city"
+
+
+def score_absent(text: str, unanswerable: Iterable[str]) -> tuple[float, str]:
+    """1.0 if an answer to a question without a needle says so and has no number, and why.
+
+    Verdicts: "correct", "wrong_number", "no_refusal".
+    """
+    if any(number in _SEVEN for number in numbers(text)):
+        return 0.0, "wrong_number"
+    return (1.0, "correct") if says(text, unanswerable) else (0.0, "no_refusal")
+
+
+def says(text: str, words: Iterable[str]) -> bool:
+    """Whether one of `words` stands in `text` as a whole, in any letter case."""
+    small = re.sub(r"\s+", " ", unicodedata.normalize("NFKC", text)).casefold()
+    return any(_pattern(word).search(small) for word in words if word)
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    return name_pattern(unicodedata.normalize("NFKC", name))
+
+
+# mLongRR's notebooks' rules, false verdicts included; `mlongrr_strict` has none of them.
+#
+# The facts are those of the notebooks in PortNLP/mLongRR at f3edbda; the program is this project's own. An
+# answer that lists all numbers is right, "8,134,445" is wrong, and "Lima" is found in "Lima belas". With
+# several needles the notebooks ask whether any answer of a file holds the number.
+
+
+def released_accuracy(answers: Iterable[str], gold: Iterable[str]) -> tuple[float, str]:
+    """1.0 if one of `answers` contains one of the texts `gold`, and why: "correct", "not_found"."""
+    found = any(text in answer for answer in answers for text in gold)
+    return (1.0, "correct") if found else (0.0, "not_found")
+
+
+def claude_gold(numbers: Sequence[str]) -> int:
+    """Which needle the notebook of Claude takes for the largest: it looks at the first two alone.
+
+    With three, a perfect model is right where the third is not the largest.
+    """
+    return max(range(min(2, len(numbers))), key=lambda i: int(numbers[i]))
+
+
+# The second scorer's verdicts on mLongRR's answers.
+
+CITY_NAMES = RESOURCES / "mlongrr/city_names.tsv"
+
+
+def number_verdict(text: str, gold: str, lang: str) -> Verdict:
+    """1.0 if an answer chooses the number `gold`, after any comparison, and why."""
+    value, why = of_numbers(text, [int(gold)], [lang], compared=True)
+    # The question asks for one number.
+    return (0.0 if value is None and why == "several" and bare_list(text) else value), why
+
+
+def city_verdict(
+    text: str,
+    gold: Sequence[str],
+    cities: Iterable[Sequence[str]],
+    lang: str,
+    further: Mapping[str, Sequence[str]],
+) -> Verdict:
+    """1.0 if an answer chooses the gold city by any of its names, and why.
+
+    `cities` are the names of all needles' cities, `further` those in other languages (`city_names`).
+    """
+
+    def named(names: Sequence[str]) -> list[str]:
+        return list(dict.fromkeys([*names, *(more for n in names for more in further.get(n, ()))]))
+
+    others = [named(names) for names in cities if not set(names) & set(gold)]
+    return of_names(text, named(gold), others, [lang])
+
+
+def absent_verdict(text: str, words: Iterable[str], lang: str) -> Verdict:
+    """1.0 if an answer to a question without a needle says so and gives no number, and why."""
+    said = tagged(text)
+    if given_numbers(said, set(), [lang]):
+        return 0.0, "other"
+    return (1.0, "right") if says(said, words) else (0.0, "no refusal")
+
+
+@cache
+def read_city_names(path: str | Path = CITY_NAMES) -> dict[str, list[str]]:
+    """The names of cities in further languages, by the English one."""
+    return {name: split(names) for name, names in rows(Path(path).absolute())}
+
 
 METRICS = tuple(map(str, METRIC.order))
 
@@ -38,7 +180,7 @@ def score(
     its reasoning), else "no_answer". `city_names` is the file of the cities' names in further languages. The
     notebooks' rules see the model's thoughts too, as they know none. Raises UserError as `score_rows` does.
     """
-    names = careful.city_names(city_names[0])
+    names = read_city_names(city_names[0])
     further = tuple(settings.get("unanswerable", ()))
     files = _files(instances, generations)
 
@@ -51,7 +193,7 @@ def score(
         def rating(
             own: tuple[float, str],
             theirs: tuple[tuple[float, str], tuple[float, str]],
-            reader: careful.Verdict,
+            reader: Verdict,
         ) -> Rating:
             """By all metrics; the strict rules and the second scorer need text that is no thought."""
             if not said.strip():
@@ -65,23 +207,23 @@ def score(
 
         gold, words = row["references"], (row["unanswerable"], *further)
         if row["task"] == ABSENT:
-            found = released.score([raw], gold)
+            found = released_accuracy([raw], gold)
             words = *words, *gold
-            own, reader = strict.score_absent(said, words), careful.absent(said, words, lang)
+            own, reader = score_absent(said, words), absent_verdict(said, words, lang)
             return rating(own, (found, found), reader)
         numbers = row["numbers"].split()
-        claude = released.claude_gold(numbers)
+        claude = claude_gold(numbers)
         if row["question"] == "city":
             cities = [city.split("/") for city in row["cities"].split("|")]
             others = [name for each in cities for name in each]
-            own = strict.score_city(said, gold, others, words)
-            reader = careful.city(said, gold, cities, lang, names)
-            theirs = released.score([raw], gold), released.score([raw], cities[claude])
+            own = score_city(said, gold, others, words)
+            reader = city_verdict(said, gold, cities, lang, names)
+            theirs = released_accuracy([raw], gold), released_accuracy([raw], cities[claude])
         else:
             answers = [raw] if row["task"] == RETRIEVAL else files[_file(row)]
-            own = strict.score_number(said, gold[0], numbers, words)
-            reader = careful.number(said, gold[0], lang)
-            theirs = released.score(answers, gold), released.score(answers, [numbers[claude]])
+            own = score_number(said, gold[0], numbers, words)
+            reader = number_verdict(said, gold[0], lang)
+            theirs = released_accuracy(answers, gold), released_accuracy(answers, [numbers[claude]])
         return rating(own, theirs, reader)
 
     return score_rows(instances, generations, rate, model=model)

@@ -1,34 +1,202 @@
-"""mLongRR's tables of answers."""
+"""mLongRR's tables: of answers, and of prompts, which need no model."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.mlongrr.factors import (
+    DEPTH,
     LANG,
     LANGUAGES,
+    LENGTH,
     METRIC,
     N_NEEDLES,
     NAMES,
     QUESTION,
     QUESTIONS,
 )
-from needlework.benchmarks.mlongrr.paper import abstract
+from needlework.benchmarks.mlongrr.paper import LENGTHS, abstract, beside_tokens_a_word, log
 from needlework.benchmarks.mlongrr.rows import (
     MEAN,
     by_drawn_metric,
     first_prompt,
     first_text,
     usual,
+    with_paper_model,
 )
-from needlework.factor import Factor
+from needlework.factor import Factor, in_1000
 from needlework.results.answer_languages import answered_in as by_answers_language
-from needlework.results.context import Context
-from needlework.results.result import PERCENT, Grid, Mark, table
-from needlework.results.tabulate import MODEL, By, tabulate
+from needlework.results.result import PERCENT, Context, Grid, Line, Mark, Number, PromptTable, table
+from needlework.results.tabulate import MODEL, By, Cell, Measure, tabulate
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# mLongRR's tables that need no model: tokens a word, how haystacks are built, where needles stand.
+
+BY_TOKENIZER = (Factor("tokenizer"), By(Factor("paper_model"), nullable=True))
+LANGUAGE = Factor("language", order=LANGUAGES, words=NAMES)
+SIZE = Factor("size", words={length: f"{length // 1000}k" for length in LENGTHS})
+WHAT = Factor("what", order=("haystack_tokens", "sentences"))
+
+# How factors are called in tables.
+TOKENIZERS = Factor("tokenizer", label="Tokenizer")
+LANGUAGES_CALLED = Factor(
+    "language", label="Language", order=tuple(NAMES.values()), last=("Average",)
+)
+SIZES = Factor("size", label="Length", order=("2k", "8k", "16k", "32k", "64k"))
+WHAT_CALLED = Factor(
+    "what",
+    order=("haystack_tokens", "sentences"),
+    words={
+        "haystack_tokens": "Tokens",
+        "sentences": "Sentences",
+        **{f"sentences_before_{depth}": f"before {depth}%" for depth in range(1, 100)},
+    },
+)
+
+
+def _tokens_a_word_grid(digits: int) -> Grid:
+    return Grid(
+        rows=(TOKENIZERS,),
+        columns=(LANGUAGES_CALLED,),
+        number=Number(digits=digits),
+        note="Tokens a word.",
+        empty="no prompts",
+    )
+
+
+@table("Tokens per word", _tokens_a_word_grid(2), needs="instances")
+def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Words are NLTK's, in those articles whose words the authors counted, where the text is theirs. No
+    model is needed. The paper's numbers of GPT-4 and its averages are cut, not rounded.
+    """
+    return _tokens_a_word(rows, run, "table2", 2)
+
+
+@table("Tokens per word, to five digits", _tokens_a_word_grid(5), needs="instances")
+def fertility(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Beside the authors' notebook. In Somali and Swahili the text holds all of the articles that they
+    counted; in other languages it ends elsewhere.
+    """
+    return _tokens_a_word(rows, run, "fertility", 5)
+
+
+def _tokens_a_word(rows: pd.DataFrame, run: Context, name: str, digits: int) -> pd.DataFrame:
+    def mean_of_languages(cell: Cell) -> Mapping[str, Any]:
+        """Of an average, over the paper's five languages if they are there, whatever others are."""
+        means = cell.part.frame.groupby("lang", observed=True)["fertility"].mean()
+        papers = means[means.index.isin(LANGUAGES)]
+        average = cell.labels["language"] == "Average" and len(papers) == len(LANGUAGES)
+        return {"value": float((papers if average else means).mean())}
+
+    return tabulate(
+        first_text(with_paper_model(rows, run), run),
+        (*BY_TOKENIZER, By(LANGUAGE, LANG.name, text=True, margin="Average", last=True)),
+        run,
+        measure=Measure(("value",), mean_of_languages),
+        beside=beside_tokens_a_word(name, digits),
+    )
+
+
+@table(
+    "How haystacks are built",
+    Grid(
+        rows=(LANGUAGES_CALLED, SIZES),
+        columns=(WHAT_CALLED,),
+        float_per=(TOKENIZERS,),
+        number=Number(0, column="sentences"),
+        numbers={("what", "haystack_tokens"): Number(0, column="tokens")},
+        empty="no prompts with one needle",
+    ),
+    needs="instances",
+    when=("one",),
+)
+def construction(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Tokens and sentences of haystacks with one needle, and sentences before it, beside the log of the
+    authors' notebook. With `source: released` the sentences are equal to it; its tokens (o200k_base)
+    are sums over articles, up to 30 off those of the whole text, which ours count where the needle
+    stands before or behind it.
+    """
+
+    from needlework.results import cells
+
+    def mean_number(cell: Cell) -> Mapping[str, Any]:
+        return {"value": float(cell.part.column("number").astype("float64").mean())}
+
+    asked = with_numbers(with_paper_model(rows, run))
+    asked = first_prompt(first_text(asked[asked["task"] == "retrieval"], run), run)
+    language, size = By(LANGUAGE, LANG.name, text=True), By(SIZE, LENGTH.name, text=True)
+    by = (*BY_TOKENIZER, language, size, WHAT)
+    made = tabulate(asked, by, run, measure=Measure(("value",), mean_number), beside=log)
+    tokens = made["what"] == "haystack_tokens"
+    made = cells.apart(cells.apart(made, tokens, "tokens"), ~tokens, "sentences")
+    return made.drop(columns=["value", "published", "published_cell"])
+
+
+def with_numbers(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row for each number (`what`, `number`) that the authors' log has of a haystack."""
+    import pandas as pd
+
+    inside = ~rows["depth"].isin([0, 100]) & rows["depth"].notna()
+    # Released haystacks with a needle inside have other white space, so other tokens than the log's.
+    counted = rows if inside.all() else rows[~inside]
+    whole = [
+        own.assign(what=what, number=own[what])
+        for what, own in (("haystack_tokens", counted), ("sentences", rows))
+    ]
+    inner = rows[inside]
+    names = "sentences_before_" + inner["depth"].astype(int).astype(str)
+    return pd.concat([*whole, inner.assign(what=names, number=inner["sentences_before"])])
+
+
+@table(
+    "Where needles stand",
+    Grid(
+        rows=(TOKENIZERS, Factor("length", label="Length", format=in_1000)),
+        columns=(Factor("depth", label="Depth (%)"),),
+        number=Number(digits=1),
+        lines=(Line("least, most", ("least", "most"), Number(1), "least == least"),),
+        note="Percent of the haystack's tokens before the first needle, mean of all prompts.",
+        empty="no prompts with one needle",
+    ),
+    needs="instances",
+    when=("one",),
+)
+def real_depth(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """A needle goes between sentences, so it is not exactly as deep as its cell says."""
+
+    def spread(cell: Cell) -> Mapping[str, Any]:
+        real = cell.part.column("real_depth").astype("float64")
+        ends = {"least": float(real.min()), "most": float(real.max())}
+        return {"value": float(real.mean()), "n": len(real), **ends}
+
+    asked = first_prompt(first_text(rows[rows["task"] == "retrieval"], run), run)
+    measure = Measure(("value", "n", "least", "most"), spread)
+    return tabulate(asked, (Factor("tokenizer"), LENGTH, DEPTH), run, measure=measure)
+
+
+# The table of the prompts themselves.
+PROMPTS = PromptTable(
+    by=("haystack", "lang", "template", "task", "n_needles", "question", "length"),
+    counts=(
+        ("prompts", "n_tokens", "size"),
+        ("tokens_mean", "n_tokens", "mean"),
+        ("tokens_max", "n_tokens", "max"),
+        ("fill", "fill", "mean"),
+        ("off_least", "off", "min"),
+        ("off_most", "off", "max"),
+        ("exhausted", "exhausted", "sum"),
+    ),
+    slice_names=("lang", ""),
+    # The share of the length that prompt and room for the answer take together; by how many percent points
+    # a needle stands deeper than its depth.
+    computed={"fill": "(n_tokens + max_new_tokens) / length", "off": "real_depth - depth"},
+    digits={"fill": 4, "off_least": 1, "off_most": 1},
+    kept=("exhausted", "long_numbers"),
+)
+
 
 # How factors are called in tables.
 MODELS = Factor("model", label="Model")

@@ -18,7 +18,7 @@ from needlework.benchmarks.oneruler.rows import (
 )
 from needlework.results import published as publications
 from needlework.results.columns import COMPARISON
-from needlework.results.context import Context
+from needlework.results.result import Context
 from needlework.results.tabulate import Cell
 
 if TYPE_CHECKING:

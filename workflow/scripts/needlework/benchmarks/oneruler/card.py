@@ -9,7 +9,7 @@ from needlework.benchmarks.oneruler.factors import CONTEXT, CWE, LENGTH, PRESENT
 from needlework.benchmarks.oneruler.rows import ONE_LANGUAGE, drawn_metric, dropped, none_allowed
 from needlework.factor import in_1000
 from needlework.results.cards.card import Card, Part
-from needlework.results.context import Context
+from needlework.results.result import Context
 from needlework.results.tabulate import where
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from needlework.benchmarks.contract import Config, Own
-from needlework.benchmarks.oneruler import none_words
+from needlework.benchmarks.oneruler import wording
 from needlework.benchmarks.oneruler.plan import (
     FOLDER_FILES,
     NAME,
@@ -17,8 +17,7 @@ from needlework.benchmarks.oneruler.plan import (
     variants,
     word_tasks,
 )
-from needlework.data.corpora.languages import folder_languages
-from needlework.data.corpora.registry import languages_of
+from needlework.data.corpora.registry import folder_languages, languages_of
 from needlework.errors import UserError
 from needlework.planning.config import check_named
 
@@ -56,7 +55,7 @@ def check(config: Config) -> None:
                     f"{where}.haystack is {own['haystack']}, which has no text in {lang!r}, but "
                     f"{', '.join(texts)}: leave the language out, or take another haystack."
                 )
-    none_words.check(sorted({slice_languages(name)[0] for name in slices(own)}), own["none_words"])
+    wording.check(sorted({slice_languages(name)[0] for name in slices(own)}), own["none_words"])
     _check_variants(own, where)
     _check_room(own, where)
     if folder is not None:

@@ -1,7 +1,8 @@
-"""ONERULER's figures."""
+"""ONERULER's figures: the paper's, then those of its appendix."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.oneruler import paper
@@ -14,26 +15,36 @@ from needlework.benchmarks.oneruler.factors import (
     HIGH_RESOURCE,
     LENGTH,
     METRIC,
+    NIAH,
     TASK,
     TASKS,
 )
-from needlework.benchmarks.oneruler.measures import ACCURACY, SHARE
 from needlework.benchmarks.oneruler.rows import (
+    ACCURACY,
     NEEDLE_TASKS,
     ONE_LANGUAGE,
+    SHARE,
+    behind_endpoints,
     best_first,
     both_prompts,
+    by_articles,
     crossed,
+    cut_answers,
     drawn,
     ends,
+    equal_text,
     equal_tokens,
     grouped,
     long_contexts,
+    mean_of,
     metrics,
     needles_together,
+    none_allowed,
     own,
+    reasoned,
     resources,
     with_errors,
+    wrong_words,
 )
 from needlework.benchmarks.oneruler.tables import (
     BY_CONTEXT,
@@ -44,9 +55,10 @@ from needlework.benchmarks.oneruler.tables import (
 )
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1000
+from needlework.results import published as publications
 from needlework.results.columns import COMPARISON
-from needlework.results.context import Context, Run
-from needlework.results.result import Bars, Heatmap, Lines, Points, figure
+from needlework.results.figures.style import COLOURS
+from needlework.results.result import Bars, Context, Heatmap, Lines, Points, Run, figure
 from needlework.results.tabulate import MODEL, By, Cell, arranged, tabulate, where
 
 if TYPE_CHECKING:
@@ -342,3 +354,241 @@ def figure6b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Shares of all S-NIAH prompts, by the strict rules. The paper draws stacked bars."""
     asked = with_errors(drawn(rows, run, SINGLE, "strict"))
     return tabulate(asked, (MODEL, BY_ERROR), run, measure=SHARE)
+
+
+# How many tokens the same text is in several tokenizers (appendix D).
+
+
+def text_lengths(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """How many tokens the longest text of each language is in every tokenizer (`n_tokens`; Figure 24).
+
+    `rows` has the same prompts in several tokenizers; those of NIAH are taken where there are any.
+    `length` is their length in the tokenizer `measured_in`. The interval is over prompts. The paper's
+    numbers stand beside texts of its length, data and measuring tokenizer alone.
+    """
+    import pandas as pd
+
+    from needlework.results import cells, stats
+
+    same = rows[rows["instruction_lang"] == rows["context_lang"]]
+    needles = same[same["task"].isin(list(NIAH))]
+    same = needles if len(needles) else same
+    same = same[same["length"] == same["length"].max()]
+    encodings = run.run.get("encodings", {})
+    measured_in = run.run.get("text_tokenizer", "")
+    made = []
+    for (lang, tokenizer), part in same.groupby(["context_lang", "tokenizer"]):
+        length, n_tokens = int(part["length"].iloc[0]), float(part["n_tokens"].mean())
+        seed = ("oneruler", "n_tokens", lang, tokenizer)
+        low, high = stats.bootstrap_interval(
+            part["n_tokens"], part["example_id"], seed=seed, draws=1000
+        )
+        found = run.find("figure24", str(lang), encodings.get(tokenizer, ""))
+        value = None if found is None else found.value
+        ours = {
+            "data": run.run.get("setup", {}).get("data"),
+            "length": length,
+            "measuring tokenizer": encodings.get(measured_in, measured_in),
+        }
+        why = "; ".join(cells.differences(ours, paper.TEXT)) or None
+        made.append(
+            {"context_lang": lang, "tokenizer": tokenizer}
+            | {"measured_in": measured_in, "length": length}
+            | {"n_tokens": n_tokens, "n": len(part)}
+            | {"n_exhausted": int(part["exhausted"].sum())}
+            | {"ci_low": low, "ci_high": high}
+            | {"published": None if why else value, "published_cell_n_tokens": found and found.cell}
+            | {"comparison": publications.compare(n_tokens, low, high, value, why)}
+        )
+    columns = [
+        *("context_lang", "tokenizer", "measured_in", "length", "n_tokens", "n", "n_exhausted"),
+        *("ci_low", "ci_high", "published"),
+        *("published_cell_n_tokens", "comparison"),
+    ]
+    data = pd.DataFrame(made, columns=columns)
+    places = {lang: i for i, lang in enumerate(by_articles(data["context_lang"], run))}
+    return data.sort_values("context_lang", key=lambda c: c.map(places), kind="stable")
+
+
+# ONERULER's figures of the appendix: errors, reasoning, common words and tokenizers.
+
+# How figures order and name the values of factors and other labels.
+
+
+@figure(
+    "Accuracy by model and length",
+    Lines(x="length", y="NIAH accuracy", words="All languages.", nothing=NO_NEEDLES),
+    when=("needles",),
+)
+def figure17(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """All needle tasks and languages."""
+    return tabulate(drawn(rows, run, NEEDLES), (MODEL, LENGTH), run, measure=ACCURACY)
+
+
+def errors_by_language(rows: pd.DataFrame, run: Context, closed: bool) -> pd.DataFrame:
+    """Shares of errors in long contexts by language, of models behind endpoints or of the others."""
+    asked = long_contexts(with_errors(drawn(rows, run, SINGLE, "strict")))
+    asked = behind_endpoints(asked, run, closed)
+    return tabulate(asked, (MODEL, BY_CONTEXT, BY_ERROR), run, measure=SHARE)
+
+
+@figure(
+    "Errors in long contexts, models behind endpoints",
+    ERRORS_BY_LANGUAGE,
+    when=("single", "endpoint"),
+)
+def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Shares of all S-NIAH prompts in long contexts (64K and 128K, or a run's two longest lengths), by
+    the strict rules, of models behind endpoints. The paper draws stacked bars.
+    """
+    return errors_by_language(rows, run, closed=True)
+
+
+@figure(
+    "Errors in long contexts, open models",
+    replace(ERRORS_BY_LANGUAGE, nothing="no model but those behind endpoints answered S-NIAH"),
+    when=("single", "open"),
+)
+def figure19(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Shares of all S-NIAH prompts in long contexts (64K and 128K, or a run's two longest lengths), by
+    the strict rules, of models with open weights. The paper draws stacked bars.
+    """
+    return errors_by_language(rows, run, closed=False)
+
+
+@figure(
+    "Reasoning tokens of right and wrong answers",
+    Lines(
+        x="length",
+        panel="model",
+        line="answer",
+        line_title="{answer} answers",
+        looks={"right": (COLOURS[2], "o"), "wrong": (COLOURS[1], "s")},
+        limits=None,
+        y="Reasoning tokens, mean",
+        words="NIAH tasks.",
+        nothing="no model reported reasoning tokens",
+    ),
+    when=("needles", "reasoning"),
+)
+def figure20(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The needle tasks, for models that report them. Answers that the limit cut before any text are
+    left out.
+    """
+    by = (MODEL, Factor("answer"), LENGTH)
+    return tabulate(
+        reasoned(drawn(rows, run, NEEDLES)), by, run, measure=mean_of("reasoning_tokens")
+    )
+
+
+@figure(
+    "Answers cut by the output limit",
+    Points(
+        x="length",
+        panel="model",
+        line="task",
+        value="n_cut",
+        n="n_all",
+        unit="answers",
+        limits=None,
+        columns=4,
+        y="Answers cut by the limit",
+        nothing=NO_WORDS,
+    ),
+    when=("words", "reasoning"),
+)
+def figure21(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The tasks of common words, of the models that ``comparisons.reasoning`` names, or of all
+    models if the run has none of these.
+    """
+    asked = cut_answers(drawn(rows, run, WORDS), run)
+    return tabulate(asked, (MODEL, TASK, LENGTH), run, measure=ACCURACY)
+
+
+@figure(
+    "Common words by length",
+    Lines(x="length", panel="task", where=DRAWN, words="All languages.", nothing=NO_WORDS),
+    when=("words",),
+)
+def figure22(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Both tasks over all languages; answers that the limit cut before any text are wrong. The CSV has
+    the paper's bounds.
+    """
+    return tabulate(
+        own(rows, run, WORDS),
+        (BY_METRIC, MODEL, TASK, LENGTH),
+        run,
+        measure=ACCURACY,
+        beside=paper.figure22,
+        compared=BOUNDED,
+    )
+
+
+@figure(
+    "Right words in wrong answers",
+    Lines(
+        x="length",
+        row=("task",),
+        panel="model",
+        line="group",
+        looks=GROUP_LOOKS,
+        limits=(0, 10),
+        y="Right words of ten",
+        words="Wrong answers only.",
+        nothing="no wrong answer to a task of common words was given",
+    ),
+    when=("words",),
+)
+def figure23(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """How many of the ten common words, by the resources of the language. Answers without text are
+    left out.
+    """
+    asked = grouped(wrong_words(drawn(rows, run, WORDS, "strict")), run)
+    return tabulate(asked, (MODEL, TASK, GROUP, LENGTH), run, measure=mean_of("found"))
+
+
+def which_text(data: pd.DataFrame, run: Run) -> str:
+    """What the texts are that all tokenizers count."""
+    length = CALLED["length"].called(data["length"].max())
+    measured_in = data["measured_in"].iloc[0]
+    return f"Texts of {length} tokens of {measured_in}, room for the answer among them."
+
+
+@figure(
+    "One text in several tokenizers",
+    Points(
+        x="context_lang",
+        line="tokenizer",
+        value="n_tokens",
+        unit="texts",
+        limits=None,
+        y="Tokens of the same text",
+        needs="tokenizer != tokenizer.min()",
+        note=which_text,
+        nothing="texts are counted in fewer than two tokenizers",
+    ),
+    needs="token_counts",
+)
+def figure24(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The longest text of each language; no model is needed. The texts are NIAH's prompts, measured in
+    the first of ``run.tokenizers``, or else in the first model's tokenizer (``measured_in``). The
+    paper's numbers, for Tamil, are from its text; they stand beside released texts of 128,000
+    tokens of cl100k_base alone.
+    """
+    return text_lengths(rows, run)
+
+
+@figure(
+    "Equal text by language and length",
+    replace(
+        HEAT,
+        words="Mean of all NIAH tasks; every model reads the same text.",
+        nothing="no pair of models is named in comparisons.equal_text",
+    ),
+    when=("equal_text",),
+)
+def figure25(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Figure 3 where all models read the same text, its length measured in a common tokenizer."""
+    asked = none_allowed(equal_text(where(rows, NEEDLES), run))
+    made = tabulate(asked, EACH, run, measure=ACCURACY, beside=paper.FIGURE25)
+    return arranged(best_first(made), run, BY_METRIC, MODEL)

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from needlework.benchmarks.oneruler import corpus as oneruler
-from needlework.benchmarks.oneruler import none_words
+from needlework.benchmarks.oneruler import wording
 from needlework.benchmarks.oneruler.factors import ARTICLES
 from needlework.benchmarks.oneruler.plan import FOLDER_FILES
-from needlework.data.corpora.languages import LANGUAGE, folder_languages
-from needlework.data.corpora.registry import CORPORA, languages_of
+from needlework.data.corpora.registry import CORPORA, LANGUAGE, folder_languages, languages_of
 from needlework.errors import UserError
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.scoring.translation import LANGUAGES as IDENTIFIED
@@ -116,7 +115,7 @@ def _answers(
     lang: str, folder: Path | None, own_words: Sequence[str], own_tags: Sequence[str]
 ) -> Iterator[Finding]:
     """What scoring knows of a language: the words for "none" and the tag around an answer."""
-    known = lang in none_words.languages()
+    known = lang in wording.languages()
     if known:
         yield Finding('phrases for "none"', "in resources/oneruler/none_phrases.yaml")
     else:
@@ -134,7 +133,7 @@ def _answers(
         return
     if not known and texts["none"].strip() not in own_words:
         yield Finding("the prompt's word for none", f"add {texts['none']!r} to none_words", True)
-    tags = {name.casefold() for name in (*none_words.ANSWER_TAGS, *own_tags)}
+    tags = {name.casefold() for name in (*wording.ANSWER_TAGS, *own_tags)}
     asked = {
         tag.casefold() for tag in re.findall(r"<\s*([^\s<>/][^<>/]*?)\s*>", texts["answer_numbers"])
     }

@@ -7,7 +7,7 @@ from typing import Any
 
 from needlework.benchmarks.oneruler.factors import ARTICLES, CWE, LONG, NIAH
 from needlework.benchmarks.oneruler.plan import SHORT
-from needlework.models.decoding import GREEDY
+from needlework.models.engine_arguments import GREEDY
 from needlework.results.tabulate import (
     Beside,
     Cell,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, SliceSettings, in_words
 from needlework.benchmarks.oneruler.factors import LONG
-from needlework.data.corpora.languages import folder_languages
+from needlework.data.corpora.registry import folder_languages
 from needlework.factor import Factor, in_1000
 
 NAME = "oneruler"

@@ -1,8 +1,10 @@
-"""ONERULER's scores: answers by the strict rules, by the released ones, and the second scorer."""
+"""ONERULER's scores: the strict rules, the released scorer, and the second scorer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,12 +12,154 @@ from typing import Any
 import pyarrow as pa
 
 from needlework.benchmarks.contract import Own
-from needlework.benchmarks.oneruler import careful, released, strict
-from needlework.benchmarks.oneruler.none_words import ANSWER_TAGS, PHRASES, check
-from needlework.benchmarks.oneruler.none_words import phrases as read_phrases
-from needlework.benchmarks.oneruler.wording import Wording
+from needlework.benchmarks.oneruler import strict
+from needlework.benchmarks.oneruler.strict import says_none
+from needlework.benchmarks.oneruler.wording import ANSWER_TAGS, PHRASES, Wording, check
+from needlework.benchmarks.oneruler.wording import phrases as read_phrases
 from needlework.records import read_table
+from needlework.scoring.careful.verdicts import (
+    Verdict,
+    bare_list,
+    denies,
+    has_number,
+    leaves_out,
+    of_list,
+    of_numbers,
+)
+from needlework.scoring.careful.words import bounded, read, split
+from needlework.scoring.metrics import number_of
 from needlework.scoring.scores import CAREFUL, Rating, score_rows, second
+
+# ONERULER's released rules, false verdicts included; `oneruler_strict` has none of them.
+#
+# The facts are those of `OneRuler/eval/evaluate.py` in mungg/OneRuler at a3fe6af; the program here is
+# this project's own. The false verdicts, each with a test: "1,234,567" is read as 234 and 567; a right
+# answer that holds a word for "none" is wrong ("inga andra"), unless in other capitals; an answer to the
+# "none" task that gives a number is right if it holds such a word; common words count inside other words
+# ("art" in "party"); a list of words that is written in another Unicode form is wrong.
+
+# What the released program looks for, by the language of the instructions.
+NONE_WORDS: dict[str, tuple[str, ...]] = {
+    "cs": ("žádné", "žádná"),
+    "da": ("ingen",),
+    "de": ("Keine vorhanden",),
+    "en": ("none",),
+    "es": ("ninguno",),
+    "fa": ("هیچ کدام",),
+    "fi": ("ei mikään",),
+    "fr": ("aucun",),
+    "hi": ("कोई नहीं",),
+    "hu": ("nincs",),
+    "it": ("nessuno",),
+    "ja": ("なし", "数字はありません"),
+    "ko": ("없음",),
+    "nl": ("geen",),
+    "no": ("ingen",),
+    "pl": ("brak",),
+    "pt": ("nenhum",),
+    "ru": ("нет",),
+    "sr": ("nema",),
+    "st": ("ha ho letho",),
+    "sv": ("inga",),
+    "sw": ("hakuna",),
+    "ta": ("ஏதுமில்லை",),
+    "uk": ("немає", "Нема"),
+    "vi": ("Không có",),
+    "zh": ("无",),
+}
+_ANSWER = re.compile("<Answer>.*?</Answer>")
+
+
+def answer(text: str, model: str) -> str:
+    """All of `text`, or of a Deepseek model the first line's <Answer> that is written just so."""
+    found = _ANSWER.search(text) if "deepseek" in model.lower() else None
+    return found.group() if found else text
+
+
+def score_numbers(
+    text: str, expected: Sequence[str], none_words: Iterable[str]
+) -> tuple[float, str]:
+    """1.0 if the numbers of two digits or more are the `expected` ones, and why.
+
+    Verdicts: "correct", "none_word" (the answer holds one), "no_number", "wrong_number".
+    """
+    text = unicodedata.normalize("NFKC", text)
+    if any(word in text or _squeezed(word) in text for word in none_words):
+        return 0.0, "none_word"
+    digits = dict.fromkeys(re.findall(r"\d+", text))
+    found = [number_of(number) for number in digits if len(number) > 1]
+    if not found:
+        return 0.0, "no_number"
+    # As many numbers as expected ones, before those that differ in leading zeros become one.
+    same = len(found) == len(expected) and set(found) == {int(number) for number in expected}
+    return (1.0, "correct") if same else (0.0, "wrong_number")
+
+
+def score_none(text: str, none_words: Iterable[str]) -> tuple[float, str]:
+    """1.0 if a word for "none" stands anywhere in an answer, and why: "correct", "no_none_word"."""
+    text = re.sub(r"\b\d\b", "", _squeezed(unicodedata.normalize("NFKC", text)))
+    found = any(_squeezed(word) in text for word in none_words)
+    return (1.0, "correct") if found else (0.0, "no_none_word")
+
+
+def score_words(text: str, expected: Sequence[str]) -> tuple[float, str]:
+    """1.0 if all `expected` words are part of an answer, and why: "correct", "partial:8/10"."""
+    text = text.strip().lower()
+    right = sum(word.strip().lower() in text for word in expected)
+    return float(right == len(expected)), (
+        "correct" if right == len(expected) else f"partial:{right}/{len(expected)}"
+    )
+
+
+def _squeezed(text: str) -> str:
+    """`text` in lower case, without spaces and zero-width non-joiners."""
+    return text.strip().lower().replace("\u200c", "").replace(" ", "")
+
+
+# The second scorer's verdicts on ONERULER's answers.
+
+_NONE = "none"
+
+
+def needles_verdict(
+    text: str, expected: Sequence[str], none_words: Iterable[str | Wording], lang: str
+) -> Verdict:
+    """1.0 if an answer gives exactly the expected numbers, and why."""
+    value, why = of_numbers(text, map(int, expected), [lang])
+    if why in ("no number", "unspelled") and says_none(bounded(text), none_words):
+        return 0.0, _NONE
+    # The question asks for the numbers of one word.
+    return (0.0 if value is None and why == "several" and bare_list(text) else value), why
+
+
+def none_verdict(
+    text: str,
+    none_words: Iterable[str | Wording],
+    lang: str,
+    quotes: Callable[[str], bool] = lambda text: False,
+) -> Verdict:
+    """1.0 if an answer says that there is no number, and gives none for the word that was asked, and why."""
+    if not text.strip():
+        return 0.0, "empty"
+    text, words = bounded(text), list(none_words)
+    if has_number(text):
+        return (1.0, "right") if leaves_out(text, [lang]) else (0.0, "other")
+    said = says_none(text, words, quotes) or (
+        not quotes(text) and denies(text, _nouns(words), [lang])
+    )
+    return (1.0, "right") if said else (0.0, "no number")
+
+
+def _nouns(none_words: Iterable[str | Wording]) -> list[str]:
+    """A language's words for a number."""
+    listed = (each.number for each in none_words if isinstance(each, Wording))
+    return [word for each in listed for noun in split(each) for word in read(noun).bare]
+
+
+def common_words_verdict(text: str, expected: Sequence[str], lang: str) -> Verdict:
+    """1.0 if an answer lists all the expected words and no further ones, and why."""
+    return of_list(text, expected, [lang])
+
 
 METRICS = ("strict", "released", CAREFUL)
 
@@ -50,13 +194,13 @@ def score(
     def denials(lang: str) -> tuple[tuple[str | Wording, ...], tuple[str, ...]]:
         """Our words for "none" in a language, and the released ones."""
         own = tuple(more.get(lang, ()))
-        return (*wordings.get(lang, ()), *own), released.NONE_WORDS.get(lang, own)
+        return (*wordings.get(lang, ()), *own), NONE_WORDS.get(lang, own)
 
     def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
         nothing = 0.0, "length" if row["finish_reason"] == "length" else "no_answer"
         read, raw = strict.answer(text or "", tags), row["raw_text"] or ""
-        text, whole = released.answer(raw, model), text or ""
-        reader: careful.Verdict
+        text, whole = answer(raw, model), text or ""
+        reader: Verdict
         lang, expected = row["instruction_lang"], row["references"]
         words, theirs = denials(lang)
 
@@ -65,18 +209,18 @@ def score(
 
         task = row["task"]
         if task.startswith("cwe"):
-            ours, others = strict.score_words(read, expected), released.score_words(text, expected)
-            reader = careful.common_words(read, expected, lang)
+            ours, others = strict.score_words(read, expected), score_words(text, expected)
+            reader = common_words_verdict(read, expected, lang)
         elif task == "niah_none":
             ours = strict.score_none(read, (*words, *expected), quotes)
-            others = released.score_none(text, theirs)
-            reader = careful.none(read, (*words, *expected), lang, quotes)
+            others = score_none(text, theirs)
+            reader = none_verdict(read, (*words, *expected), lang, quotes)
         else:
             # Models also say "none" in English if the prompt is not. Either way the answer is wrong.
             either = words if lang == "en" else (*words, *denials("en")[0])
             ours = strict.score_numbers(read, expected, either, quotes)
-            others = released.score_numbers(text, expected, theirs)
-            reader = careful.needles(read, expected, words, lang)
+            others = score_numbers(text, expected, theirs)
+            reader = needles_verdict(read, expected, words, lang)
         if not whole.strip():
             ours = reader = nothing
         theirs_rated = others if raw.strip() else nothing

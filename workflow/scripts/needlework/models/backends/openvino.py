@@ -33,11 +33,11 @@ from needlework.models.local_models import (
     template_variables,
     thoughts,
     warn_of_template,
+    weights_identity,
     with_fixed_date,
     with_thoughts,
     without_stop,
 )
-from needlework.models.model_files import weights_identity
 from needlework.models.openvino_engines import Alone, Ended, Engine, Together
 from needlework.prompts.openvino_runtime import genai, runtime
 

@@ -23,10 +23,10 @@ from needlework.models.local_models import (
     template_check,
     thoughts,
     warn_if_unpinned,
+    weights_identity,
     with_thoughts,
     without_stop,
 )
-from needlework.models.model_files import weights_identity
 
 logger = logging.getLogger("needlework")
 

@@ -14,7 +14,7 @@ from needlework.factor import Factor
 if TYPE_CHECKING:
     import pandas as pd
 
-    from needlework.results.context import Context
+    from needlework.results.result import Context
 
 AXES = ("length", "depth", "needles", "language")
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from needlework.factor import Factor
-from needlework.results.context import Run
 from needlework.results.drawing import marks
 from needlework.results.drawing.grid import figure_of, wrapped
 from needlework.results.drawing.picture import NothingToDraw, Picture
 from needlework.results.figures.style import COLUMN, NOTHING, PRINTING, Printing, style
-from needlework.results.result import Drawing, Heatmap, Lines
+from needlework.results.result import Drawing, Heatmap, Lines, Run
 
 if TYPE_CHECKING:
     import pandas as pd

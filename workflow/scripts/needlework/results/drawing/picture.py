@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
 from needlework.results.columns import MARKED
-from needlework.results.context import Run, model_order
 from needlework.results.figures.style import (
     MOST_COLOURED,
     PRINTING,
@@ -20,7 +19,7 @@ from needlework.results.figures.style import (
     looks,
     ordered_colours,
 )
-from needlework.results.result import Drawing, Heatmap, Look
+from needlework.results.result import Drawing, Heatmap, Look, Run, model_order
 
 if TYPE_CHECKING:
     import pandas as pd

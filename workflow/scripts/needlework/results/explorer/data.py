@@ -7,18 +7,305 @@ What one view shows of one instance (its spans, references and full answers) is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from needlework.errors import UserError
+from needlework.models.accounts import ANSWERED, CUT, EMPTY, ERROR, FAILED, LENGTH, SKIPPED
 from needlework.prompts.spans import Documents
-from needlework.records import read_table
-from needlework.results.explorer.answers import Answers, ModelAnswers
+from needlework.records import instances_schema, read_table
 from needlework.results.explorer.documents import DocumentShards, Sharded, spans
-from needlework.results.explorer.index import Index
-from needlework.results.explorer.shards import json_bytes
+from needlework.results.explorer.shards import columns, json_bytes, smallest
+from needlework.results.misreads import CAREFUL, reading
+
+# A model's answers to a benchmark, with their scores and translations, by instance.
+
+# What the outcome is of answers of versions that did not write it.
+_OUTCOMES = {LENGTH: CUT, ERROR: FAILED, SKIPPED: SKIPPED}
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The files of a model's answers to a benchmark."""
+
+    tokenizer: str
+    generations: str
+    scores: str
+    translations: str | None = None
+
+
+class ModelAnswers:
+    """A model's answers, scores and translations, by instance."""
+
+    def __init__(self, files: Answers) -> None:
+        self.file = files.generations
+        table = read_table(files.generations)
+        self.columns = {column: table[column].to_pylist() for column in table.column_names}
+        self.rows: dict[str, list[int]] = {}
+        for row, instance in enumerate(self.columns["instance_id"]):
+            self.rows.setdefault(instance, []).append(row)
+        self.translations: dict[tuple[str, int], tuple[str | None, str | None]] = {}
+        if files.translations:
+            own = read_table(files.translations)
+            keys = zip(own["instance_id"].to_pylist(), own["sample"].to_pylist(), strict=True)
+            texts = zip(own["lang"].to_pylist(), own["text"].to_pylist(), strict=True)
+            self.translations = dict(zip(keys, texts, strict=True))
+        scores = read_table(
+            files.scores, ["instance_id", "sample", "metric", "value", "verdict"]
+        ).to_pydict()
+        self.scores: dict[tuple[str, int], list[tuple[str, float, str]]] = {}
+        for instance, sample, *score in zip(*scores.values(), strict=True):
+            self.scores.setdefault((instance, sample), []).append(tuple(score))
+        self._used = 0
+
+    def take(self, instance: str) -> list[int]:
+        """The rows of an instance's answers."""
+        rows = self.rows.get(instance, [])
+        self._used += len(rows)
+        return rows
+
+    def detail(self, row: int) -> dict[str, Any]:
+        """The fields of an answer in the view of one prompt, without empty fields."""
+        instance, sample, text = (
+            self.columns[name][row] for name in ("instance_id", "sample", "text")
+        )
+        lang, english = self.translations.get((instance, sample), (None, None))
+        raw = self._value("raw_text", row)
+        answer = {
+            "sample": sample,
+            "text": text,
+            "lang": lang,
+            "translation": None if english == text else english,
+            # All that the model wrote, where its thoughts were parted from its answer.
+            "raw": None if raw == text else raw,
+            # What an endpoint gave beside an empty text.
+            "reasoning": self._value("reasoning", row),
+            "error": self.columns["error"][row],
+            "remarks": self.remarks(row) or None,
+        }
+        return {key: value for key, value in answer.items() if value is not None}
+
+    def unused(self) -> int:
+        """How many answers nobody took."""
+        return len(self.columns["instance_id"]) - self._used
+
+    def outcome(self, row: int) -> str:
+        """What became of the request."""
+        if found := self._value("outcome", row):
+            return str(found)
+        otherwise = ANSWERED if self.columns["text"][row] else EMPTY
+        return _OUTCOMES.get(self.columns["finish_reason"][row], otherwise)
+
+    def remarks(self, row: int) -> list[str]:
+        """What else is to be told of the answer."""
+        return self._value("remarks", row) or []
+
+    def _value(self, column: str, row: int) -> Any:
+        """A value of a column that files of older versions lack."""
+        return self.columns[column][row] if column in self.columns else None
+
+
+# The columns of instances and answers by which the page filters and counts.
+
+# Characters of an answer that the table shows and the search sees; of a question and of references.
+PREVIEW = 1000
+_ASKED = 200
+# Of an instance file, what is no factor and no detail.
+_FIXED = set(instances_schema({}).names)
+_TOKENS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
+MISSING = -1
+
+
+@dataclass
+class Coded:
+    """A column of values as codes, in order of first appearance."""
+
+    codes: list[int] = field(default_factory=list)
+    values: dict[Any, int] = field(default_factory=dict)
+
+    def code(self, value: Any) -> int:
+        """The code of a value."""
+        return self.values.setdefault(value, len(self.values))
+
+    def fill(self, size: int) -> None:
+        """Append None until there are `size` codes."""
+        if len(self.codes) < size:
+            self.codes += [self.code(None)] * (size - len(self.codes))
+
+    def add(self, value: Any) -> None:
+        """Append a value."""
+        self.codes.append(self.code(value))
+
+    def extend(self, column: pa.ChunkedArray) -> None:
+        """Append a column of an Arrow table."""
+        for chunk in column.chunks:
+            encoded_chunk = chunk.dictionary_encode(null_encoding="encode")
+            own = [self.code(_short(value)) for value in encoded_chunk.dictionary.to_pylist()]
+            self.codes += np.asarray(own, dtype=np.int64)[encoded_chunk.indices.to_numpy()].tolist()
+
+    def array(self) -> np.ndarray:
+        """The codes, in the smallest type."""
+        return smallest(self.codes, max(1, len(self.values)))
+
+
+def _short(value: Any) -> Any:
+    """A measured number in four digits: more tell no reader anything, and none could be filtered by."""
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def _reading(scores: Sequence[tuple[str, float, str]]) -> str:
+    """How the first metric of an answer stands beside the second scorer's verdict."""
+    second = next(
+        ((value, verdict) for metric, value, verdict in scores if metric == CAREFUL), None
+    )
+    if second is None or scores[0][0] == CAREFUL:
+        return "no verdict"
+    return reading(scores[0][1], *second)
+
+
+class Index:
+    """The columns of instances and answers, as they are read."""
+
+    def __init__(self, factors: Sequence[str]) -> None:
+        self.factors = list(factors)
+        # Of instances.
+        self.columns: dict[str, Coded] = {}
+        self.tokenizer, self.example, self.twin = Coded(), Coded(), Coded()
+        self.ids: list[bytes] = []
+        self.n_tokens: list[int] = []
+        self.needle: list[int] = []
+        # Of answers.
+        self.instance: list[int] = []
+        self.model: list[int] = []
+        self.sample: list[int] = []
+        self.finish, self.outcome, self.remarks = Coded(), Coded(), Coded()
+        # Beginnings of answers, questions and references share one list of texts.
+        self.texts = Coded()
+        self.text: list[int] = []
+        self.question: list[int] = []
+        self.reference: list[int] = []
+        self.tokens: dict[str, list[int]] = {name: [] for name in _TOKENS}
+        self.values: dict[str, dict[int, float]] = {}
+        self.verdicts: dict[str, dict[int, int]] = {}
+        self.verdict = Coded()
+        self.reading = Coded()
+
+    def add_instances(self, table: pa.Table, tokenizer: str) -> None:
+        """Add the rows of an instance file, but for what their prompts tell."""
+        before = len(self.ids)
+        more = (n for n in table.column_names if n not in _FIXED)
+        names = ["task", *(n for n in more if not pa.types.is_list(table[n].type))]
+        for name in names:
+            column = self.columns.setdefault(name, Coded())
+            column.fill(before)
+            column.extend(table[name])
+        self.example.extend(table["example_id"])
+        self.tokenizer.codes += [self.tokenizer.code(tokenizer)] * table.num_rows
+        # The same question under the same factors, whichever tokenizer its prompt was built in.
+        keys = zip(
+            self.example.codes[before:],
+            *(self.columns[name].codes[before:] for name in self.factors if name in names),
+            strict=True,
+        )
+        for key in keys:
+            self.twin.add(key)
+        self.ids += [
+            bytes.fromhex(identifier[:16]) for identifier in table["instance_id"].to_pylist()
+        ]
+        self.n_tokens += [MISSING if n is None else n for n in table["n_tokens"].to_pylist()]
+
+    def add_prompt(self, total: int, at: int, asked: str, references: Sequence[str]) -> int:
+        """Add the spans of the next instance (`documents.spans`), and return the instance's number."""
+        number = len(self.needle)
+        # In thousandths of the prompt's characters.
+        self.needle.append(MISSING if at < 0 else round(1000 * at / max(1, total)))
+        self.question.append(self.texts.code(asked[:_ASKED]))
+        self.reference.append(self.texts.code(" | ".join(references[:_ASKED])[:_ASKED]))
+        return number
+
+    def add_answer(self, instance: int, model: int, read: ModelAnswers, row: int) -> None:
+        """Add an answer and its scores."""
+        place, own = len(self.instance), read.columns
+        self.instance.append(instance)
+        self.model.append(model)
+        self.sample.append(own["sample"][row])
+        self.finish.add(own["finish_reason"][row])
+        self.outcome.add(read.outcome(row))
+        kinds = sorted(remark.partition(": ")[0] for remark in read.remarks(row))
+        self.remarks.add(", ".join(kinds))
+        self.text.append(self.texts.code((own["text"][row] or "")[:PREVIEW]))
+        for name in _TOKENS:
+            value = own[name][row]
+            self.tokens[name].append(MISSING if value is None else value)
+        scores = read.scores.get((own["instance_id"][row], own["sample"][row]), ())
+        self.reading.add(_reading(scores))
+        for metric, value, verdict in scores:
+            self.values.setdefault(metric, {})[place] = value
+            self.verdicts.setdefault(metric, {})[place] = self.verdict.code(verdict)
+
+    def payload(self) -> bytes:
+        """The index as a shard."""
+        for column in self.columns.values():
+            column.fill(len(self.ids))
+        n = len(self.instance)
+        arrays: dict[str, np.ndarray] = {
+            "id": np.frombuffer(b"".join(self.ids), dtype=np.uint8),
+            "n_tokens": np.asarray(self.n_tokens, dtype=np.int32),
+            "needle": np.asarray(self.needle, dtype=np.int32),
+            "example": self.example.array(),
+            "tokenizer": self.tokenizer.array(),
+            "twin": self.twin.array(),
+            "instance": smallest(self.instance, max(1, len(self.ids))),
+            "model": smallest(self.model, 256),
+            "sample": np.asarray(self.sample, dtype=np.uint32),
+            "finish": self.finish.array(),
+            "outcome": self.outcome.array(),
+            "remarks": self.remarks.array(),
+            "text": smallest(self.text, max(1, len(self.texts.values))),
+            "question": smallest(self.question, max(1, len(self.texts.values))),
+            "reference": smallest(self.reference, max(1, len(self.texts.values))),
+            "reading": self.reading.array(),
+        }
+        for i, column in enumerate(self.columns.values()):
+            arrays[f"factor{i}"] = column.array()
+        for name, values in self.tokens.items():
+            # Most backends count no cached or reasoning tokens.
+            if any(value != MISSING for value in values):
+                arrays[name] = np.asarray(values, dtype=np.int32)
+        for i, (metric, scored) in enumerate(self.values.items()):
+            dense = np.full(n, np.nan, dtype=np.float32)
+            dense[list(scored)] = list(scored.values())
+            # The last code says that the metric does not score this answer.
+            codes = np.full(n, len(self.verdict.values), dtype=np.uint32)
+            codes[list(self.verdicts[metric])] = list(self.verdicts[metric].values())
+            arrays[f"value{i}"] = dense
+            arrays[f"verdict{i}"] = smallest(codes, len(self.verdict.values) + 1)
+        header = {
+            "columns": list(self.columns),
+            "factors": self.factors,
+            "values": [list(column.values) for column in self.columns.values()],
+            "examples": list(self.example.values),
+            "finish": list(self.finish.values),
+            "outcomes": list(self.outcome.values),
+            "remarks": list(self.remarks.values),
+            "metrics": list(self.values),
+            "verdicts": list(self.verdict.values),
+            "readings": list(self.reading.values),
+            "preview": PREVIEW,
+        }
+        return columns(header, arrays)
+
+    def beginnings(self) -> bytes:
+        """The beginnings of all distinct texts as a shard: bytes in UTF-8, and where each begins."""
+        texts = [text.encode("utf-8", "replace") for text in self.texts.values]
+        offsets = np.cumsum([0, *map(len, texts)]).astype(np.uint32)
+        return columns(
+            {}, {"offsets": offsets, "bytes": np.frombuffer(b"".join(texts), dtype=np.uint8)}
+        )
+
 
 Write = Callable[[str, bytes], None]
 

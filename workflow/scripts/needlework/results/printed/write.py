@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from needlework import __version__
-from needlework.results.exchange.instances import VERSION
+from needlework.results.exchange import VERSION
 from needlework.results.printed.numbers import COLUMNS
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from needlework.scoring.careful.tables import RESOURCES, mapping, split
-from needlework.scoring.careful.words import COMMA, Words, read, unspaced
+from needlework.scoring.careful.words import COMMA, RESOURCES, Words, mapping, read, split, unspaced
 
 _SCRIPTS = (
     ("zh", re.compile("[\u4e00-\u9fff]")),

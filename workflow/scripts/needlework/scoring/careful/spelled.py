@@ -7,8 +7,7 @@ from functools import cache, lru_cache
 
 from num2words import CONVERTER_CLASSES, num2words
 
-from needlework.scoring.careful.tables import mapping, split
-from needlework.scoring.careful.words import COMMA, Words, read
+from needlework.scoring.careful.words import COMMA, Words, mapping, read, split
 
 # What num2words does not say: "two" before a noun.
 _MORE = {"zh": {"两": 2}, "de": {"ein": 1, "eine": 1}, "en": {"dozen": 12}}

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from needlework.scoring.careful.dates import months
-from needlework.scoring.careful.mentions import Span
+from needlework.scoring.careful.mentions import Span, months
 from needlework.scoring.careful.phrases import Cue, cues, reads_letters
 from needlework.scoring.careful.words import (
     ARTICLES,

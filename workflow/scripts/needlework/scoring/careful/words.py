@@ -2,16 +2,309 @@
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import Any
 
+from needlework import safe_yaml
 from needlework.data.words import marks
-from needlework.scoring.careful import markup, numerals
-from needlework.scoring.careful.tables import rows
-from needlework.scoring.careful.writings import bare, cyrillic, fold, in_latin
-from needlework.scoring.metrics.words import UNSPACED_RUN
+from needlework.scoring.metrics import UNSPACED_RUN, chinese_number
+
+# The tables below resources/ that careful verdicts are made with.
+
+FOLDERS = ("numbers", "phrases", "writings")
+RESOURCES = Path(__file__).resolve().parents[5] / "resources"
+
+
+def files() -> list[str]:
+    """The tables, below resources/: what scores of the metric "careful" depend on beside the code."""
+    found = (path for folder in FOLDERS for path in (RESOURCES / folder).iterdir())
+    return sorted(str(path.relative_to(RESOURCES)) for path in found)
+
+
+def rows(name: str | Path) -> Iterator[list[str]]:
+    """The rows of a table of tab-separated values below resources/, without comments."""
+    for line in (RESOURCES / name).read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            yield line.split("\t")
+
+
+@cache
+def mapping(name: str) -> dict[Any, Any]:
+    """A YAML file's mapping."""
+    return dict(safe_yaml.read(RESOURCES / name))
+
+
+def split(listed: str) -> list[str]:
+    """Phrases that semicolons separate."""
+    return [phrase.strip() for phrase in listed.split(";") if phrase.strip()]
+
+
+# An answer without the signs of layout around and inside its words: HTML, Markdown, LaTeX, citations.
+
+# Without any of these, nothing is removed.
+_ANY = re.compile("[<>&*_`#\\\\$|\u20e3\ufe0f【†¹²³⁰⁴-⁹\u200b-\u200f\u2060\ufeff~^\\[]")
+_TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,60}>")
+_BREAK = re.compile(r"<(?:br|p|li|div|tr|/p|/li|/div|/tr)\s*/?>", re.IGNORECASE)
+_CITATION = re.compile(r"【[^】\n]{0,80}】|\[\^?\d{1,3}\](?=[\s.,;:)]|$)")
+_SUPERSCRIPT = re.compile("(?<=[\\w.)])[¹²³⁰⁴-⁹]+")
+_LATEX_TEXT = re.compile(r"\\(?:text|textbf|mathbf|mathrm|boxed|emph|textit|mathit)\s*(?=\{)")
+# 1{,}234 1\,234 1\ 234
+_LATEX_GROUP = re.compile(r"\{([,.])\}|\\([,;: !])")
+_LATEX_SIGNS = re.compile(r"\\[()\[\]]|[{}$]")
+_EMPHASIS = re.compile(r"\*+|`+|~~+|(?<![^\W_])_+|_+(?![^\W_])")
+_LINE_START = re.compile(r"(?m)^[ \t]*(?:#{1,6} |>+ |[-•–] )")
+_LINK = re.compile(r"\[([^\]\n]{1,200})\]\([^)\s]{1,300}\)")
+_INVISIBLE = re.compile("[\u200b\u200d-\u200f\u2060\ufeff\ufe0f\u20e3]")
+
+
+def plain(text: str) -> str:
+    """`text` without layout; a number's groups stay together."""
+    if not _ANY.search(text):
+        return text
+    if "&" in text:
+        text = html.unescape(text)
+    if "<" in text:
+        text = _TAG.sub(" ", _BREAK.sub("\n", text))
+    if not text.isascii():
+        text = _SUPERSCRIPT.sub("", _INVISIBLE.sub("", text))
+    if "【" in text or "[" in text:
+        text = _CITATION.sub("", _LINK.sub(r"\1", text))
+    if "\\" in text or "$" in text:
+        text = _LATEX_GROUP.sub(lambda sign: sign[1] or " ", _LATEX_TEXT.sub("", text))
+        text = _LATEX_SIGNS.sub("", text)
+    return _EMPHASIS.sub("", _LINE_START.sub("", text))
+
+
+# One form for each word, however it is written: resources/writings/.
+#
+# `fold` keeps accents, since another accent is another word; `bare` leaves them out, since many writers do.
+
+# Vowel marks of Arabic and points of Hebrew, and selectors of a glyph.
+_AT_WILL = re.compile(
+    "[\u0640\u064b-\u0652\u0670\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\ufe00-\ufe0f\U000e0100-\U000e01ef\u093c]"
+)
+# Hindi writes a nasal before a consonant as half a letter or as a dot.
+_HALF_NASAL = re.compile("[ङञणनम]\u094d(?=[क-ह])")
+# Vietnamese puts a tone mark on either vowel of oa, oe, uy.
+_TONE = "\u0300\u0301\u0303\u0309\u0323"
+_TONE_FIRST = re.compile(f"([ou])([{_TONE}])([aey])(?![\u0300-\u036f])")
+_UMLAUTS = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
+)
+
+
+def fold(text: str) -> str:
+    """`text` with one form for each letter and digit, in its letter case."""
+    if text.isascii():
+        return text
+    text = _INNER_APOSTROPHE.sub("", unicodedata.normalize("NFKC", text))
+    if _COMPOSED_TONE.search(text):
+        text = _tones_last(text)
+    return _HALF_NASAL.sub("ं", text.translate(_LETTER_FORMS))
+
+
+def _tones_last(text: str) -> str:
+    """Vietnamese tone marks on the last vowel."""
+    parts = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", _TONE_FIRST.sub(r"\1\3\2", parts))
+
+
+# Ukrainian writes one within words.
+_INNER_APOSTROPHE = re.compile("(?<=[\u0400-\u04ff])['’ʼ](?=[\u0400-\u04ff])")
+_COMPOSED_TONE = re.compile("[òóõỏọùúũủụÒÓÕỎỌÙÚŨỦỤ][aeyAEY]")
+
+
+@lru_cache(maxsize=65536)
+def bare(word: str) -> str:
+    """A folded word without accents; an accent that stands alone stays."""
+    if word.isascii():
+        return word
+    parts = unicodedata.normalize("NFD", word)
+    plain = "".join(c for c in parts if not "\u0300" <= c <= "\u036f")
+    return unicodedata.normalize("NFC", plain) or word
+
+
+def cyrillic(word: str) -> bool:
+    """Whether a word is in Cyrillic letters."""
+    return "\u0400" <= word[0] <= "\u04ff"
+
+
+@lru_cache(maxsize=65536)
+def in_latin(word: str) -> str:
+    """A word in small Cyrillic letters as Serbian writes it in Latin ones; any other as it is."""
+    return word.translate(_latin()) if cyrillic(word) else word
+
+
+@cache
+def _latin() -> dict[int, str]:
+    return {ord(letter): latin for letter, latin in rows("writings/cyrillic.tsv")}
+
+
+def without_umlauts(text: str) -> str:
+    """German and Nordic letters as an English keyboard writes them: Röntgen as Roentgen."""
+    return text.translate(_UMLAUTS)
+
+
+class _Letters(dict[int, str]):
+    """The table of `str.translate`, filled as characters are met."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: dict[str, str] | None = None
+
+    def __missing__(self, code: int) -> str:
+        if self.given is None:
+            self.given = {row[0]: row[1] for row in rows("writings/letters.tsv")}
+            self.given |= {row[0]: row[1] for row in rows("writings/han.tsv")}
+        character = chr(code)
+        category = unicodedata.category(character)
+        if category == "Cf" or _AT_WILL.match(character):
+            new = ""
+        elif category == "Nd":
+            new = str(unicodedata.decimal(character))
+        elif category == "Zs":
+            new = " "
+        else:
+            new = self.given.get(character, character)
+        self[code] = new
+        return new
+
+
+_LETTER_FORMS = _Letters()
+
+
+# Numbers in one form: digits without groups, number words, units (resources/numbers/).
+
+_DIGIT = re.compile("[0-9零一二三四五六七八九十百千〇两십백천]")
+# What any of the patterns below asks for in ASCII.
+_WRITTEN_OTHERWISE = re.compile(
+    r"\d(?:[-,.' _/\n][\d]|[,.]0|(?:st|nd|rd|th|er|[kK])\b|%| ?[kK]\b| ?[AaPp]\.?[Mm]\b|[:.]\d\d ?[AaPp])"
+)
+# Groups of three with one separator, Indian groups, groups of four.
+_GROUPED = re.compile(
+    r"\d(?<![\d.,]\d)\d{0,2}([,.' _·])\d{3}(?:\1\d{3})*(?![\d]|[.,]\d{1,2}(?!\d))"
+)
+_GROUPED_CENTS = re.compile(
+    r"\d(?<![\d.,]\d)\d{0,2}(?:([,.' _·])\d{3})(?:\1\d{3})*(?=[.,]\d{1,2}(?!\d))"
+)
+_INDIAN = re.compile(r"\d(?<![\d.,]\d)\d?(?:,\d{2})+,\d{3}(?!\d)")
+_FOURS = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:([,_ ])\d{4})+(?!\d|\.\d)")
+_UNEVEN = re.compile(r"(?<![\d.,_-])(\d{1,3})[-_](\d{3})(?:[-_](\d{3}))*(?![\d_-])")
+_ISO_DATE = re.compile(r"(?<![\d-])(\d{4})-(\d{1,2})-(\d{1,2})(?![\d-])")
+_DATE = re.compile(r"(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?![\d/-]|\.\d)")
+_DIGIT_BY_DIGIT = re.compile(r"(?<![\d.,-])\d(?:(?:-\d){3,}|(?: \d){4,})(?![\d-]|[.,]\d)")
+_SPACED_LINE = re.compile(r"(?<=\d)\n(?=\d{3}(?!\d))")
+_ZEROS = re.compile(r"(?<=\d)[.,]0+(?!\d)(?![.,]\d)")
+_DECIMAL_COMMA = re.compile(r",(?<=\d,)(?=\d{1,2}(?!\d|,\d))")
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th|er|ème|º|ª|°)\b")
+_MYRIADS = re.compile(r"(?<![\d.])(?:(\d{1,4}) ?[억亿億] ?)?(\d{1,4}) ?[만万萬] ?(\d{1,4})?(?!\d)")
+_HUNDRED_MILLIONS = re.compile(r"(\d+(?:\.\d+)?) ?[억亿億](?!\d)")
+_DECIMAL_MYRIADS = re.compile(r"(\d+\.\d+) ?[만万]")
+_THOUSANDS = re.compile(r"(?<=\d) ?[kK]\b(?!\.?[mgb])")
+_PM = re.compile(r"(?<![\d:.])(\d{1,2})(?:[:.](\d{2}))? ?([AaPp])\.?[Mm]\b\.?")
+_HALF_PAST = re.compile(r"(?<=点)半")
+_HANGUL_NUMERALS = re.compile(
+    "[영공일이삼사오육륙칠팔구십백천만억]{5,}(?: [영공일이삼사오육륙칠팔구십백천만억]{2,})*"
+)
+_HANGUL_TO_HAN = str.maketrans(
+    "영공일이삼사오육륙칠팔구십백천만억", "零零一二三四五六六七八九十百千万亿"
+)
+_PERCENT = re.compile(r"百分之 ?(\d+(?:\.\d+)?)")
+_NUMERALS = re.compile("[〇零一二三四五六七八九十百千万亿两]{2,40}|十")
+_SIGNS = str.maketrans({"%": " percent ", "٪": " percent ", "％": " percent "})
+
+
+def in_digits(text: str) -> str:
+    """A folded text with its numbers in digits without separators of groups."""
+    if not _DIGIT.search(text) or (text.isascii() and not _WRITTEN_OTHERWISE.search(text)):
+        return text
+    if "m" in text or "M" in text:
+        text = _PM.sub(_of_day, text)
+    if "-" in text or "/" in text or "." in text:
+        text = _DATE.sub(_day_first, _ISO_DATE.sub(r"\1年\2月\3日", text))
+    if not text.isascii():
+        text = _HANGUL_NUMERALS.sub(_of_hangul, text)
+        text = _NUMERALS.sub(lambda found: str(chinese_number(found.group())), text)
+        text = _PERCENT.sub(r"\1%", text)
+        text = _HALF_PAST.sub("30分", text)
+        text = _DECIMAL_MYRIADS.sub(lambda n: _written(float(n[1]) * 10**4), text)
+        text = _MYRIADS.sub(_of_myriads, text)
+        text = _HUNDRED_MILLIONS.sub(lambda n: _written(float(n[1]) * 10**8), text)
+    if "\n" in text:
+        text = _SPACED_LINE.sub(" ", text)
+    text = _DIGIT_BY_DIGIT.sub(lambda found: re.sub(r"\D", "", found.group()), text)
+    for pattern in (_INDIAN, _GROUPED_CENTS, _GROUPED, _FOURS):
+        text = pattern.sub(lambda found: re.sub(r"\D", "", found.group()), text)
+    text = _UNEVEN.sub(lambda found: re.sub(r"\D", "", found.group()), text)
+    text = _DECIMAL_COMMA.sub(".", _ZEROS.sub("", text))
+    return _THOUSANDS.sub("000", _ORDINAL.sub("", text)).translate(_SIGNS)
+
+
+def _of_hangul(match: re.Match[str]) -> str:
+    """A number in Korean letters in digits."""
+    return str(chinese_number(match.group().replace(" ", "").translate(_HANGUL_TO_HAN)))
+
+
+def _of_myriads(match: re.Match[str]) -> str:
+    parts = zip(match.groups(default="0"), (10**8, 10**4, 1), strict=True)
+    return str(sum(unit * int(part) for part, unit in parts))
+
+
+def _of_day(match: re.Match[str]) -> str:
+    """A time with am or pm as one of 24 hours."""
+    hour = int(match[1]) % 12 + 12 * (match[3].lower() == "p")
+    return f"{hour}:{match[2] or '00'}"
+
+
+def _day_first(match: re.Match[str]) -> str:
+    """A date in numbers: the day first, unless that can be no month."""
+    day, _, month, year = match.groups()
+    if int(month) > 12 >= int(day):
+        day, month = month, day
+    return f"{year}年{int(month)}月{int(day)}日" if 0 < int(month) <= 12 else match.group()
+
+
+_ROMAN = re.compile("(?=[ivx])x{0,3}(?:ix|iv|v?i{0,3})")
+
+
+def _roman(word: str) -> int:
+    values = [{"i": 1, "v": 5, "x": 10}[letter] for letter in word]
+    return sum(
+        -value if any(later > value for later in values[i + 1 : i + 2]) else value
+        for i, value in enumerate(values)
+    )
+
+
+def _written(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(round(value, 6))
+
+
+@cache
+def _units() -> dict[str, str]:
+    table = {}
+    for unit, listed in rows("numbers/units.tsv"):
+        for word in split(listed):
+            table[fold(word).casefold()] = unit
+    return table
+
+
+def in_one_form(words: Sequence[str], capitals: Sequence[bool]) -> list[str]:
+    """Words with Roman numerals in digits, and units in one form."""
+    made: list[str] = []
+    for place, word in enumerate(words):
+        roman = capitals[place] and _ROMAN.fullmatch(word)
+        named = place and capitals[place - 1] and len(words[place - 1]) > 2
+        made.append(
+            str(_roman(word)) if roman and (len(word) > 1 or named) else _units().get(word, word)
+        )
+    return made
+
 
 # What stands between two words, from loose to firm.
 SPACE, QUOTE, COMMA, COLON, SENTENCE, QUESTION = range(6)
@@ -135,7 +428,7 @@ class Words:
 
     def in_one_form(self) -> Words:
         """The words with Roman numerals in digits, and units in one form."""
-        return Words(numerals.in_one_form(self.words, self.capitals), self.gaps, self.capitals)
+        return Words(in_one_form(self.words, self.capitals), self.gaps, self.capitals)
 
 
 def bounded(text: str) -> str:
@@ -148,7 +441,7 @@ def bounded(text: str) -> str:
 
 def read(text: str) -> Words:
     """The words of an answer or a reference."""
-    text = numerals.in_digits(fold(markup.plain(bounded(text))))
+    text = in_digits(fold(plain(bounded(text))))
     if "-" in text:
         text = _DASH.sub("—", text)
     if not text.isascii():

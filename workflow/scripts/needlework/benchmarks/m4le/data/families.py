@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from needlework import seeding
-from needlework.benchmarks.m4le.data.frames import Frame, Item, fill, render
 from needlework.benchmarks.m4le.data.rows import POSITIVE, Record, Row, beginning, counted, length
-from needlework.benchmarks.m4le.data.tasks import BUCKETS, Task
+from needlework.benchmarks.m4le.data.tasks import BUCKETS, Frame, Item, Task, fill, render
 from needlework.data.language_names import language_name
 from needlework.errors import UserError
 

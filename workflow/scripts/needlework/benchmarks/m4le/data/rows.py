@@ -1,21 +1,36 @@
-"""The table of every source of M4LE, and the documents that its rows are made of.
-
-A row is a finished prompt with its pieces and answers. A document of any source data set is a `Record`.
-Lengths are counted as M4LE counts them, and topics are numbered in words.
-"""
+"""The table of every source of M4LE, the released rows, and the embedded sample."""
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from needlework.benchmarks.m4le.data.frames import Piece
+from needlework import safe_yaml
+from needlework.benchmarks.m4le.data.tasks import (
+    BUCKETS,
+    BUCKETS_2023,
+    Cut,
+    Frame,
+    Piece,
+    Task,
+    cut,
+    pieces,
+)
+from needlework.data.archives import Archive
+from needlework.data.corpora.json_lines import MAX_LINE_BYTES, Line, objects, read_lines
 from needlework.data.words import word_starts
 from needlework.errors import UserError
+
+# The table of every source of M4LE, and the documents that its rows are made of.
+#
+# A row is a finished prompt with its pieces and answers. A document of any source data set is a `Record`.
+# Lengths are counted as M4LE counts them, and topics are numbered in words.
 
 # Chinese characters, and the punctuation and full-width forms that stand between them.
 _CHINESE = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
@@ -173,3 +188,250 @@ def rows_table(rows: Iterable[Row], what: str) -> pa.Table:
             f"{what} has no row of the wanted lengths: correct benchmarks.m4le.lengths."
         )
     return pa.table([pa.array(columns[f.name], f.type) for f in ROWS], schema=ROWS)
+
+
+# M4LE's embedded sample: invented texts in English and Chinese, in the form of the source data sets.
+
+_Texts = Mapping[str, Any]
+
+
+def sample_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
+    """The sample's documents for a task. UserError if the sample has none for it."""
+    texts = {path.stem: safe_yaml.read(path) for path in files}
+    if task.name not in _READERS:
+        raise UserError(f"m4le's sample has no texts for {task.name}: leave it out of `tasks`.")
+    source_lang = "zh" if task.lang == "zh" or task.name.endswith("zh2en") else "en"
+    return _READERS[task.name](texts, source_lang)
+
+
+def _news(texts: _Texts, lang: str) -> Iterator[Record]:
+    for item in texts["news"]["news"]:
+        own, label = item[lang], texts["news"]["classes"][item["class"]][lang]
+        yield Record(own["text"], own["title"], label=label, answers=(own["title"],))
+
+
+def _reviews(texts: _Texts, lang: str) -> Iterator[Record]:
+    for label, languages in texts["reviews"].items():
+        for own in languages if lang == "both" else [lang]:
+            for text in languages[own]:
+                yield Record(text, label=POSITIVE if label == "positive" else "negative")
+
+
+def _both_reviews(texts: _Texts, lang: str) -> Iterator[Record]:
+    return _reviews(texts, "both")
+
+
+def _entries(texts: _Texts, lang: str) -> Iterator[Record]:
+    """Whole entries, with their questions."""
+    for entry in texts["entries"]:
+        own = entry[lang]
+        paragraphs = tuple(Document(text) for text in own["paragraphs"])
+        text = (" " if lang == "en" else "").join(own["paragraphs"])
+        yield Record(text, own["title"], questions=_questions(own), parts=paragraphs)
+
+
+def _chosen(texts: _Texts, lang: str) -> Iterator[Record]:
+    """Entries whose questions offer four answers, as C3's do."""
+    records = list(_entries(texts, lang))
+    for place, record in enumerate(records):
+        asked = []
+        for kind, (text, answers) in enumerate(record.questions):
+            others = [records[(place + step) % len(records)] for step in (1, 2, 3)]
+            options = [other.questions[kind].answers[0] for other in others]
+            options.insert(place % 4, answers[0])
+            letters = [
+                f"{letter}. {option}" for letter, option in zip("ABCD", options, strict=True)
+            ]
+            asked.append(Question(f"{text} {' '.join(letters)}", (letters[place % 4],)))
+        yield record._replace(questions=tuple(asked), parts=())
+
+
+def _retrieved(texts: _Texts, lang: str) -> Iterator[Record]:
+    """Paragraphs that hold an answer, with the paragraphs of other entries."""
+    entries = [entry[lang] for entry in texts["entries"]]
+    for own in entries:
+        others = tuple(
+            Document(text, other["title"])
+            for place in range(3)
+            for other in entries
+            if other is not own
+            for text in [other["paragraphs"][place]]
+        )
+        for question in _questions(own):
+            for paragraph in own["paragraphs"]:
+                if question.answers[0] in paragraph:
+                    yield Record(paragraph, own["title"], questions=(question,), parts=others)
+                    break
+
+
+def _hops(texts: _Texts, lang: str) -> Iterator[Record]:
+    for hop in texts["hops"]:
+        questions = (Question(hop["question"], (hop["answer"],)),)
+        parts = tuple(Document(text) for text in hop["paragraphs"])
+        # One entry's paragraphs beside them, so that there is something to look through.
+        others = tuple(
+            Document(t) for entry in texts["entries"][:3] for t in entry["en"]["paragraphs"]
+        )
+        yield Record("", questions=questions, parts=parts + others)
+
+
+def _talks(texts: _Texts, lang: str) -> Iterator[Record]:
+    other = {"en": "zh", "zh": "en"}[lang]
+    for entry in texts["entries"]:
+        text, translation = (
+            (" " if own == "en" else "").join(entry[own]["paragraphs"][:1]) for own in (lang, other)
+        )
+        yield Record(text, entry[lang]["title"], answers=(translation,))
+
+
+def _long(texts: _Texts, lang: str) -> Iterator[Record]:
+    for item in texts["long"]:
+        text = (" " if lang == "en" else "").join(
+            sentences[lang == "zh"] for sentences in item["sentences"]
+        )
+        yield Record(text, label=item["class"], answers=(item["summary"][lang],))
+
+
+def _asked_long(texts: _Texts, lang: str) -> Iterator[Record]:
+    for record, item in zip(_long(texts, lang), texts["long"], strict=True):
+        text, answer = item["question"]
+        yield record._replace(questions=(Question(text, (answer,)),))
+
+
+def _aligned(texts: _Texts, lang: str) -> Iterator[Record]:
+    """The longer texts, sentence by sentence, each with its translation."""
+    for item in texts["long"]:
+        own = int(lang == "zh")
+        pairs = tuple(Document(pair[own], pair[1 - own]) for pair in item["sentences"])
+        yield Record("", item["title"][lang], parts=pairs)
+
+
+def _questions(own: _Texts) -> tuple[Question, ...]:
+    return tuple(Question(text, (answer,)) for text, answer in own["questions"])
+
+
+_READERS: dict[str, Callable[[_Texts, str], Iterator[Record]]] = {
+    **dict.fromkeys(
+        (
+            *("mnds-news_explicit-single", "mnds-news_explicit-multiple"),
+            *("mnds-news_semantic-multiple", "thucnews_explicit-single"),
+            *("thucnews_explicit-multiple", "thucnews_semantic-multiple", "cnnnews", "lcsts"),
+        ),
+        _news,
+    ),
+    "marc": _both_reviews,
+    "online-shopping": _reviews,
+    **dict.fromkeys(
+        ("newsqa", "wow", "drcd_explicit-single", "wikitext-103", "wiki2019zh"), _entries
+    ),
+    "c3": _chosen,
+    **dict.fromkeys(("nq-open", "drcd_semantic-single"), _retrieved),
+    "hotpotqa": _hops,
+    **dict.fromkeys(("tedtalks-en2zh", "tedtalks-zh2en"), _talks),
+    **dict.fromkeys(("bigpatent_global_cls", "arxiv", "cnewsum"), _long),
+    "triviaqa": _asked_long,
+    **dict.fromkeys(("open-subtitles-en2zh", "open-subtitles-zh2en"), _aligned),
+}
+
+
+# M4LE as it was released: the hub's JSON Lines, read line by line.
+
+logger = logging.getLogger(__name__)
+
+# The archive of the first release has 1.09 GB of text, compressed.
+_MOST_BYTES = 16 << 30
+# Members that an error lists.
+_MOST_LISTED = 60
+_KNOWN = {*BUCKETS, *BUCKETS_2023}
+
+
+def read_rows(
+    task: Task, frame: Frame, path: str | Path, buckets: Collection[int]
+) -> Iterator[Row]:
+    """The rows of a task's file in `buckets`, in the file's order.
+
+    A prompt in which the frame is not found is one piece of haystack; these, and rows whose gold
+    item is not among the items, are counted in the log. UserError if a line is not a JSON object, lacks
+    a field, has an unknown bucket or an empty text. `path` is a JSON Lines file, or the first
+    release's data.zip.
+    """
+    path = Path(path)
+    counts: Counter[str] = Counter()
+    for line in _zipped(path, task) if path.suffix == ".zip" else read_lines(path):
+        bucket = line.get("length_bucket", int)
+        if bucket not in _KNOWN:
+            raise line.wrong(f"has the unknown length_bucket {bucket}")
+        if bucket not in buckets:
+            continue
+        instruction, text = line.get("instruction", str), line.get("input", str)
+        answers = line.texts("answers")
+        if not text.strip() or not any(answer.strip() for answer in answers):
+            raise line.wrong("has an empty 'input' or no answer")
+        found = cut(frame, instruction, text)
+        gold: list[int] = []
+        if found is None:
+            counts["rows without the task's frame"] += 1
+            found_pieces = [Piece("haystack", 0, len(instruction) + 1 + len(text))]
+        else:
+            gold, missing = _gold(task, line.value, found)
+            counts["rows with a gold item that is not there"] += missing
+            found_pieces = pieces(frame, found, len(text), gold)
+        yield Row(
+            task=task.name,
+            text=f"{instruction}\n{text}",
+            pieces=found_pieces,
+            answers=answers,
+            bucket=bucket,
+            length=line.get("total_length", int),
+            gold=gold,
+            n_items=len(found.items) if found else 0,
+        )
+    for what, count in counts.items():
+        if count:
+            logger.warning("%s: %d %s", task.name, count, what)
+
+
+def _zipped(path: Path, task: Task) -> Iterator[Line]:
+    """The lines of the task's file in an archive, wherever in it the file lies."""
+    with Archive(path, max_total=_MOST_BYTES) as archive:
+        wanted = [f"{name}.jsonl" for name in task.archived]
+        names = [name for name in sorted(archive.names) if PurePosixPath(name).name in wanted]
+        if len(names) != 1:
+            raise UserError(_no_member(path, task, wanted, names or sorted(archive.names)))
+        yield from objects(path / names[0], archive.lines(names[0], MAX_LINE_BYTES))
+
+
+def _no_member(path: Path, task: Task, wanted: Sequence[str], found: Sequence[str]) -> str:
+    """What an archive has in place of the task's one file. Its names are untrusted."""
+    several = len({*wanted} & {PurePosixPath(name).name for name in found}) > 0
+    listed = ", ".join(map(repr, found[:_MOST_LISTED]))
+    more = f" and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
+    return (
+        f"{path} has {len(found) if several else 'no'} members named {' or '.join(wanted)}. It has "
+        f"{listed}{more}. Leave {task.name} out of `benchmarks.m4le.tasks`, or set "
+        '`benchmarks.m4le.release: "2024"`; another download has the same members.'
+    )
+
+
+def _gold(task: Task, row: Mapping[str, Any], found: Cut) -> tuple[list[int], bool]:
+    """The places of the needles among the items, and whether the row names one that is not there."""
+    labels = row.get("labels")
+    if isinstance(index := row.get("gold_index"), int):
+        named: Sequence[Any] = [index]
+    elif isinstance(contexts := row.get("ctxs"), list):
+        named = [
+            i for i, c in enumerate(contexts) if isinstance(c, dict) and c.get("isgold") is True
+        ]
+    elif task.metric == "f1":
+        named = re.findall(r"[0-9A-F]{6}", row["answers"][0])
+    elif isinstance(labels, dict) and isinstance(labels.get(found.values.get("question")), list):
+        named = labels[found.values["question"]]
+    else:
+        named = [found.values["gold"]] if found.values.get("gold") else []
+    places = {id_: place for place, id_ in enumerate(found.ids)} if any(found.ids) else {}
+    there = [
+        places.get(name, -1) if isinstance(name, str) else name if isinstance(name, int) else -1
+        for name in named
+    ]
+    gold = sorted({place for place in there if 0 <= place < len(found.items)})
+    return gold, len(gold) < len(set(there))
