@@ -65,12 +65,13 @@ class Workflow:
     def _arguments(self, *arguments: str) -> list[str]:
         return ["--cores", str(os.cpu_count()), "--directory", str(self.directory), *arguments]
 
-    def would_run(self, *arguments: str) -> dict[str, int]:
+    def would_run(self, *arguments: str, lacking: bool = False) -> dict[str, int]:
         """The rules that a run would execute, and how many jobs of each.
 
-        Without what follows every change (`FOLLOWING`), such as `provenance` and `overview`.
+        Without what follows every change (`FOLLOWING`), such as `provenance` and `overview`. With `lacking`,
+        something may be missing here that the jobs need.
         """
-        text = self.run("--dry-run", *arguments).stdout
+        text = self.run("--dry-run", *arguments, check=not lacking).stdout
         table = re.search(r"^job +count\n[- ]+\n((?:\S+ +\d+\n)+)", text, re.MULTILINE)
         if table is None:
             assert "Nothing to be done" in text, text[-3000:]

@@ -74,7 +74,7 @@ def test_a_papers_preset_inherits_nothing_of_the_demos_size(benchmark: str) -> N
 def test_a_dry_run_of_a_preset_answers_within_seconds(preset: Path, tmp_path: Path) -> None:
     """Counted in processor time, which other tests beside this one do not change."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    jobs = Workflow(ROOT, tmp_path).would_run("--configfile", str(preset))
+    jobs = Workflow(ROOT, tmp_path).would_run("--configfile", str(preset), lacking=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert jobs["generate_answers"] >= len(merged(preset.read_text("utf-8"))["run"]["models"])
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 15
@@ -112,7 +112,7 @@ def test_m4les_figure_6_is_planned_with_its_refusals_keys(tmp_path: Path, mirror
     own |= {"folder": str(mirror / "m4le/raw_data"), "skip_missing": True, "lengths": [1000]}
     file = tmp_path / "own.yaml"
     file.write_text(yaml.safe_dump({"benchmarks": {"m4le": own}}), "utf-8")
-    jobs = workflow.would_run(*preset, str(file), "--", "m4le_figure6")
+    jobs = workflow.would_run(*preset, str(file), "--", "m4le_figure6", lacking=True)
     assert jobs["generate_answers"] == 10
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -143,6 +146,121 @@ def test_what_a_run_would_lack_is_told_before_any_job(run, change, said) -> None
     workflow, text = run(merged(change), env={**without_key, "HF_HUB_OFFLINE": "1"})
     assert said in text
     assert not workflow.result(".").exists()
+
+
+def without(package: str, folder: Path) -> dict[str, str]:
+    """The environment of a Python in which a package cannot be found."""
+    hook = (
+        "import sys\n"
+        "class Hidden:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name.split('.')[0] == {package!r}:\n"
+        "            raise ModuleNotFoundError(f'no module {name}', name=name)\n"
+        "sys.meta_path.insert(0, Hidden())\n"
+    )
+    folder.mkdir(exist_ok=True)
+    (folder / "sitecustomize.py").write_text(hook)
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def of_model(**entry: object) -> dict:
+    """A run of one model of the user's."""
+    model = {"name": "some/model", "tokenizer": "words", "context": 131072, **entry}
+    return merged({"run": {"models": ["mine"]}, "models": {"mine": model}})
+
+
+MPNET = {"kind": "sentence-transformers", "name": "some/embedder", "revision": "main"}
+ENDPOINT = {"backend": "openai", "base_url": "http://127.0.0.1:9/v1", "key_env": None}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("package", "config", "said"),
+    [
+        ("vllm", of_model(backend="vllm"), "models.mine: vllm is not installed here"),
+        ("torch", of_model(backend="transformers"), "models.mine: torch is not installed here"),
+        ("openai", of_model(**ENDPOINT), "models.mine: openai is not installed here"),
+        (
+            "openvino_genai",
+            of_model(backend="openvino", name="."),
+            "models.mine: openvino_genai is not installed here",
+        ),
+        (
+            "inspect_ai",
+            of_model(backend="inspect", name="mockllm/model"),
+            "models.mine: inspect_ai is not installed here",
+        ),
+        (
+            "sentence_transformers",
+            merged({"retrieval": {"embedder": "near"}, "embedders": {"near": MPNET}}),
+            "embedders.near: sentence_transformers is not installed here",
+        ),
+        (
+            "transformers",
+            merged({"translation": {"translator": "nllb"}}),
+            "translators.nllb: transformers is not installed here",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "." not in value else "",
+)
+def test_a_missing_package_ends_planning_with_its_remedy(tmp_path, package, config, said) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(config))
+    workflow = Workflow(ROOT, tmp_path / "run")
+    command = workflow.command("--dry-run", "--configfile", str(file))
+    env = without(package, tmp_path / "hidden")
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    text = done.stdout + done.stderr
+    assert done.returncode == 1 and said in text, text[-3000:]
+    assert "--use-conda" in text and "Traceback" not in text
+    assert text.index("total ") < text.index(said), "the counts of jobs come first"
+    assert not workflow.result(".").exists()
+    # What needs none of it is planned, and the journal may have all answers of a model.
+    corpus = "results/corpora/sample_questions/en.parquet"
+    assert subprocess.run([*command, "--", corpus], cwd=ROOT, env=env).returncode == 0
+    (workflow.directory / "journal/generations/mine").mkdir(parents=True)
+    (workflow.directory / "journal/generations/mine/1.jsonl").touch()
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == (0 if said.startswith("models.") else 1)
+    assert said in done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_a_package_that_only_clusters_have_is_a_warning(tmp_path) -> None:
+    if find_spec("snakemake_executor_plugin_slurm") is None:
+        pytest.skip("no executor for Slurm: make setup-cluster")
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(of_model(backend="vllm")))
+    workflow = Workflow(ROOT, tmp_path / "run")
+    options = ["--workflow-profile", "profiles/slurm", "--configfile", str(file), "--dry-run"]
+    done = workflow.run(*options)
+    assert "Warning: models.mine: vllm is not installed here" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "env", "said"),
+    [
+        ({**ENDPOINT, "key_env": "MY_KEY"}, {"MY_KEY": ""}, "set the environment variable MY_KEY"),
+        ({"backend": "openvino", "name": "weights/tiny.gguf"}, {}, "weights/tiny.gguf, which does"),
+        ({"backend": "openvino", "name": "package:no-such/a.gguf"}, {}, "no-such/a.gguf is not in"),
+        (
+            {**ENDPOINT, "base_url": "https://127.0.0.1:9/v1"},
+            {"SSL_CERT_FILE": "/nowhere.pem"},
+            "SSL_CERT_FILE names /nowhere.pem, which does not exist",
+        ),
+    ],
+)
+def test_keys_weights_and_certificates_are_told_in_a_dry_run(run, change, env, said) -> None:
+    workflow, text = run(of_model(**change), "--dry-run", env=env)
+    assert said in text and "total " in text
+    assert not workflow.result(".").exists()
+
+
+def test_a_server_may_be_started_after_a_dry_run(tmp_path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(of_model(**ENDPOINT)))
+    done = Workflow(ROOT, tmp_path / "run").run("--dry-run", "--configfile", str(file))
+    assert "http://127.0.0.1:9/v1 cannot be reached" in done.stdout + done.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(run) -> None:

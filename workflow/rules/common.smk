@@ -35,6 +35,8 @@ from needlework.planning.preflight import (
     check,
     check_gpus,
     check_model_files,
+    missing_packages,
+    used_by,
     without_records,
 )
 from needlework.models.selection import only_of
@@ -309,49 +311,67 @@ def comparison(function, benchmark):
         raise WorkflowError(str(error))
 
 
-# Not in a dry run, which needs no keys and no packages but Snakemake's.
-onstart:
+def check_run():
+    """Say what the jobs of this run lack; end it if they cannot do without, by `-n` too."""
+    jobs = [(job.rule.name, job.wildcards) for job in workflow.dag.needrun_jobs()]
+    used = used_by(config, jobs)
+    # In a dry run on a cluster, only this tells of the executor that the run would have.
+    local = workflow.local_exec and not (
+        workflow.dryrun and workflow.execution_settings.use_threads
+    )
     for name in LEFT_OUT:
         logger.warning(
             f"{name} is left out: its weights are not installed (`make weights` installs them)."
         )
-    jobs = [(job.rule.name, job.wildcards) for job in workflow.dag.needrun_jobs()]
-    asked = {
-        w.model
-        for rule, w in jobs
-        if rule in ("generate_answers", "generate_shard", "audit_answers")
-    }
-    counting = {
-        w.tokenizer
-        for rule, w in jobs
-        if rule in ("build_instances", "count_tokens", "count_books")
-    }
-    translating = any(rule.startswith("translate_") for rule, _ in jobs)
-    embedding = {w.embedder for rule, w in jobs if rule == "embed_corpus"}
-    # (A line of "rule" that ends in a colon is a rule for `snakemake --lint`.)
-    embedding |= {
-        config["retrieval"]["embedder"]
-        for rule, _ in jobs
-        if rule == "measure_similarity"
-    }
+    check_times(file for job in workflow.dag.needrun_jobs() for file in job.input)
+    warnings = check(
+        config,
+        used.models,
+        used.tokenizers,
+        used.translating,
+        embedders=used.embedders,
+        local=local,
+        planning=workflow.dryrun,
+    )
+    if not workflow.dryrun:
+        # An undeclared resource is unlimited; a declared one would silently cut what a job asks for.
+        declared = workflow.global_resources.get("gpu")
+        check_gpus(config, used.models, declared and declared.value)
+    if not workflow.deployment_settings.deployment_method:
+        missing, perhaps = missing_packages(config, used)
+        if missing and local:
+            raise UserError("\n".join(missing))
+        warnings += [f"Warning: {sentence}" for sentence in missing + perhaps]
+    for sentence in warnings:
+        logger.warning(sentence)
+    check_verbose(
+        config, workflow.executor_plugin.name, workflow.output_settings.verbose
+    )
+
+
+def build_graph_and_check(build):
+    """Build the graph of jobs, and see that nothing is missing that they need.
+
+    Snakemake has no hook here; `onstart` is not called by a dry run.
+    """
+    build()
+    # `--summary` and the like have no executor: they build a graph too, and run nothing.
+    if workflow.executor_plugin is None or workflow.touch:
+        return
+    try:
+        check_run()
+    except UserError as error:
+        if workflow.dryrun and len(workflow.dag):
+            logger.info(workflow.dag.stats()[0])
+        raise WorkflowError(str(error))
+
+
+if workflow.is_main_process and workflow.modifier.is_main_snakefile():
+    workflow._build_dag = functools.partial(build_graph_and_check, workflow._build_dag)
+
+
+onstart:
     # A limit of jobs a second costs Snakemake a timer for every job that began or ended: a run's longer end
     # would be spent on looking for jobs. Only a cluster needs the limit.
     if workflow.local_exec:
         workflow.scheduler.job_rate_limiter = None
-    # An undeclared resource is unlimited; a declared one would silently cut what a job asks for.
-    declared = workflow.global_resources.get("gpu")
-    try:
-        local = workflow.local_exec
-        check_times(
-            file for job in workflow.dag.needrun_jobs() for file in job.input
-        )
-        for sentence in check(
-            config, asked, counting, translating, embedders=embedding, local=local
-        ):
-            logger.warning(sentence)
-        check_gpus(config, asked, declared and declared.value)
-        check_verbose(
-            config, workflow.executor_plugin.name, workflow.output_settings.verbose
-        )
-    except UserError as error:
-        raise WorkflowError(str(error))

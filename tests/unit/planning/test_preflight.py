@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import http.server
 import re
+import shutil
 import socket
+import ssl
+import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +17,16 @@ import yaml
 
 from needlework.errors import UserError
 from needlework.planning.config import validated
-from needlework.planning.preflight import check, check_model_files, without_records
+from needlework.planning.preflight import (
+    BACKENDS,
+    EMBEDDERS,
+    PROVIDERS,
+    TRANSLATORS,
+    check,
+    check_model_files,
+    without_records,
+)
+from needlework.scoring.translators.base import translator_kinds
 from smollm2 import NAME, smollm2
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -118,6 +132,63 @@ def test_an_endpoint_that_nothing_listens_at_is_told(
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
     with socket.create_server(("127.0.0.1", port)):
         assert run(**endpoint, base_url="http://no.such.host.invalid/v1") == []
+
+
+def test_the_locked_environments_hold_every_package_of_the_tables() -> None:
+    """Each package is one of the names that requirements/ gives: another would be missing for ever."""
+    files = (
+        "requirements/all.txt",
+        "requirements/inspect.txt",
+        "requirements/torch.txt",
+        "envs/vllm.yaml",
+    )
+    locked = {
+        found[1].replace("-", "_").lower()
+        for file in files
+        for line in (ROOT / file).read_text("utf-8").splitlines()
+        if (found := re.match(r"[ -]*([A-Za-z][\w.-]*)", line))
+    }
+    tables = (BACKENDS, PROVIDERS, EMBEDDERS, TRANSLATORS)
+    named = {package for table in tables for own in table.values() for package in own}
+    assert {package.replace(".", "_") for package in named} <= locked
+    folder = ROOT / "workflow/scripts/needlework/models/backends"
+    kinds = {path.stem for path in folder.glob("*.py")} - {"__init__", "base"}
+    readers = {"lexical", "oracle", "empty", "replay"}
+    assert set(BACKENDS) == kinds - readers
+    assert set(TRANSLATORS) == set(translator_kinds()) - {"none"}
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that nobody but itself signed, and its key."""
+    key, cert = folder / "key.pem", folder / "cert.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    command += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run([*command, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    return cert, key
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate")
+def test_an_untrusted_certificate_is_told_before_any_job(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    cert, key = certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    endpoint = {"backend": "openai", "key_env": None, "name": "x"}
+    endpoint["base_url"] = f"https://127.0.0.1:{server.server_address[1]}/v1"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with pytest.raises(UserError, match=r"certificate is not trusted: self.*SSL_CERT_FILE"):
+            run(**endpoint)
+        monkeypatch.setenv("SSL_CERT_FILE", str(cert))
+        assert run(**endpoint) == []
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_results_without_snakemake_s_records_are_told(tmp_path: Path) -> None:

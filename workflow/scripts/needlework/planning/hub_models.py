@@ -29,11 +29,13 @@ _ABSENT = {
 }
 
 
-def check_hub_model(where: str, name: str, revision: str | None = None) -> None:
+def check_hub_model(
+    where: str, name: str, revision: str | None = None, *, ask: bool = True
+) -> None:
     """Raise UserError where a model is no folder, in no cache, and cannot be had of the hub.
 
     It takes a few seconds at most; a job would try for minutes. `where` is the model's place in the
-    configuration.
+    configuration. The hub itself is asked only with `ask`.
     """
     if is_packaged(name):
         local_name(name, f"{where}.name")
@@ -50,7 +52,7 @@ def check_hub_model(where: str, name: str, revision: str | None = None) -> None:
             f"{where}: the model {name!r} is not in the cache ({_cache()}), and HF_HUB_OFFLINE is set: unset "
             "it, or set `name` to a local folder, or HF_HOME to a cache that holds the model."
         )
-    if trouble := _trouble(name, revision or "main"):
+    if ask and (trouble := _trouble(name, revision or "main")):
         raise UserError(
             f"{where}: the model {name!r} cannot be had: {trouble}. {_capital(_REMEDY)}."
         )

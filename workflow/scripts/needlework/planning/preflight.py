@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterable
+import ssl
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from needlework.benchmarks.contract import Config
+from needlework.data.packaged import local_name
 from needlework.errors import UserError
 from needlework.folders import entries
 from needlework.models.engine_arguments import gpus
@@ -28,6 +31,122 @@ _READ_WITH = {
     "openvino": ("openvino_genai", "pyarrow"),
     "transformers": ("transformers", "torch", "pyarrow"),
 }
+# The packages that jobs import, by backend, provider of inspect, kind of embedder and kind of translator.
+BACKENDS: dict[str, tuple[str, ...]] = {
+    "openai": ("openai", "httpx2"),
+    "vllm": ("vllm",),
+    "transformers": ("torch", "transformers"),
+    "openvino": ("openvino", "openvino_genai"),
+    "inspect": ("inspect_ai",),
+}
+PROVIDERS: dict[str, tuple[str, ...]] = {
+    "anthropic": ("anthropic",),
+    "google": ("google.genai",),
+    "mistral": ("mistralai",),
+    "openai": ("openai",),
+    "openrouter": ("openai",),
+    "ollama": ("openai",),
+}
+EMBEDDERS: dict[str, tuple[str, ...]] = {"sentence-transformers": ("sentence_transformers",)}
+TRANSLATORS: dict[str, tuple[str, ...]] = {
+    "nllb": ("torch", "transformers"),
+    "google": ("httpx",),
+    "llm": ("httpx",),
+}
+_SET_UP = (
+    "run `make setup`, which installs all but vLLM and inspect_ai, or Snakemake with --use-conda"
+)
+_REMEDIES = {
+    "vllm": "run Snakemake with --use-conda, or in an environment that holds vLLM (envs/vllm.yaml), or start "
+    "`vllm serve` there and take `backend: openai`",
+    "inspect": "run Snakemake with --use-conda, or install inspect_ai and the provider's package beside "
+    "Snakemake, at the versions of requirements/inspect.txt",
+}
+
+
+class Used(NamedTuple):
+    """What the jobs of a run use: names in the configuration.
+
+    `semantic` are benchmarks whose metric compares meanings; `translating` is whether a job translates.
+    """
+
+    models: frozenset[str]
+    tokenizers: frozenset[str]
+    embedders: frozenset[str]
+    semantic: frozenset[str]
+    translating: bool
+
+
+def used_by(config: Config, jobs: Iterable[tuple[str, Any]]) -> Used:
+    """What these jobs use, each given as its rule's name and its wildcards."""
+    models: set[str] = set()
+    tokenizers: set[str] = set()
+    embedders: set[str] = set()
+    semantic: set[str] = set()
+    translating = False
+    for rule, wildcards in jobs:
+        if rule in ("generate_answers", "generate_shard", "audit_answers"):
+            models.add(wildcards.model)
+        elif rule in ("build_instances", "count_tokens", "count_books"):
+            tokenizers.add(wildcards.tokenizer)
+        elif rule == "embed_corpus":
+            embedders.add(wildcards.embedder)
+        elif rule == "measure_similarity":
+            embedders.add(config["retrieval"]["embedder"])
+        elif rule in ("score_answers", "score_audit"):
+            metric = config["benchmarks"][wildcards.benchmark].get("metric")
+            semantic |= {wildcards.benchmark} if metric == "released_semantic" else set()
+        translating |= rule.startswith("translate_")
+    return Used(
+        frozenset(models),
+        frozenset(tokenizers),
+        frozenset(embedders),
+        frozenset(semantic),
+        translating,
+    )
+
+
+def missing_packages(config: Config, used: Used) -> tuple[list[str], list[str]]:
+    """What this Python lacks of the packages that jobs import, in sentences with the remedy.
+
+    The second list is of models that have answers in the journal: it may have all that the run asks for.
+    """
+    # By the place in the configuration: packages, remedy, and whether the journal has answers.
+    needed: dict[str, tuple[tuple[str, ...], str, bool]] = {}
+    for name in used.models:
+        model = config["models"][name]
+        packages = BACKENDS.get(model["backend"], ())
+        if model["backend"] == "inspect":
+            packages += PROVIDERS.get(model["name"].partition("/")[0], ())
+        remedy = _REMEDIES.get(model["backend"], _SET_UP)
+        needed[f"models.{name}"] = packages, remedy, bool(entries(_answers(config, name)))
+    for name in used.tokenizers:
+        packages = tuple(PACKAGES[config["tokenizers"][name]["kind"]])
+        needed[f"tokenizers.{name}"] = packages, _SET_UP, False
+    for name in used.embedders:
+        packages = EMBEDDERS.get(config["embedders"][name]["kind"], ())
+        needed[f"embedders.{name}"] = packages, _SET_UP, False
+    for name in used.semantic:
+        where = f"benchmarks.{name}.semantic_model"
+        needed[where] = EMBEDDERS["sentence-transformers"], _SET_UP, False
+    if used.translating:
+        name = config["translation"]["translator"]
+        packages = TRANSLATORS.get(config["translators"][name]["kind"], ())
+        needed[f"translators.{name}"] = packages, _SET_UP, False
+    groups: dict[tuple[str, str, bool], list[str]] = {}
+    for where, (packages, remedy, answered) in sorted(needed.items()):
+        if lacking := [package for package in packages if not _is_installed(package)]:
+            groups.setdefault((" and ".join(lacking), remedy, answered), []).append(where)
+    missing: list[str] = []
+    perhaps: list[str] = []
+    for (names, remedy, answered), places in groups.items():
+        verb = "are" if " and " in names else "is"
+        sentence = f"{_listed(places)}: {names} {verb} not installed here: {remedy}."
+        if answered:
+            perhaps.append(f"{sentence} Until then, only answers in the journal can be used.")
+        else:
+            missing.append(sentence)
+    return missing, perhaps
 
 
 def check(
@@ -38,47 +157,42 @@ def check(
     *,
     embedders: Iterable[str] = (),
     local: bool = True,
+    planning: bool = False,
 ) -> list[str]:
     """Raise UserError where one of `models` or the translator lacks its key, or a tokenizer cannot be loaded.
 
-    Or where one of `embedders` cannot be had, a folder of weights does not exist, or, where jobs are
-    `local`, a length leaves no room for a chat template, or an endpoint cannot be reached and the journal
-    has no answer of it. If the journal has any, it may have all: a sentence says so. A gated model lacks its
-    key where there is no token of the hub's.
+    Or where one of `embedders` cannot be had, weights do not exist, or, where jobs are `local`, a length
+    leaves no room for a chat template, or an endpoint cannot be reached or trusted and the journal has no
+    answer of it. If the journal has any, it may have all: a sentence says so. A gated model lacks its key
+    where there is no token of the hub's.
 
-    All four are what the jobs of this run use. A tokenizer whose package is not installed here is left
-    to the job's own environment.
+    All are what the jobs of this run use. A tokenizer whose package is not installed here is left to the
+    job's own environment. With `planning` no job follows: no tokenizer is loaded, the hub is not asked, and
+    an endpoint may be started later (a sentence says so).
     """
     if translating:
         translator = config["translators"][config["translation"]["translator"]]
         check_translator(translator)
         if translator["kind"] == "nllb" and local:
             where = f"translators.{config['translation']['translator']}"
-            check_hub_model(where, translator["name"], translator["revision"])
+            name, revision = translator["name"], translator["revision"]
+            check_hub_model(where, name, revision, ask=not planning)
     for name in sorted(embedders):
         embedder = config["embedders"][name]
         # A cluster's machines may have a cache, or a network, that this one lacks.
         if embedder["kind"] == "sentence-transformers" and local:
-            check_hub_model(f"embedders.{name}", embedder["name"], embedder["revision"])
+            where = f"embedders.{name}"
+            check_hub_model(where, embedder["name"], embedder["revision"], ask=not planning)
     silent = []
     for name in sorted(models):
         model = config["models"][name]
-        if model["backend"] == "openai" and model["key_env"]:
-            api_key(model["key_env"], f"the model models.{name}")
-        if model["backend"] == "openai" and local and (trouble := _unreachable(model["base_url"])):
-            said = f"models.{name}: {shown_url(model['base_url'])} cannot be reached ({trouble})"
-            journal = Path(config["journal"]).absolute() / "generations" / name
-            if not entries(journal):
-                raise UserError(
-                    f"{said}, and {journal} has none of its answers: start the server, or correct `base_url`."
-                )
-            silent.append(
-                f"Warning: {said}: only answers in the journal can be used; start the server, or "
-                "correct `base_url`."
-            )
+        if model["backend"] == "openai":
+            silent += _check_endpoint(config, name, local, planning)
         for key in ("name", "lora"):
             if model["backend"] in ("vllm", "transformers") and model[key] and local:
                 _check_folder(f"models.{name}.{key}", model[key])
+        if model["backend"] == "openvino" and local:
+            _check_weights(f"models.{name}", model["name"])
         if model["gated"] and not Path(model["name"]).is_dir() and not _hub_is_open():
             raise UserError(
                 f"models.{name} is gated, and there is no token: accept the licence on the page of "
@@ -89,7 +203,12 @@ def check(
             _check_template(config, name)
     for name in sorted(tokenizers):
         tokenizer = config["tokenizers"][name]
-        if all(map(find_spec, PACKAGES[tokenizer["kind"]])):
+        if planning:
+            if tokenizer["kind"] == "huggingface" and local:
+                _check_folder(f"tokenizers.{name}.name", tokenizer["name"])
+            elif tokenizer["kind"] == "openvino" and local:
+                _check_weights(f"tokenizers.{name}", tokenizer["name"])
+        elif all(map(_is_installed, PACKAGES[tokenizer["kind"]])):
             # Nothing is counted here, and proofs need more packages than Snakemake has.
             load_tokenizer(name, tokenizer, {"from_pieces": False})
     return silent
@@ -137,7 +256,7 @@ def _check_template(config: Config, name: str) -> None:
     entry = {**config["models"][name], "model": name}
     thoughts = entry["reasoning"]["max_tokens"] if entry["reasoning"] else 0
     reader = "transformers" if entry["backend"] == "vllm" else entry["backend"]
-    readable = reader in _READ_WITH and all(map(find_spec, _READ_WITH[reader]))
+    readable = reader in _READ_WITH and all(map(_is_installed, _READ_WITH[reader]))
     # Code of a model's repository runs in the job alone.
     if not readable or entry["trust_remote_code"]:
         return
@@ -159,6 +278,66 @@ def _check_template(config: Config, name: str) -> None:
     check_lengths(config, name, overhead or 0)
 
 
+def _check_endpoint(config: Config, name: str, local: bool, planning: bool) -> list[str]:
+    """A sentence if nothing answers at a model's address, which an error is not.
+
+    Raises UserError if its key or certificates are missing, or if nothing answers there and the journal has
+    no answers, unless it is only `planning`.
+    """
+    model = config["models"][name]
+    if model["key_env"]:
+        api_key(model["key_env"], f"the model models.{name}")
+    if model["base_url"].startswith("https:"):
+        _check_authorities(f"models.{name}")
+    if not local or not (found := _unreachable(model["base_url"])):
+        return []
+    trouble, remedy, may_pass = found
+    said = f"models.{name}: {shown_url(model['base_url'])} cannot be reached ({trouble})"
+    journal = _answers(config, name)
+    answered = bool(entries(journal))
+    if not answered and not (planning and may_pass):
+        raise UserError(f"{said}, and {journal} has none of its answers: {remedy}.")
+    only = "only answers in the journal can be used: " if answered else ""
+    return [f"Warning: {said}: {only}{remedy}."]
+
+
+def _check_authorities(where: str) -> None:
+    """Raise UserError if the environment names certificates that are not there."""
+    for variable in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        if (path := os.environ.get(variable)) and not Path(path).exists():
+            raise UserError(
+                f"{where}: {variable} names {path}, which does not exist: correct or unset the variable."
+            )
+
+
+def _answers(config: Config, model: str) -> Path:
+    """The folder of a model's answers in the journal."""
+    return Path(config["journal"]).absolute() / "generations" / model
+
+
+def _check_weights(where: str, name: str) -> None:
+    """Raise UserError where a file or folder of weights for OpenVINO does not exist."""
+    if not Path(local_name(name, f"{where}.name")).exists():
+        raise UserError(
+            f"{where}.name is {Path(name).absolute()}, which does not exist: correct the path of the GGUF "
+            "file or OpenVINO folder, which is relative to the folder in which the workflow runs."
+        )
+
+
+def _is_installed(package: str) -> bool:
+    """Whether this Python finds a package, which is not imported (only the packages that it lies in)."""
+    try:
+        return find_spec(package) is not None
+    except ImportError:
+        return False
+
+
+def _listed(places: Sequence[str]) -> str:
+    """Places of the configuration in words: the first three, and how many more."""
+    more = f" and {len(places) - 3} more" if len(places) > 3 else ""
+    return ", ".join(places[:3]) + more
+
+
 def _check_folder(where: str, name: str) -> None:
     """Raise UserError where a name is that of a folder, and not of a model on the hub, and there is none."""
     folder = Path(name)
@@ -169,18 +348,40 @@ def _check_folder(where: str, name: str) -> None:
         )
 
 
-def _unreachable(url: str) -> str:
-    """Why nothing listens at a URL, or at the proxy that leads there; "" where something does."""
+def _unreachable(url: str) -> tuple[str, str, bool] | None:
+    """Why an address cannot be used, the remedy, and whether that may pass; None if it can.
+
+    Something must listen there, or at the proxy that leads there, and its certificate must be trusted.
+    """
     parts = urlsplit(url)
     proxy = None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
-    if proxy:
-        parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+    at = urlsplit(proxy if "://" in proxy else f"http://{proxy}") if proxy else parts
+    port = at.port or (443 if at.scheme == "https" else 80)
     try:
-        socket.create_connection((parts.hostname, port), timeout=CONNECT_S).close()
+        with socket.create_connection((at.hostname, port), timeout=CONNECT_S) as connection:
+            if parts.scheme == "https" and not proxy:
+                _trusted().wrap_socket(connection, server_hostname=parts.hostname).close()
+    except ssl.SSLCertVerificationError as error:
+        return (
+            f"its certificate is not trusted: {error.verify_message}",
+            "name the file of the authority that signed it in the environment variable SSL_CERT_FILE",
+            False,
+        )
+    except ssl.SSLError:
+        return "it does not speak TLS there", "if it has none, `base_url` begins with http:", False
     except OSError as error:
-        return error.strerror or str(error)
-    return ""
+        return error.strerror or str(error), "start the server, or correct `base_url`", True
+    return None
+
+
+def _trusted() -> ssl.SSLContext:
+    """The authorities that the system trusts, and those that clients bring."""
+    context = ssl.create_default_context()
+    if _is_installed("certifi") and not os.environ.get("SSL_CERT_FILE"):
+        import certifi
+
+        context.load_verify_locations(certifi.where())
+    return context
 
 
 def _hub_is_open() -> bool:
@@ -189,7 +390,7 @@ def _hub_is_open() -> bool:
     if offline or os.environ.get("HF_TOKEN", "").strip():
         return True
     # A login on this machine left one in a file.
-    if not find_spec("huggingface_hub"):
+    if not _is_installed("huggingface_hub"):
         return False
     from huggingface_hub import get_token
 
