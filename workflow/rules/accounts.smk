@@ -36,6 +36,7 @@ def accounts():
         for benchmark in config["run"]["benchmarks"]
         for shard in shards[model]
     ]
+    found += [read_account(JUDGE_ACCOUNT)] if config["judge"] else []
     return [account for account in found if account]
 
 

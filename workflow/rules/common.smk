@@ -336,7 +336,13 @@ def check_run():
     if not workflow.dryrun:
         # An undeclared resource is unlimited; a declared one would silently cut what a job asks for.
         declared = workflow.global_resources.get("gpu")
-        check_gpus(config, used.models, declared and declared.value)
+        # Without its key or its server a judge stops nothing, so only its GPUs are checked.
+        judges = {
+            job.wildcards.model
+            for job in workflow.dag.needrun_jobs()
+            if job.rule.name == "judge_replies"
+        }
+        check_gpus(config, {*used.models, *judges}, declared and declared.value)
     if not workflow.deployment_settings.deployment_method:
         missing, perhaps = missing_packages(config, used)
         if missing and local:

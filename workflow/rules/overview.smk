@@ -49,6 +49,7 @@ rule overview:
         texts=expand("results/cards/{model}.txt", model=CARD_MODELS),
         reproduction=["results/reproduction.csv", "results/reproduction.svg"],
         own_data=OWN_DATA if OWN_TABLES else [],
+        judged=JUDGED,
         # What was counted while prompts of the user's data were built.
         instances=[
             path
@@ -64,7 +65,7 @@ rule overview:
                 *("run.html.j2", "cards.html.j2", "controls.html.j2"),
                 *("means.html.j2", "grid.html.j2", "cell.html.j2", "warnings.html.j2"),
                 *("agreement.html.j2", "summary.html.j2", "account.html.j2"),
-                *("reproduction.html.j2", "own_data.html.j2"),
+                *("reproduction.html.j2", "own_data.html.j2", "judge.html.j2"),
                 *("table.html.j2", "tables.css", "sort.js"),
             )
         ],

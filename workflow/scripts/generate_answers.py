@@ -1,24 +1,27 @@
-"""Let a model answer the prompts of a benchmark; answers in the journal are not requested again.
+"""Let a model answer a benchmark's prompts or the judge's; answers in the journal are not requested again.
 
 Of an audit, those that are drawn: as in a run, or (`again`) a second time in other company, with a journal of
-their own.
+their own. A judge that fails ends no job: what it has answered is written, and why it failed.
 """
 
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pyarrow as pa
+
 from needlework.jobs.job import running
 from needlework.journal import Journal
 from needlework.models.accounts import Account, account_of, write_account
 from needlework.models.audits import other_batches
 from needlework.models.backends.base import load_backend
+from needlework.models.engine_arguments import judging
 from needlework.models.generation import InstanceRequests, generate
 from needlework.models.job_records import remember
 from needlework.models.room import check_room
 from needlework.models.thoughts import marks
 from needlework.prompts.spans import Documents
-from needlework.records import write_table
+from needlework.records import GENERATIONS, write_table
 
 # vLLM starts its engine in a new Python that imports this file.
 if __name__ == "__main__":
@@ -29,6 +32,9 @@ if __name__ == "__main__":
         second = snakemake.wildcards.get("turn") == "again"
         folder = Path(snakemake.config["journal"])
         entry = {**snakemake.config["models"][name], "model": name, "journal": str(folder)}
+        is_judge = benchmark == "judge"
+        if is_judge:
+            entry |= judging(entry)
         if second:
             entry |= other_batches(entry)
             folder /= "audits"
@@ -57,9 +63,11 @@ if __name__ == "__main__":
 
         def told(rows: Sequence[Mapping[str, object]]) -> None:
             """Take what became of the requests."""
+            found[:] = rows
             accounts.append(account_of(rows, name, benchmark, backend.asks_a_model))
 
         accounts: list[Account] = []
+        found: list[Mapping[str, object]] = []
         reason = "the job was stopped"
         try:
             with Journal(folder / "generations" / name) as journal:
@@ -79,7 +87,9 @@ if __name__ == "__main__":
             reason = ""
         except Exception as error:
             reason = str(error)
-            raise
+            if not is_judge:
+                raise
+            answers = pa.Table.from_pylist(found, schema=GENERATIONS)
         finally:
             account = accounts[-1] if accounts else Account(name, benchmark)
             account.asked_as = snakemake.params.state
@@ -93,5 +103,9 @@ if __name__ == "__main__":
             snakemake.output[0],
             inputs=snakemake.input,
             config=[model, snakemake.params.lengths, snakemake.params.only],
-            notes={"identity": backend.identity(), "only": snakemake.params.only},
+            notes={
+                "identity": backend.identity(),
+                "only": snakemake.params.only,
+                **({"failed": reason} if is_judge else {}),
+            },
         )

@@ -8,6 +8,7 @@ from needlework.data.corpora.found import counted
 from needlework.jobs.job import running
 from needlework.models.accounts import Account, account_of, read_account
 from needlework.records import read_notes, read_table
+from needlework.results import judge
 from needlework.results.overview_page import write_page
 from needlework.results.own_data import read_report
 from needlework.results.terminal import lines_of_models, mean_of
@@ -65,6 +66,7 @@ with running(snakemake):
         own_data=own_data(),
         accounts=[account(path) for path in snakemake.input.generations],
         run=snakemake.params.run,
+        judge=judge.summary(snakemake.input.judged) if snakemake.input.judged else None,
         cards=snakemake.input.cards,
         card_tables={Path(path).stem: path for path in snakemake.input.card_tables},
     )

@@ -78,6 +78,7 @@ class Benchmark:
     closed_book: column and value of prompts that ask without the texts. translated: whether answers are
     scored in English too; then `metric` in `scores` gives, of the settings of scores, the function that says
     whether a gold answer survived. baseline_slices: the slices that together ask every question.
+    judged: the judge's prompt (resources/judge/<name>.txt) of tasks for which it is not `answer`.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Benchmark:
     closed_book: tuple[str, Any] = ("task", "closed_book")
     translated: Callable[[Own], bool] = _never
     baseline_slices: Callable[[Own], list[str]] | None = None
+    judged: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def task_names(self) -> dict[str, str]:

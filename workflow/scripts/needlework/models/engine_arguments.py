@@ -95,3 +95,15 @@ def _value(value: object) -> str:
 def gpus(engine: Mapping[str, Any]) -> int:
     """How many GPUs an engine takes: its pipeline's stages times the GPUs of each."""
     return engine["pipeline_parallel_size"] * engine["tensor_parallel_size"]
+
+
+def judging(entry: Entry) -> dict[str, Any]:
+    """What changes in a model's entry if it judges: temperature 0, one sample, no failure that ends its job.
+
+    A null temperature stays, since the endpoint may take none.
+    """
+    sampling, request = dict(entry["sampling"]), dict(entry["request"])
+    if sampling["temperature"] is not None:
+        sampling["temperature"] = 0
+    request.pop("temperature", None)
+    return {"sampling": sampling, "request": request, "samples": 1, "max_failed": 1 << 30}

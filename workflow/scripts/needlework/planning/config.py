@@ -33,7 +33,7 @@ from needlework.errors import UserError
 from needlework.models.engine_arguments import ELSEWHERE
 from needlework.models.logs.files import answer_files
 from needlework.models.room import check_room
-from needlework.models.selection import COLUMNS, only_of, shared
+from needlework.models.selection import COLUMNS, READERS, only_of, shared
 from needlework.planning.papers import check_key_variable, check_published_values
 from needlework.planning.quoting import LONGEST, quoted, with_short_quotes
 from needlework.planning.requests import check_request
@@ -501,6 +501,9 @@ def _check_run(config: Config) -> None:
     check_named("run.models", config["run"]["models"], config["models"], "models")
     check_named("run.benchmarks", config["run"]["benchmarks"], config["benchmarks"], "benchmarks")
     check_named("run.tokenizers", config["run"]["tokenizers"], config["tokenizers"], "tokenizers")
+    check_named("judge", filter(None, [config["judge"]]), config["models"], "models")
+    if config["judge"] and config["models"][config["judge"]]["backend"] in (*READERS, "replay"):
+        raise UserError(f"judge is {config['judge']!r}, which asks no model: name one that does.")
 
 
 def _check_names(registry: str, names: Iterable[str]) -> None:
@@ -599,8 +602,10 @@ def _check_retrieval(config: Config) -> None:
 
 def _check_models(config: Config) -> None:
     defaults = schema()["properties"]["models"]["additionalProperties"]["properties"]
-    for name, model in _running(config):
+    judge = [(config["judge"], config["models"][config["judge"]])] if config["judge"] else []
+    for name, model in dict([*_running(config), *judge]).items():
         where = f"models.{name}"
+        benchmarks = config["run"]["benchmarks"] if name in config["run"]["models"] else []
         if isinstance(model["lengths"], Mapping):
             check_named(f"{where}.lengths", model["lengths"], config["benchmarks"], "benchmarks")
             for benchmark in model["lengths"]:
@@ -613,7 +618,7 @@ def _check_models(config: Config) -> None:
         own = config["tokenizers"][model["tokenizer"]]
         _check_remote_code(f"tokenizers.{model['tokenizer']}", own)
         _check_remote_code(where, model)
-        for benchmark in config["run"]["benchmarks"]:
+        for benchmark in benchmarks:
             if (known := config["benchmarks"][benchmark].get("lengths")) is None:
                 continue
             if only_of(config, name, benchmark).get("task", True) == []:
@@ -639,7 +644,8 @@ def _check_models(config: Config) -> None:
                     "or leave the length out of this model's `lengths`."
                 )
         thoughts = model["reasoning"]["max_tokens"] if model["reasoning"] else 0
-        check_lengths(config, name, thoughts)
+        if benchmarks:
+            check_lengths(config, name, thoughts)
         _check_only(config, name)
         if model["backend"] == "replay" and not model["answers"]:
             raise UserError(

@@ -28,16 +28,19 @@ def effective_config(config: Config) -> dict[str, Any]:
     mirrors and journals are, prices and throughputs.
     """
     run = config["run"]
-    models = {name: _plain_entry("models", config["models"][name]) for name in run["models"]}
+    judge = [config["judge"]] if config.get("judge") else []
+    named = dict.fromkeys([*run["models"], *judge])
+    models = {name: _plain_entry("models", config["models"][name]) for name in named}
     tokenizers = {entry["tokenizer"] for entry in models.values()} | set(run.get("tokenizers", []))
     embedder, translator = config["retrieval"]["embedder"], config["translation"]["translator"]
     benchmarks = {name: _worded(config["benchmarks"][name]) for name in run["benchmarks"]}
-    named = {base_of(name) for name in _texts(benchmarks)}
+    corpora = {base_of(name) for name in _texts(benchmarks)}
     return {
         "run": run,
+        **({"judge": judge[0]} if judge else {}),
         **({"audit": config["audit"]} if run.get("audits") else {}),
         "sources": config["sources"],
-        "corpora": {name: own for name, own in config["corpora"].items() if name in named},
+        "corpora": {name: own for name, own in config["corpora"].items() if name in corpora},
         "retrieval": config["retrieval"],
         "embedders": {embedder: config["embedders"][embedder]},
         "tokenizers": {name: config["tokenizers"][name] for name in sorted(tokenizers)},

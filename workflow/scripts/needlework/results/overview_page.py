@@ -132,6 +132,7 @@ def write_page(
     reproduction: Sequence[str | Path] = (),
     accounts: Sequence[Account] = (),
     own_data: Sequence[tuple[str, bool]] = (),
+    judge: Mapping[str, Any] | None = None,
     unfinished: bool = False,
     run: Mapping[str, Any] | None = None,
     cards: Sequence[str | Path] = (),
@@ -145,6 +146,7 @@ def write_page(
     title and caption (reStructuredText, or None); of figures also their `numbers` (CSV), of tables `shown`
     (HTML). `reproduction` is table and picture (CSV, SVG) of all printed numbers. `accounts` say what became
     of the requests, `own_data` what the user's data held (sentences, each with whether nothing lacks);
+    `judge` what a judge says (`judge.summary`);
     `unfinished` that a job failed, so that results are missing.
     `run` says what was run: files of the configuration, models and data in words, by name, and `readers`, the
     backends of the models that are built-in readers: these are in no mean, unless there is no other model.
@@ -197,6 +199,7 @@ def write_page(
         ),
         "reproduction": None if printed is None else _reproduction(printed, reproduction[1]),
         "own_data": own_data,
+        "judge": judge,
         "cards": list(card_images(cards, folder)),
         "run": what_was_run(run or {}),
         "controls_alone": bool(readers) and shown == models,

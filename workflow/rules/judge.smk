@@ -1,0 +1,138 @@
+# `judge`: a model that is asked about the answers that the second scorer leaves undecided.
+
+from needlework.models.engine_arguments import judging
+
+# What became of its requests, and what is shown of its verdicts; nothing without a judge.
+JUDGE_ACCOUNT = f"logs/judge_replies/{config['judge']}.json"
+JUDGED = expand(
+    "results/judge/{model}/{file}",
+    model=config["judge"] or [],
+    file=["judged.csv", "agreement.csv", "verdicts.csv", "replies.parquet"],
+)
+
+
+def judge_state(account):
+    """A parameter that changes if the judge failed, or left requests unanswered, so that it is asked again."""
+    found = read_account(account)
+    return found.name if found and found.failed else request_state(account)
+
+
+rule judge_prompts:
+    input:
+        prompts=[
+            path
+            for own in EXPLORED.values()
+            for kinds in own["prompts"].values()
+            for paths in kinds.values()
+            for path in paths
+        ],
+        answers=expand(
+            "results/{kind}/{model}/{benchmark}.parquet",
+            kind=KINDS,
+            model=files.card_models(),
+            benchmark=config["run"]["benchmarks"],
+        ),
+        known=resource("judge/known.csv"),
+        templates=[
+            resource(f"judge/{kind}.txt")
+            for kind in ("answer", "list", "yes_or_no", "none")
+        ],
+    output:
+        "results/judge/{model}/prompts.parquet",
+    log:
+        "logs/judge_prompts/{model}.log",
+    benchmark:
+        "benchmarks/judge_prompts/{model}.tsv"
+    conda:
+        "../../envs/instances.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 8000 * attempt,
+        runtime=60,
+    params:
+        files=EXPLORED,
+        kinds={
+            name: dict(files.benchmark(name).judged)
+            for name in config["run"]["benchmarks"]
+        },
+        tokenizer=lambda w: files.tokenizer(w.model),
+        code=code_digest("build_judge_prompts.py"),
+    message:
+        "Choosing the answers that {wildcards.model} judges"
+    script:
+        "../scripts/build_judge_prompts.py"
+
+
+use rule generate_answers as judge_replies with:
+    input:
+        instances=["results/judge/{model}/prompts.parquet"],
+        corpora=[],
+        documents=[],
+        # The user's file.
+        chat_template=lambda w: config["models"][w.model]["chat_template"] or [],
+        marks=[resource(file) for file in MARK_FILES],
+    output:
+        "results/{benchmark}/{model}/replies.parquet",
+    log:
+        "logs/{benchmark}_replies/{model}.log",
+        account="logs/{benchmark}_replies/{model}.json",
+    benchmark:
+        "benchmarks/{benchmark}_replies/{model}.tsv"
+    wildcard_constraints:
+        benchmark="judge",
+        model=r"[A-Za-z0-9._-]+",
+    conda:
+        model_environment([config["judge"]] if config["judge"] else [])
+    params:
+        model=lambda w: {
+            **files.model_settings(w.model),
+            **judging(config["models"][w.model]),
+        },
+        lengths=None,
+        only=None,
+        state=lambda w: judge_state(JUDGE_ACCOUNT),
+        code=lambda w: code_digest(
+            "generate_answers.py",
+            f"needlework/models/backends/{config['models'][w.model]['backend']}.py",
+        ),
+    message:
+        "{wildcards.model} judges answers that the second scorer leaves undecided"
+
+
+rule tabulate_judge:
+    input:
+        prompts="results/judge/{model}/prompts.parquet",
+        replies="results/judge/{model}/replies.parquet",
+        scores=expand(
+            "results/scores/{model}/{benchmark}.parquet",
+            model=files.card_models(),
+            benchmark=config["run"]["benchmarks"],
+        ),
+        known=resource("judge/known.csv"),
+    output:
+        judged="results/judge/{model}/judged.csv",
+        agreement="results/judge/{model}/agreement.csv",
+        verdicts="results/judge/{model}/verdicts.csv",
+    log:
+        "logs/tabulate_judge/{model}.log",
+    benchmark:
+        "benchmarks/tabulate_judge/{model}.tsv"
+    conda:
+        "../../envs/figures.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=30,
+    params:
+        code=code_digest("tabulate_judge.py"),
+    message:
+        "Counting what {wildcards.model} judges"
+    script:
+        "../scripts/tabulate_judge.py"
+
+
+rule judged:
+    input:
+        lambda w: JUDGED
+        or refuse(
+            "a judge is a model: name one of `models` as `judge`, as in --config judge=a"
+        ),
+    localrule: True

@@ -1,0 +1,162 @@
+"""What a judge says of the answers that the second scorer leaves undecided, and how often it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from needlework.models.accounts import UNANSWERED
+from needlework.records import read_notes, read_table
+from needlework.results import stats
+from needlework.scoring.judge import RIGHT, WRONG, Case, verdict
+from needlework.scoring.scores import CAREFUL, UNDECIDED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# A language with fewer known answers has no share of its own.
+FEWEST = 10
+ALL = "all"
+# The judge gave no reply: it failed, or the prompt does not fit into its context.
+NO_REPLY = "no_reply"
+_KEYS = ["judged_benchmark", "model", "judged", "judged_sample"]
+
+
+def verdicts(prompts: pa.Table, replies: pa.Table) -> pd.DataFrame:
+    """A row for each answer that was put to the judge: benchmark, model, instance_id, sample, verdict, reply.
+
+    Of a known answer, `model` is empty and `instance_id` its place in the file. The verdict is RIGHT, WRONG,
+    UNDECIDED or NO_REPLY.
+    """
+    asked = prompts.select(["instance_id", *_KEYS]).to_pandas()
+    given = replies.select(["instance_id", "text", "finish_reason"]).to_pandas()
+    found = asked.merge(given, on="instance_id", how="left").drop(columns="instance_id")
+    silent = found["finish_reason"].isna() | found["finish_reason"].isin(UNANSWERED)
+    found["reply"] = found["text"].fillna("").mask(silent, "")
+    found["verdict"] = found["reply"].map(verdict).mask(silent, NO_REPLY)
+    names = {"judged_benchmark": "benchmark", "judged": "instance_id", "judged_sample": "sample"}
+    order = ["benchmark", "model", "instance_id", "sample", "verdict", "reply"]
+    return found.rename(columns=names)[order]
+
+
+def agreement(known: Sequence[Case], found: pd.DataFrame) -> pd.DataFrame:
+    """How often the judge agrees with known verdicts: over all, by benchmark and by language.
+
+    Columns: by, level, n (known answers), replies, decided, agreed, and the share `agreement` of the decided
+    with its 95% interval (Wilson's). A language with fewer than FEWEST answers is in `all` alone.
+    """
+    import pandas as pd
+
+    own = found[found["model"] == ""].set_index("instance_id")["verdict"]
+    given = [str(own.get(case.instance_id, NO_REPLY)) for case in known]
+    langs = [case.lang for case in known]
+    groups = [(ALL, "", list(range(len(known))))]
+    for by, levels in (("benchmark", [case.benchmark for case in known]), ("lang", langs)):
+        for level in sorted(set(levels)):
+            places = [i for i, value in enumerate(levels) if value == level]
+            if by == "benchmark" or len(places) >= FEWEST:
+                groups.append((by, level, places))
+    rows = []
+    for by, level, places in groups:
+        decided = [i for i in places if given[i] in (RIGHT, WRONG)]
+        agreed = sum((given[i] == RIGHT) == known[i].right for i in decided)
+        share = agreed / len(decided) if decided else float("nan")
+        low, high = stats.wilson(share, len(decided))
+        row = {"by": by, "level": level, "n": len(places)}
+        row["replies"] = sum(given[i] != NO_REPLY for i in places)
+        row |= {"decided": len(decided), "agreed": agreed, "agreement": share}
+        rows.append(row | {"ci_low": low, "ci_high": high})
+    return pd.DataFrame(rows)
+
+
+def judged(scores: Mapping[str, Sequence[str | Path]], found: pd.DataFrame) -> pd.DataFrame:
+    """What the judge says of each model's undecided answers, by benchmark and task.
+
+    `scores` are the files by benchmark. Columns: benchmark, model, task, metric (the paper's), n (answers
+    that the second scorer reads), undecided, right, wrong, left (undecided by the judge too), no_reply; and
+    means over the n answers: paper, careful (an undecided answer has the paper's value) and judged (it has
+    the judge's, if that decides) with its 95% interval over questions. Without a reply to each of the
+    undecided, `judged` is empty.
+    """
+    import pandas as pd
+
+    rows = []
+    for benchmark, files in scores.items():
+        for file in files:
+            rows += _of_model(benchmark, read_table(file).to_pandas(), found)
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+_COLUMNS = [
+    *("benchmark", "model", "task", "metric", "n", "undecided", RIGHT, WRONG, "left", NO_REPLY),
+    *("paper", "careful", "judged", "ci_low", "ci_high"),
+]
+
+
+def _of_model(benchmark: str, scores: pd.DataFrame, found: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of one model, one a task that the second scorer reads."""
+    keys = ["instance_id", "sample"]
+    given = scores[~scores["finish_reason"].isin(UNANSWERED)]
+    second = given[given["metric"] == CAREFUL].set_index(keys)
+    first = given[given["metric"] != CAREFUL].drop_duplicates(keys).set_index(keys)
+    rows = []
+    for task, own in second.groupby("task", sort=False):
+        model, papers = str(own["model"].iloc[0]), first.loc[own.index]
+        mine = found[(found["benchmark"] == benchmark) & (found["model"] == model)]
+        said = mine.set_index(keys)["verdict"].reindex(own.index)
+        undecided = own["verdict"].str.startswith(UNDECIDED)
+        said = said.where(undecided).fillna(NO_REPLY).where(undecided)
+        value = own["value"].mask(said == RIGHT, 1.0).mask(said == WRONG, 0.0)
+        row = {"benchmark": benchmark, "model": model, "task": str(task)}
+        row |= {"metric": str(papers["metric"].iloc[0]), "n": len(own)}
+        row |= {"undecided": int(undecided.sum()), "left": int((said == UNDECIDED).sum())}
+        row |= {kind: int((said == kind).sum()) for kind in (RIGHT, WRONG, NO_REPLY)}
+        row |= {"paper": papers["value"].mean(), "careful": own["value"].mean()}
+        if not row[NO_REPLY]:
+            mean = stats.estimate(value.to_numpy(), own["example_id"].to_numpy())
+            row |= {"judged": mean.value, "ci_low": mean.ci_low, "ci_high": mean.ci_high}
+        rows.append(row)
+    return rows
+
+
+def summary(files: Sequence[str]) -> dict[str, Any]:
+    """What the page says of a judge: its name, why it is missing ("" if it is there), and sentences.
+
+    `files` are those of `judged`, `agreement` and `verdicts` (CSV), and the replies, in the judge's folder.
+    """
+    import pandas as pd
+
+    shown, agreed = (pd.read_csv(file) for file in files[:2])
+    model, failed = Path(files[0]).parent.name, read_notes(files[-1])["failed"].rstrip(".")
+    known = agreed.iloc[0]
+    said: list[str] = []
+    if known["replies"]:
+        by_language = agreed[(agreed["by"] == "lang") & (agreed["decided"] > 0)]
+        said.append(
+            f"It decided {known['decided']} of {known['n']} answers of known verdict"
+            + (f" and agreed on {_share(known)} of these." if known["decided"] else ".")
+        )
+        if len(by_language):
+            parts = (f"{row['level']} {_share(row)}" for _, row in by_language.iterrows())
+            said.append(f"By language: {', '.join(parts)}.")
+    counts = {
+        name: int(shown[name].sum()) for name in ("undecided", RIGHT, WRONG, "left", NO_REPLY)
+    }
+    if counts["undecided"] > counts[NO_REPLY]:
+        said.append(
+            f"Of {counts['undecided']:,} answers that the second scorer leaves undecided, it calls "
+            f"{counts[RIGHT]:,} right and {counts[WRONG]:,} wrong, and leaves {counts['left']:,} undecided."
+        )
+    silent = counts[NO_REPLY] + int(known["n"] - known["replies"])
+    if silent and not failed:
+        failed = f"{silent:,} of its requests have no reply"
+    return {"judge": model, "missing": failed, "said": said}
+
+
+def _share(row: Any) -> str:
+    """A share with its interval, in per cent."""
+    low, high = (100 * row[name] for name in ("ci_low", "ci_high"))
+    return f"{100 * row['agreement']:.0f}% [{low:.0f}, {high:.0f}]"

@@ -1,0 +1,180 @@
+"""A judge: a model that is asked whether answers are right that the second scorer leaves undecided.
+
+It sees question, references and answer, never the haystack. The texts are bounded and quoted line by line, so
+none can pass for a part of the prompt. Answers of known verdict are put to it too (`known_cases`).
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from needlework.models.control_tokens import CONTROL_TEXT
+from needlework.prompts.instances import Instances, Spans
+from needlework.prompts.spans import literal, span_text
+from needlework.prompts.tokenizers import Tokenizer
+from needlework.records import read_table
+from needlework.scoring.scores import CAREFUL, UNDECIDED
+
+# Stands for the benchmark in the judge's prompts, answers and accounts.
+JUDGE = "judge"
+# The kind of a task that names none; each kind has a prompt, resources/judge/<kind>.txt.
+ANSWER = "answer"
+RIGHT, WRONG = "right", "wrong"
+# What a prompt can be told apart by. Of a known answer, `model` is empty and `judged` its place in the file.
+FACTORS = {
+    "model": "string",
+    "judged_benchmark": "string",
+    "judged": "string",
+    "judged_sample": "int32",
+}
+
+_VERDICTS = {"CORRECT": RIGHT, "INCORRECT": WRONG}
+# The most characters of a question, an answer, a reference; and the most references.
+_QUESTION, _ANSWER, _REFERENCE, _REFERENCES = 4000, 4000, 500, 50
+# The tokens of a reply: its first word is read.
+_REPLY = 16
+_SEPARATOR = "|"
+
+
+class Case(NamedTuple):
+    """An answer that is put to the judge. `kind` names its prompt; `right` is its verdict, if it is known."""
+
+    benchmark: str
+    model: str
+    instance_id: str
+    sample: int
+    kind: str
+    question: str
+    references: tuple[str, ...]
+    answer: str
+    lang: str = ""
+    right: bool | None = None
+
+
+def known_cases(path: str | Path) -> list[Case]:
+    """The answers of known verdict in a CSV file.
+
+    Its columns are benchmark, kind, lang, question, references (with `|` between), answer, right (yes or no).
+    """
+    with Path(path).open(encoding="utf-8", newline="") as lines:
+        return [
+            Case(
+                *(row["benchmark"], "", str(number), 0, row["kind"], row["question"]),
+                tuple(row["references"].split(_SEPARATOR)),
+                row["answer"],
+                row["lang"],
+                row["right"] == "yes",
+            )
+            for number, row in enumerate(csv.DictReader(lines))
+        ]
+
+
+def undecided(
+    benchmark: str,
+    model: str,
+    scores: str | Path,
+    generations: str | Path,
+    instances: Iterable[str | Path],
+    documents: Mapping[str, str],
+    kinds: Mapping[str, str],
+) -> Iterator[Case]:
+    """A model's answers that the second scorer leaves undecided, from files of the workflow.
+
+    `kinds` are those of tasks that are not "answer". Raises UserError as `read_table` does.
+    """
+    read = read_table(scores, ["instance_id", "sample", "metric", "verdict"])
+    of_second = pc.equal(read["metric"], CAREFUL)
+    read = read.filter(pc.and_(of_second, pc.starts_with(read["verdict"], UNDECIDED)))
+    if not read.num_rows:
+        return
+    wanted = set(zip(read["instance_id"].to_pylist(), read["sample"].to_pylist(), strict=True))
+    ids = pa.array(sorted({name for name, _ in wanted}), pa.string())
+    rows = {}
+    for file in instances:
+        table = read_table(file, ["instance_id", "task", "references", "prompt"])
+        for row in table.filter(pc.is_in(table["instance_id"], value_set=ids)).to_pylist():
+            rows[row["instance_id"]] = row
+    answers = read_table(generations, ["instance_id", "sample", "text"])
+    answers = answers.filter(pc.is_in(answers["instance_id"], value_set=ids))
+    for answer in answers.sort_by(
+        [("instance_id", "ascending"), ("sample", "ascending")]
+    ).to_pylist():
+        if (answer["instance_id"], answer["sample"]) not in wanted:
+            continue
+        row = rows[answer["instance_id"]]
+        asked = [span_text(s, documents) for s in row["prompt"] if s["role"] == "question"]
+        yield Case(
+            *(benchmark, model, answer["instance_id"], answer["sample"]),
+            kinds.get(row["task"], ANSWER),
+            "\n".join(asked),
+            tuple(row["references"]),
+            answer["text"],
+        )
+
+
+def prompts(cases: Iterable[Case], templates: Mapping[str, str], tokenizer: Tokenizer) -> pa.Table:
+    """The judge's prompts as instances (`records.instances_schema`), one a case; `templates` are by kind."""
+    spans = Spans()
+    made = Instances(JUDGE, FACTORS, tokenizer, spans)
+    for case in cases:
+        text = prompt(case, templates[case.kind])
+        factors = {
+            "model": case.model,
+            "judged_benchmark": case.benchmark,
+            "judged": case.instance_id,
+            "judged_sample": case.sample,
+        }
+        made.add(
+            [spans.number(literal("question", text))],
+            text,
+            named=factors,
+            task=case.kind,
+            n_tokens=tokenizer.count(text),
+            example_id=case.instance_id,
+            references=list(case.references),
+            metric=JUDGE,
+            max_new_tokens=_REPLY,
+            **factors,
+        )
+    return made.table()
+
+
+def prompt(case: Case, template: str) -> str:
+    """A template with the case's texts, bounded and quoted, in the places of their names."""
+    references = list(dict.fromkeys(case.references))[:_REFERENCES]
+    texts = {
+        "question": _quoted(_bounded(case.question.strip(), _QUESTION)),
+        "references": "\n".join(_quoted(_bounded(text, _REFERENCE)) for text in references),
+        "answer": _quoted(_bounded(case.answer.strip(), _ANSWER)),
+    }
+    return re.sub(r"\{(question|references|answer)\}", lambda match: texts[match[1]], template)
+
+
+def _bounded(text: str, most: int) -> str:
+    """A text, or the beginning and the end of a longer one."""
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]} [...] {text[-half:]}"
+
+
+def _quoted(text: str) -> str:
+    """A text each of whose lines, however it ends, begins with "> "; no control token is whole in it."""
+    split = CONTROL_TEXT.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
+    return "\n".join(f"> {line}" for line in split.splitlines() or [""])
+
+
+def verdict(reply: str) -> str:
+    """RIGHT, WRONG or UNDECIDED, by the first word of a judge's reply."""
+    first = re.search(r"[^\W_]+", reply)
+    return _VERDICTS.get(first[0].upper(), UNDECIDED) if first else UNDECIDED
+
+
+def read_templates(files: Sequence[str | Path]) -> dict[str, str]:
+    """The templates by kind, which is the name of the file."""
+    return {Path(file).stem: Path(file).read_text(encoding="utf-8") for file in files}

@@ -1,0 +1,23 @@
+"""Write what the judge says of undecided answers, and how often it agrees with known verdicts."""
+
+from pathlib import Path
+
+from needlework.jobs.job import running
+from needlework.records import read_table
+from needlework.results import judge
+from needlework.scoring.judge import known_cases
+
+with running(snakemake):
+    inputs, output = snakemake.input, snakemake.output
+    scores: dict[str, list[str]] = {}
+    for path in inputs.scores:
+        scores.setdefault(Path(path).stem, []).append(path)
+    verdicts = judge.verdicts(read_table(inputs.prompts), read_table(inputs.replies))
+    agreement = judge.agreement(known_cases(inputs.known), verdicts)
+    judged = judge.judged(scores, verdicts)
+    for table, file in (
+        (verdicts, output.verdicts),
+        (agreement, output.agreement),
+        (judged, output.judged),
+    ):
+        table.to_csv(file, index=False, lineterminator="\n", float_format="%.6g")
