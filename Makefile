@@ -76,7 +76,7 @@ report: setup-demo
 # All tests but those of the environments; those of engines where their environment is. `make check` leaves
 # out the slow ones.
 test: setup weights
-	$(BIN)/python -m pytest -n auto $(TEST_OPTIONS) --ignore=tests/environments
+	$(BIN)/python -m pytest -n auto --ignore=tests/environments
 
 test-engines: setup setup-vllm
 	$(BIN)/python -m pytest -n0 tests/engines

@@ -31,7 +31,7 @@ import numpy as np  # noqa: E402
 
 import machine  # noqa: E402
 from engines.tiny_model import make_tokenizer  # noqa: E402
-from needlework.retrieval.embedders import SentenceTransformerEmbedder  # noqa: E402
+from needlework.retrieval.embedders import GRID, SentenceTransformerEmbedder  # noqa: E402
 
 PACKAGES = ("torch", "transformers", "sentence-transformers", "faiss-gpu", "faiss-cpu")
 
@@ -290,6 +290,13 @@ def generation(size: Size, folder: Path, device: str) -> dict[str, Any]:
     }
 
 
+def units(n: int, dimensions: int, seed: int) -> np.ndarray:
+    """Random vectors such as an Embedder makes: shape (n, dimensions), of length 1."""
+    vectors = np.random.default_rng(seed).standard_normal((n, dimensions))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (np.rint(vectors / GRID) * GRID).astype(np.float32)
+
+
 def searching(size: Size, folder: Path, device: str) -> dict[str, Any]:
     """The exact search of questions among passages, by FAISS on the GPU."""
     need("pyarrow", "the search")
@@ -298,7 +305,6 @@ def searching(size: Size, folder: Path, device: str) -> dict[str, Any]:
     if device == "cuda" and not gpus:
         raise NotRunError("the search needs a FAISS built for GPUs, and this one is not")
     from needlework.retrieval.search import search
-    from search import units
 
     questions = units(size.questions, size.dimensions, 0)
     passages = units(size.passages, size.dimensions, 1)

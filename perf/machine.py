@@ -1,54 +1,16 @@
-"""What a measurement ran on, and the same measurement with the code of before."""
+"""What a measurement ran on, and what it took."""
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import resource
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-ROOT = Path(__file__).resolve().parents[1]
-# The last commit that counted every finished prompt whole.
-FORMER = "ebf43f2"
-# The commit whose scripts of this folder measure that code.
-SCRIPTS = "209c35a"
-
-
-def counting(folder: str | Path) -> dict[str, str]:
-    """The configuration's `counting`: sums are kept in a folder."""
-    return {"sums": str(Path(folder) / "token_sums")}
-
-
-def former_tree(folder: Path) -> None:
-    """Put the code of the commit FORMER into a folder, and the scripts of SCRIPTS."""
-    folder.mkdir(exist_ok=True)
-    for commit, *paths in ((FORMER,), (SCRIPTS, "perf", "tests")):
-        packed = subprocess.run(
-            ["git", "archive", commit, *paths], cwd=ROOT, check=True, capture_output=True
-        )
-        subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
-
-
-def former_way(script: str, *arguments: str) -> dict[str, Any]:
-    """What `script --bare` prints with the code of the commit FORMER, by the scripts of SCRIPTS."""
-    with tempfile.TemporaryDirectory() as folder:
-        former_tree(Path(folder))
-        made = subprocess.run(
-            [sys.executable, f"{folder}/perf/{Path(script).name}", "--bare", *arguments],
-            env={**os.environ, "NEEDLEWORK_FORMER": "1"},
-            check=True,
-            stdout=subprocess.PIPE,
-        )
-    return json.loads(made.stdout)
 
 
 @contextmanager
@@ -76,13 +38,6 @@ def _moved() -> dict[str, int]:
         return {}
     counted = {"megabytes_read": "rchar", "megabytes_written": "wchar"}
     return {name: int(_proc_field("/proc/self/io", key)) for name, key in counted.items()}
-
-
-def counted_once(texts: Iterable[str], count: Callable[[str], int]) -> dict[str, Any]:
-    """What bounds construction: the tokens of these texts, each counted once, and how long that takes."""
-    cpu = time.process_time()
-    tokens = sum(map(count, dict.fromkeys(texts)))
-    return {"tokens": tokens, "cpu_seconds": round(time.process_time() - cpu, 1)}
 
 
 def describe(packages: Sequence[str] = ()) -> dict[str, object]:

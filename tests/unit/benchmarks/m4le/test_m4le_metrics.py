@@ -110,7 +110,7 @@ def _deep() -> Iterator[None]:
 
 @pytest.mark.slow
 def test_recall_is_twenty_times_faster_on_long_texts() -> None:
-    """Of 2,000 words, in sentences (perf/m4le.json has 8,000); the package recurses, so its stack is deep."""
+    """Of 2,000 words, in sentences: the package recurses, so its stack is deep."""
     package = pytest.importorskip("rouge").Rouge(metrics=["rouge-l"])
     rng = random.Random(3)
     words = [f"w{rng.randint(0, 400)}" for _ in range(2000)]
