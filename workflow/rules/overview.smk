@@ -1,4 +1,4 @@
-# The run's results on one page: results/index.html.
+# The run's results: results/index.html, and a page for each benchmark beside it.
 
 SHOWN = {
     name: {
@@ -61,6 +61,12 @@ rule overview:
             resource(f"overview/{part}")
             for part in (
                 *("means.css", "agreement.css", "front.css", "front.html.j2"),
+                *(
+                    "base.html.j2",
+                    "benchmark.html.j2",
+                    "links.html.j2",
+                    "figure.html.j2",
+                ),
                 *("finding.html.j2", "finding.css", "details.html.j2"),
                 *("run.html.j2", "cards.html.j2", "controls.html.j2"),
                 *("means.html.j2", "grid.html.j2", "cell.html.j2", "warnings.html.j2"),
@@ -71,6 +77,7 @@ rule overview:
         ],
     output:
         page="results/index.html",
+        benchmarks=[f"results/{name}.html" for name in SHOWN],
         summary=SUMMARY,
         lines=LINES,
     log:

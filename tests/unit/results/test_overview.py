@@ -122,16 +122,16 @@ def test_tasks_that_are_not_designed_have_means_of_their_own(tmp_path) -> None:
     assert [grid.rows["a"][0].value for grid in found] == pytest.approx([0.8, 0.0])
     assert found[1].rows["a"][0].link == "explorer/index.html#b=b&f.model=a&f.task=count"
     assert [grid.tasks for grid in overview.grids("b", scores, CLOSED_BOOK, ("find",))] == [()]
-    page = a_page(tmp_path, both, ["a"])
+    page = full_page(tmp_path, both, ["a"])
     assert "Made up, exact: Finding</h3>" in page and "Made up, exact: count</h3>" in page
 
 
 def test_many_languages_have_a_table_of_their_own(tmp_path) -> None:
     tongues = ["ar", "bn", "de", "en", "es", "fi", "hi"]
-    page = a_page(tmp_path, pd.DataFrame(rows("a", dict.fromkeys(tongues, 0.5))), ["a"])
+    page = full_page(tmp_path, pd.DataFrame(rows("a", dict.fromkeys(tongues, 0.5))), ["a"])
     assert "<summary>By first language</summary>" in page
     assert all(f'<th scope="row">{tongue}</th>' in page for tongue in tongues)
-    few = a_page(tmp_path, pd.DataFrame(rows("a", dict.fromkeys(tongues[:6], 0.5))), ["a"])
+    few = full_page(tmp_path, pd.DataFrame(rows("a", dict.fromkeys(tongues[:6], 0.5))), ["a"])
     assert "<summary>By first language</summary>" not in few and '<th scope="col">fi</th>' in few
 
 
@@ -173,9 +173,9 @@ def test_a_figure_of_nothing_is_a_sentence_and_no_picture(tmp_path) -> None:
     own |= {"tables": {}, "figures": figures}
     target = tmp_path / "results/index.html"
     write_page({"made_up": own}, ["m"], template=TEMPLATE, target=target)
-    page = target.read_text()
-    assert '<img src="a.svg"' in page and "b.svg" not in page
-    assert "Title b. Nothing to draw: &lt;nobody&gt; answered." in page
+    page, full = target.read_text(), target.with_name("made_up.html").read_text()
+    assert 'src="a.svg"' in page and "b.svg" not in page + full
+    assert "Title b. Nothing to draw: &lt;nobody&gt; answered." in full
 
 
 @pytest.mark.parametrize("verdict", ["covers", "cannot tell"])
@@ -203,7 +203,7 @@ def test_printed_numbers_stand_above_the_means(verdict: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("tongues, shown", [(["en"], False), (["en", "hi"], True)])
 def test_languages_have_columns_where_there_are_several(tmp_path, tongues, shown) -> None:
-    page = a_page(tmp_path, pd.DataFrame(rows("m", dict.fromkeys(tongues, 0.5))), ["m"])
+    page = full_page(tmp_path, pd.DataFrame(rows("m", dict.fromkeys(tongues, 0.5))), ["m"])
     assert ('<th scope="col">hi</th>' in page) is shown
 
 
@@ -246,8 +246,11 @@ def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
         target=target,
         summary=tmp_path / "results/summary.html",
     )
-    page, summary = target.read_text(), (tmp_path / "results/summary.html").read_text()
-    assert HOSTILE not in summary
+    main, summary = target.read_text(), (tmp_path / "results/summary.html").read_text()
+    page = target.with_name("made_up.html").read_text()
+    assert HOSTILE not in summary + main
+    assert '<a href="made_up.html#made_up-t" title="T">T</a>' in main
+    assert "A table" not in main
     assert 'href="results/explorer/index.html#b=made_up' in summary
     assert HOSTILE not in page
     assert "<strong>A table</strong> of" in page
@@ -276,6 +279,12 @@ def a_page(folder: Path, scores: pd.DataFrame, models: list[str], **said) -> str
     own |= {"tables": {}, "figures": {}}
     write_page({"made_up": own}, models, template=TEMPLATE, target=target, **said)
     return target.read_text("utf-8")
+
+
+def full_page(folder: Path, scores: pd.DataFrame, models: list[str], **said) -> str:
+    """The page that the benchmark of `a_page` has of its own."""
+    a_page(folder, scores, models, **said)
+    return (folder / "results/made_up.html").read_text("utf-8")
 
 
 READERS = {"oracle": "oracle", "empty": "empty"}
@@ -314,7 +323,7 @@ def test_a_run_of_controls_alone_shows_how_models_are_added(tmp_path) -> None:
 
 def test_every_mean_has_n_and_other_prompts_a_mark(tmp_path) -> None:
     scores = pd.DataFrame(rows("a", {"en": 0.8, "hi": 0.2}) + rows("b", {"en": 1.0}))
-    page = a_page(tmp_path, scores, ["a", "b"])
+    page = full_page(tmp_path, scores, ["a", "b"])
     assert page.count('<span class="mean"') == page.count(", n 10</span>") + page.count(
         ", n 20</span>"
     )

@@ -1,9 +1,10 @@
-"""results/index.html: what a run found, for a reader who opens one page."""
+"""results/index.html, what a run found, and a page for each benchmark beside it."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -138,7 +139,10 @@ def write_page(
     cards: Sequence[str | Path] = (),
     card_tables: Mapping[str, str | Path] | None = None,
 ) -> None:
-    """Write the page, and its first part alone as `summary`, which Snakemake's report shows.
+    """Write the page, `<benchmark>.html` beside it, and its first part alone as `summary`.
+
+    Snakemake's report shows the summary. A benchmark's page has its means, tables and figures; of these, the
+    main page has one figure and links.
 
     `benchmarks` have by name: title; asked, the factors of its prompts; data, what this run's prompts and the
     paper's are made of; closed_book and designed (tasks) as in `overview.grids`; task_names,
@@ -162,6 +166,7 @@ def write_page(
         trim_blocks=True,
     )
     environment.filters["percent"] = percent
+    environment.filters["result_name"] = result_name
     folder, readers = Path(target).parent, (run or {}).get("readers", {})
     shown = shown_models(models, readers)
     scores = {name: overview.read_scores(own["scores"]) for name, own in benchmarks.items()}
@@ -206,14 +211,16 @@ def write_page(
         "controls": controls,
         "benchmarks": parts,
     }
-    pages = {Path(template).name: (target, "")}
+    pages: list[tuple[str | Path, str, dict[str, Any]]] = [(target, Path(template).name, {})]
+    for part in parts:
+        pages.append((folder / f"{part['name']}.html", "benchmark.html.j2", {"own": part}))
     if summary is not None:
         # It stands on a page beside results/.
-        pages["summary.html.j2"] = (summary, "results/")
-    for name, (file, beside) in pages.items():
-        page = environment.get_template(name).render(**values, folder=beside)
-        with atomic_write(file) as part:
-            part.write_text(page, encoding="utf-8")
+        pages.append((summary, "summary.html.j2", {"folder": "results/"}))
+    for file, name, more in pages:
+        page = environment.get_template(name).render(**{**values, "folder": "", **more})
+        with atomic_write(file) as written:
+            written.write_text(page, encoding="utf-8")
 
 
 def _sorting(path: Path) -> dict[str, Any]:
@@ -379,6 +386,11 @@ def _caption(entry: Mapping[str, Any]) -> str | None:
     text = entry["caption"]
     quiet = {"file_insertion_enabled": False, "raw_enabled": False, "report_level": 5}
     return Markup(publish_parts(text, writer="html5", settings_overrides=quiet)["body"])
+
+
+def result_name(name: str) -> str:
+    """The name of a result in a line of links: "table5" as "Table 5"."""
+    return re.sub(r"^(table|figure)(\d)", r"\1 \2", name).replace("_", " ").capitalize()
 
 
 def percent(value: float) -> str:
