@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/configuration.md"
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
-from needlework.planning.config import schema  # noqa: E402
+from needlework.planning.schema import schema, tag  # noqa: E402
 
 Node = Mapping[str, Any]
 
@@ -96,6 +96,10 @@ def _entries(path: str, entry: Node) -> Iterator[str]:
         yield f"### `{path}`\n"
         yield _list(list(_rows(entry)))
         return
+    if tag(entry) == "backend":
+        yield f"### `{path}`\n"
+        yield _list(list(_rows(_of_all_backends(entry))))
+        return
     for kind in entry["oneOf"]:
         key, choice = next((k, c) for k, c in kind["properties"].items() if "const" in c)
         yield f"### `{path}` with `{key}: {choice['const']}`\n\n{_description(choice)}\n"
@@ -103,12 +107,34 @@ def _entries(path: str, entry: Node) -> Iterator[str]:
         yield _list([(key, {"const": choice["const"]}, True), *rows])
 
 
+def _of_all_backends(entry: Node) -> Node:
+    """One schema with the keys of all backends, each with the names of those that take it."""
+    choices = [choice["properties"] for choice in entry["oneOf"]]
+    nodes: dict[str, dict[str, Any]] = {}
+    takers: dict[str, list[str]] = {}
+    backends = []
+    for keys in choices:
+        own = keys["backend"]
+        backends += (names := own.get("enum") or [own["const"]])
+        for key in (key for key in keys if "elsewhere" not in keys[key]):
+            nodes[key] = dict(keys[key])
+            takers[key] = takers.get(key, []) + names
+    for key, names in takers.items():
+        if names != backends:
+            nodes[key]["backends"] = names
+    nodes["backend"] = {"description": "The program that answers the prompts.", "enum": backends}
+    required = [key for key in nodes if all(key in one["required"] for one in entry["oneOf"])]
+    of_all_first = dict(sorted(nodes.items(), key=lambda node: "backends" in node[1]))
+    return {"properties": of_all_first, "required": required}
+
+
 def _rows(node: Node, prefix: str = "") -> Iterator[tuple[str, Node, bool]]:
     """(key, schema, whether it is required) of a group's keys, with those of inner groups."""
     for key, child in node["properties"].items():
         if "properties" in child:
             if _description(child):
-                yield prefix + key, {"type": "mapping", "description": _description(child)}, False
+                about = {key: child[key] for key in ("description", "backends") if key in child}
+                yield prefix + key, {"type": "mapping", **about}, False
             yield from _rows(child, f"{prefix}{key}.")
         else:
             yield prefix + key, child, key in node.get("required", ())
@@ -123,7 +149,8 @@ def _list(rows: list[tuple[str, Node, bool]]) -> str:
     for key, node, required in rows:
         default = f"; default {_code(node['default'])}" if "default" in node else ""
         values = _values(node) + ("; *required*" if required else default)
-        lines.append(f"- **`{key}`** ({values}): {_description(node)}".removesuffix(": "))
+        takers = f"; with {', '.join(map(_code, node['backends']))}" if "backends" in node else ""
+        lines.append(f"- **`{key}`** ({values}{takers}): {_description(node)}".removesuffix(": "))
     return "\n".join(lines) + "\n"
 
 

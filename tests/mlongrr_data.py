@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import plan
-from needlework.planning.config import _with_defaults as with_defaults
-from needlework.planning.config import schema
 from needlework.planning.layout import Layout
+from needlework.planning.schema import schema, with_defaults
 
 ROOT = Path(__file__).resolve().parents[1]
 RESOURCES = ROOT / "resources/mlongrr"

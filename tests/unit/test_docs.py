@@ -20,7 +20,8 @@ from snakemake.utils import update_config
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.parts import names
 from needlework.data.corpora.registry import CORPORA, languages_of
-from needlework.planning.config import schema, validated
+from needlework.planning.config import validated
+from needlework.planning.schema import schema
 from needlework.results.columns import COMPARISON, MEASURES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -20,8 +20,9 @@ from needlework.benchmarks.parts import names, part_file
 from needlework.data.corpora import registry
 from needlework.data.corpora.corpus import Corpus
 from needlework.planning.affects import affecting
-from needlework.planning.config import schema, validated
+from needlework.planning.config import validated
 from needlework.planning.layout import Layout
+from needlework.planning.schema import schema
 from needlework.results import published as publications
 from needlework.results.drawing import draw
 from needlework.results.result import Context

@@ -81,21 +81,73 @@ def test_a_wrong_configuration_is_told_in_a_dry_run(run, change, said) -> None:
     assert not workflow.result(".").exists()
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"# \xe9", "is not UTF-8 (byte 3 is 0xe9)"),
-        (b"run: &a {b: *a}", "contains itself"),
-        (b"run: {}\nrun: {}", "stands at line 1 and again at line 2"),
-    ],
-)
-def test_an_unreadable_configuration_file_is_one_sentence(tmp_path, content, said) -> None:
+# What is wrong, in `mine.yaml` or behind the file on the command line, and the beginning of what is said.
+WRONG = [
+    ("# \xe9", "mine.yaml is not UTF-8 (byte 3 is 0xe9): save it in UTF-8."),
+    ("run: &a {b: *a}", "mine.yaml:1: a value contains itself, or is repeated by aliases"),
+    ("run: {}\nrun: {}", "mine.yaml:2: the key 'run' stands already at line 1: make one of them."),
+    ("run:\n\tmodels: [a]", "mine.yaml:2: a tab indents this line: YAML takes spaces alone."),
+    (
+        "run:\n  models: [a]\n   benchmarks: [b]",
+        "mine.yaml:3: this is no YAML (while parsing a block",
+    ),
+    (
+        "run:\n  models: [lexcal]",
+        "mine.yaml:2: run.models names 'lexcal', which is not in `models`: did",
+    ),
+    (
+        "benchmarks:\n  mlneedle:\n    postions: 3",
+        "mine.yaml:3: unknown key 'postions' in benchmarks",
+    ),
+    (
+        "retrieval:\n  top: '5'",
+        "mine.yaml:2: retrieval.top is '5', but '5' is not of type 'integer'",
+    ),
+    (
+        "models:\n  mine:\n    tokenizer: words\n    context: 1\n    backend: vLLM",
+        "mine.yaml:5: models.mine.backend is 'vLLM': did you mean 'vllm'?",
+    ),
+    (
+        "models:\n  mine:\n    {backend: openai, name: a, lora: b, tokenizer: words, context: 1}",
+        "mine.yaml:3: models.mine.lora says nothing to the backend openai, only to vllm: leave it out.",
+    ),
+    (
+        "models:\n  mine:\n    {backend: openai, tokenizer: words, context: 1}",
+        "mine.yaml:2: models.mine lacks the key 'name' (The model's name at the endpoint)",
+    ),
+    (["estimate"], "estimate stands behind --configfile, which takes all words that follow it"),
+    (
+        ["--config", "benchmarks={mlneedle: {questions: ten}}"],
+        "--config: benchmarks.mlneedle.questions is 'ten', but must be of type 'integer' or 'all'",
+    ),
+    (
+        ["--config", "run={limits: 5}"],
+        "--config: unknown key 'limits' in run: did you mean 'limit'?",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), WRONG, ids=[said[:40] for _, said in WRONG])
+def test_a_wrong_input_is_told_with_its_place(tmp_path, monkeypatch, given, said) -> None:
     file = tmp_path / "mine.yaml"
-    file.write_bytes(content)
+    file.write_text(given if isinstance(given, str) else "journal: journal", encoding="latin-1")
+    more = [] if isinstance(given, str) else given
     workflow = Workflow(ROOT, tmp_path / "run")
-    done = workflow.run("--configfile", str(file), "--dry-run", check=False)
-    assert done.returncode == 1 and said in done.stderr
-    assert str(file) in done.stderr and "Traceback" not in done.stderr
+    done = workflow.run("--dry-run", "--configfile", str(file), *more, check=False)
+    (message,) = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert message.removeprefix("Error: ").removeprefix(f"{tmp_path}/").startswith(said)
+    assert ".smk" not in done.stderr
+
+
+def test_the_command_line_takes_numbers_and_words(tmp_path) -> None:
+    workflow = Workflow(ROOT, tmp_path / "run")
+    settings = ["journal=5", "run={models: [lexical], benchmarks: [mlneedle]}"]
+    own = (
+        "benchmarks={mlneedle: {questions: 5, aligned: false, lengths: [512], question_lang: null}}"
+    )
+    text = workflow.run("--dry-run", "--config", *settings, own).stdout
+    assert "generate_answers" in text
 
 
 @pytest.mark.parametrize(

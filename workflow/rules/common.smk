@@ -26,7 +26,7 @@ from needlework.jobs.guard import announce
 from needlework.benchmarks.parts import part_file
 from needlework.jobs.job import NEW_OBJECTS
 from needlework.planning.audits import check_audits
-from needlework.planning.config_files import check_file, check_folder
+from needlework.planning.config_files import check_folder, located, read_nodes
 from needlework.planning.devices import job_gpus, job_threads
 from needlework.planning.digests import check_times
 from needlework.planning.layout import Layout, resource
@@ -41,14 +41,24 @@ from needlework.planning.preflight import (
 )
 from needlework.models.selection import only_of
 from needlework.models.thoughts import MARK_FILES
+from needlework.planning.schema import command_line_values
 from needlework.planning.secret_checks import check_verbose
 from needlework.atomic import atomic_write
 from needlework.scoring.careful.words import files as careful_files
 
+def stop(error):
+    """End with a sentence that names the user's own file and line, not those of the workflow."""
+    files, values = workflow.config_settings.configfiles, workflow.config_settings.config
+    sys.exit(f"Error: {located(error, files, values)}")
+
+
 try:
     check_folder(Path.cwd(), Path(workflow.current_basedir))
     for file in workflow.configfiles if workflow.is_main_process else []:
-        check_file(file)
+        read_nodes(file)
+    update_config(
+        config, command_line_values(workflow.config_settings.config_args or [])
+    )
     GIVEN = config
     config = validated(config)
     UNPUBLISHED = check_published(config) if workflow.is_main_process else []
@@ -57,7 +67,7 @@ try:
         check_audits(config)
     LEFT_OUT = [n for n in GIVEN["run"]["models"] if n not in config["run"]["models"]]
 except UserError as error:
-    raise WorkflowError(str(error))
+    stop(error)
 
 # What planning makes stays to its end: looking for garbage would be a tenth of it.
 gc.set_threshold(NEW_OBJECTS)

@@ -37,8 +37,8 @@ def identity(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"name": "some-model"}, "needs a provider and its model"),
-        ({"chat": False}, "asks chat models"),
+        ({"name": "some-model"}, r"\(A provider and its model, such as"),
+        ({"chat": False}, "Only chat models are asked"),
         ({"batch": True}, "says nothing to the backend inspect"),
         ({"args": {"api_key": "abc"}}, "is a field for a key"),
         ({"args": {"base_url": "nowhere"}}, "http"),

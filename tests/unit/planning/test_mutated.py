@@ -15,7 +15,7 @@ from mutated import as_yaml, mutations
 from needlework.errors import UserError
 from needlework.planning.affects import affecting
 from needlework.planning.config import decided, notices, replaced_choices, validated
-from needlework.planning.config_files import check_file
+from needlework.planning.config_files import read_nodes
 from needlework.planning.effective_config import effective_config, key_variables
 from needlework.planning.layout import Layout
 from needlework.planning.papers import check_published
@@ -132,7 +132,7 @@ def test_mutated_files_are_read_or_refused_in_one_sentence(tmp_path, monkeypatch
     for place, (said, config) in enumerate(mutations(start("mlneedle"), seed=33, number=FILES)):
         text = as_yaml(config, random.Random(place))
         file.write_text(text, encoding="utf-8", errors="surrogatepass")
-        message = complaint(check_file, file)
+        message = complaint(read_nodes, file)
         refused += bool(message)
         if message:
             assert not quotes_too_much(message, config), f"{said}: {message}"
@@ -152,7 +152,7 @@ def test_mutated_files_are_read_or_refused_in_one_sentence(tmp_path, monkeypatch
     ("content", "said"),
     [
         ("models: {lexical: {context: " + "9" * 5000 + "}}", "cannot be read as its type"),
-        ("journal: '" + "x" * 500_000 + "'", "the most is 100,000"),
+        ("journal: '" + "x" * 500_000 + "'", "more than 100,000"),
         ("models: {lexical: {sampling: {temperature: hot}}}", "is not of type 'number'"),
         ("models: {lexical: {sampling: {temperature: '0.7'}}}", "write 0.7 without quotes"),
         ("models: {lexical: {sampling: {temperature: 1e-5}}}", "write 1.0e-5"),

@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from needlework.benchmarks.mlneedle import plan
-from needlework.planning.config import schema, validated
+from needlework.planning.config import validated
 from needlework.planning.layout import Layout
+from needlework.planning.schema import schema
 
 ROOT = Path(__file__).resolve().parents[4]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))

@@ -20,8 +20,7 @@ from needlework.benchmarks.oneruler.cwe import vocabulary
 from needlework.benchmarks.oneruler.haystack import Haystack, Run
 from needlework.benchmarks.oneruler.tables import PROMPTS
 from needlework.errors import UserError
-from needlework.planning.config import _with_defaults as with_defaults
-from needlework.planning.config import schema
+from needlework.planning.schema import schema, with_defaults
 from needlework.prompts.counting.pieces import Pieces, fit
 from needlework.prompts.spans import Documents, render, span_text
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer

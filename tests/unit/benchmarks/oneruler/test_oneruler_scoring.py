@@ -9,8 +9,7 @@ from needlework.benchmarks.oneruler import plan
 from needlework.benchmarks.oneruler import prompts as construct
 from needlework.benchmarks.oneruler.scores import METRICS, score
 from needlework.errors import UserError
-from needlework.planning.config import _with_defaults as with_defaults
-from needlework.planning.config import schema
+from needlework.planning.schema import schema, with_defaults
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import GENERATIONS, scores_schema, write_table
 from oneruler_data import tables

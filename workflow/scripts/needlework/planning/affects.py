@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from needlework.planning.config import schema
+from needlework.planning.schema import alternative, schema
 
 
 def affecting(section: str, entry: Mapping[str, Any], *kinds: str) -> dict[str, Any]:
@@ -54,7 +54,4 @@ def _node(section: str, entry: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in section.split("."):
         node = node["properties"].get(name, {})
     node = node.get("additionalProperties") or node
-    for choice in node.get("oneOf", ()):
-        if choice["properties"]["kind"]["const"] == entry["kind"]:
-            return choice
-    return node
+    return alternative(node, entry) or node

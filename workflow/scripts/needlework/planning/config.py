@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import copy
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from needlework import safe_yaml
 from needlework.benchmarks.benchmark import check_benchmark, load_benchmark
 from needlework.benchmarks.contract import Config
-from needlework.benchmarks.parts import names as benchmark_names
 from needlework.data.corpora.registry import (
     CORPORA,
     LANGUAGE,
@@ -22,11 +18,9 @@ from needlework.data.corpora.registry import (
     OWN_NEEDS,
     OWN_PARAGRAPHS,
     OWN_PASSAGES,
-    OWN_SERVES,
     base_of,
     languages_of,
     local_files,
-    serving,
 )
 from needlework.data.packaged import find, is_packaged
 from needlework.errors import UserError
@@ -35,144 +29,56 @@ from needlework.models.logs.files import answer_files
 from needlework.models.room import check_room
 from needlework.models.selection import COLUMNS, READERS, only_of, shared
 from needlework.planning.papers import check_key_variable, check_published_values
-from needlework.planning.quoting import LONGEST, quoted, with_short_quotes
 from needlework.planning.requests import check_request
-from needlework.planning.values import bad_path, check_values
+from needlework.planning.schema import (
+    QUOTED,
+    ROOT,
+    KeyedError,
+    check_schema,
+    nearest,
+    plain,
+    schema,
+    with_defaults,
+)
+from needlework.planning.values import check_values, one_line, quoted
 from needlework.services.endpoints import check_url
-
-# What the backends that have a model elsewhere call it by.
-_NAMED = {
-    "vllm": "a model of the hub, or a local folder",
-    "openvino": "a GGUF file or an OpenVINO folder",
-    "transformers": "a model of the hub, or a local folder",
-    "openai": "the model's name at the endpoint",
-    "inspect": "a provider and its model, such as anthropic/claude-sonnet-5",
-}
-
-# Keys that change answers, and the backends that heed them.
-_ONLY = {
-    "args": ("inspect",),
-    "answer_prefix": ("vllm", "openvino", "transformers"),
-    "batch": ("openai",),
-    "chat_template": ("vllm", "openvino", "transformers"),
-    "config": ("transformers",),
-    "dtype": ("transformers",),
-    "gated": ("vllm", "transformers"),
-    "lora": ("vllm",),
-    "reasoning": ("vllm", "openvino", "transformers", "inspect"),
-    "request": ("openai",),
-    "repeatable": ("vllm", "openvino", "transformers"),
-    "rope_scaling": ("transformers",),
-    "stop": ("vllm", "openvino", "transformers", "openai", "inspect"),
-    "system": ("vllm", "openvino", "transformers", "openai", "inspect"),
-    "template": ("vllm", "openvino", "transformers"),
-    "variant": ("vllm", "openvino", "transformers", "openai", "inspect"),
-}
 
 # What a factor's type allows in `only`.
 _KINDS = {"string": (str,), "int32": (int,), "double": (int, float), "bool": (bool,)}
-# Of a value that is true or false and should be text, such as Norwegian's code.
-_QUOTED = "YAML reads no, off, yes and on as false and true: put such a text in quotes"
 # File systems take 255 bytes a name, and endings follow.
 LONGEST_NAME = 100
-# The most characters of a text, unless the schema says otherwise: of a name or a code; of a path; of a text
-# with lines (keyword `lines`), such as a system prompt.
-_CHARACTERS, _OF_A_PATH, _OF_LINES = 200, 4095, 50_000
-# No line breaks and tabs; other control characters are in no value (`check_values`).
-_ONE_LINE = r"^[^\t\n\r]*$"
-# A number as YAML 1.2 has it, and YAML 1.1, which Snakemake reads, does not.
-_NUMBER = re.compile(r"\s*[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?\s*")
-
-ROOT = Path(__file__).resolve().parents[4]
-SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
-
-
-@lru_cache(None)
-def schema() -> dict[str, Any]:
-    """The schema of the configuration (JSON Schema 2020-12), without the user's corpora."""
-    found = safe_yaml.read(SCHEMA)
-    _choices(found, {})
-    _limit(found)
-    return found
-
-
-def _limit(node: Any) -> None:
-    """Give every text of the schema its limits: how long it is, and whether it has lines."""
-    if isinstance(node, list):
-        for child in node:
-            _limit(child)
-    if not isinstance(node, dict):
-        return
-    types = node.get("type", ())
-    if types == "string" or (isinstance(types, list) and "string" in types):
-        usual = _OF_A_PATH if node.get("path") else _CHARACTERS
-        node.setdefault("maxLength", _OF_LINES if node.get("lines") else usual)
-        if not node.get("lines"):
-            node.setdefault("pattern", _ONE_LINE)
-    for child in node.values():
-        _limit(child)
-
-
-def _schema_with(config: Any) -> dict[str, Any]:
-    """The schema, in which the user's corpora can be chosen, too, as far as these are sound."""
-    own = config.get("corpora") if isinstance(config, Mapping) else None
-    if not isinstance(own, Mapping) or not own:
-        return schema()
-    sound = {
-        name: entry
-        for name, entry in own.items()
-        if isinstance(entry, Mapping) and entry.get("kind") in (*OWN_SERVES,)
-    }
-    found = copy.deepcopy(schema())
-    _choices(found, sound)
-    return found
-
-
-def _choices(node: Any, own: Mapping[str, Any]) -> None:
-    """Fill in what the keywords `corpus` and `benchmark` leave to the registries."""
-    if not isinstance(node, dict):
-        return
-    if isinstance(node.get("corpus"), str):
-        node["enum"] = serving(node["corpus"], own) + [None] * node.get("nullable", False)
-    if node.get("benchmark") is True:
-        node["enum"] = benchmark_names()
-    for child in node.values():
-        for each in child if isinstance(child, list) else [child]:
-            _choices(each, own)
 
 
 def validated(config: Config) -> dict[str, Any]:
     """A copy of `config` with every default filled in.
 
-    Raises UserError with one sentence that names the key, the value and the remedy. It quotes no more than
-    the beginning of a long value.
+    Raises UserError with one sentence that names the key, the value and the remedy, and quotes no more than
+    the beginning of a long value; KeyedError where one key is to blame.
     """
     try:
         return _validated(config)
+    except KeyedError as error:
+        raise KeyedError(one_line(str(error)), error.path) from None
     except UserError as error:
-        raise UserError(with_short_quotes(str(error), config)) from None
+        raise UserError(one_line(str(error))) from None
     except OSError as error:
-        where = with_short_quotes(str(error.filename), config)
         raise UserError(
-            f"{where} cannot be read ({error.strerror}): correct the path, or its permissions."
+            one_line(
+                f"{error.filename} cannot be read ({error.strerror}): correct the path, or its permissions."
+            )
         ) from None
 
 
 def _validated(config: Config) -> dict[str, Any]:
     try:
-        config = _plain(config)
+        config = plain(config)
     except RecursionError:
         raise UserError(
             "the configuration holds a value that contains itself (an anchor `&` and an alias `*` in a "
             "file): write it out."
         ) from None
     check_values(config)
-    errors = sorted(
-        _validator()(_schema_with(config)).iter_errors(config),
-        key=lambda e: list(map(str, e.absolute_path)),
-    )
-    if errors:
-        raise UserError(_sentence(_deepest(errors[0])))
+    check_schema(config)
     for model in config["models"].values():
         if model["backend"] in ("openai", "inspect"):
             # Strict endpoints refuse the field.
@@ -180,7 +86,7 @@ def _validated(config: Config) -> dict[str, Any]:
     limit = config.get("run", {}).get("limit")
     if isinstance(limit, int):
         config["run"]["limit"] = {}
-    config = dict(_with_defaults(config, schema()))
+    config = dict(with_defaults(config, schema()))
     if isinstance(limit, int):
         _limit_questions(config["benchmarks"], limit)
     check_published_values(config)
@@ -247,18 +153,6 @@ def _choose_languages(own: dict[str, Any], corpora: Mapping[str, Any]) -> None:
         own["question_lang"] = "en" if "en" in known else own["needle_languages"][0]
 
 
-@lru_cache(None)
-def _validator() -> Any:
-    """The class that validates, with the keyword `path`: what a file system takes as one."""
-    import jsonschema
-
-    def path(validator: Any, wanted: bool, value: Any, node: Any) -> Iterator[Any]:
-        if wanted and isinstance(value, str) and (trouble := bad_path(value)):
-            yield jsonschema.ValidationError(trouble)
-
-    return jsonschema.validators.extend(jsonschema.Draft202012Validator, {"path": path})
-
-
 def lengths_of(config: Config, model: str, benchmark: str) -> list[int]:
     """The prompt lengths that a model gets of a benchmark: its `lengths`, as far as `only` has them."""
     own = config["models"][model]["lengths"]
@@ -297,7 +191,7 @@ def decided(given: Config, config: Config) -> list[str]:
     """
     said = []
     for name, own in _benchmarks(config):
-        mine = _plain(given.get("benchmarks", {}).get(name, {}))
+        mine = plain(given.get("benchmarks", {}).get(name, {}))
         other = [
             key for key in load_benchmark(name).decided(own) if mine.get(key, own[key]) != own[key]
         ]
@@ -335,134 +229,10 @@ def left_out(config: Config) -> list[str]:
     return found
 
 
-def _plain(value: Any) -> Any:
-    """A copy in plain dicts and lists, which Snakemake's own containers are not, and with 1 for 1.0.
-
-    Numbers get into digests as text, and the schema takes either for the other.
-    """
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _with_defaults(value: Any, node: Mapping[str, Any]) -> Any:
-    """A value with its defaults filled in, and `~/` in paths as the user's folder."""
-    if "oneOf" in node and isinstance(value, Mapping):
-        node = next(n for n in node["oneOf"] if n["properties"]["kind"]["const"] == value["kind"])
-    if node.get("path") and isinstance(value, str):
-        return str(Path(value).expanduser()) if value.startswith("~/") else value
-    if isinstance(value, list) and node.get("items", {}).get("path"):
-        return [_with_defaults(item, node["items"]) for item in value]
-    if not isinstance(value, Mapping):
-        return value
-    filled = dict(value)
-    for key, child in node.get("properties", {}).items():
-        if key not in filled and "default" in child:
-            filled[key] = _plain(child["default"])
-    for key, item in filled.items():
-        child = node.get("properties", {}).get(key, node.get("additionalProperties"))
-        if isinstance(child, Mapping):
-            filled[key] = _with_defaults(item, child)
-    return filled
-
-
-def _deepest(error: Any) -> Any:
-    """Inside a choice, the error of the alternative that was meant: by its kind, or else by its type."""
-    if error.validator != "oneOf":
-        return error
-    kinds = _kinds(error)
-    if kinds and isinstance(error.instance, dict):
-        kind = error.instance.get("kind")
-        meant = [child for child in error.context if kinds[child.schema_path[0]] == kind]
-    else:
-        meant = [child for child in error.context if child.validator not in ("type", "const")]
-    return _deepest(meant[0]) if meant else error
-
-
-def _kinds(error: Any) -> list[str]:
-    """The kinds among which the schema of a failed choice lets choose, if that is the choice."""
-    choices = error.schema["oneOf"]
-    return [c["properties"]["kind"]["const"] for c in choices if "kind" in c.get("properties", {})]
-
-
-def _sentence(error: Any) -> str:
-    where = ".".join(map(str, error.absolute_path)) or "the configuration"
-    shown = quoted(error.instance)
-    # The library begins its messages with the whole value.
-    said = error.message.replace(repr(error.instance), shown)
-    see = "see docs/configuration.md"
-    if error.validator == "additionalProperties":
-        known = list(error.schema.get("properties", {}))
-        unknown = next(key for key in error.instance if key not in known)
-        return f"unknown key {quoted(unknown)} in {where}: {_nearest(unknown, known)}."
-    if error.validator == "required":
-        missing = next(key for key in error.validator_value if key not in error.instance)
-        return f"{where} lacks the key {missing!r}: {see}."
-    if error.validator == "enum" and str(error.instance) in error.schema.get("replaced", {}):
-        new = error.schema["replaced"][error.instance]
-        return f"{where} is {shown}, which {new!r} has replaced: write {new}."
-    if error.validator == "enum":
-        return f"{where} is {shown}: {_nearest(error.instance, error.validator_value)}."
-    if error.validator == "oneOf" and not _kinds(error):
-        wanted = " or ".join(
-            repr(choice["const"]) if "const" in choice else f"of type {choice['type']!r}"
-            for choice in error.schema["oneOf"]
-        )
-        return f"{where} is {shown}, but must be {wanted}: {see}."
-    if error.validator == "oneOf" and isinstance(error.instance, dict):
-        kind = error.instance.get("kind")
-        return f"{where}.kind is {quoted(kind)}: {_nearest(kind, _kinds(error))}."
-    if error.validator == "oneOf":
-        return f"{where} is {shown}, but must have the key 'kind': {see}."
-    if error.validator == "type" and isinstance(error.instance, bool):
-        return f"{where} is {shown}, but {said} ({_QUOTED}): {see}."
-    if error.validator == "type" and isinstance(error.instance, str):
-        return f"{where} is {shown}, but {said}{_as_number(error)}: {see}."
-    if error.validator == "pattern" and error.validator_value == _ONE_LINE:
-        return f"{where} is {shown}, which holds a tab or a line break: take it out."
-    if error.validator == "maxLength":
-        most, long = error.validator_value, len(error.instance)
-        return f"{where} is {shown}, of {long:,} characters, but the most is {most:,}: shorten it."
-    if error.validator == "path":
-        return f"{where} is {shown}, but {said}: correct the path."
-    return f"{where} is {shown}, but {said}: {see}."
-
-
-def _as_number(error: Any) -> str:
-    """How a text is written as the number that is wanted; "" where it is no number."""
-    wanted = error.validator_value
-    if not {"number", "integer"} & {*([wanted] if isinstance(wanted, str) else wanted)}:
-        return ""
-    text = error.instance
-    if len(text) > LONGEST or not _NUMBER.fullmatch(text):
-        return ""
-    mantissa, e, exponent = text.strip().lower().partition("e")
-    if not e:
-        return f" (write {text.strip()} without quotes)"
-    # YAML 1.1 wants a point, and the exponent's sign.
-    mantissa += "" if "." in mantissa else ".0"
-    exponent = exponent if exponent[0] in "+-" else f"+{exponent}"
-    number = f"{mantissa}e{exponent}"
-    return f" (YAML reads a number with an exponent only with a point and a sign: write {number})"
-
-
-def _nearest(word: object, known: Iterable[object]) -> str:
-    """The nearest known word as a question, and the known ones."""
-    names = sorted(map(str, known))
-    # A long word is like no name, and comparing it would take minutes.
-    text = str(word) if not isinstance(word, str | list | Mapping) or len(word) <= LONGEST else ""
-    near = difflib.get_close_matches(text, names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    shown = names[:30] + ["..."] * (len(names) > 30)
-    return f"{hint}Known: {', '.join(shown) or '(nothing)'}"
-
-
 def unknown_target(name: str, rules: Iterable[str]) -> str:
     """The error message for a target that no rule has."""
     known = {rule for rule in rules if rule != "unknown_target"}
-    return f"there is no target {name!r}: {_nearest(name, known)}."
+    return f"there is no target {name!r}: {nearest(name, known)}."
 
 
 def replaced_choices(files: Iterable[str | Path]) -> list[str]:
@@ -491,7 +261,7 @@ def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], whe
     for name in names:
         if name not in registry:
             raise UserError(
-                f"{key} names {quoted(name)}, which is not in `{where}`: {_nearest(name, registry)}."
+                f"{key} names {quoted(name)}, which is not in `{where}`: {nearest(name, registry)}."
             )
 
 
@@ -556,7 +326,7 @@ def _check_corpora(config: Config) -> None:
 def _check_data(where: str, data: Mapping[str, Any]) -> None:
     """Raise UserError where a data set is neither of the hub, at a commit, nor of local files."""
     if not re.fullmatch(LANGUAGE, where.rpartition(".")[2]):
-        read = f" ({_QUOTED})" if where.endswith((".True", ".False")) else ""
+        read = f" ({QUOTED})" if where.endswith((".True", ".False")) else ""
         raise UserError(f"{where} is not a language's code: use small letters and digits{read}.")
     if (data["name"] is None) == (not data["files"]):
         raise UserError(f"{where} needs either `name`, a data set of the hub, or local `files`.")
@@ -601,7 +371,6 @@ def _check_retrieval(config: Config) -> None:
 
 
 def _check_models(config: Config) -> None:
-    defaults = schema()["properties"]["models"]["additionalProperties"]["properties"]
     judge = [(config["judge"], config["models"][config["judge"]])] if config["judge"] else []
     for name, model in dict([*_running(config), *judge]).items():
         where = f"models.{name}"
@@ -647,39 +416,19 @@ def _check_models(config: Config) -> None:
         if benchmarks:
             check_lengths(config, name, thoughts)
         _check_only(config, name)
-        if model["backend"] == "replay" and not model["answers"]:
-            raise UserError(
-                f"{where}.answers is missing: the backend replay needs a file of answers."
-            )
-        for key, backends in _ONLY.items():
-            if model[key] != defaults[key]["default"] and model["backend"] not in backends:
-                raise UserError(
-                    f"{where}.{key} says nothing to the backend {model['backend']}, only to "
-                    f"{' and '.join(backends)}: leave it out."
-                )
         if model["system"] and not model["chat"]:
             raise UserError(
                 f"{where}.system needs a chat template: leave it out, or leave out `chat: false`."
             )
         _check_date(where, model["template"])
-        if model["backend"] in _NAMED and not model["name"]:
-            raise UserError(
-                f"{where}.name is missing: the backend {model['backend']} needs "
-                f"{_NAMED[model['backend']]}."
-            )
         if model["backend"] == "openvino":
             _check_npu(where, model)
         if model["backend"] == "vllm":
             _check_engine(where, model)
         if model["backend"] == "openai":
             _check_endpoint(where, model)
-        if model["backend"] == "inspect":
-            _check_provider(where, model)
-        elif (model["reasoning"] or {}).get("effort"):
-            raise UserError(
-                f"{where}.reasoning.effort says nothing to the backend {model['backend']}, only to inspect: "
-                "leave it out."
-            )
+        if model["backend"] == "inspect" and "base_url" in model["args"]:
+            check_url(str(model["args"]["base_url"]), f"the model {where}")
 
 
 def _check_date(where: str, template: Mapping[str, Any]) -> None:
@@ -775,22 +524,6 @@ def _check_endpoint(where: str, model: Mapping[str, Any]) -> None:
     check_url(model["base_url"], f"the model {where}")
     check_key_variable(where, model["key_env"])
     check_request(where, model["request"])
-
-
-def _check_provider(where: str, model: Mapping[str, Any]) -> None:
-    """Raise UserError where a name is no provider's model, or its address is no URL."""
-    provider, _, name = model["name"].partition("/")
-    if not provider or not name:
-        raise UserError(
-            f"{where}.name is {model['name']!r}: the backend inspect needs a provider and its model, such as "
-            "anthropic/claude-sonnet-5."
-        )
-    if not model["chat"]:
-        raise UserError(
-            f"{where}.chat says nothing to the backend inspect, which asks chat models: leave it out."
-        )
-    if "base_url" in model["args"]:
-        check_url(str(model["args"]["base_url"]), f"the model {where}")
 
 
 def _check_translation(config: Config) -> None:

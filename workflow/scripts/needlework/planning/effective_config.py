@@ -9,7 +9,7 @@ from typing import Any
 from needlework.benchmarks.contract import Config
 from needlework.data.corpora.registry import base_of
 from needlework.planning.affects import not_affecting
-from needlework.planning.config import ROOT
+from needlework.planning.schema import ROOT
 from needlework.prompts.wording import all_texts
 from needlework.services.endpoints import published_url
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
-from needlework.planning.quoting import quoted
+from needlework.planning.values import quoted
 from needlework.printable import SECRET
 
 # The names that the papers' tables give to models.
