@@ -46,9 +46,13 @@ from needlework.planning.secret_checks import check_verbose
 from needlework.atomic import atomic_write
 from needlework.scoring.careful.words import files as careful_files
 
+
 def stop(error):
     """End with a sentence that names the user's own file and line, not those of the workflow."""
-    files, values = workflow.config_settings.configfiles, workflow.config_settings.config
+    files, values = (
+        workflow.config_settings.configfiles,
+        workflow.config_settings.config,
+    )
     sys.exit(f"Error: {located(error, files, values)}")
 
 
