@@ -64,6 +64,7 @@ rule all:
     default_target: True
     input:
         RESULTS,
+        JUDGED,
         "results/explorer",
         "results/index.html",
         "results/provenance.json",

@@ -2,7 +2,8 @@
 
 from needlework.models.engine_arguments import judging
 
-# What became of its requests, and what is shown of its verdicts; nothing without a judge.
+# What became of its requests, and what is shown of its verdicts; nothing without a judge. The last are its
+# replies.
 JUDGE_ACCOUNT = f"logs/judge_replies/{config['judge']}.json"
 JUDGED = expand(
     "results/judge/{model}/{file}",

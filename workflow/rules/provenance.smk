@@ -15,7 +15,7 @@ GENERATIONS = {
 
 rule provenance:
     input:
-        results=RESULTS,
+        results=[*RESULTS, *JUDGED[:-1]],
         scores=expand(
             "results/scores/{model}/{benchmark}.parquet",
             model=config["run"]["models"],

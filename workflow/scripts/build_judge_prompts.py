@@ -1,5 +1,7 @@
 """Write the judge's prompts: answers that the second scorer leaves undecided, and known ones."""
 
+from functools import cache, partial
+
 from needlework.errors import UserError
 from needlework.jobs.job import running
 from needlework.prompts.spans import Documents
@@ -13,7 +15,9 @@ with running(snakemake) as logger:
     known = len(cases)
     for benchmark, own in params.files.items():
         for tokenizer, files in own["prompts"].items():
-            documents = Documents.of(benchmark, files["corpora"], files["documents"])
+            documents = cache(
+                partial(Documents.of, benchmark, files["corpora"], files["documents"])
+            )
             for model, answers in own["answers"].items():
                 if answers["tokenizer"] == tokenizer and model not in own["controls"]:
                     cases += judge.undecided(

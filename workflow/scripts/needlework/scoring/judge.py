@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,12 +82,13 @@ def undecided(
     scores: str | Path,
     generations: str | Path,
     instances: Iterable[str | Path],
-    documents: Mapping[str, str],
+    documents: Callable[[], Mapping[str, str]],
     kinds: Mapping[str, str],
 ) -> Iterator[Case]:
     """A model's answers that the second scorer leaves undecided, from files of the workflow.
 
-    `kinds` are those of tasks that are not "answer". Raises UserError as `read_table` does.
+    `documents` are those that prompts quote, read if a question needs them. `kinds` are those of tasks that
+    are not "answer". Raises UserError as `read_table` does.
     """
     read = read_table(scores, ["instance_id", "sample", "metric", "verdict"])
     of_second = pc.equal(read["metric"], CAREFUL)
@@ -109,7 +110,11 @@ def undecided(
         if (answer["instance_id"], answer["sample"]) not in wanted:
             continue
         row = rows[answer["instance_id"]]
-        asked = [span_text(s, documents) for s in row["prompt"] if s["role"] == "question"]
+        asked = [
+            span_text(span, documents() if span["source"] else {})
+            for span in row["prompt"]
+            if span["role"] == "question"
+        ]
         yield Case(
             *(benchmark, model, answer["instance_id"], answer["sample"]),
             kinds.get(row["task"], ANSWER),

@@ -17,6 +17,7 @@ NAME = "m4le"
 TITLE = "M4LE"
 PAPER = "https://arxiv.org/abs/2310.19240"
 BESIDE = ("careful",)
+JUDGED = {name: "list" for name, task in CONSTRUCTED.items() if task.metric == "f1"}
 SCORED_BY = ("accepted",)
 # Questions that are asked without their texts have none to choose from.
 CLOSED_BOOK = ("candidates", 0)

@@ -20,6 +20,7 @@ NAME = "mlneedle"
 TITLE = "MLNeedle"
 PAPER = "https://arxiv.org/abs/2408.10151"
 BESIDE = ("careful",)
+JUDGED = {"existence": "yes_or_no"}
 # Without a haystack: the question alone, or the needle alone.
 CLOSED_BOOK = ("length", 0)
 # The two verdicts of existence, as the prompt words them.

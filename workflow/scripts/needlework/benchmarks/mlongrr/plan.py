@@ -15,6 +15,7 @@ NAME = "mlongrr"
 TITLE = "mLongRR"
 PAPER = "https://arxiv.org/abs/2409.18006"
 BESIDE = ("careful",)
+JUDGED = {ABSENT: "none"}
 SCORING_FILES = {"city_names": "mlongrr/city_names.tsv"}
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {

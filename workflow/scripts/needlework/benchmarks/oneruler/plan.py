@@ -59,6 +59,7 @@ SHORT_FREQUENCIES = {"cwe_easy": Frequencies(10, 1), "cwe_hard": Frequencies(10,
 SHORT = 8000
 COMMON_WORDS = 10
 TASKS = (*NEEDLES, *FREQUENCIES)
+JUDGED = {task: "none" if task == "niah_none" else "list" for task in TASKS}
 # Backends of models behind somebody's endpoint.
 ENDPOINTS = ("openai", "inspect")
 # Keys and values that make a condition hold (`Benchmark.filled_by`).

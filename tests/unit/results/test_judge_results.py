@@ -1,0 +1,118 @@
+"""The tables of a judge: verdicts, agreement with intervals, and means with its verdicts."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from needlework.records import GENERATIONS, write_table
+from needlework.results import judge
+from needlework.results.stats import estimate, wilson
+from needlework.scoring.judge import Case
+
+
+def known(lang: str, right: bool, number: int) -> Case:
+    return Case("m4le", "", str(number), 0, "answer", "q", ("r",), "a", lang, right)
+
+
+def verdicts(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [(*row[:3], 0, row[3], "") for row in rows],
+        columns=["benchmark", "model", "instance_id", "sample", "verdict", "reply"],
+    )
+
+
+def test_agreement_is_of_decided_answers_with_wilsons_interval() -> None:
+    cases = [known("en", number % 2 == 0, number) for number in range(12)]
+    cases += [known("fi", True, 12)]
+    # 12 replies: ten decided, eight of them as known.
+    said = ["right", "wrong"] * 4 + ["wrong", "right", "undecided", "no_reply", "right"]
+    found = verdicts(*(("m4le", "", str(i), each) for i, each in enumerate(said)))
+    table = judge.agreement(cases, found).set_index(["by", "level"])
+    all_of = table.loc[("all", "")]
+    assert (all_of["n"], all_of["replies"], all_of["decided"], all_of["agreed"]) == (13, 12, 11, 9)
+    assert all_of["agreement"] == pytest.approx(9 / 11)
+    assert (all_of["ci_low"], all_of["ci_high"]) == pytest.approx(wilson(9 / 11, 11))
+    english = table.loc[("lang", "en")]
+    assert (english["n"], english["decided"], english["agreed"]) == (12, 10, 8)
+    # One answer is too few for a share of its own.
+    assert ("lang", "fi") not in table.index
+    assert table.loc[("benchmark", "m4le"), "n"] == 13
+
+
+def test_without_replies_no_agreement_is_told() -> None:
+    row = judge.agreement([known("en", True, 0)], verdicts()).iloc[0]
+    assert (row["replies"], row["decided"]) == (0, 0)
+    assert math.isnan(row["agreement"]) and math.isnan(row["ci_low"])
+
+
+def scores(path, verdict: list[str], paper: list[float], careful: list[float]) -> str:
+    n = len(verdict)
+    rows = {
+        "instance_id": [f"i{k}" for k in range(n)] * 2,
+        "sample": pa.array([0] * 2 * n, pa.int32()),
+        "model": ["gpt"] * 2 * n,
+        "metric": ["strict"] * n + ["careful"] * n,
+        "value": paper + careful,
+        "verdict": ["x"] * n + verdict,
+        "finish_reason": ["stop"] * 2 * n,
+        "example_id": [f"e{k}" for k in range(n)] * 2,
+        "task": ["t"] * 2 * n,
+    }
+    write_table(pa.table(rows), path)
+    return str(path)
+
+
+def test_the_judges_verdicts_replace_undecided_values_alone(tmp_path) -> None:
+    file = scores(
+        tmp_path / "scores",
+        ["right", "undecided:x", "undecided:x", "undecided:x", "other"],
+        [0.0, 0.0, 1.0, 1.0, 1.0],
+        [1.0, 0.0, 1.0, 1.0, 0.0],
+    )
+    found = verdicts(
+        *(("m4le", "gpt", f"i{k}", each) for k, each in ((1, "right"), (2, "wrong"))),
+        ("m4le", "gpt", "i3", "undecided"),
+        ("m4le", "other", "i3", "wrong"),
+    )
+    (row,) = judge.judged({"m4le": [file]}, found).to_dict("records")
+    counts = ("n", "undecided", "right", "wrong", "left", "no_reply")
+    assert [row[name] for name in counts] == [5, 3, 1, 1, 1, 0]
+    assert (row["paper"], row["careful"]) == pytest.approx((3 / 5, 3 / 5))
+    expected = estimate([1.0, 1.0, 0.0, 1.0, 0.0], [f"e{k}" for k in range(5)])
+    assert (row["judged"], row["ci_low"], row["ci_high"]) == pytest.approx(
+        (3 / 5, expected.ci_low, expected.ci_high)
+    )
+
+
+def test_a_mean_with_missing_replies_is_not_told(tmp_path) -> None:
+    file = scores(tmp_path / "scores", ["undecided:x"] * 2, [1.0, 0.0], [1.0, 0.0])
+    (row,) = judge.judged({"m4le": [file]}, verdicts(("m4le", "gpt", "i0", "right"))).to_dict(
+        "records"
+    )
+    assert (row["right"], row["no_reply"]) == (1, 1)
+    assert math.isnan(row["judged"]) and math.isnan(row["ci_low"])
+
+
+def test_verdicts_are_of_replies_alone() -> None:
+    prompts = pa.table(
+        {
+            "instance_id": ["a", "b", "c"],
+            **{"judged_benchmark": ["m4le"] * 3, "model": ["gpt"] * 3, "judged": ["x", "y", "z"]},
+            "judged_sample": pa.array([0] * 3, pa.int32()),
+        }
+    )
+    empty = dict.fromkeys(GENERATIONS.names)
+    replies = pa.Table.from_pylist(
+        [
+            {**empty, "instance_id": "b", "text": "INCORRECT", "finish_reason": "length"},
+            {**empty, "instance_id": "a", "text": "CORRECT", "finish_reason": "error"},
+        ],
+        schema=GENERATIONS,
+    )
+    found = judge.verdicts(prompts, replies)
+    assert found["verdict"].tolist() == ["no_reply", "wrong", "no_reply"]
+    assert found["instance_id"].tolist() == ["x", "y", "z"]
