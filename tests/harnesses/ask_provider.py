@@ -13,7 +13,7 @@ from needlework.journal import Journal
 from needlework.models import remote_models
 from needlework.models.accounts import account_of
 from needlework.models.backends.base import Request, load_backend
-from needlework.models.generation import generate
+from needlework.models.generation import Policy, generate
 from needlework.prompts.spans import literal
 
 asked = json.load(sys.stdin)
@@ -33,8 +33,7 @@ try:
             requests,
             load_backend("inspect", entry),
             journal,
-            context=40000,
-            max_failed=1000,
+            Policy(context=40000, max_failed=1000),
             told=rows.extend,
         )
 except UserError as error:

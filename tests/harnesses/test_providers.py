@@ -18,7 +18,7 @@ from provider_server import ProviderServer
 from needlework.journal import Journal
 from needlework.models import remote_models
 from needlework.models.backends.base import Request, load_backend
-from needlework.models.generation import generate
+from needlework.models.generation import Policy, generate
 from needlework.prompts.spans import literal
 from openai_server import Reply, completion, prompt_of, refusal
 from runs import ROOT
@@ -111,8 +111,7 @@ def by_openai(server: ProviderServer, prompts: list[str], folder: Path, monkeypa
             asked,
             load_backend("openai", own),
             journal,
-            context=40000,
-            max_failed=1000,
+            Policy(context=40000, max_failed=1000),
             told=rows.extend,
         )
     return rows

@@ -5,94 +5,102 @@ their own. A judge that fails ends no job: what it has answered is written, and 
 """
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from needlework.jobs.job import running
 from needlework.journal import Journal
-from needlework.models.accounts import Account, account_of, write_account
+from needlework.models.accounts import account_of, write_account
 from needlework.models.audits import other_batches
-from needlework.models.backends.base import load_backend
+from needlework.models.backends.base import Backend, load_backend
 from needlework.models.engine_arguments import judging
-from needlework.models.generation import InstanceRequests, generate
+from needlework.models.generation import InstanceRequests, Policy, generate
 from needlework.models.job_records import remember
 from needlework.models.room import check_room
-from needlework.models.thoughts import marks
 from needlework.prompts.spans import Documents
 from needlework.records import GENERATIONS, write_table
+
+Rows = list[dict[str, Any]]
+
+
+def backend_of(job: Any) -> Backend:
+    """The backend of a job's model."""
+    config, name = job.config, job.wildcards.model
+    entry = {**config["models"][name], "model": name, "journal": config["journal"]}
+    if job.wildcards.benchmark == "judge":
+        entry |= judging(entry)
+    if job.wildcards.get("turn") == "again":
+        entry.update(other_batches(entry))
+    return load_backend(job.params.model["backend"], entry)
+
+
+def requests_of(job: Any) -> InstanceRequests:
+    """The requests of a job, in reverse order if an audit asks them again."""
+    shard, _, shards = job.wildcards.get("shard", "0-of-1").partition("-of-")
+    return InstanceRequests(
+        job.input.instances,
+        Documents.of(job.wildcards.benchmark, job.input.corpora, job.input.documents),
+        samples=job.params.model["samples"],
+        lengths=job.params.lengths,
+        only=job.params.only,
+        shard=(int(shard), int(shards)),
+        backwards=job.wildcards.get("turn") == "again",
+    )
+
+
+def answers_of(job: Any, backend: Backend, told: Callable[[Rows], None]) -> pa.Table:
+    """The answers of a job; `told` gets what became of its requests, also if it fails."""
+    requests, entry, name = requests_of(job), backend.config, job.wildcards.model
+    folder = Path(job.config["journal"])
+    if job.wildcards.get("turn") == "again":
+        folder /= "audits"
+
+    def loaded() -> None:
+        """See that prompts fit; write down on what the model runs, and what it is asked first."""
+        reserve = job.config["tokenizers"][entry["tokenizer"]]["reserve"]
+        check_room(entry, requests.longest(entry["context"]), backend.overhead(), reserve)
+        remember(
+            folder / "jobs" / name,
+            job.wildcards.benchmark,
+            backend,
+            next(iter(requests)) if requests.shard[0] == 0 else None,
+            on_gpus=job.resources.get("gpu", 0) > 0,
+        )
+
+    with Journal(folder / "generations" / name) as journal:
+        return generate(
+            requests,
+            backend,
+            journal,
+            Policy.of(job.params.model, job.config["generation"]["again"]),
+            known=requests.known(),
+            loaded=loaded,
+            told=told,
+        )
+
 
 # vLLM starts its engine in a new Python that imports this file.
 if __name__ == "__main__":
     with running(snakemake) as logger:
-        model, inputs = snakemake.params.model, snakemake.input
         name, benchmark = snakemake.wildcards.model, snakemake.wildcards.benchmark
-        shard, _, shards = snakemake.wildcards.get("shard", "0-of-1").partition("-of-")
-        second = snakemake.wildcards.get("turn") == "again"
-        folder = Path(snakemake.config["journal"])
-        entry = {**snakemake.config["models"][name], "model": name, "journal": str(folder)}
-        is_judge = benchmark == "judge"
-        if is_judge:
-            entry |= judging(entry)
-        if second:
-            entry |= other_batches(entry)
-            folder /= "audits"
-        backend = load_backend(model["backend"], entry)
-        requests = InstanceRequests(
-            inputs.instances,
-            Documents.of(benchmark, inputs.corpora, inputs.documents),
-            samples=model["samples"],
-            lengths=snakemake.params.lengths,
-            only=snakemake.params.only,
-            shard=(int(shard), int(shards)),
-            backwards=second,
-        )
-
-        def loaded() -> None:
-            """See that prompts fit; write down on what the model runs, and what it is asked first."""
-            reserve = snakemake.config["tokenizers"][entry["tokenizer"]]["reserve"]
-            check_room(entry, requests.longest(model["context"]), backend.overhead(), reserve)
-            remember(
-                folder / "jobs" / name,
-                benchmark,
-                backend,
-                next(iter(requests)) if shard == "0" else None,
-                on_gpus=snakemake.resources.get("gpu", 0) > 0,
-            )
-
-        def told(rows: Sequence[Mapping[str, object]]) -> None:
-            """Take what became of the requests."""
-            found[:] = rows
-            accounts.append(account_of(rows, name, benchmark, backend.asks_a_model))
-
-        accounts: list[Account] = []
-        found: list[Mapping[str, object]] = []
+        params, is_judge = snakemake.params, benchmark == "judge"
+        backend = backend_of(snakemake)
+        rows: Rows = []
         reason = "the job was stopped"
         try:
-            with Journal(folder / "generations" / name) as journal:
-                answers = generate(
-                    requests,
-                    backend,
-                    journal,
-                    context=model["context"],
-                    max_failed=model["max_failed"],
-                    known=requests.known(),
-                    marks=marks(model),
-                    opened=bool(model["reasoning"]),
-                    loaded=loaded,
-                    again=snakemake.config["generation"]["again"],
-                    told=told,
-                )
+            answers = answers_of(snakemake, backend, rows.extend)
             reason = ""
         except Exception as error:
             reason = str(error)
             if not is_judge:
                 raise
-            answers = pa.Table.from_pylist(found, schema=GENERATIONS)
+            answers = pa.Table.from_pylist(rows, schema=GENERATIONS)
         finally:
-            account = accounts[-1] if accounts else Account(name, benchmark)
-            account.asked_as = snakemake.params.state
+            account = account_of(rows, name, benchmark, backend.asks_a_model)
+            account.asked_as = params.state
             account.name, account.failed = secrets.token_hex(8), reason
             for sentence in account.sentences():
                 logger.warning("%s.", sentence)
@@ -102,10 +110,10 @@ if __name__ == "__main__":
             answers,
             snakemake.output[0],
             inputs=snakemake.input,
-            config=[model, snakemake.params.lengths, snakemake.params.only],
+            config=[params.model, params.lengths, params.only],
             notes={
                 "identity": backend.identity(),
-                "only": snakemake.params.only,
+                "only": params.only,
                 **({"failed": reason} if is_judge else {}),
             },
         )

@@ -29,7 +29,7 @@ from needlework.journal import Journal
 from needlework.models import remote_models
 from needlework.models.backends import openai
 from needlework.models.backends.base import Answer, Request, load_backend
-from needlework.models.generation import generate
+from needlework.models.generation import Policy, generate
 from needlework.planning import preflight
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
@@ -861,7 +861,7 @@ def test_the_key_shows_nowhere(server, tmp_path, caplog, monkeypatch) -> None:
     first = ["says it", "filtered", "no JSON", "busy", "too long", "refused"]
     model = backend(server, base_url=with_key)
     with Journal(tmp_path / "journal") as journal:
-        table = generate(requests(*first), model, journal, max_failed=9)
+        table = generate(requests(*first), model, journal, Policy(max_failed=9))
         assert table["text"].to_pylist()[0] == "Your key is ***."
         with pytest.raises(UserError, match=r"Incorrect API key provided: \*\*\*") as error:
             generate(requests(*first, "denied"), backend(server, base_url=with_key), journal)
@@ -902,7 +902,7 @@ def test_a_key_that_json_escapes_shows_nowhere(server, tmp_path, caplog, monkeyp
     server.reply = reply
     first = ["says it", "filtered", "no JSON", "refused"]
     with Journal(tmp_path) as journal:
-        table = generate(requests(*first), backend(server), journal, max_failed=9)
+        table = generate(requests(*first), backend(server), journal, Policy(max_failed=9))
         assert table["text"].to_pylist()[0] == "Your key is ***."
         with pytest.raises(UserError, match=r"Incorrect API key provided: \*\*\*") as error:
             generate(requests(*first, "denied"), backend(server), journal)
@@ -935,7 +935,9 @@ def test_a_dummy_key_corrupts_no_answer(server, tmp_path, monkeypatch, key) -> N
     server.reply = reply
     with Journal(tmp_path) as journal:
         model = backend(server, concurrency=1)
-        first, second = generate(requests("a", "b"), model, journal, max_failed=1).to_pylist()
+        first, second = generate(
+            requests("a", "b"), model, journal, Policy(max_failed=1)
+        ).to_pylist()
         assert [record["text"] for record in journal.records()] == [DUMMIES[key]]
     assert (first["text"], first["finish_reason"]) == (DUMMIES[key], "stop")
     assert second["error"] == "status 400: content_filter: not with ***"

@@ -16,7 +16,7 @@ from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.backends.base import Backend, Request, backend_names, load_backend
 from needlework.models.backends.lexical import best_sentence, features, read_sentences
-from needlework.models.generation import generate
+from needlework.models.generation import Policy, generate
 from needlework.prompts.spans import literal
 from needlework.scoring.metrics import exact_accuracy
 
@@ -274,5 +274,5 @@ def test_replay_refuses_what_is_no_file_of_answers(tmp_path: Path) -> None:
 
 def test_replay_does_not_miss_what_exceeds_the_context(tmp_path: Path) -> None:
     backend = replay(tmp_path / "a.jsonl", ids(0))
-    table = generate(asked(2), backend, Journal(tmp_path / "j"), context=9)
+    table = generate(asked(2), backend, Journal(tmp_path / "j"), Policy(context=9))
     assert table["finish_reason"].to_pylist() == ["skipped", "skipped"]

@@ -27,6 +27,7 @@ from needlework.models.backends.oracle import Oracle
 from needlework.models.backends.replay import Replay
 from needlework.models.generation import (
     InstanceRequests,
+    Policy,
     _refuse_failures,
     generate,
     request_key,
@@ -145,7 +146,7 @@ def test_the_longest_prompt_has_its_answer_if_that_fits(requests, context, token
 
 
 def test_the_bar_counts_the_failures(requests: InstanceRequests, tmp_path: Path, capsys) -> None:
-    generate(requests, Failing(), Journal(tmp_path / "j"), max_failed=3)
+    generate(requests, Failing(), Journal(tmp_path / "j"), Policy(max_failed=3))
     last = capsys.readouterr().err.splitlines()[-1]
     assert "24/24" in last and "3 failed" in last
 
@@ -297,10 +298,10 @@ def test_shared_requests_count_alike_in_jobs_and_shards(tmp_path: Path) -> None:
 
     requests = InstanceRequests([tmp_path / "two.parquet"], documents())
     assert len({request.prompt for request in requests}) == 1
-    whole = generate(requests, Refusing({}), Journal(tmp_path / "j"), max_failed=2)
+    whole = generate(requests, Refusing({}), Journal(tmp_path / "j"), Policy(max_failed=2))
     assert whole["error"].to_pylist() == ["no", "no"]
     with pytest.raises(UserError, match="2 of 2 requests failed"):
-        generate(requests, Refusing({}), Journal(tmp_path / "j"), max_failed=1)
+        generate(requests, Refusing({}), Journal(tmp_path / "j"), Policy(max_failed=1))
 
 
 def test_a_limit_shows_in_all_shards_together(requests: InstanceRequests, tmp_path: Path) -> None:
@@ -350,7 +351,7 @@ def test_failures_of_all_shards_count_together(requests: InstanceRequests, tmp_p
         part = InstanceRequests(requests.files, documents(), shard=(shard, 3))
         files.append(tmp_path / f"made.{shard}-of-3.parquet")
         with Journal(tmp_path / "j") as journal:
-            write_table(generate(part, Failing(), journal, max_failed=3), files[-1])
+            write_table(generate(part, Failing(), journal, Policy(max_failed=3)), files[-1])
     assert merge(files, max_failed=3).num_rows == 24
     with pytest.raises(UserError, match=r"3 of 24 requests .* refused 1\d\d\..*-of-3") as error:
         merge(files, max_failed=2)
@@ -375,7 +376,7 @@ def test_what_exceeds_the_context_is_skipped_and_not_asked(
     requests: InstanceRequests, tmp_path: Path
 ) -> None:
     backend = Watched()
-    rows = generate(requests, backend, Journal(tmp_path / "j"), context=113).to_pylist()
+    rows = generate(requests, backend, Journal(tmp_path / "j"), Policy(context=113)).to_pylist()
     sizes = {r["instance_id"]: r["n_tokens"] for r in instances().to_pylist()}
     skipped = [r for r in rows if r["finish_reason"] == "skipped"]
     assert {sizes[r["instance_id"]] for r in skipped} == set(range(114, 124))
@@ -408,7 +409,7 @@ def test_too_many_failures_stop_the_job_after_the_rest(
 ) -> None:
     with Journal(tmp_path / "j") as journal:
         with pytest.raises(UserError, match=r"3 of 24 .*`max_failed: 2`.* refused 103\."):
-            generate(requests, by_fives(Failing()), journal, max_failed=2)
+            generate(requests, by_fives(Failing()), journal, Policy(max_failed=2))
         assert len(journal.load()) == 21
         mended = Watched()
         table = generate(requests, mended, journal)
@@ -422,7 +423,7 @@ def test_failures_within_the_limit_are_rows_and_are_asked_again(
     backend = Failing()
     with Journal(tmp_path / "j") as journal:
         for _ in range(2):
-            rows = generate(requests, backend, journal, max_failed=3).to_pylist()
+            rows = generate(requests, backend, journal, Policy(max_failed=3)).to_pylist()
     errors = [r["error"] for r in rows if r["finish_reason"] == "error"]
     assert sorted(errors) == ["refused 103", "refused 107", "refused 120"]
     assert sorted(backend.asked.values()) == [1] * 21 + [2] * 3
@@ -874,7 +875,7 @@ def test_a_job_without_room_for_its_template_asks_nothing(
         check_room(entry, requests.longest(longest), 30, 0)
 
     with pytest.raises(UserError, match=r"^models\.m: .* 30 too many .* `reserve: 30` for"):
-        generate(requests, backend, journal, context=longest, loaded=loaded)
+        generate(requests, backend, journal, Policy(context=longest), loaded=loaded)
     assert backend.asked.total() == 0 and backend.closes == 1 and not list(journal.records())
 
 

@@ -25,7 +25,7 @@ from needlework.journal import Journal
 from needlework.models import openai_batches
 from needlework.models.backends.base import Answer, Request, load_backend
 from needlework.models.backends.openai import OpenAI
-from needlework.models.generation import generate
+from needlework.models.generation import Policy, generate
 from needlework.models.openai_batches import Limits
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
@@ -89,7 +89,7 @@ def rows(server: BatchServer, folder: Path, asked: Sequence[Request], **options:
     """A job: what is missing is asked for, the rest is in the journal."""
     model = backend(server.url, folder, **options.pop("model", {}))
     with Journal(folder / "generations") as journal:
-        return generate(asked, model, journal, **options).to_pylist()
+        return generate(asked, model, journal, Policy(**options)).to_pylist()
 
 
 def sizes(server: BatchServer) -> list[int]:
@@ -750,7 +750,7 @@ openai_batches.LONGEST_PAUSE_S = 0.05
 openai_batches.SETTLE_S = 0.3
 sys.path.insert(0, {here!r})
 from test_openai_batch import backend, requests
-from needlework.models.generation import generate
+from needlework.models.generation import Policy, generate
 from needlework.journal import Journal
 from needlework.records import write_table
 

@@ -12,7 +12,7 @@ from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.accounts import account_of, last_lines
 from needlework.models.backends.base import Answer, Backend, Request
-from needlework.models.generation import generate
+from needlework.models.generation import Policy, generate
 from needlework.prompts.spans import literal
 
 
@@ -40,8 +40,10 @@ def requests(*prompts: str) -> list[Request]:
 
 
 def rows(folder: Path, backend: Backend, *prompts: str, **options: Any) -> list[dict[str, Any]]:
+    told = {"told": options.pop("told")} if "told" in options else {}
     with Journal(folder) as journal:
-        return generate(requests(*prompts), backend, journal, **options).to_pylist()
+        policy = Policy(**options)
+        return generate(requests(*prompts), backend, journal, policy, **told).to_pylist()
 
 
 def test_an_empty_answer_is_asked_again_by_a_key(tmp_path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Backend, Request
-from needlework.models.generation import generate
+from needlework.models.generation import Policy, generate
 from needlework.models.thoughts import KNOWN, Mark, marks, part, unknown_mark
 from needlework.prompts.spans import literal
 
@@ -90,7 +90,7 @@ REQUESTS = [Request("a" * 64, 0, "exact", [literal("question", "Where?")], ["Lon
 
 
 def row(backend: Backend, folder: Path, **how: Any) -> dict[str, Any]:
-    (found,) = generate(REQUESTS, backend, Journal(folder), **how).to_pylist()
+    (found,) = generate(REQUESTS, backend, Journal(folder), Policy(**how)).to_pylist()
     return found
 
 

@@ -16,6 +16,7 @@ from collections.abc import (
     Sequence,
     Set,
 )
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -26,6 +27,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from needlework.entry import Entry
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.journal import Journal, Record
@@ -36,7 +38,7 @@ from needlework.models.control_tokens import CONTROL_TEXT
 from needlework.models.other_runs import Others, Turns
 from needlework.models.outcomes import Outcomes, Size
 from needlework.models.selection import Selection
-from needlework.models.thoughts import KNOWN, Mark
+from needlework.models.thoughts import KNOWN, Mark, marks
 from needlework.prompts.ordering import Prompts, cut
 from needlework.records import GENERATIONS, read_names, read_table
 
@@ -199,18 +201,37 @@ def request_key(
     return digest.hexdigest()
 
 
+@dataclass(frozen=True)
+class Policy:
+    """Which requests of a model are sent, how its answers are read, and how many may fail.
+
+    `context` is in tokens (None: no limit). `max_failed` is the number of requests that may fail. Reasoning
+    is separated from answers by `marks`; `opened` is whether the model always reasons (`thoughts.part`).
+    `again` are the outcomes of answers that are asked again though they were paid for: `cut` and `empty`
+    (`generation.again`).
+    """
+
+    context: int | None = None
+    max_failed: int = 0
+    marks: Sequence[Mark] = KNOWN
+    opened: bool = False
+    again: Collection[str] = ()
+
+    @classmethod
+    def of(cls, model: Entry, again: Collection[str] = ()) -> Policy:
+        """The policy of a model's entry in the configuration."""
+        opened = bool(model["reasoning"])
+        return cls(model["context"], model["max_failed"], marks(model), opened, again)
+
+
 def generate(
     requests: Iterable[Request],
     backend: Backend,
     journal: Journal,
+    policy: Policy = Policy(),
     *,
-    context: int | None = None,
-    max_failed: int = 0,
     known: Set[tuple[str, int]] | None = None,
-    marks: Sequence[Mark] = KNOWN,
-    opened: bool = False,
     loaded: Callable[[], None] = lambda: None,
-    again: Collection[str] = (),
     told: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
 ) -> pa.Table:
     """The model's answers, one row a request (schema GENERATIONS), by instance_id and sample.
@@ -220,17 +241,14 @@ def generate(
     goes into the journal as soon as the backend returns it. `requests` is iterated several times, first
     for the keys and then for the missing prompts, so it must not be an iterator. Requests with the same
     key are sent once. `known` are the (instance_id, sample) of the whole benchmark, if `requests` are a
-    shard of it. Reasoning is separated from answers by `marks`; `opened` is whether the model always
-    reasons (`thoughts.part`). `loaded` is called once the backend is loaded, before any request. `again`
-    are the outcomes of answers that are asked again though they were paid for: `cut` and `empty`
-    (`generation.again`). `told` gets all rows before a UserError, too; what was not asked until then is
-    `unasked`.
+    shard of it. `loaded` is called once the backend is loaded, before any request. `told` gets all rows
+    before a UserError, too; what was not asked until then is `unasked`.
 
-    A prompt of more than `context` tokens (None: no limit), or of more than the backend takes with
-    its chat template, is `skipped`. A request that fails is `error` in the table, and so is one that a
-    server refuses as too long, though its prompt and answer fit into `context`. These stay out of the
-    journal, so the next run sends them again. A prompt that the server cut (`prompts_read`) is an `error`
-    too; its answer, which was paid for, is in the journal.
+    A prompt of more tokens than the context, or than the backend takes with its chat template, is
+    `skipped`. A request that fails is `error` in the table, and so is one that a server refuses as too
+    long, though its prompt and answer fit into the context. These stay out of the journal, so the next
+    run sends them again. A prompt that the server cut (`prompts_read`) is an `error` too; its answer,
+    which was paid for, is in the journal.
 
     Runs that share the journal end with the same answers (`Journal.settled`), and what another run has
     finished when its turn comes is not sent.
@@ -238,132 +256,174 @@ def generate(
     Raises UserError if more than `max_failed` requests failed, after all the others are done, if every
     request that was sent failed, and if the backend refuses the requests.
     """
-    identity, former = backend.identity(), backend.former_identity()
-    rows: list[tuple[str, int, str]] = []
-    sizes: dict[str, Size] = {}
-    # What older records have for a key.
-    renamed: dict[str, str] = {}
-    outcomes: dict[str, Record] = {}
-    # The text of a control token in a prompt whose engine may read it as one.
-    controls: dict[str, str] = {}
-    for request in progress(requests, desc="keys", unit="prompt"):
+    job = _Job(requests, backend, journal, policy)
+    backend.check(job.names() if known is None else known, job.names(job.wanted))
+    job.read_journal()
+    if job.missing:
+        try:
+            job.ask(loaded)
+        except BaseException:
+            told(job.rows())
+            raise
+    rows = job.rows()
+    told(rows)
+    # Counted in rows, as in all shards together: two rows may have one request.
+    _refuse_failures(rows, policy.max_failed, backend.asks_a_model)
+    return pa.Table.from_pylist(rows, schema=GENERATIONS)
+
+
+class _Job:
+    """The requests of a job by their keys, and what has become of each so far."""
+
+    def __init__(
+        self, requests: Iterable[Request], backend: Backend, journal: Journal, policy: Policy
+    ) -> None:
+        self._requests, self._backend, self._journal = requests, backend, journal
+        self._policy = policy
+        # By request: instance_id, sample, key.
+        self._asked: list[tuple[str, int, str]] = []
+        self._sizes: dict[str, Size] = {}
+        # The keys that older records have.
+        self._renamed: dict[str, str] = {}
+        # The text of a control token in a prompt whose engine may read it as one.
+        self._controls: dict[str, str] = {}
+        self._outcomes: dict[str, Record] = {}
+        self._retried: Set[str] = set()
+        # The keys of the requests whose prompts fit into the context; of those, the ones to be sent.
+        self.wanted: dict[str, None] = {}
+        self.missing: Set[str] = set()
+        identity, former = backend.identity(), backend.former_identity()
+        for request in progress(requests, desc="keys", unit="prompt"):
+            self._add(request, identity, former)
+        keys = (key for _, _, key in self._asked)
+        self.wanted = dict.fromkeys(key for key in keys if key not in self._outcomes)
+
+    def _add(
+        self,
+        request: Request,
+        identity: Mapping[str, object],
+        former: Mapping[str, object] | None,
+    ) -> None:
         # Rendered once: `request.prompt` renders it each time.
-        prompt, extra = request.prompt, backend.depends_on(request)
+        prompt, extra = request.prompt, self._backend.depends_on(request)
         limits = (request.sample, request.max_new_tokens)
         key = request_key(identity, prompt, *limits, extra)
-        rows.append((request.instance_id, request.sample, key))
-        sizes[key] = Size(
+        self._asked.append((request.instance_id, request.sample, key))
+        self._sizes[key] = Size(
             sys.intern(request.kind),
             sys.intern(request.example_id or request.instance_id),
             request.n_tokens,
             request.max_new_tokens,
         )
-        if (quoted := CONTROL_TEXT.search(prompt)) and backend.reads_control_tokens(prompt):
-            controls[key] = quoted[0]
+        quoted = CONTROL_TEXT.search(prompt)
+        if quoted and self._backend.reads_control_tokens(prompt):
+            self._controls[key] = quoted[0]
         if former is not None:
-            renamed[key] = request_key(former, prompt, *limits, extra)
+            self._renamed[key] = request_key(former, prompt, *limits, extra)
+        context = self._policy.context
         if context is not None and request.n_tokens > context:
-            outcomes[key] = _skipped(request.n_tokens, context)
-    if known is None:
-        known = {(instance, sample) for instance, sample, _ in rows}
-    asked = {(instance, sample) for instance, sample, key in rows if key not in outcomes}
-    backend.check(known, asked)
+            self._outcomes[key] = _skipped(request.n_tokens, context)
 
-    keys = [key for _, _, key in rows]
-    wanted = dict.fromkeys(key for key in keys if key not in outcomes)
+    def names(self, keys: Collection[str] | None = None) -> set[tuple[str, int]]:
+        """The (instance_id, sample) of all requests, or of those with these keys."""
+        return {
+            (instance, sample)
+            for instance, sample, key in self._asked
+            if keys is None or key in keys
+        }
 
-    def holds(record: Record) -> bool:
-        return is_answer(record) and backend.holds(record)
+    def _holds(self, record: Record) -> bool:
+        return is_answer(record) and self._backend.holds(record)
 
-    if former is not None:
-        older = journal.settled({renamed[key] for key in wanted}, holds)
-        outcomes |= {key: older[renamed[key]] for key in wanted if renamed[key] in older}
-        wanted = {key: None for key in wanted if key not in outcomes}
-    outcomes |= journal.settled(wanted, holds)
-    found = Outcomes(outcomes, sizes, controls, context, marks, opened, backend.asks_a_model)
-    found.replace(journal, wanted, holds)
-    retried = found.retried(again) & wanted.keys()
-    missing = (wanted.keys() - outcomes.keys()) | retried
+    def read_journal(self) -> None:
+        """Take the answers that the journal has, and find out which requests are missing."""
+        if self._renamed:
+            older = self._journal.settled({self._renamed[key] for key in self.wanted}, self._holds)
+            found = {key: self._renamed[key] for key in self.wanted if self._renamed[key] in older}
+            self._outcomes |= {key: older[former] for key, former in found.items()}
+            self.wanted = {key: None for key in self.wanted if key not in found}
+        self._outcomes |= self._journal.settled(self.wanted, self._holds)
+        policy = self._policy
+        self._found = Outcomes(
+            self._outcomes,
+            self._sizes,
+            self._controls,
+            policy.context,
+            policy.marks,
+            policy.opened,
+            self._backend.asks_a_model,
+        )
+        self._found.replace(self._journal, self.wanted, self._holds)
+        self._retried = self._found.retried(policy.again) & self.wanted.keys()
+        self.missing = (self.wanted.keys() - self._outcomes.keys()) | self._retried
 
-    def fresh(record: Record) -> bool:
-        return holds(record) and (record["key"] not in retried or found.better(record))
+    def ask(self, loaded: Callable[[], None]) -> None:
+        """Send the missing requests; their answers are in the journal, and then taken from there."""
+        before = {key: self._outcomes[key] for key in self._retried}
+        self._send(loaded)
+        # Another run may have answered some of it too, and have ended with its own answers.
+        self._outcomes |= self._journal.settled(self.wanted.keys() - self._retried, self._holds)
+        # What was paid for stays, if the second request failed.
+        self._outcomes |= {k: old for k, old in before.items() if "error" in self._outcomes[k]}
+        self._found.replace(self._journal, self.wanted, self._holds)
 
-    def made() -> list[dict[str, Any]]:
-        return [
-            {
-                **found.row(key),
-                # Under which the journal has the answer: an older one, for an older record.
-                "request_key": outcomes[key].get("key", key) if key in outcomes else key,
-                **{"instance_id": instance, "sample": sample},
-            }
-            for instance, sample, key in sorted(rows)
-        ]
-
-    if missing:
-        before = {key: outcomes[key] for key in retried}
+    def _send(self, loaded: Callable[[], None]) -> None:
+        """Send the missing requests; what becomes of each is in `_outcomes` as soon as it is known."""
+        # Each request's first place, in the order of sending.
+        places: dict[str, int] = {}
+        for place, (_, _, key) in enumerate(self._asked):
+            if key in self.missing:
+                places.setdefault(key, place)
+        others = Others(self._journal, [*places], self._is_news)
+        # Two runs must not jump alike, so the dice are not seeded: no answer depends on them.
+        turns = Turns(len(places), self._journal.begin(), random.Random())
+        writer = _Writer(self._journal)
         try:
-            _ask(requests, keys, missing, backend, journal, fresh, loaded, outcomes)
-            # Another run may have answered some of it too, and have ended with its own answers.
-            outcomes |= journal.settled(wanted.keys() - retried, holds)
-            # What was paid for stays, if the second request failed.
-            outcomes |= {key: old for key, old in before.items() if "error" in outcomes[key]}
-            found.replace(journal, wanted, holds)
-        except BaseException:
-            told(made())
-            raise
-    table = made()
-    told(table)
-    # Counted in rows, as in all shards together: two rows may have one request.
-    _refuse_failures(table, max_failed, backend.asks_a_model)
-    return pa.Table.from_pylist(table, schema=GENERATIONS)
+            self._backend.load()
+            loaded()
+            left = _missing(self._requests, places, turns, others)
+            sent = self._keep(_answers(left, self._backend), writer)
+            self._outcomes |= {key: others.found[key] for key in others.found.keys() - sent}
+            n_known = len(sent | others.found.keys())
+            if n_known != len(places):
+                raise ValueError(f"{n_known} answers to {len(places)} requests")
+        finally:
+            try:
+                writer.close()
+            finally:
+                self._backend.close()
 
+    def _is_news(self, record: Record) -> bool:
+        """Whether another run's record answers a request that is missing."""
+        if not self._holds(record):
+            return False
+        return record["key"] not in self._retried or self._found.better(record)
 
-def _ask(
-    requests: Iterable[Request],
-    keys: Sequence[str],
-    missing: Set[str],
-    backend: Backend,
-    journal: Journal,
-    holds: Callable[[Record], bool],
-    loaded: Callable[[], None],
-    found: dict[str, Record],
-) -> None:
-    """Put the outcomes of the requests whose keys are `missing` into `found`, each as soon as it is known.
-
-    Finished ones are in the journal.
-    """
-    outcomes: dict[str, Record] = {}
-    # Each request's first place, in the order of sending.
-    places: dict[str, int] = {}
-    for place, key in enumerate(keys):
-        if key in missing:
-            places.setdefault(key, place)
-    others = Others(journal, [*places], holds)
-    # Two runs must not jump alike, so the dice are not seeded: no answer depends on them.
-    turns = Turns(len(places), journal.begin(), random.Random())
-    writer = _Writer(journal)
-    try:
-        backend.load()
-        loaded()
-        left = _missing(requests, places, turns, others)
-        answers, failed = _answers(left, backend), 0
-        with progress(desc="answers", total=len(missing), unit="prompt", told=True) as bar:
+    def _keep(self, answers: Iterable[tuple[str, Answer]], writer: _Writer) -> set[str]:
+        """Take answers as they come, and write those without an error into the journal; their keys."""
+        sent, failed = set(), 0
+        with progress(desc="answers", total=len(self.missing), unit="prompt", told=True) as bar:
             for key, answer in answers:
-                found[key] = outcomes[key] = outcome(answer)
+                sent.add(key)
+                self._outcomes[key] = outcome(answer)
                 if answer.error is None:
-                    writer.put({"key": key, **outcomes[key]})
-                failed += outcomes[key]["finish_reason"] == ERROR
+                    writer.put({"key": key, **self._outcomes[key]})
+                failed += self._outcomes[key]["finish_reason"] == ERROR
                 bar.set_postfix_str(f"{failed} failed", refresh=False)
                 bar.update()
-        outcomes = {**others.found, **outcomes}
-        found |= outcomes
-        if len(outcomes) != len(missing):
-            raise ValueError(f"{len(outcomes)} answers to {len(missing)} requests")
-    finally:
-        try:
-            writer.close()
-        finally:
-            backend.close()
+        return sent
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row of each request, by instance_id and sample."""
+        return [
+            {
+                **self._found.row(key),
+                # Under which the journal has the answer: an older one, for an older record.
+                "request_key": self._outcomes.get(key, {}).get("key", key),
+                **{"instance_id": instance, "sample": sample},
+            }
+            for instance, sample, key in sorted(self._asked)
+        ]
 
 
 class _Writer:
