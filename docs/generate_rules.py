@@ -1,4 +1,4 @@
-"""Write docs/rules.md: the graph of rules as Snakemake draws it, and what each rule writes.
+"""Write docs/rules.md, what each rule writes, and docs/rules.svg, the graph of rules.
 
 python docs/generate_rules.py           writes it
 python docs/generate_rules.py --check   fails if it is not what the rules say
@@ -11,10 +11,14 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs/rules.md"
+PAGE, PICTURE = ROOT / "docs/rules.md", ROOT / "docs/rules.svg"
+# Pixels: a box with a rule's name, and the gaps between boxes.
+WIDTH, HEIGHT, GAP_X, GAP_Y = 210, 26, 16, 44
 CONFIG = "run: {models: [lexical], benchmarks: [mlneedle]}\n"
 
 PREAMBLE = """\
@@ -23,9 +27,11 @@ PREAMBLE = """\
 # Rules
 
 The graph shows the rules that `snakemake` runs for one model and one benchmark, MLNeedle, on the embedded
-sample. An arrow leads from a rule to a rule that reads its output; `all` is left out. The files in
-`workflow/rules/` can be read from top to bottom: they contain whole paths, and use functions only for the
-languages, slices or models in them.
+sample. A line leads down from a rule to a rule that reads its output; `all` is left out, and so are lines
+between rules that other lines join. The files in `workflow/rules/` can be read from top to bottom: they
+contain whole paths, and use functions only for the languages, slices or models in them.
+
+![The rules of a run, from reading corpora at the top to the page of results at the bottom](rules.svg)
 """
 
 
@@ -49,6 +55,77 @@ def graph() -> list[tuple[str, str]]:
     return sorted((names[a], names[b]) for a, b in arrows if names[b] != "all")
 
 
+def levels(arrows: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """The row of each rule in the picture: below all rules whose output it reads."""
+    found = dict.fromkeys([name for arrow in arrows for name in arrow], 0)
+    for _ in found:
+        for first, second in arrows:
+            found[second] = max(found[second], found[first] + 1)
+    return found
+
+
+def shortest(arrows: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The arrows without those that a longer way replaces."""
+
+    def reached(name: str) -> set[str]:
+        return {c for a, b in arrows if a == name for c in {b, *reached(b)}}
+
+    after = {name: reached(name) for arrow in arrows for name in arrow}
+    return [
+        (a, b) for a, b in arrows if not any(b in after[c] for x, c in arrows if x == a and c != b)
+    ]
+
+
+def picture(arrows: Sequence[tuple[str, str]]) -> str:
+    """The graph as SVG: a row of boxes per level, and a line per arrow, which passes between boxes."""
+    level = levels(arrows)
+    lines = [
+        [a, *(f"{a} to {b} {k}" for k in range(level[a] + 1, level[b])), b]
+        for a, b in shortest(arrows)
+    ]
+    steps = [step for line in lines for step in pairwise(line)]
+    rows: list[list[str]] = [[] for _ in range(max(level.values()) + 1)]
+    for line in lines:
+        for k, name in enumerate(line, level[line[0]]):
+            if name not in rows[k]:
+                rows[k].append(name)
+    wide = {name: WIDTH if name in level else 0 for row in rows for name in row}
+    across = max(sum(wide[name] + GAP_X for name in row) for row in rows) + GAP_X
+    place: dict[str, tuple[float, float]] = {}
+    for k, row in enumerate(rows):
+        # A rule stands near the rules above it, so that few lines cross.
+        above = {name: [place[a][0] for a, b in steps if b == name] for name in row}
+        row.sort(key=lambda name: (sum(above[name]) / max(len(above[name]), 1), name))
+        x = (across - sum(wide[name] + GAP_X for name in row) + GAP_X) / 2
+        for name in row:
+            place[name] = (x + wide[name] / 2, 10 + k * (HEIGHT + GAP_Y))
+            x += wide[name] + GAP_X
+    down = len(rows) * (HEIGHT + GAP_Y)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {across} {down}" font-family="sans-serif"'
+        ' font-size="12" text-anchor="middle">',
+        f'<rect width="{across}" height="{down}" fill="#fff"/>',
+    ]
+    for line in lines:
+        x, y = place[line[0]]
+        path = f"M{x:g} {y:g}"
+        for name in line[1:]:
+            y += HEIGHT
+            to_x, to_y = place[name]
+            half = (y + to_y) / 2
+            path += f"V{y:g}C{x:g} {half:g} {to_x:g} {half:g} {to_x:g} {to_y:g}"
+            x, y = to_x, to_y
+        parts.append(f'<path d="{path}" fill="none" stroke="#777"/>')
+    for name in level:
+        x, y = place[name]
+        parts.append(
+            f'<rect x="{x - WIDTH / 2:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="4"'
+            ' fill="#eef2f7" stroke="#557"/>'
+        )
+        parts.append(f'<text x="{x:g}" y="{y + 17:g}">{name}</text>')
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
 def outputs(text: str) -> list[tuple[str, list[str]]]:
     """The rules of a file by name, with the paths that they write."""
     found = []
@@ -62,7 +139,6 @@ def outputs(text: str) -> list[tuple[str, list[str]]]:
 
 def page() -> str:
     """The page, in Markdown."""
-    arrows = "\n".join(f"  {a} --> {b}" for a, b in graph())
     lines = ["| rule | file | writes |", "|---|---|---|"]
     snakefile = (ROOT / "Snakefile").read_text(encoding="utf-8")
     for file in re.findall(r'^include: "(.+)"$', snakefile, flags=re.M):
@@ -80,18 +156,19 @@ def page() -> str:
         "`results/{tables,figures}/{benchmark}/`, and `comparisons.smk` one for each benchmark, which writes "
         "`results/comparisons/{benchmark}.csv`."
     )
-    return f"{PREAMBLE}\n```mermaid\nflowchart LR\n{arrows}\n```\n\n{table}\n\n{results}\n"
+    return f"{PREAMBLE}\n{table}\n\n{results}\n"
 
 
 def main() -> None:
     """Write the page, or check it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail if out of date")
-    written = page()
-    if not parser.parse_args().check:
-        PAGE.write_text(written, encoding="utf-8")
-    elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != written:
-        sys.exit("docs/rules.md is out of date: run python docs/generate_rules.py")
+    check = parser.parse_args().check
+    for path, written in ((PAGE, page()), (PICTURE, picture(graph()))):
+        if not check:
+            path.write_text(written, encoding="utf-8")
+        elif not path.is_file() or path.read_text(encoding="utf-8") != written:
+            sys.exit(f"docs/{path.name} is out of date: run python docs/generate_rules.py")
 
 
 if __name__ == "__main__":

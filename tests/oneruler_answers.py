@@ -1,6 +1,6 @@
 """False and missed verdicts of ONERULER's strict rules, on answers that were read by hand.
 
-python tests/oneruler_answers.py          writes docs/oneruler-verdicts.md
+python tests/oneruler_answers.py          writes "ONERULER's strict rules" of docs/second-scorer.md
 python tests/oneruler_answers.py tuning   lists the wrong verdicts of that half
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -23,13 +22,18 @@ from needlework.scoring.metrics import numbers  # noqa: E402
 NONE_WORDS = phrases()
 HALVES = ("tuning", "held_out")
 EXPLANATION = """\
-This page compares the verdicts of the strict rules with those of a person, on the answers in
-`tests/data/oneruler_answers/`. A `none` is missed if an answer says that there is no such number and the
-rules do not see it. It is false if the rules see it in an answer that does not say so. A number is wrong if
-the rules read another number, or none. The held-out half was committed before any phrase was changed; phrases
-are tuned on the other half only. One author wrote both halves, with reports of such errors in mind, so real
-answers will show more errors. `python tests/oneruler_answers.py` writes this page, and a test compares it."""
-PAGE = ROOT / "docs/oneruler-verdicts.md"
+The verdicts of ONERULER's own metric, `strict`, are compared with a person's on the answers in
+[tests/data/oneruler_answers](../tests/data/oneruler_answers). A `none` is missed if an answer says that
+there is no such number and the rules do not see it. It is false if the rules see it in an answer that does
+not say so. A number is wrong if the rules read another number, or none. The held-out half was committed
+before any phrase was changed; phrases are tuned on the other half only. One author wrote both halves, with
+reports of such errors in mind, so real answers will show more errors. Languages that are not listed have
+about as many rows and no error. `python tests/oneruler_answers.py` writes this section."""
+BEGIN, END = (
+    "<!-- Written by tests/oneruler_answers.py. -->\n",
+    "<!-- The end of what it writes. -->\n",
+)
+PAGE = ROOT / "docs/second-scorer.md"
 
 
 class Row(NamedTuple):
@@ -64,12 +68,11 @@ def wrong(half: str) -> Iterator[tuple[Row, str]]:
             yield row, said
 
 
-def page() -> str:
-    """The page of docs/, in Markdown."""
+def section() -> str:
+    """The section of the page, in Markdown: the languages with errors, and all together."""
     lines = [
-        "# ONERULER: false and missed verdicts",
         "",
-        *textwrap.wrap(EXPLANATION, 100),
+        EXPLANATION,
         "",
         "| language | tuning: rows | missed none | false none | wrong numbers | held out: rows | missed none"
         " | false none | wrong numbers |",
@@ -86,8 +89,15 @@ def page() -> str:
             false = sum(r.verdict == "other" for r, _ in here)
             count = sum(language in (None, r.language) for r in table[half])
             cells += [count, missed, false, len(here) - missed - false]
-        lines.append(f"| {language or 'all'} | {' | '.join(map(str, cells))} |")
-    return "\n".join(lines) + "\n"
+        if language is None or sum(cells[1:4]) + sum(cells[5:]):
+            lines.append(f"| {language or 'all'} | {' | '.join(map(str, cells))} |")
+    return "\n".join([*lines, "", ""])
+
+
+def page() -> str:
+    """The page with the section as it must be."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    return before + BEGIN + section() + END + rest.split(END)[1]
 
 
 if __name__ == "__main__":

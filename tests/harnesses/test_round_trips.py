@@ -166,3 +166,15 @@ def test_our_own_records_are_replayed_with_equal_scores(run) -> None:
         for model in ("ours", "again")
     )
     assert again == ours
+
+
+def test_the_page_warns_of_the_value_that_lm_eval_prints(run) -> None:
+    (path,) = (run.directory / "from-lm-eval").rglob("results_*.json")
+    values = {
+        value
+        for task in json.loads(path.read_text(encoding="utf-8"))["results"].values()
+        for name, value in task.items()
+        if name.startswith("bypass") and "stderr" not in name
+    }
+    (printed,) = values
+    assert f"the value {printed} for every task" in " ".join(PAGE.split())

@@ -89,7 +89,9 @@ def test_verdicts_of_the_page_are_those_of_the_numbers() -> None:
 
 
 def test_the_page_of_rules_is_what_snakemake_draws() -> None:
-    assert TEXTS["docs/rules.md"] == script("generate_rules").page(), (
+    rules = script("generate_rules")
+    drawn = (ROOT / "docs/rules.svg").read_text("utf-8")
+    assert (TEXTS["docs/rules.md"], drawn) == (rules.page(), rules.picture(rules.graph())), (
         "run python docs/generate_rules.py"
     )
 

@@ -6,9 +6,9 @@ from snakemake.io import IOFile
 
 from needlework.data.corpora.found import read_found
 from needlework.models.accounts import last_lines, read_account
-from needlework.results.page.own_data import read_report
-from needlework.results.page.terminal import fill
-from needlework.results.page.overview_page import write_unfinished
+from needlework.results.own_data import read_report
+from needlework.results.terminal import fill
+from needlework.results.overview_page import write_unfinished
 
 # What became of the requests of a job: beside its log, so that it is there if the job fails.
 ACCOUNTS = "logs/generate_answers"

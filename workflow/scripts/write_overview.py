@@ -9,9 +9,9 @@ from needlework.jobs.job import running
 from needlework.models.accounts import Account, account_of, read_account
 from needlework.records import read_notes, read_table
 from needlework.results import judge
-from needlework.results.page.overview_page import write_page
-from needlework.results.page.own_data import read_report
-from needlework.results.page.terminal import lines_of_models, mean_of
+from needlework.results.overview_page import write_page
+from needlework.results.own_data import read_report
+from needlework.results.terminal import lines_of_models, mean_of
 
 
 def account(path: str) -> Account:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from needlework.results.page.terminal import WIDTH, fill, lines_of_models, mean_of
+from needlework.results.terminal import WIDTH, fill, lines_of_models, mean_of
 
 TITLES = ("MLNeedle", "Lost in the Middle", "ONERULER", "mLongRR", "M4LE")
 

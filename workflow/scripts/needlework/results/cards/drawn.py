@@ -13,7 +13,7 @@ from needlework.factor import in_1000, in_1024
 from needlework.results.cards.card import AXES
 from needlework.results.cards.numbers import METHOD, called, sentence
 from needlework.results.drawing.grid import LINE, figure_of
-from needlework.results.drawing.style import COLOURS, COLUMN, PAGE, TALLEST, style
+from needlework.results.figures.style import COLOURS, COLUMN, PAGE, TALLEST, style
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from needlework.results.drawing.picture import OTHERS, PAPER, Picture, evenly, small_print
-from needlework.results.drawing.style import COLUMN, SMALLEST, TALLEST
+from needlework.results.figures.style import COLUMN, SMALLEST, TALLEST
 from needlework.results.result import Bars
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from needlework.results.drawing.grid import (
     wrapped,
 )
 from needlework.results.drawing.picture import Line, Picture
-from needlework.results.drawing.style import COLUMN, REST, SMALLEST
+from needlework.results.figures.style import COLUMN, REST, SMALLEST
 from needlework.results.result import Bars, Dots, Heatmap, Lines, Points
 
 if TYPE_CHECKING:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from needlework.data.language_names import language_name
-from needlework.results import comparisons, stats
+from needlework.results import comparisons, overview, stats
 from needlework.results.cards.drawn import LEAST_ANSWERS, lengths_in_words
 from needlework.results.cards.numbers import ASKED, BY, called, missed, size
-from needlework.results.page import overview
-from needlework.results.page.terminal import headline
+from needlework.results.terminal import headline
 
 if TYPE_CHECKING:
     import pandas as pd

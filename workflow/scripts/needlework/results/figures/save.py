@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from needlework.atomic import atomic_write
-from needlework.results.drawing.style import style
+from needlework.results.figures.style import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,0 +1,1 @@
+"""The style of all figures, and saving them."""

@@ -1,1 +1,0 @@
-"""What results were made from (provenance), the seal over them, and the run as an RO-Crate."""
