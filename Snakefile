@@ -34,27 +34,16 @@ if workflow.modifier.skip_configfile:
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/corpora.smk"
-include: "workflow/rules/own_data.smk"
 include: "workflow/rules/retrieval.smk"
 include: "workflow/rules/instances.smk"
-include: "workflow/rules/accounts.smk"
 include: "workflow/rules/generation.smk"
 include: "workflow/rules/scoring.smk"
 include: "workflow/rules/results.smk"
-include: "workflow/rules/columns.smk"
-include: "workflow/rules/cards.smk"
-include: "workflow/rules/estimate.smk"
-include: "workflow/rules/export.smk"
-include: "workflow/rules/comparisons.smk"
-include: "workflow/rules/reproduction.smk"
-include: "workflow/rules/explorer.smk"
-include: "workflow/rules/judge.smk"
-include: "workflow/rules/overview.smk"
-include: "workflow/rules/provenance.smk"
-include: "workflow/rules/audits.smk"
-include: "workflow/rules/artifact.smk"
-include: "workflow/rules/records.smk"
 include: "workflow/rules/published.smk"
+include: "workflow/rules/judge.smk"
+include: "workflow/rules/pages.smk"
+include: "workflow/rules/audits.smk"
+include: "workflow/rules/sharing.smk"
 
 
 report: report_text(here / "workflow/report/workflow.rst")
@@ -86,13 +75,12 @@ rule unknown_target:
 
 # What became of the requests is the last thing on the terminal, and the top of the page.
 onsuccess:
-    say_own_data()
-    say_accounts()
-    say_results()
+    say_requests()
+    for line in result_lines(files, {job.rule.name for job in workflow.dag.jobs}):
+        logger.info(line)
 
 
 onerror:
-    say_own_data()
-    say_accounts()
-    if any(account.failed for account in accounts()):
-        write_unfinished_page()
+    say_requests()
+    if any(account.failed for account in accounts(files)):
+        show_unfinished()

@@ -29,7 +29,8 @@ PREAMBLE = """\
 The graph shows the rules that `snakemake` runs for one model and one benchmark, MLNeedle, on the embedded
 sample. A line leads down from a rule to a rule that reads its output; `all` is left out, and so are lines
 between rules that other lines join. The files in `workflow/rules/` can be read from top to bottom: they
-contain whole paths, and use functions only for the languages, slices or models in them.
+contain whole paths. Where a rule reads the files of several languages, slices or models, a function of
+`planning/rule_inputs.py` lists them.
 
 ![The rules of a run, from reading corpora at the top to the page of results at the bottom](rules.svg)
 """
@@ -153,7 +154,7 @@ def page() -> str:
     table = "\n".join(lines)
     results = (
         "`results.smk` makes two rules for each benchmark and kind of rows, which write "
-        "`results/{tables,figures}/{benchmark}/`, and `comparisons.smk` one for each benchmark, which writes "
+        "`results/{tables,figures}/{benchmark}/`, and one for each benchmark, which writes "
         "`results/comparisons/{benchmark}.csv`."
     )
     return f"{PREAMBLE}\n{table}\n\n{results}\n"

@@ -159,3 +159,11 @@ def test_deployed_copies_get_the_default_configuration():
     deployed, default = ROOT / "config/config.yaml", ROOT / "config.yaml"
     assert not deployed.is_symlink()
     assert deployed.read_bytes() == default.read_bytes()
+
+
+@pytest.mark.slow
+def test_audits_translate_no_answers_that_need_no_english(tmp_path: Path) -> None:
+    """Lost in the Middle's answers are scored as they are."""
+    audit = ["--configfile", str(ROOT / "presets/audit_smollm2.yaml"), "--", "audit"]
+    jobs = Workflow(ROOT, tmp_path).would_run(*audit)
+    assert jobs["score_audit"] == 8 and "translate_audit" not in jobs

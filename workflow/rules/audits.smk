@@ -4,11 +4,11 @@ from needlework.planning.audits import audits, changes
 
 AUDITS = {(pair.base, pair.changed): pair for pair in audits(config)}
 AUDITED = list(dict.fromkeys(model for pair in AUDITS for model in pair))
-# The answers of a run's order, by model and benchmark; the others are kept beside them.
+# The answers of the first asking, by model and benchmark.
 FIRST_ANSWERS = {
     model: {
         benchmark: f"results/audit_answers/{model}/{benchmark}/first/generations.parquet"
-        for benchmark in config["run"]["benchmarks"]
+        for benchmark in BENCHMARKS
     }
     for model in AUDITED
 }
@@ -16,7 +16,8 @@ FIRST_ANSWERS = {
 
 rule draw_audit:
     input:
-        lambda w: prompts(w.benchmark, files.tokenizer(w.model))["instances"],
+        # results/instances/{benchmark}/{tokenizer}/{slice}.parquet
+        lambda w: files.instances(w.model, w.benchmark),
     output:
         "results/audit_answers/{model}/{benchmark}/{turn}/prompts.parquet",
     log:
@@ -30,13 +31,10 @@ rule draw_audit:
         runtime=30,
     params:
         # The questions, of which the first are asked again.
-        limits=lambda w: [
-            config["audit"][key]
-            for key in ("questions", "again")[: 1 + (w.turn == "again")]
-        ],
+        limits=lambda w: files.audited_questions(w.turn),
         seed=config["audit"]["seed"],
-        lengths=lambda w: lengths_of(config, w.model, w.benchmark),
-        only=lambda w: only_of(config, w.model, w.benchmark),
+        lengths=lambda w: files.lengths(w.model, w.benchmark),
+        only=lambda w: files.only(w.model, w.benchmark),
         code=code_digest("draw_audit.py"),
     message:
         "Drawing questions of {wildcards.benchmark} for the audits of {wildcards.model}"
@@ -46,7 +44,8 @@ rule draw_audit:
 
 rule count_audit:
     input:
-        lambda w: prompts(w.benchmark, files.tokenizer(w.model))["instances"],
+        # results/instances/{benchmark}/{tokenizer}/{slice}.parquet
+        lambda w: files.instances(w.model, w.benchmark),
     output:
         "results/audit_answers/{model}/{benchmark}/cells.json",
     log:
@@ -59,13 +58,9 @@ rule count_audit:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=30,
     params:
-        factors=lambda w: [
-            name
-            for name in files.benchmark(w.benchmark).asked
-            if config["audit"]["by"] is None or name in config["audit"]["by"]
-        ],
-        lengths=lambda w: lengths_of(config, w.model, w.benchmark),
-        only=lambda w: only_of(config, w.model, w.benchmark),
+        factors=lambda w: files.audited_factors(w.benchmark),
+        lengths=lambda w: files.lengths(w.model, w.benchmark),
+        only=lambda w: files.only(w.model, w.benchmark),
         code=code_digest("count_audit.py"),
     message:
         "Counting the cells of {wildcards.benchmark} for the audits of {wildcards.model}"
@@ -75,14 +70,8 @@ rule count_audit:
 
 use rule generate_answers as audit_answers with:
     input:
-        unpack(
-            lambda w: {
-                **prompts(w.benchmark, files.tokenizer(w.model)),
-                "instances": [
-                    f"results/audit_answers/{w.model}/{w.benchmark}/{w.turn}/prompts.parquet"
-                ],
-            }
-        ),
+        # results/audit_answers/{model}/{benchmark}/{turn}/prompts.parquet, and what these prompts quote
+        unpack(lambda w: files.audit_prompts(w.model, w.benchmark, w.turn)),
         # The user's file.
         chat_template=lambda w: config["models"][w.model]["chat_template"] or [],
     output:
@@ -97,16 +86,11 @@ use rule generate_answers as audit_answers with:
     conda:
         model_environment(AUDITED)
     params:
-        model=lambda w: files.model_settings(w.model),
         # Those that were drawn.
         lengths=None,
         only=None,
-        state=lambda w: request_state(
+        state=lambda w: files.request_state(
             f"logs/audit_answers/{w.model}/{w.benchmark}/{w.turn}.json"
-        ),
-        code=lambda w: code_digest(
-            "generate_answers.py",
-            f"needlework/models/backends/{config['models'][w.model]['backend']}.py",
         ),
     message:
         "{wildcards.model} answers {wildcards.benchmark} for an audit ({wildcards.turn})"
@@ -125,20 +109,13 @@ use rule translate_answers as translate_audit with:
 
 use rule score_answers as score_audit with:
     input:
-        unpack(lambda w: files.scoring_files(w.benchmark)),
-        unpack(
-            lambda w: {
-                name: expand("results/corpora/{table}.parquet", table=tables)
-                for name, tables in files.scoring_tables(w.benchmark).items()
-            }
-        ),
+        unpack(lambda w: files.scorer_files(w.benchmark)),
         instances=["results/audit_answers/{model}/{benchmark}/{turn}/prompts.parquet"],
         generations="results/audit_answers/{model}/{benchmark}/{turn}/generations.parquet",
-        translations=lambda w: expand(
-            "results/audit_answers/{model}/{benchmark}/{turn}/translations.parquet",
-            model=w.model,
-            benchmark=w.benchmark if files.benchmark(w.benchmark).translated else [],
-            turn=w.turn,
+        translations=lambda w: (
+            f"results/audit_answers/{w.model}/{w.benchmark}/{w.turn}/translations.parquet"
+            if files.translated(w.benchmark)
+            else []
         ),
         similarity=[],
     output:
@@ -151,12 +128,7 @@ use rule score_answers as score_audit with:
 
 rule tabulate_audit:
     input:
-        lambda w: [
-            path
-            for own in audit_files(AUDITS[w.base, w.changed]).values()
-            for paths in own.values()
-            for path in ([paths] if isinstance(paths, str) else paths)
-        ],
+        lambda w: paths(files.audit_files(AUDITS[w.base, w.changed])),
     output:
         csv="results/audits/{base}/{changed}/audit.csv",
         summary="results/audits/{base}/{changed}/audit.md",
@@ -180,14 +152,9 @@ rule tabulate_audit:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=30,
     params:
-        files=lambda w: audit_files(AUDITS[w.base, w.changed]),
-        factors=lambda w: {
-            name: files.benchmark(name).asked for name in config["run"]["benchmarks"]
-        },
-        metrics=lambda w: {
-            name: files.settings(name).get("metric")
-            for name in config["run"]["benchmarks"]
-        },
+        files=lambda w: files.audit_files(AUDITS[w.base, w.changed]),
+        factors={name: files.benchmark(name).asked for name in BENCHMARKS},
+        metrics={name: files.settings(name).get("metric") for name in BENCHMARKS},
         audit=config["audit"],
         changes=lambda w: changes(config, w.base, w.changed),
         code=code_digest("tabulate_audit.py"),
@@ -229,14 +196,14 @@ use rule provenance as audit_provenance with:
         scores=expand(
             "results/audit_answers/{model}/{benchmark}/{turn}/scores.parquet",
             model=AUDITED,
-            benchmark=config["run"]["benchmarks"],
+            benchmark=BENCHMARKS,
             turn=["first", "again"],
         ),
-        generations=[path for own in FIRST_ANSWERS.values() for path in own.values()],
+        generations=paths(FIRST_ANSWERS),
         translations=expand(
             "results/audit_answers/{model}/{benchmark}/again/generations.parquet",
             model=AUDITED,
-            benchmark=config["run"]["benchmarks"],
+            benchmark=BENCHMARKS,
         ),
         registry=resource("sources.yaml"),
     output:
@@ -246,9 +213,7 @@ use rule provenance as audit_provenance with:
     benchmark:
         "benchmarks/audit_provenance.tsv"
     params:
-        configuration=effective_config(config),
         generations=FIRST_ANSWERS,
-        code=code_digest("write_provenance.py"),
     message:
         "Writing the provenance of the audits"
 

@@ -2,11 +2,13 @@
 
 import functools
 import gc
+import os
 import re
 import shutil
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.io import IOFile
 from snakemake.logging import logger
 from snakemake.settings.enums import Quietness
 from snakemake.settings.types import DeploymentMethod
@@ -14,7 +16,6 @@ from snakemake.settings.types import DeploymentMethod
 from needlework.codedigest import code_digest, remember
 from needlework.planning.config import (
     decided,
-    lengths_of,
     notices,
     replaced_choices,
     unknown_target,
@@ -29,8 +30,9 @@ from needlework.planning.audits import check_audits
 from needlework.planning.config_files import check_folder, located, read_nodes
 from needlework.planning.devices import job_gpus, job_threads
 from needlework.planning.digests import check_times
-from needlework.planning.layout import Layout, resource
+from needlework.planning.layout import resource
 from needlework.planning.papers import check_published
+from needlework.planning.rule_inputs import RuleInputs, paths, result_file
 from needlework.planning.preflight import (
     check,
     check_gpus,
@@ -39,12 +41,16 @@ from needlework.planning.preflight import (
     used_by,
     without_records,
 )
-from needlework.models.selection import only_of
-from needlework.models.thoughts import MARK_FILES
+from needlework.planning.run_end import (
+    accounts,
+    own_data_warnings,
+    request_lines,
+    result_lines,
+    write_unfinished_page,
+)
 from needlework.planning.schema import command_line_values
 from needlework.planning.secret_checks import check_verbose
 from needlework.atomic import atomic_write
-from needlework.scoring.careful.words import files as careful_files
 
 
 def stop(error):
@@ -116,6 +122,12 @@ def scoring_environment(translator="none"):
     return shared_or_each(own, "benchmark")
 
 
+def search_environment(retrieval):
+    """The environment in which passages are ranked."""
+    gpu = files.search_gpus(retrieval)
+    return "../../envs/retrieval-gpu.yaml" if gpu else "../../envs/retrieval.yaml"
+
+
 def model_environment(names):
     """The environment in which models answer, by their backends."""
     own = {
@@ -165,15 +177,12 @@ wildcard_constraints:
     changed=r"[A-Za-z0-9._-]+",
 
 
-files = Layout(config)
+files = RuleInputs(config)
+MODELS, BENCHMARKS = files.models, files.benchmarks
 # What the profile says of --quiet.
 BRIEF = {Quietness.REASON, Quietness.HOST}
-# What an audit reads of a model's answers.
-KINDS = ("scores", "generations")
 # The first section of the report.
 SUMMARY = "results/summary.html"
-# The means of models, for the last lines of a run.
-LINES = "results/summary.txt"
 
 # Without this cache, parsing all code would be a fifth of a dry run.
 remember(Path(".snakemake/code.json").absolute())
@@ -189,45 +198,6 @@ announce()
 def search(w):
     """How a benchmark finds its distractors in a language: in which corpora, and how."""
     return files.search(w.benchmark, w.lang)
-
-
-# A thousand models have the same prompts.
-@functools.cache
-def prompts(benchmark, tokenizer):
-    """The prompts of a benchmark, and all that they quote."""
-    slices = dict(
-        benchmark=benchmark, tokenizer=tokenizer, slice=files.slices(benchmark)
-    )
-    return {
-        "instances": expand(
-            "results/instances/{benchmark}/{tokenizer}/{slice}.parquet", **slices
-        ),
-        "corpora": expand(
-            "results/corpora/{table}.parquet", table=files.quoted(benchmark)
-        ),
-        "documents": expand(
-            "results/documents/{benchmark}/{tokenizer}/{slice}.parquet", **slices
-        ),
-    }
-
-
-def translations(model, benchmark):
-    """A model's translated answers, if the benchmark scores them."""
-    return expand(
-        "results/translations/{model}/{benchmark}.parquet",
-        model=model,
-        benchmark=benchmark if files.translated(benchmark) else [],
-    )
-
-
-def similarity(model, benchmark):
-    """The similarity of needles and distractors, if the run asks for it."""
-    wanted = config["retrieval"]["similarity"] and files.benchmark(benchmark).search
-    return expand(
-        "results/similarity/{benchmark}/{tokenizer}.parquet",
-        benchmark=benchmark if wanted else [],
-        tokenizer=files.tokenizer(model),
-    )
 
 
 def caption_of(name, text):
@@ -260,69 +230,64 @@ def report_text(template):
     return caption_of("workflow", text)
 
 
-def audit_files(pair):
-    """Of an audit, by benchmark: the answers and scores of both models, each with the second ones, and the cells."""
-    found = {}
-    for benchmark in config["run"]["benchmarks"]:
-        folder = f"results/audit_answers/{{}}/{benchmark}"
-        base, changed = folder.format(pair.base), folder.format(pair.changed)
-        found[benchmark] = {
-            "cells": f"{base}/cells.json",
-            **{
-                f"{side}{ending}": [f"{own}/{turn}/{kind}.parquet" for kind in KINDS]
-                for side, own in (("base", base), ("changed", changed))
-                for turn, ending in (("first", ""), ("again", "_again"))
-            },
-        }
-    return found
-
-
-def explorer_files(benchmark):
-    """What the explorer is made from: `needlework.results.explorer.data.Explored`."""
-    return {
-        "title": files.benchmark(benchmark).title,
-        "asked": files.benchmark(benchmark).asked,
-        "designed": files.benchmark(benchmark).designed,
-        "controls": list(files.readers()),
-        "prompts": {
-            tokenizer: prompts(benchmark, tokenizer)
-            for tokenizer in dict.fromkeys(
-                map(files.tokenizer, config["run"]["models"])
-            )
-        },
-        "answers": {
-            model: {
-                "tokenizer": files.tokenizer(model),
-                "scores": f"results/scores/{model}/{benchmark}.parquet",
-                "generations": f"results/generations/{model}/{benchmark}.parquet",
-                **{"translations": path for path in translations(model, benchmark)},
-            }
-            for model in config["run"]["models"]
-        },
-    }
-
-
-def shown_results(benchmark, kind, ending):
-    """The tables or figures of a benchmark by name: its files, title and caption."""
-    return {
-        result.name: {
-            "file": f"results/{kind}/{benchmark}/{result.name}.{ending}",
-            "numbers": f"results/{kind}/{benchmark}/{result.name}.csv",
-            "shown": f"results/{kind}/{benchmark}/{result.name}.{result.endings[-1]}",
-            "title": result.label,
-            "caption": files.caption(benchmark, result),
-        }
-        for result in files.results(benchmark)
-        if result.kind == kind
-    }
-
-
 def comparison(function, benchmark):
     """The runs or models that are compared; a wrong name is an error when the rule is requested."""
     try:
         return function(config, benchmark)
     except UserError as error:
         raise WorkflowError(str(error))
+
+
+def reproduced(path, title):
+    """A file of the reproduction, in the report."""
+    return report(
+        path,
+        caption="../report/reproduction.rst",
+        category="Reproduction",
+        labels={"result": title},
+    )
+
+
+def numbers(benchmark, result):
+    """The CSV file of a result; a table's is in the report."""
+    path = result_file(benchmark, result, "csv")
+    return in_report(benchmark, result, path) if result.kind == "tables" else path
+
+
+def in_report(benchmark, result, path):
+    """A table's numbers or a figure, in the report."""
+    return report(
+        path,
+        caption=caption_file(benchmark, result),
+        category=files.benchmark(benchmark).title,
+        subcategory=result.kind.capitalize(),
+        labels={"result": result.label},
+    )
+
+
+def say_requests():
+    """Print what became of the requests, and what the user's own data lack."""
+    first, others = request_lines(files)
+    for line in own_data_warnings(files):
+        logger.warning(line)
+    if first:
+        logger.info(first)
+    for line in others:
+        logger.warning(line)
+
+
+def show_unfinished():
+    """Write results/index.html of what there is after a job of answers failed."""
+    try:
+        page = write_unfinished_page(files, RAN, OVERVIEW)
+        # Snakemake's record, if there is one, is of a whole page: this one is always to be made again.
+        workflow.persistence.cleanup_metadata(IOFile(page))
+        os.utime(page, (0, 0))
+        logger.warning(f"{page} shows what there is.")
+    except Exception as error:
+        logger.warning(
+            f"results/index.html cannot be written ({error}): the lines above are the account."
+        )
 
 
 def check_run():

@@ -6,14 +6,13 @@ SHARDED = "|".join(map(re.escape, IN_SHARDS))
 WHOLE = rf"(?!(?:{SHARDED or '(?!)'})/)[A-Za-z0-9._-]+"
 
 
+# Settings that change no answer are not parameters; the script reads them from the configuration: the
+# journal's folder, the number of GPUs, the share of memory.
 rule generate_answers:
     input:
-        unpack(lambda w: prompts(w.benchmark, files.tokenizer(w.model))),
-        # The user's files: answers to replay, and a chat template.
-        answers=lambda w: config["models"][w.model]["answers"] or [],
-        chat_template=lambda w: config["models"][w.model]["chat_template"] or [],
-        # The marks around reasoning and answers.
-        marks=[resource(file) for file in MARK_FILES],
+        # results/{instances,documents}/{benchmark}/{tokenizer}/{slice}.parquet, results/corpora/{table}.parquet
+        unpack(lambda w: files.prompts(w.benchmark, files.tokenizer(w.model))),
+        unpack(lambda w: files.model_files(w.model)),
     output:
         "results/generations/{model}/{benchmark}.parquet",
     log:
@@ -30,19 +29,14 @@ rule generate_answers:
         gpu=lambda w: job_gpus(config["models"][w.model]),
         # Slurm could give a job's GPUs on several nodes.
         nodes=1,
-        # A GPU's share of the weights passes through the memory of the host.
-        mem_mb=lambda w, attempt: (8000 + 24000 * job_gpus(config["models"][w.model]))
-        * attempt,
+        mem_mb=lambda w, attempt: files.host_memory(w.model) * attempt,
         runtime=lambda w, attempt: 720 * attempt,
     params:
-        # Settings that change no answer are not parameters; the script reads them from the
-        # configuration: the journal's folder, the number of GPUs, the share of memory.
         model=lambda w: files.model_settings(w.model),
-        lengths=lambda w: lengths_of(config, w.model, w.benchmark),
-        only=lambda w: only_of(config, w.model, w.benchmark),
-        # It changes if the last job left requests that are to be asked again.
-        state=lambda w: request_state(
-            f"{ACCOUNTS}/{w.model}/{w.benchmark}{f'.{w.shard}' if 'shard' in w.keys() else ''}.json"
+        lengths=lambda w: files.lengths(w.model, w.benchmark),
+        only=lambda w: files.only(w.model, w.benchmark),
+        state=lambda w: files.request_state(
+            f"logs/generate_answers/{w.model}/{w.benchmark}.json"
         ),
         code=lambda w: code_digest(
             "generate_answers.py",
@@ -66,22 +60,20 @@ use rule generate_answers as generate_shard with:
         model=SHARDED or "(?!)",
     conda:
         model_environment(IN_SHARDS)
+    params:
+        state=lambda w: files.request_state(
+            f"logs/generate_answers/{w.model}/{w.benchmark}.{w.shard}.json"
+        ),
     message:
         "{wildcards.model} answers {wildcards.benchmark}, part {wildcards.shard}"
 
 
 rule merge_answers:
     input:
-        unpack(lambda w: prompts(w.benchmark, files.tokenizer(w.model))),
-        # The user's files: answers to replay, and a chat template.
-        answers=lambda w: config["models"][w.model]["answers"] or [],
-        chat_template=lambda w: config["models"][w.model]["chat_template"] or [],
-        # The marks around reasoning and answers.
-        marks=[resource(file) for file in MARK_FILES],
+        unpack(lambda w: files.prompts(w.benchmark, files.tokenizer(w.model))),
+        unpack(lambda w: files.model_files(w.model)),
         shards=lambda w: expand(
-            "results/generations/{model}/{benchmark}.{shard}.parquet",
-            model=w.model,
-            benchmark=w.benchmark,
+            f"results/generations/{w.model}/{w.benchmark}.{{shard}}.parquet",
             shard=files.answer_shards(w.model),
         ),
     output:
@@ -99,10 +91,34 @@ rule merge_answers:
         runtime=60,
     params:
         model=lambda w: files.model_settings(w.model),
-        lengths=lambda w: lengths_of(config, w.model, w.benchmark),
-        only=lambda w: only_of(config, w.model, w.benchmark),
+        lengths=lambda w: files.lengths(w.model, w.benchmark),
+        only=lambda w: files.only(w.model, w.benchmark),
         code=code_digest("merge_answers.py"),
     message:
         "Merging the answers of {wildcards.model} to {wildcards.benchmark}"
     script:
         "../scripts/merge_answers.py"
+
+
+# `snakemake estimate`: the cost of a run. It builds the prompts, loads no model, and runs every time, since
+# the requests left change with the journal, which is not a file of the workflow. So the rule has no output,
+# and no `benchmark`, whose file would count as one. It prints to the terminal, so it is a local rule.
+rule estimate:
+    input:
+        paths([files.prompts_of_models(name) for name in BENCHMARKS]),
+    log:
+        "logs/estimate.log",
+    localrule: True
+    conda:
+        "../../envs/generation.yaml"
+    resources:
+        mem_mb=8000,
+        runtime=60,
+    params:
+        **files.estimated(),
+        table="results/estimate.csv",
+        subset="results/subset.yaml",
+    message:
+        "Estimating what is left to do"
+    script:
+        "../scripts/estimate_work.py"

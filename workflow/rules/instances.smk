@@ -4,17 +4,9 @@
 rule build_instances:
     input:
         # The tables that the benchmark builds the slice from, under its own names for them.
-        unpack(
-            lambda w: {
-                name: expand("results/corpora/{table}.parquet", table=tables)
-                for name, tables in files.slice_tables(
-                    w.benchmark, w.tokenizer, w.slice
-                ).items()
-            }
-        ),
+        unpack(lambda w: files.built_from(w.benchmark, w.tokenizer, w.slice)),
         distractors=lambda w: expand(
-            "results/distractors/{benchmark}/{lang}.parquet",
-            benchmark=w.benchmark,
+            f"results/distractors/{w.benchmark}/{{lang}}.parquet",
             lang=files.slice_searches(w.benchmark, w.tokenizer, w.slice),
         ),
         # resources/prompts/{benchmark}/*.txt
@@ -34,7 +26,7 @@ rule build_instances:
     params:
         settings=lambda w: files.slice_settings(w.benchmark, w.tokenizer, w.slice),
         tables=lambda w: [
-            *files.slice_tables(w.benchmark, w.tokenizer, w.slice),
+            *files.built_from(w.benchmark, w.tokenizer, w.slice),
             "distractors",
         ],
         tokenizer=lambda w: config["tokenizers"][w.tokenizer],
@@ -49,7 +41,8 @@ rule build_instances:
 
 rule count_tokens:
     input:
-        unpack(lambda w: prompts(w.benchmark, files.text_tokenizer)),
+        # results/{instances,documents}/{benchmark}/{tokenizer}/{slice}.parquet, results/corpora/{table}.parquet
+        unpack(lambda w: files.prompts(w.benchmark, files.text_tokenizer)),
     output:
         "results/token_counts/{benchmark}/{tokenizer}.parquet",
     log:
@@ -74,9 +67,7 @@ rule count_tokens:
 rule count_books:
     input:
         # results/sources/{source}/{file}, or files of resources/ and of a user's folder.
-        lambda w: [
-            file for texts in files.books(w.benchmark).values() for file in texts
-        ],
+        lambda w: paths(files.books(w.benchmark)),
     output:
         "results/token_counts/{benchmark}/books/{tokenizer}.parquet",
     log:
@@ -100,12 +91,8 @@ rule count_books:
 
 rule describe_prompts:
     input:
-        lambda w: expand(
-            "results/instances/{benchmark}/{tokenizer}/{slice}.parquet",
-            benchmark=w.benchmark,
-            tokenizer=w.tokenizer,
-            slice=files.slices(w.benchmark),
-        ),
+        # results/instances/{benchmark}/{tokenizer}/{slice}.parquet
+        lambda w: files.prompts(w.benchmark, w.tokenizer)["instances"],
     output:
         report(
             "results/tables/{benchmark}/prompts-{tokenizer}.csv",

@@ -2,9 +2,7 @@
 
 from needlework.models.engine_arguments import judging
 
-# What became of its requests, and what is shown of its verdicts; nothing without a judge. The last are its
-# replies.
-JUDGE_ACCOUNT = f"logs/judge_replies/{config['judge']}.json"
+# What is shown of its verdicts, and last its replies; nothing without a judge.
 JUDGED = expand(
     "results/judge/{model}/{file}",
     model=config["judge"] or [],
@@ -12,27 +10,11 @@ JUDGED = expand(
 )
 
 
-def judge_state(account):
-    """A parameter that changes if the judge failed, or left requests unanswered, so that it is asked again."""
-    found = read_account(account)
-    return found.name if found and found.failed else request_state(account)
-
-
 rule judge_prompts:
     input:
-        prompts=[
-            path
-            for own in EXPLORED.values()
-            for kinds in own["prompts"].values()
-            for paths in kinds.values()
-            for path in paths
-        ],
-        answers=expand(
-            "results/{kind}/{model}/{benchmark}.parquet",
-            kind=KINDS,
-            model=files.card_models(),
-            benchmark=config["run"]["benchmarks"],
-        ),
+        prompts=files.explorer_inputs()["prompts"],
+        # results/{scores,generations}/{model}/{benchmark}.parquet
+        answers=files.answers_of_models(files.card_models()),
         known=resource("judge/known.csv"),
         templates=[
             resource(f"judge/{kind}.txt")
@@ -50,11 +32,8 @@ rule judge_prompts:
         mem_mb=lambda w, attempt: 8000 * attempt,
         runtime=60,
     params:
-        files=EXPLORED,
-        kinds={
-            name: dict(files.benchmark(name).judged)
-            for name in config["run"]["benchmarks"]
-        },
+        files={name: files.explored(name) for name in BENCHMARKS},
+        kinds={name: dict(files.benchmark(name).judged) for name in BENCHMARKS},
         tokenizer=lambda w: files.tokenizer(w.model),
         code=code_digest("build_judge_prompts.py"),
     message:
@@ -68,9 +47,8 @@ use rule generate_answers as judge_replies with:
         instances=["results/judge/{model}/prompts.parquet"],
         corpora=[],
         documents=[],
-        # The user's file.
-        chat_template=lambda w: config["models"][w.model]["chat_template"] or [],
-        marks=[resource(file) for file in MARK_FILES],
+        chat_template=lambda w: files.model_files(w.model)["chat_template"],
+        marks=lambda w: files.model_files(w.model)["marks"],
     output:
         "results/{benchmark}/{model}/replies.parquet",
     log:
@@ -90,11 +68,7 @@ use rule generate_answers as judge_replies with:
         },
         lengths=None,
         only=None,
-        state=lambda w: judge_state(JUDGE_ACCOUNT),
-        code=lambda w: code_digest(
-            "generate_answers.py",
-            f"needlework/models/backends/{config['models'][w.model]['backend']}.py",
-        ),
+        state=lambda w: files.judge_state(f"logs/judge_replies/{w.model}.json"),
     message:
         "{wildcards.model} judges answers that the second scorer leaves undecided"
 
@@ -106,7 +80,7 @@ rule tabulate_judge:
         scores=expand(
             "results/scores/{model}/{benchmark}.parquet",
             model=files.card_models(),
-            benchmark=config["run"]["benchmarks"],
+            benchmark=BENCHMARKS,
         ),
         known=resource("judge/known.csv"),
     output:

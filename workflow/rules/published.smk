@@ -1,12 +1,71 @@
-# All numbers that the papers print as one data set: `snakemake published`.
-
-from needlework.planning.layout import resource
+# The numbers that the papers print: beside ours (`snakemake reproduction`, or `reproduction_without_models`,
+# which asks no model), as one data set (`snakemake published`), and beside each other (`between_papers`).
 
 # Every paper's, whatever the configuration runs.
 PAPERS = [
     resource(f"published/{name}.csv")
     for name in ("lost_in_the_middle", "m4le", "mlneedle", "mlongrr", "oneruler")
 ]
+# Scores and measured factors that exist already stand beside the papers' numbers; none are made.
+RUN_SCORES = [
+    path
+    for name in BENCHMARKS
+    if name in ("mlneedle", "oneruler")
+    for path in files.score_files(name)
+    if Path(path).is_file()
+]
+RUN_FACTORS = [
+    path for path in ["results/benchmark_factors.md"] if Path(path).is_file()
+]
+# The prompts of the run.
+MEASURED = {name: files.prompts(name, files.text_tokenizer) for name in BENCHMARKS}
+
+
+for wanted, title in {
+    "reproduction": "Every printed number",
+    "reproduction_without_models": "Every printed number that needs no model",
+}.items():
+    beside = files.reproduced(with_models=wanted == "reproduction")
+
+    rule:
+        name:
+            f"make_{wanted}"
+        input:
+            results=paths([own["results"] for own in beside.values()]),
+            scores=paths([own["scores"] for own in beside.values()]),
+            published=paths([own["published"] for own in beside.values()]),
+            reasons=resource("reasons.csv"),
+        output:
+            csv=reproduced(f"results/{wanted}.csv", title),
+            counts=f"results/{wanted}_reasons.csv",
+            svg=reproduced(f"results/{wanted}.svg", title),
+            pictures=[f"results/{wanted}.{ending}" for ending in ("pdf", "png")],
+        log:
+            f"logs/{wanted}.log",
+        benchmark:
+            f"benchmarks/{wanted}.tsv"
+        conda:
+            "../../envs/figures.yaml"
+        resources:
+            mem_mb=lambda w, attempt: 4000 * attempt,
+            runtime=30,
+        params:
+            benchmarks=beside,
+            # Numbers beside which there is a result.
+            beside_alone=wanted == "reproduction_without_models",
+            code=code_digest("make_reproduction.py"),
+        message:
+            f"{title} beside ours"
+        script:
+            "../scripts/make_reproduction.py"
+
+    rule:
+        name:
+            wanted
+        input:
+            [f"results/{wanted}.{ending}" for ending in ("csv", "svg", "pdf", "png")],
+            f"results/{wanted}_reasons.csv",
+        localrule: True
 
 
 rule write_published:
@@ -43,29 +102,12 @@ rule published:
     localrule: True
 
 
-# A run's scores that are there already stand beside the papers'; none are made.
-RUN_SCORES = [
-    path
-    for name in config["run"]["benchmarks"]
-    if name in ("mlneedle", "oneruler")
-    for path in expand(
-        "results/scores/{model}/{benchmark}.parquet",
-        model=config["run"]["models"],
-        benchmark=name,
-    )
-    if Path(path).is_file()
-]
-
-
 rule between_papers:
     input:
         published=PAPERS,
         labels=resource("printed_labels.yaml"),
         scores=RUN_SCORES,
-        # The run's, where `benchmark_factors` has measured them.
-        factors=[
-            path for path in ["results/benchmark_factors.md"] if Path(path).is_file()
-        ],
+        factors=RUN_FACTORS,
     output:
         csv="results/between_papers.csv",
         page="results/between_papers.md",
@@ -90,15 +132,9 @@ rule between_papers:
         "../scripts/compare_papers.py"
 
 
-# Of the run's own prompts, which are built for it.
-MEASURED = {
-    name: prompts(name, files.text_tokenizer) for name in config["run"]["benchmarks"]
-}
-
-
 rule benchmark_factors:
     input:
-        [path for own in MEASURED.values() for part in own.values() for path in part],
+        paths(MEASURED),
     output:
         csv="results/benchmark_factors.csv",
         page="results/benchmark_factors.md",

@@ -2,71 +2,41 @@
 # there are two jobs: one for the numbers, one for tables and figures. Each is a target of its own:
 # `mlneedle_table1`, `oneruler_figure3` ...
 
+from needlework.planning.audits import compared, pairs
 from needlework.planning.digests import numbers_digest, shown_digest
 
+# The titles of all results by their CSV files.
+TITLES = files.titles()
 # The files that `snakemake` without a target makes.
 RESULTS = [
-    *(
-        f"results/{result.kind}/{name}/{result.name}.{ending}"
-        for name in config["run"]["benchmarks"]
-        for result in files.results(name)
-        for ending in ("csv", *result.endings)
-    ),
+    *files.result_files(),
     *expand(
         "results/tables/{benchmark}/prompts-{tokenizer}.csv",
-        benchmark=config["run"]["benchmarks"],
+        benchmark=BENCHMARKS,
         tokenizer=files.tokenizers,
     ),
     "results/tables/columns.csv",
+    *files.card_files(),
 ]
 
-for name in config["run"]["benchmarks"]:
-    benchmark = files.benchmark(name)
-    # The inputs of results (`Result.needs`).
-    rows = {
-        "scores": expand(
-            f"results/scores/{{model}}/{name}.parquet", model=config["run"]["models"]
-        ),
-        "ceilings": [f"results/translation_ceilings/{name}.parquet"],
-        "instances": expand(
-            f"results/instances/{name}/{{tokenizer}}/{{slice}}.parquet",
-            tokenizer=files.tokenizers,
-            slice=files.slices(name),
-        ),
-        "token_counts": expand(
-            f"results/token_counts/{name}/{{tokenizer}}.parquet",
-            tokenizer=files.tokenizers,
-        ),
-        "books": expand(
-            f"results/token_counts/{name}/books/{{tokenizer}}.parquet",
-            tokenizer=files.tokenizers,
-        ),
-        "published": files.published(name),
-    }
 
+for name in BENCHMARKS:
+    title = files.benchmark(name).title
+
+    # Results that are made of the same files, by `Result.needs`.
     for needs, results in files.results_by_needs(name).items():
+        tables = [result for result in results if result.kind == "tables"]
+        figures = [result for result in results if result.kind == "figures"]
 
         rule:
             name:
                 f"{name}_numbers_of_{needs}"
             input:
-                rows=rows[needs],
+                rows=files.result_rows(name)[needs],
                 published=files.published(name),
             output:
-                [
-                    (
-                        report(
-                            f"results/tables/{name}/{result.name}.csv",
-                            caption=caption_file(name, result),
-                            category=benchmark.title,
-                            subcategory="Tables",
-                            labels={"result": result.label},
-                        )
-                        if result.kind == "tables"
-                        else f"results/figures/{name}/{result.name}.csv"
-                    )
-                    for result in results
-                ],
+                # results/{tables,figures}/{name}/{result}.csv
+                [numbers(name, result) for result in results],
             log:
                 f"logs/{name}/numbers_of_{needs}.log",
             benchmark:
@@ -83,7 +53,7 @@ for name in config["run"]["benchmarks"]:
                 run=files.run_settings(name, needs),
                 code=numbers_digest(name),
             message:
-                f"{benchmark.title}: numbers of {len(results)} results"
+                f"{title}: numbers of {len(results)} results"
             script:
                 "../scripts/make_numbers.py"
 
@@ -91,36 +61,19 @@ for name in config["run"]["benchmarks"]:
             name:
                 f"{name}_results_of_{needs}"
             input:
-                [
-                    f"results/{result.kind}/{name}/{result.name}.csv"
-                    for result in results
-                ],
+                [result_file(name, result, "csv") for result in results],
             output:
-                tex=[
-                    f"results/tables/{name}/{result.name}.tex"
-                    for result in results
-                    if result.kind == "tables"
-                ],
-                html=[
-                    f"results/tables/{name}/{result.name}.html"
-                    for result in results
-                    if result.kind == "tables"
-                ],
+                tex=[f"results/tables/{name}/{result.name}.tex" for result in tables],
+                html=[f"results/tables/{name}/{result.name}.html" for result in tables],
                 svg=[
-                    report(
-                        f"results/figures/{name}/{result.name}.svg",
-                        caption=caption_file(name, result),
-                        category=benchmark.title,
-                        subcategory="Figures",
-                        labels={"result": result.label},
+                    in_report(
+                        name, result, f"results/figures/{name}/{result.name}.svg"
                     )
-                    for result in results
-                    if result.kind == "figures"
+                    for result in figures
                 ],
                 pictures=[
                     f"results/figures/{name}/{result.name}.{ending}"
-                    for result in results
-                    if result.kind == "figures"
+                    for result in figures
                     for ending in ("pdf", "png", "txt")
                 ],
             log:
@@ -139,7 +92,7 @@ for name in config["run"]["benchmarks"]:
                 figures=config["figures"],
                 code=shown_digest(name),
             message:
-                f"{benchmark.title}: {', '.join(result.name for result in results)}"
+                f"{title}: {', '.join(result.name for result in results)}"
             script:
                 "../scripts/show_results.py"
 
@@ -149,10 +102,7 @@ for name in config["run"]["benchmarks"]:
                 name:
                     f"{name}_{result.name}"
                 input:
-                    [
-                        f"results/{result.kind}/{name}/{result.name}.{ending}"
-                        for ending in ("csv", *result.endings)
-                    ],
+                    files.files_of_result(name, result),
                 localrule: True
 
 
@@ -165,3 +115,84 @@ for target, remedy in files.unfilled().items():
         input:
             lambda w, remedy=remedy: refuse(remedy),
         localrule: True
+
+
+# What each column of the CSV files is, beside them.
+rule columns:
+    input:
+        numbers=list(TITLES),
+        meanings=resource("columns.csv"),
+    output:
+        "results/tables/columns.csv",
+    log:
+        "logs/columns.log",
+    benchmark:
+        "benchmarks/columns.tsv"
+    localrule: True
+    conda:
+        "../../envs/corpora.yaml"
+    params:
+        titles=list(TITLES.values()),
+        benchmarks=BENCHMARKS,
+        code=code_digest("describe_columns.py"),
+    message:
+        "Columns of all tables and figures"
+    script:
+        "../scripts/describe_columns.py"
+
+
+# Which models differ: `snakemake compare`, or `<benchmark>_comparisons` for one benchmark.
+for name in BENCHMARKS:
+
+    rule:
+        name:
+            f"{name}_comparisons"
+        input:
+            lambda w, name=name: list(comparison(compared, name).values()),
+        output:
+            csv=f"results/comparisons/{name}.csv",
+            text=f"results/comparisons/{name}.txt",
+            tex=f"results/comparisons/{name}.tex",
+            svg=report(
+                f"results/comparisons/{name}.svg",
+                caption="../report/comparisons.rst",
+                category=files.benchmark(name).title,
+                subcategory="Comparisons",
+                labels={"result": "Models compared"},
+            ),
+            pictures=[f"results/comparisons/{name}.{end}" for end in ("pdf", "png")],
+        log:
+            f"logs/{name}/comparisons.log",
+        benchmark:
+            f"benchmarks/{name}/comparisons.tsv"
+        conda:
+            "../../envs/figures.yaml"
+        resources:
+            mem_mb=lambda w, attempt: 4000 * attempt,
+            runtime=60,
+        params:
+            benchmark=name,
+            title=files.benchmark(name).title,
+            factors=files.benchmark(name).asked,
+            sides=lambda w, name=name: comparison(compared, name),
+            pairs=lambda w, name=name: comparison(pairs, name),
+            code=code_digest("compare_models.py"),
+        message:
+            f"Comparing models on {name}"
+        script:
+            "../scripts/compare_models.py"
+
+
+# Without an output it runs every time, so a run that compares nothing anew prints the sentences too.
+rule compare:
+    input:
+        [f"results/comparisons/{name}.txt" for name in BENCHMARKS],
+    log:
+        "logs/compare.log",
+    localrule: True
+    conda:
+        "../../envs/figures.yaml"
+    message:
+        "Comparing models"
+    shell:
+        "cat {input} > {log}"

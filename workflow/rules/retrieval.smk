@@ -1,5 +1,7 @@
 # Distractors: embed questions and passages, rank, choose.
 
+EMBEDDER = config["embedders"][config["retrieval"]["embedder"]]
+
 
 rule embed_corpus:
     input:
@@ -28,26 +30,20 @@ rule embed_corpus:
         "../scripts/embed_corpus.py"
 
 
+# No passage may hold an answer in any of the languages of `questions`. Vectors are
+# results/embeddings/{embedder}/{corpus}/{part}.npy, or none for a random choice.
 rule search_passages:
     input:
         passages=lambda w: f"results/corpora/{search(w).haystack}/{w.lang}.parquet",
-        # No passage may hold an answer in any of these languages.
         questions=lambda w: expand(
-            "results/corpora/{corpus}/{lang}.parquet",
-            corpus=search(w).needles,
+            f"results/corpora/{search(w).needles}/{{lang}}.parquet",
             lang=search(w).answer_languages,
         ),
-        question_vectors=lambda w: expand(
-            "results/embeddings/{embedder}/{corpus}/{lang}.npy",
-            embedder=config["retrieval"]["embedder"],
-            corpus=search(w).needles,
-            lang=search(w).question_lang if w.retrieval == "semantic" else [],
+        question_vectors=lambda w: files.vectors(
+            search(w).needles, search(w).question_lang, w.retrieval
         ),
-        passage_vectors=lambda w: expand(
-            "results/embeddings/{embedder}/{corpus}/{part}.npy",
-            embedder=config["retrieval"]["embedder"],
-            corpus=search(w).haystack,
-            part=files.part(w.lang, w.shard) if w.retrieval == "semantic" else [],
+        passage_vectors=lambda w: files.vectors(
+            search(w).haystack, files.part(w.lang, w.shard), w.retrieval
         ),
     output:
         temp("results/distractors/{benchmark}/{lang}.{retrieval}.{shard}.npy"),
@@ -56,11 +52,7 @@ rule search_passages:
     benchmark:
         "benchmarks/search_passages/{benchmark}/{lang}.{retrieval}.{shard}.tsv"
     conda:
-        lambda w: (
-            "../../envs/retrieval-gpu.yaml"
-            if files.search_gpus(w.retrieval)
-            else "../../envs/retrieval.yaml"
-        )
+        lambda w: search_environment(w.retrieval)
     threads: 4
     resources:
         gpu=lambda w: files.search_gpus(w.retrieval),
@@ -84,7 +76,7 @@ rule search_passages:
 
 rule measure_similarity:
     input:
-        unpack(lambda w: prompts(w.benchmark, w.tokenizer)),
+        unpack(lambda w: files.prompts(w.benchmark, w.tokenizer)),
     output:
         "results/similarity/{benchmark}/{tokenizer}.parquet",
     log:
@@ -92,10 +84,10 @@ rule measure_similarity:
     benchmark:
         "benchmarks/measure_similarity/{benchmark}/{tokenizer}.tsv"
     conda:
-        environment(config["embedders"][config["retrieval"]["embedder"]]["kind"])
-    threads: job_threads(config["embedders"][config["retrieval"]["embedder"]])
+        environment(EMBEDDER["kind"])
+    threads: job_threads(EMBEDDER)
     resources:
-        gpu=job_gpus(config["embedders"][config["retrieval"]["embedder"]]),
+        gpu=job_gpus(EMBEDDER),
         nodes=1,
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=lambda w, attempt: 120 * attempt,
@@ -114,9 +106,7 @@ rule choose_distractors:
         questions=lambda w: f"results/corpora/{search(w).needles}/{search(w).question_lang}.parquet",
         passages=lambda w: f"results/corpora/{search(w).haystack}/{w.lang}.parquet",
         rankings=lambda w: expand(
-            "results/distractors/{benchmark}/{lang}.{retrieval}.{shard}.npy",
-            benchmark=w.benchmark,
-            lang=w.lang,
+            f"results/distractors/{w.benchmark}/{w.lang}.{{retrieval}}.{{shard}}.npy",
             retrieval=search(w).kinds,
             shard=files.shards,
         ),

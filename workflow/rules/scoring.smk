@@ -1,5 +1,10 @@
 # Translation of answers into English, then scores.
 
+from needlework.scoring.careful.words import files as careful_files
+
+# Its kind: none, google, nllb or llm.
+TRANSLATOR = files.translator["kind"]
+
 
 rule translate_answers:
     input:
@@ -11,7 +16,7 @@ rule translate_answers:
     benchmark:
         "benchmarks/translate_answers/{model}/{benchmark}.tsv"
     conda:
-        environment(files.translator["kind"])
+        environment(TRANSLATOR)
     threads: job_threads(files.translator)
     resources:
         gpu=job_gpus(files.translator),
@@ -22,7 +27,7 @@ rule translate_answers:
         translator=files.translator_settings,
         code=code_digest(
             "translate_answers.py",
-            f"needlework/scoring/translators/{files.translator['kind']}.py",
+            f"needlework/scoring/translators/{TRANSLATOR}.py",
         ),
     message:
         "Translating the answers of {wildcards.model} to {wildcards.benchmark}"
@@ -33,15 +38,14 @@ rule translate_answers:
 rule translate_references:
     input:
         questions=lambda w: expand(
-            "results/corpora/{corpus}/{lang}.parquet",
-            corpus=files.settings(w.benchmark)["needles"],
+            "results/corpora/{needles}/{lang}.parquet",
+            needles=files.settings(w.benchmark)["needles"],
             lang=files.settings(w.benchmark)["answer_languages"],
         ),
         # The smallest slices that name every question that is asked.
         instances=lambda w: expand(
-            "results/instances/{benchmark}/{tokenizer}/{slice}.parquet",
-            benchmark=w.benchmark,
-            tokenizer=files.tokenizer(config["run"]["models"][0]),
+            f"results/instances/{w.benchmark}/{{tokenizer}}/{{slice}}.parquet",
+            tokenizer=files.tokenizer(MODELS[0]),
             slice=files.baselines(w.benchmark),
         ),
     output:
@@ -51,7 +55,7 @@ rule translate_references:
     benchmark:
         "benchmarks/translate_references/{benchmark}.tsv"
     conda:
-        scoring_environment(files.translator["kind"])
+        scoring_environment(TRANSLATOR)
     threads: job_threads(files.translator)
     resources:
         gpu=job_gpus(files.translator),
@@ -63,7 +67,7 @@ rule translate_references:
         settings=lambda w: files.scoring_settings(w.benchmark),
         code=lambda w: code_digest(
             "translate_references.py",
-            f"needlework/scoring/translators/{files.translator['kind']}.py",
+            f"needlework/scoring/translators/{TRANSLATOR}.py",
             part_file(w.benchmark, "scores"),
         ),
     message:
@@ -75,22 +79,12 @@ rule translate_references:
 rule score_answers:
     input:
         # Further inputs of the benchmark's metric, under its own names: phrases, or quoted tables.
-        unpack(lambda w: files.scoring_files(w.benchmark)),
-        unpack(
-            lambda w: {
-                name: expand("results/corpora/{table}.parquet", table=tables)
-                for name, tables in files.scoring_tables(w.benchmark).items()
-            }
-        ),
-        instances=lambda w: expand(
-            "results/instances/{benchmark}/{tokenizer}/{slice}.parquet",
-            benchmark=w.benchmark,
-            tokenizer=files.tokenizer(w.model),
-            slice=files.slices(w.benchmark),
-        ),
+        unpack(lambda w: files.scorer_files(w.benchmark)),
+        # results/instances/{benchmark}/{tokenizer}/{slice}.parquet
+        instances=lambda w: files.instances(w.model, w.benchmark),
         generations="results/generations/{model}/{benchmark}.parquet",
-        translations=lambda w: translations(w.model, w.benchmark),
-        similarity=lambda w: similarity(w.model, w.benchmark),
+        translations=lambda w: files.translation_files(w.model, w.benchmark),
+        similarity=lambda w: files.similarity_files(w.model, w.benchmark),
         # What the metric "careful" reads answers with.
         careful=[resource(file) for file in careful_files()],
     output:
@@ -106,13 +100,10 @@ rule score_answers:
         runtime=60,
     params:
         settings=lambda w: files.scoring_settings(w.benchmark),
-        lengths=lambda w: lengths_of(config, w.model, w.benchmark),
-        only=lambda w: only_of(config, w.model, w.benchmark),
+        lengths=lambda w: files.lengths(w.model, w.benchmark),
+        only=lambda w: files.only(w.model, w.benchmark),
         factors=lambda w: files.scored_by(w.benchmark),
-        more=lambda w: [
-            *files.scoring_files(w.benchmark),
-            *files.scoring_tables(w.benchmark),
-        ],
+        more=lambda w: list(files.scorer_files(w.benchmark)),
         beside=lambda w: files.metrics_beside(w.benchmark),
         code=lambda w: code_digest("score_answers.py", part_file(w.benchmark, "scores")),
     message:

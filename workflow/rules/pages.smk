@@ -1,0 +1,192 @@
+# What a reader of the results opens: report cards, the explorer and results/index.html; and where they are from.
+
+from needlework.planning.digests import card_digest
+from needlework.planning.effective_config import effective_config
+
+# The models with a report card, and what it is made from, by benchmark.
+CARD_MODELS = files.card_models()
+CARD_BENCHMARKS = files.card_benchmarks()
+# The files and texts of each benchmark for results/index.html, and what was run, in words.
+SHOWN = {name: files.overview(name) for name in BENCHMARKS}
+RAN = files.ran(
+    workflow.config_settings.configfiles, workflow.config_settings.config or {}
+)
+OVERVIEW = resource("overview/index.html.j2")
+
+
+# `snakemake report_cards`: where the answers of each model fail, in one picture.
+rule card_numbers:
+    input:
+        scores=paths([own["scores"] for own in CARD_BENCHMARKS.values()]),
+        published=paths([own["published"] for own in CARD_BENCHMARKS.values()]),
+    output:
+        points="results/tables/cards/points.csv",
+        comparisons="results/tables/cards/comparisons.csv",
+        answers="results/tables/cards/answers.csv",
+    log:
+        "logs/card_numbers.log",
+    benchmark:
+        "benchmarks/card_numbers.tsv"
+    conda:
+        "../../envs/figures.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=60,
+    params:
+        benchmarks=CARD_BENCHMARKS,
+        models=CARD_MODELS,
+        code=card_digest(CARD_BENCHMARKS),
+    message:
+        "Numbers of the report cards"
+    script:
+        "../scripts/make_cards.py"
+
+
+rule report_card:
+    input:
+        points="results/tables/cards/points.csv",
+        comparisons="results/tables/cards/comparisons.csv",
+        answers="results/tables/cards/answers.csv",
+    output:
+        svg=report(
+            "results/cards/{model}.svg",
+            caption="../report/card.rst",
+            category="Report cards",
+            labels={"model": "{model}"},
+        ),
+        pictures=[f"results/cards/{{model}}.{ending}" for ending in ("pdf", "png")],
+        page="results/cards/page/{model}.svg",
+        text="results/cards/{model}.txt",
+    log:
+        "logs/report_card/{model}.log",
+    benchmark:
+        "benchmarks/report_card/{model}.tsv"
+    conda:
+        "../../envs/figures.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 2000 * attempt,
+        runtime=30,
+    params:
+        titles={name: files.benchmark(name).title for name in CARD_BENCHMARKS},
+        code=code_digest("draw_card.py"),
+    message:
+        "Report card of {wildcards.model}"
+    script:
+        "../scripts/draw_card.py"
+
+
+rule report_cards:
+    input:
+        (
+            files.card_files()
+            or (
+                lambda w: refuse(
+                    "This run has no model: report cards are of models that are no "
+                    "built-in readers. Add one to run.models."
+                )
+            )
+        ),
+    localrule: True
+
+
+# Every prompt, answer and verdict of the run in a folder of static files.
+rule explorer:
+    input:
+        **files.explorer_inputs(),
+        program=resource("explorer/explorer.js"),
+        style=resource("explorer/explorer.css"),
+    output:
+        directory("results/explorer"),
+    log:
+        "logs/explorer.log",
+    benchmark:
+        "benchmarks/explorer.tsv"
+    conda:
+        "../../envs/instances.yaml"
+    threads: 2
+    resources:
+        mem_mb=lambda w, attempt: 8000 * attempt,
+        runtime=240,
+    params:
+        files={name: files.explored(name) for name in BENCHMARKS},
+        code=code_digest("write_explorer.py"),
+    message:
+        "Writing the explorer"
+    script:
+        "../scripts/write_explorer.py"
+
+
+rule overview:
+    input:
+        scores=paths([own["scores"] for own in SHOWN.values()]),
+        # What became of the requests.
+        generations=paths(files.generation_files()),
+        # results/{tables,figures}/{benchmark}/{result}.{csv,html,svg ...}
+        results=files.overview_results(),
+        cards=expand("results/cards/page/{model}.svg", model=CARD_MODELS),
+        card_tables=rules.card_numbers.output if CARD_MODELS else [],
+        # Their sentences.
+        texts=expand("results/cards/{model}.txt", model=CARD_MODELS),
+        reproduction=["results/reproduction.csv", "results/reproduction.svg"],
+        own_data=OWN_DATA if OWN_TABLES else [],
+        judged=JUDGED,
+        instances=files.own_data_instances(),
+        template=OVERVIEW,
+        parts=files.overview_parts(),
+    output:
+        page="results/index.html",
+        benchmarks=[f"results/{name}.html" for name in SHOWN],
+        summary=SUMMARY,
+        lines="results/summary.txt",
+    log:
+        "logs/overview.log",
+    benchmark:
+        "benchmarks/overview.tsv"
+    conda:
+        "../../envs/overview.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=30,
+    params:
+        benchmarks=SHOWN,
+        models=MODELS,
+        run=RAN,
+        code=code_digest("write_overview.py"),
+    message:
+        "Writing the overview"
+    script:
+        "../scripts/write_overview.py"
+
+
+# The inputs, software and hardware of the results, written at the end of a run.
+rule provenance:
+    input:
+        results=[*RESULTS, *JUDGED[:-1]],
+        scores=expand(
+            "results/scores/{model}/{benchmark}.parquet",
+            model=MODELS,
+            benchmark=BENCHMARKS,
+        ),
+        generations=paths(files.generation_files()),
+        translations=files.translations(),
+        registry=resource("sources.yaml"),
+    output:
+        "results/provenance.json",
+    log:
+        "logs/provenance.log",
+    benchmark:
+        "benchmarks/provenance.tsv"
+    localrule: True
+    conda:
+        "../../envs/corpora.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        configuration=effective_config(config),
+        generations=files.generation_files(),
+        code=code_digest("write_provenance.py"),
+    message:
+        "Writing the provenance of the results"
+    script:
+        "../scripts/write_provenance.py"

@@ -1,0 +1,76 @@
+"""What a run says at its end: what became of the requests, and where the results are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from needlework.data.corpora.found import read_found
+from needlework.models.accounts import Account, last_lines, read_account
+from needlework.planning.own_data import own_tables
+from needlework.planning.rule_inputs import RuleInputs
+from needlework.results.overview_page import write_unfinished
+from needlework.results.own_data import read_report
+from needlework.results.terminal import fill
+
+# Beside the log of a job of answers, so that it exists if the job fails.
+_ACCOUNTS = Path("logs/generate_answers")
+_OWN_DATA = Path("results/own_data.json")
+
+
+def accounts(files: RuleInputs) -> list[Account]:
+    """What became of the requests of the run's jobs, as far as they have ended."""
+    found = [
+        read_account(_ACCOUNTS / model / f"{benchmark}{part}.json")
+        for model in files.models
+        for benchmark in files.benchmarks
+        for part in _parts(files, model)
+    ]
+    if judge := files.config["judge"]:
+        found.append(read_account(Path("logs/judge_replies", f"{judge}.json")))
+    return [account for account in found if account]
+
+
+def _parts(files: RuleInputs, model: str) -> list[str]:
+    shards = files.answer_shards(model)
+    return [f".{shard}" for shard in shards] if len(shards) > 1 else [""]
+
+
+def own_data_warnings(files: RuleInputs) -> list[str]:
+    """What was left out of the user's own data, and what these data are not enough for."""
+    read = [Path(f"logs/read_corpus/{table}.json") for table in own_tables(files)]
+    said = [found.said() for path in read if (found := read_found(path)) and found.lost]
+    times = [path.stat().st_mtime for path in read if path.is_file()]
+    # An older report is of other data.
+    if times and _OWN_DATA.is_file() and _OWN_DATA.stat().st_mtime >= max(times):
+        said += [sentence for sentence, enough in read_report(_OWN_DATA) if not enough]
+    return list(dict.fromkeys(said))
+
+
+def request_lines(files: RuleInputs) -> tuple[str, list[str]]:
+    """How many requests were answered ("" if none was planned), and warnings about the others."""
+    first, *others = last_lines(accounts(files)) or [""]
+    return first, others
+
+
+def result_lines(files: RuleInputs, asked: Collection[str]) -> list[str]:
+    """How models compare, a line for each model, and where the results are; `asked` are the run's rules."""
+    lines = []
+    for name in files.benchmarks:
+        if f"{name}_comparisons" in asked:
+            text = Path(f"results/comparisons/{name}.txt")
+            first = text.read_text(encoding="utf-8").partition("\n")[0]
+            lines.append(fill(f"{first} More: {text}"))
+    if "overview" in asked:
+        lines += Path("results/summary.txt").read_text(encoding="utf-8").splitlines()
+        lines.append("Open results/index.html to read the results.")
+    return lines
+
+
+def write_unfinished_page(files: RuleInputs, run: dict[str, object], template: str) -> str:
+    """Write the page of what exists after a job of answers failed, and return its path."""
+    page = "results/index.html"
+    own_data = read_report(_OWN_DATA) if own_tables(files) else []
+    shown = {name: files.overview(name) for name in files.benchmarks}
+    write_unfinished(shown, files.models, accounts(files), template, page, own_data, run)
+    return page
