@@ -284,6 +284,7 @@ class Layout:
             "models": models,
             "published": {m: e["published"] for m, e in entries.items() if e["published"]},
             "setup": {name: self._value(place) for name, place in own.setup.items()},
+            "unit_of_length": self.unit_of_length,
             **own.run_settings(self.config),
         }
         if needs == "scores":
@@ -291,6 +292,14 @@ class Layout:
             settings["controls"] = [m for m, e in entries.items() if e["backend"] in CONTROLS]
             settings |= {"asked": self.asked(benchmark), "counted": self.counted(benchmark)}
         return settings
+
+    @property
+    def unit_of_length(self) -> str:
+        """What the tokenizers of the run's models count: "words" if all of them count words, or "tokens"."""
+        config = self.config
+        names = {config["models"][model]["tokenizer"] for model in config["run"]["models"]}
+        kinds = {config["tokenizers"][name]["kind"] for name in names}
+        return "words" if kinds == {"words"} else "tokens"
 
     def asked(self, benchmark: str) -> str:
         """Which models were asked a part of a benchmark's prompts, and which, in words."""

@@ -273,8 +273,13 @@ def missing(table: Sequence[Mapping[str, Any]], base: str, changed: str) -> list
 
 def name_of(row: Mapping[str, Any]) -> str:
     """A cell in words."""
-    benchmark, by = str(row["benchmark"]), str(row["by"])
-    return benchmark if by == "all" else f"{benchmark}, {by.replace('_', ' ')} {row['level']}"
+    benchmark, by, level = str(row["benchmark"]).replace("_", " "), str(row["by"]), row["level"]
+    if by == "all":
+        return benchmark
+    if by.endswith("_index") and str(level).isdigit():
+        # Data count positions from 0, readers from 1.
+        return f"{benchmark}, {by.removesuffix('_index')} at position {int(level) + 1}"
+    return f"{benchmark}, {by.replace('_', ' ')} {level}"
 
 
 _HEAD = (

@@ -256,19 +256,22 @@ def _agreement(name: str, rows: pd.DataFrame) -> Agreement:
 # Above these, printed numbers are counts and not shares.
 LARGEST_SHARE = 1.0
 # Panels side by side, and inches: how tall one is, and what stands above and below all.
-MOST, HEIGHT, AROUND = 3, 1.9, 0.75
+MOST, HEIGHT, AROUND = 3, 1.9, 0.85
 # So many intervals in a panel hide the dots.
 MOST_INTERVALS = 400
+# The least difference that an axis reaches to: percent points of shares, percent of counts.
+LEAST_REACH = 1.0
 NOTE = (
     "Filled: our 95% interval over questions covers the paper's number, or ours equals it. Hollow: it does "
-    "not. Grey: beside a number that cannot be compared."
+    "not. Grey: beside a number that cannot be compared; at the edge, if it lies beyond."
 )
 
 
 def draw(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """The picture of `reproduction.compared` of all benchmarks, whose titles are by name.
 
-    Each benchmark has a panel of shares; all counts are in one.
+    Each benchmark has a panel of shares, with differences in percent points; all counts are in one, with
+    differences in percent of the paper's number.
     """
     panels = list(_panels(table, titles))
     rows = evenly(panels, MOST)
@@ -283,8 +286,8 @@ def draw(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
                 axes.set_axis_off()
             for axes, (title, dots) in zip(axes_row, row, strict=False):
                 _panel(axes, title, dots)
-        figure.supxlabel(wrapped(f"the paper's number\n{NOTE}", width), fontsize=6)
-        figure.supylabel("ours", fontsize=7.5)
+        figure.supxlabel(wrapped(NOTE, width), fontsize=6)
+        figure.supylabel("ours less the paper's number", fontsize=7.5)
     return figure
 
 
@@ -294,28 +297,44 @@ def comparable(table: pd.DataFrame) -> bool:
 
 
 def _panels(table: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The dots of each panel that has a verdict: numbers that both sides have."""
+    """The dots of each panel that has a verdict: numbers that both sides have, and their differences."""
     there = table[table["value"].notna()]
     counts = (there["published"].abs() > LARGEST_SHARE) | (there["value"].abs() > LARGEST_SHARE)
     for name, title in titles.items():
         dots = there[~counts & (there["benchmark"] == name)]
         if comparable(dots):
-            yield title, dots
+            yield title, _differences(dots, 100 * dots["published"], 0.01)
     if comparable(there[counts]):
-        yield "Counts", there[counts]
+        # A count of 0 stands beside those of 1.
+        dots = there[counts]
+        size = dots["published"].abs().clip(lower=1)
+        yield COUNTS, _differences(dots, size, size / 100)
+
+
+def _differences(dots: pd.DataFrame, x: pd.Series, unit: pd.Series | float) -> pd.DataFrame:
+    """With the place across, and our number and its interval less the paper's number, in this unit."""
+    ends = {
+        name: (dots[column].astype(float) - dots["published"]) / unit
+        for name, column in (("y", "value"), ("low", "ci_low"), ("high", "ci_high"))
+    }
+    return dots.assign(x=x, **ends)
+
+
+COUNTS = "Counts"
 
 
 def _panel(axes: Axes, title: str, dots: pd.DataFrame) -> None:
     """One panel: dots with a verdict above the grey ones."""
-    low, high = _scale(axes, [*dots["published"], *dots["value"]])
-    # A count of 0 stands at the edge.
-    dots = dots.assign(value=dots["value"].clip(lower=low))
-    axes.plot([low, high], [low, high], color="#555555", linewidth=0.7, zorder=1)
+    from matplotlib.ticker import NullLocator
+
     judged, covered = dots["verdict"].isin(JUDGED), dots["verdict"].isin(COVERED)
     known = dots[judged & dots["ci_low"].notna()]
-    if len(known) <= MOST_INTERVALS:
-        lines = known["published"], known["ci_low"], known["ci_high"]
-        axes.vlines(*lines, color=COLOURS[0], linewidth=0.5, alpha=0.5, zorder=2)
+    known = known if len(known) <= MOST_INTERVALS else known.iloc[:0]
+    seen = [dots.loc[judged, "y"], known["low"], known["high"]]
+    reach = max(LEAST_REACH, *(1.08 * float(each.abs().max()) for each in seen if len(each)))
+    axes.axhline(0, color="#555555", linewidth=0.7, zorder=1)
+    lines = known["x"], known["low"], known["high"]
+    axes.vlines(*lines, color=COLOURS[0], linewidth=0.5, alpha=0.5, zorder=2)
     looks = (
         (~judged, "#c4c4c4", "none", 2),
         (judged & ~covered, COLOURS[1], "none", 4),
@@ -323,23 +342,16 @@ def _panel(axes: Axes, title: str, dots: pd.DataFrame) -> None:
     )
     for own, edge, face, order in looks:
         some = dots[own]
-        marks = axes.scatter(some["published"], some["value"], s=9, linewidths=0.7, alpha=0.8)
+        y = some["y"].clip(-reach, reach)
+        marks = axes.scatter(some["x"], y, s=9, linewidths=0.7, alpha=0.8)
         marks.set(facecolors=face, edgecolors=edge, zorder=order, urls=some["link"].tolist())
-    axes.set_title(f"{title}: {int(covered.sum()):,} of {int(judged.sum()):,}")
-
-
-def _scale(axes: Axes, numbers: Sequence[float]) -> tuple[float, float]:
-    """Scale both axes alike, those of counts by powers of ten; the ends of the diagonal."""
-    from matplotlib.ticker import NullLocator
-
-    low, high = min(numbers), max(numbers)
-    if high <= LARGEST_SHARE:
-        ends = min(low, 0.0) - 0.04, LARGEST_SHARE + 0.04
+    axes.set_ylim(-1.04 * reach, 1.04 * reach)
+    if title == COUNTS:
+        axes.set(xscale="log", xlim=(dots["x"].min() / 1.4, dots["x"].max() * 1.4))
+        axes.xaxis.set_major_formatter(lambda number, _: in_1000(int(number)))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set(ylabel="%", xlabel="the paper's number")
     else:
-        ends = max(low, 1.0) / 1.4, high * 1.4
-        axes.set(xscale="log", yscale="log")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(lambda number, _: in_1000(int(number)))
-            axis.set_minor_locator(NullLocator())
-    axes.set(xlim=ends, ylim=ends)
-    return ends
+        axes.set(ylabel="points", xlabel="the paper's number (%)")
+        axes.set_xlim(min(float(dots["x"].min()), 0.0) - 4, 104)
+    axes.set_title(f"{title}: {int(covered.sum()):,} of {int(judged.sum()):,}")

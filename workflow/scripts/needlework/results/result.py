@@ -238,10 +238,11 @@ class Drawing:
 
     x: the column across (down, where bars or points lie); several give a row of panels each, of the rows
     that have a value in it. nothing: why there may be nothing to draw. y: what the axis of values is
-    called. line: the column of lines or bars within a panel. panel: a panel for each of its values;
-    row: a row of panels for each of these columns' values. value, n: the columns of the number and of
-    how many prompts are behind it; unit: what those are called. limits: of the axis of values, or None:
-    around what is drawn. columns: most panels side by side where there is one row of them.
+    called, and y_unit its unit ("%": shares are written in percent). line: the column of lines or bars
+    within a panel. panel: a panel for each of its values; row: a row of panels for each of these columns'
+    values. value, n: the columns of the number and of how many prompts are behind it; unit: what those are
+    called. limits: of the axis of values, further out where something lies there, or None: from 0, around
+    what is drawn. columns: most panels side by side where there is one row of them.
 
     where: which rows are drawn. needs: rows of ours without which there is nothing to draw. prepare:
     function (data, run) -> data, for what no column says. counted: the rows of ours in the small print.
@@ -259,6 +260,7 @@ class Drawing:
     x: str | tuple[str, ...]
     nothing: str
     y: str = "Accuracy"
+    y_unit: str = "%"
     line: str = "model"
     panel: str = ""
     row: tuple[str, ...] = ()

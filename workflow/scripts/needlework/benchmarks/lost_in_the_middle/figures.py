@@ -115,7 +115,7 @@ CALLED = {
                 "oracle": "gold alone",
             },
         ),
-        Factor("position", label="Position in the prompt"),
+        Factor("position", label="Position in the prompt (1 = first)"),
         Factor("n_documents", label="Documents in the prompt"),
         Factor(
             "lang", order=("en",), last=("uuid",), format=language_name, words={"uuid": "UUIDs"}

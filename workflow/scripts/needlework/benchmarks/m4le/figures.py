@@ -40,12 +40,14 @@ GROUP = Factor(
     words={"QA": "Question answering", "SUM": "Summarization", "RET": "Retrieval"},
 )
 PLACE = Factor("place", label="Place of the asked text", words={0: "first", 1: "last"})
+UNITS = "Length (words; of Chinese, characters)"
 # How figures order and name the values of factors and other labels.
 CALLED = {
     factor.name: factor
     for factor in (
-        *(ABILITY, DOMAIN, LANG, LENGTH, METRIC, TASK, TASK_TYPE),
-        *(RANGE, GROUP, PLACE, TEXTS),
+        *(ABILITY, DOMAIN, LANG, METRIC, TASK, TASK_TYPE, RANGE, GROUP, PLACE, TEXTS),
+        LENGTH.renamed("length", label=UNITS),
+        Factor("column", label=UNITS),
     )
 }
 SCORE = "Normalised score"
@@ -60,6 +62,7 @@ NOTHING = "no model answered prompts that can be normalised"
     Lines(
         x="column",
         y=SCORE,
+        y_unit="",
         where=f"column != 'average' and ({DRAWN})",
         words=HALF,
         paper="the paper's Table 3, by the released scorer",
@@ -76,10 +79,11 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Slopes of normalised scores over the lengths",
     Bars(
         x="model",
-        line="measure",
+        line="model",
         horizontal=True,
-        y="Slope over the buckets",
-        limits=(-0.15, 0.15),
+        y="Slope",
+        y_unit="normalised score a bucket",
+        limits=None,
         where=DRAWN,
         words="Metric: {metric}.",
         paper="the paper's Figure 3, by the released scorer",
@@ -108,6 +112,7 @@ def figure3_slopes(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         x="ability",
         panel="range",
         y=SCORE,
+        y_unit="",
         where=DRAWN,
         words=HALF,
         paper="the paper's Tables 4 to 6, by the released scorer",
@@ -121,7 +126,7 @@ def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "Normalised scores by language and length",
-    Lines(x="length", panel="lang", y=SCORE, words=HALF, nothing=NOTHING),
+    Lines(x="length", panel="lang", y=SCORE, y_unit="", words=HALF, nothing=NOTHING),
     notes=(f"Without tasks of both languages. The paper prints no numbers. {NORMALISED}",),
 )
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:

@@ -47,7 +47,7 @@ CALLED = {
             last=("multilingual",),
             words={"multilingual": "mix"},
         ),
-        Factor("length", format=in_1024),
+        Factor("length", label="Length ({unit_of_length})", format=in_1024),
         Factor("depth", label="Needle position", words={0: "start", 0.5: "middle", 1: "end"}),
         Factor("size", label="Number of prompts"),
         Factor("task", words={"exact": "Exact accuracy", "existence": "Existence accuracy"}),

@@ -229,16 +229,13 @@ def run_settings(config: Config) -> Run:
     """The settings of a run that this benchmark's results need, besides the common ones.
 
     claimed_length: model to the context length that its makers claim, in tokens. instruction_tuning:
-    pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling]. unit_of_length: what
-    the models' tokenizers count.
+    pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling].
     """
     own, run = config["benchmarks"][NAME], config["run"]
     comparisons = own["comparisons"]
-    kinds = {config["tokenizers"][config["models"][m]["tokenizer"]]["kind"] for m in run["models"]}
     return {
         "needle_languages": own["needle_languages"],
         "instructions": sorted(own["instructions"]),
-        "unit_of_length": "words" if kinds == {"words"} else "tokens",
         "claimed_length": {m: config["models"][m]["context"] for m in run["models"]},
         "instruction_tuning": comparisons["instruction_tuning"],
         "greedy_or_sampling": comparisons["decoding"],

@@ -56,8 +56,10 @@ CALLED = {
     factor.name: factor
     for factor in (
         Factor("lang", label="Language", order=LANGUAGES, format=language_name),
-        Factor("length", label="Length", format=in_1000),
-        Factor("depth", words={depth: f"{depth}%" for depth in range(101)}),
+        Factor("length", label="Length ({unit_of_length})", format=in_1000),
+        Factor(
+            "depth", label="Depth in the prompt", words={depth: f"{depth}%" for depth in range(101)}
+        ),
         Factor("n_needles", "int32", words=NEEDLES),
         Factor("question", order=QUESTIONS, words={"number": "the number", "city": "its city"}),
         Factor(

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 CALLED = {
     factor.name: factor
     for factor in (
-        Factor("length", label="Context length", format=in_1000),
+        Factor("length", label="Context length ({unit_of_length})", format=in_1000),
         Factor("context_lang", format=language_name, words={"all": "All languages"}),
         Factor("instruction_lang", label="Instructions", format=language_name),
         Factor("task", order=tuple(TASKS), words=TASKS),
@@ -78,13 +78,17 @@ CALLED = {
     )
 }
 GROUP_LOOKS = dict(
-    zip(GROUPS, zip(("#0072B2", "#56B4E9", "#D55E00", "#999999"), "os^D", strict=True), strict=True)
+    zip(
+        GROUPS,
+        zip((COLOURS[0], COLOURS[5], COLOURS[1], "#999999"), "os^D", strict=True),
+        strict=True,
+    )
 )
 ERROR_LOOKS = {
     name: (colour, marker)
     for name, colour, marker in zip(
         ERRORS,
-        ("#D55E00", "#0072B2", "#56B4E9", "#CC79A7", "#bbbbbb", "#666666"),
+        (COLOURS[1], COLOURS[0], COLOURS[5], COLOURS[4], "#bbbbbb", "#666666"),
         "os^DvP",
         strict=True,
     )
@@ -465,7 +469,8 @@ def figure19(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         line_title="{answer} answers",
         looks={"right": (COLOURS[2], "o"), "wrong": (COLOURS[1], "s")},
         limits=None,
-        y="Reasoning tokens, mean",
+        y="Reasoning, mean",
+        y_unit="tokens",
         words="NIAH tasks.",
         nothing="no model reported reasoning tokens",
     ),
@@ -492,7 +497,8 @@ def figure20(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         unit="answers",
         limits=None,
         columns=4,
-        y="Answers cut by the limit",
+        y="Cut by the limit",
+        y_unit="answers",
         nothing=NO_WORDS,
     ),
     when=("words", "reasoning"),
@@ -533,7 +539,8 @@ def figure22(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         line="group",
         looks=GROUP_LOOKS,
         limits=(0, 10),
-        y="Right words of ten",
+        y="Right",
+        y_unit="words of ten",
         words="Wrong answers only.",
         nothing="no wrong answer to a task of common words was given",
     ),
@@ -562,7 +569,8 @@ def which_text(data: pd.DataFrame, run: Run) -> str:
         value="n_tokens",
         unit="texts",
         limits=None,
-        y="Tokens of the same text",
+        y="The same text",
+        y_unit="tokens",
         needs="tokenizer != tokenizer.min()",
         note=which_text,
         nothing="texts are counted in fewer than two tokenizers",

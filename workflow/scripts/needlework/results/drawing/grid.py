@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from needlework.results.drawing.picture import OTHERS, PAPER, Picture, evenly, small_print
+from needlework.results.drawing.picture import OTHERS, PAPER, SAME, Picture, evenly, small_print
 from needlework.results.figures.style import COLUMN, SMALLEST, TALLEST
-from needlework.results.result import Bars
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +21,10 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 6
 # Inches: of a legend beside a row, of a line of 6- or 7-point text, and about of a character.
 LEGEND, LINE, CHARACTER = 1.6, 0.135, 0.056
+# Lines of a legend above a figure of a column's width.
+MOST_ABOVE = 4
+# An axis of shares reaches at least so far, also if nothing is above 0.
+LEAST_HIGH = 0.2
 
 
 @dataclass(frozen=True)
@@ -93,11 +96,14 @@ def pages(
     spec, figures = picture.spec, []
     aside = LEGEND if len(picture.parts()) > 1 else 0.0
     page = picture.printing.width
-    fit = max(1, int((page - size.left - aside) / size.least))
+    titles = [panel_title(picture, panel) for panel in picture.panels] if spec.panel else []
+    # A character of a title of 6 points is 0.05 inches wide, at least.
+    least = max(size.least, 0.05 * longest_word(titles))
+    fit = max(1, int((page - size.left - aside) / least))
     most = min(MOST_COLUMNS if spec.row else spec.columns, fit)
     ncols = len(evenly(picture.panels, most)[0])
     # A single panel is as wide as a column if it can be.
-    needed = size.left + aside + (size.least if ncols == 1 else ncols * size.wanted)
+    needed = size.left + aside + (least if ncols == 1 else ncols * size.wanted)
     width = (COLUMN if needed <= COLUMN + 0.01 else page) - aside
     # What `add_legend_and_notes` adds, with four lines of legend at most.
     notes = small_print_lines(picture, width + aside).count("\n") if picture.printing.notes else 0
@@ -151,8 +157,8 @@ def laid_out(
             shown.append(ax)
             found.append((ax, row, data))
             if spec.panel and panel not in titled:
-                title = picture.title((spec.panel,), (panel,), spec.panel_title)
-                ax.set_title(wrapped(title, (width - size.left) / ncols))
+                title, wide = panel_title(picture, panel), (width - size.left) / ncols
+                ax.set_title(wrapped(title, wide), fontsize=size_that_fits(title, wide, 8))
                 titled.add(panel)
         if row.title and not aside:
             shown[-1].annotate(
@@ -162,8 +168,14 @@ def laid_out(
                 ha="left",
                 va="center",
                 rotation=-90,
+                fontsize=size_that_fits(row.title, size.height, 7.5),
             )
     return figure, found
+
+
+def panel_title(picture: Picture, panel: Any) -> str:
+    """What stands above a panel."""
+    return picture.title((picture.spec.panel,), (panel,), picture.spec.panel_title)
 
 
 def add_legend_and_notes(figure: Figure, picture: Picture, panels: Panels) -> None:
@@ -184,8 +196,12 @@ def add_legend_and_notes(figure: Figure, picture: Picture, panels: Panels) -> No
         each = 0.5 + CHARACTER * max(map(len, found))
         ncols = max(1, min(len(found), int(width / each)))
         lines = -(-len(found) // ncols)
-        figure.legend([*found.values()], [*found], loc="outside upper center", ncols=ncols,
-                      columnspacing=1.0)  # fmt: skip
+        where = "outside upper center"
+        if lines > MOST_ABOVE and width < picture.printing.width:
+            # A column's figure with a long legend gets a page's width, and the legend beside it.
+            where, ncols, lines = "outside right upper", 1, 0
+            width, height = picture.printing.width, max(height, LINE * len(found))
+        figure.legend([*found.values()], [*found], loc=where, ncols=ncols, columnspacing=1.0)
     shown = _of_page(picture, panels)
     figure.set_label(small_print(shown))
     height += 0.35 + LINE * lines
@@ -227,8 +243,17 @@ def legend_of(entries: Iterable[tuple[Row, list[Artist], list[str]]]) -> dict[st
     found: dict[str, Artist] = {}
     for _, handles, labels in entries:
         for handle, label in zip(handles, labels, strict=True):
-            found.setdefault(label, handle)
+            found.setdefault(label, _grey(handle) if label == SAME else handle)
     return dict(sorted(found.items(), key=lambda item: (PAPER in item[0], OTHERS in item[0])))
+
+
+def _grey(handle: Artist) -> Artist:
+    """The same handle of a legend in no model's colour."""
+    from copy import copy
+
+    same = copy(handle)
+    same.set(color="#555555")
+    return same
 
 
 def level_line(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = False) -> None:
@@ -250,16 +275,18 @@ def level_line(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = F
 def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
     """The axis of values (across where the marks lie): its limits, and its name at the outer panels."""
     spec = picture.spec
-    low, high = spec.limits or fitted_limits(picture)
+    low, high = limits(picture)
     margin = 0.02 * (high - low)
     for ax, _, _ in panels:
         (ax.set_xlim if down else ax.set_ylim)(low - margin, high + margin)
         axis = ax.xaxis if down else ax.yaxis
         if (low, high) == (0.0, 1.0):
             axis.set_ticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+        if spec.y_unit == "%":
+            axis.set_major_formatter(lambda value, _: in_percent(value))
         elif high > 100:
             axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    name = picture.say(spec.y)
+    name = values_name(picture)
     if down:
         name_across(panels, lambda row: name)
     elif len({id(row) for _, row, _ in panels}) > 1:
@@ -268,6 +295,17 @@ def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
         figure.supylabel(name, fontsize=7.5)
     else:
         panels[0][0].set_ylabel(name)
+
+
+def values_name(picture: Picture) -> str:
+    """What the axis of values is called, and its unit."""
+    name, unit = picture.say(picture.spec.y), picture.say(picture.spec.y_unit)
+    return f"{name} ({unit})" if unit else name
+
+
+def in_percent(share: float) -> str:
+    """A tick of an axis of shares."""
+    return f"{round(100 * share, 6) + 0.0:g}".replace("-", "\u2212")
 
 
 def name_across(panels: Panels, name_of: Callable[[Row], str]) -> None:
@@ -281,21 +319,29 @@ def name_across(panels: Panels, name_of: Callable[[Row], str]) -> None:
             middle.xaxis.label.set_x(1.06)
 
 
-def fitted_limits(picture: Picture) -> tuple[float, float]:
-    """Limits around values, intervals and the paper's numbers; counts and bars from 0, shares up to 1.
+def limits(picture: Picture) -> tuple[float, float]:
+    """The drawing's limits, further out where a value, an interval or a number of the paper's lies there.
 
-    Only differences can be below 0.
+    Without limits, the axis is from 0, and of shares up to 1. Only differences can be below 0.
     """
+    low, high = _ends(picture)
+    if found := picture.spec.limits:
+        return min(found[0], low), max(found[1], high)
+    if high > 1 or picture.spec.value.startswith("n_"):
+        return 0.0, max(1.0, 1.06 * high)
+    margin = 0.04 * (high - low)
+    if low < 0:
+        return low - margin, max(0.0, high) + margin
+    return 0.0, min(1.0, max(LEAST_HIGH, high + margin))
+
+
+def _ends(picture: Picture) -> tuple[float, float]:
+    """The lowest and the highest of all that an axis of values shows."""
     ends = [picture.spec.value, "paper_value"]
     ends += ["ci_low", "ci_high"] if picture.spec.intervals else []
     ends += ["lowest", "highest"] if picture.incomplete else []
     shown = picture.data[[name for name in ends if name in picture.data]]
-    low, high = float(shown.min(axis=None)), float(shown.max(axis=None))
-    if isinstance(picture.spec, Bars):
-        low = min(low, 0.0)
-    if high > 1 or picture.spec.value.startswith("n_"):
-        return 0.0, max(1.0, 1.06 * high)
-    return low - 0.03 if low < 0 else max(0.0, low - 0.03), min(1.0, high + 0.03)
+    return float(shown.min(axis=None)), float(shown.max(axis=None))
 
 
 def figure_of(width: float, height: float) -> Figure:
@@ -306,9 +352,22 @@ def figure_of(width: float, height: float) -> Figure:
 
 
 def wrapped(text: str, inches: float) -> str:
-    """A text, broken into lines that fit into so many inches."""
-    parts = text.split("\n")
-    return "\n".join(textwrap.fill(part, max(6, int(inches * 13))) for part in parts)
+    """A text, broken between words into lines that fit into so many inches; names are not broken."""
+    broken = textwrap.TextWrapper(
+        max(6, int(inches * 13)), break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(map(broken.fill, text.split("\n")))
+
+
+def longest_word(names: Iterable[str]) -> int:
+    """How many characters the longest word of these names has."""
+    return max((len(word) for name in names for word in name.split()), default=0)
+
+
+def size_that_fits(text: str, inches: float, wanted: float) -> float:
+    """The points, `wanted` or fewer, at which the longest word of a text has so many inches."""
+    # A character is 0.6 times as wide as the font is high; a point is a 72nd of an inch.
+    return max(SMALLEST, min(wanted, 72 * inches / (0.6 * max(1, longest_word([text])))))
 
 
 def empty(ax: Axes, text: str) -> None:

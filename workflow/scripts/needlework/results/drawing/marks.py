@@ -13,9 +13,11 @@ from needlework.results.drawing.grid import (
     Size,
     empty,
     level_line,
+    longest_word,
     name_across,
     pages,
     values_axis,
+    values_name,
     wrapped,
 )
 from needlework.results.drawing.picture import Line, Picture
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DASHES = (0, (4, 2))
+# Inches of a character of 7-point text; numbers to scale of which more are named by round ones between them.
+NAME, MOST_TICKS = 0.065, 12
 
 
 @dataclass(frozen=True)
@@ -180,36 +184,41 @@ def _named(ax: Axes, axis: Across) -> None:
     figure, spot = ax.get_figure(root=True), ax.get_subplotspec()
     assert figure is not None and spot is not None, "it is a panel of a grid"
     inches = float(figure.get_size_inches()[0]) / spot.get_gridspec().ncols - 0.35
-    ax.set_xlim(axis.low, axis.high)
-    if axis.scaled and len(axis.at) > 12:
-        ax.locator_params(axis="x", nbins=4)
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
-        return
     ends = sorted((at, axis.labels[value]) for value, at in axis.at.items())
-    # A character of 7-point text is 0.07 inches wide; the last name always stands.
-    character = 0.07 * (axis.high - axis.low) / inches
     longest = max(len(name) for _, name in ends)
-    turned = not axis.scaled and longest * character > 0.9
-    room = 0.05 / inches * (axis.high - axis.low)
-    named: list[tuple[float, str]] = []
+    if not axis.scaled:
+        ax.set_xlim(axis.low, axis.high)
+        turned = longest * NAME * (axis.high - axis.low) / inches > 0.9
+        ax.set_xticks(*zip(*ends, strict=True), fontsize=SMALLEST if turned else 7,
+                      rotation=90 if turned else 0)  # fmt: skip
+        return
+    # The names of both ends stand below them, within the panel but for half a character.
+    (first, first_name), (last, last_name) = ends[0], ends[-1]
+    before, after = (
+        max(0.05 * inches, NAME * (len(name) - 1) / 2) for name in (first_name, last_name)
+    )
+    each = ((last - first) or 1.0) / max(0.2, inches - before - after)
+    ax.set_xlim(first - before * each, last + after * each)
+    if len(ends) > MOST_TICKS:
+        between = [at for at in ax.get_xticks() if first < at < last]
+        ends = [ends[0], *((at, f"{at:,.6g}") for at in between), ends[-1]]
+    named = {last: last_name}
+    if len(first_name + last_name) / 2 * NAME * each < last - first:
+        named[first] = first_name
     for at, name in reversed(ends):
-        wide = sum(len(text) for _, text in [(at, name), *named[:1]]) + 1
-        if not named or not axis.scaled or named[0][0] - at >= wide / 2 * character:
-            named.insert(0, (at, name))
-    shown = dict(named)
-    ax.set_xticks([at for at, _ in ends], [shown.get(at, "") for at, _ in ends],
-                  fontsize=SMALLEST if turned else 7, rotation=90 if turned else 0)  # fmt: skip
-    # A name at an end that would reach into the next panel stands within its own.
-    for label, (at, name) in zip(ax.get_xticklabels(), ends, strict=True):
-        half = len(name) / 2 * character
-        if not turned and at - half < axis.low - room:
-            label.set_horizontalalignment("left")
-        elif not turned and at + half > axis.high + room:
-            label.set_horizontalalignment("right")
+        # How much room two names need, and a gap of a character.
+        if all(
+            abs(at - other) >= (len(name + text) / 2 + 1) * NAME * each
+            for other, text in named.items()
+        ):
+            named[at] = name
+    ax.set_xticks([at for at, _ in ends], [named.get(at, "") for at, _ in ends], fontsize=7)
 
 
 # More bars than these lie, as no page has room for their names below them; languages have codes.
 MOST_STANDING, MOST_CODES = 7, 40
+# Names below bars that stand have no longer word.
+MOST_LETTERS = 10
 # From 0 to 1, in equal steps.
 HEAT = ("#fbfaf7", "#dfe6ee", "#a9c1d9", "#6a86b8", "#5a4a94", "#331a4f")
 INK, ORANGE = "#222222", "#D55E00"
@@ -222,18 +231,22 @@ def bars(picture: Picture) -> list[Figure]:
     if isinstance(spec, Dots):
         means = picture.ours.groupby(x)[spec.value].mean()
         places.sort(key=lambda place: -means.get(place, 0.0))
-    codes = max(len(picture.tick(x, place)) for place in places) <= 4
-    lying = len(places) > (MOST_CODES if codes else MOST_STANDING)
+    ticks = [picture.tick(x, place) for place in places]
+    codes = max(map(len, ticks)) <= 4
+    lying = (
+        len(places) > (MOST_CODES if codes else MOST_STANDING) or longest_word(ticks) > MOST_LETTERS
+    )
     down = lying or isinstance(spec, Points) or (isinstance(spec, Bars) and spec.horizontal)
     columns = [column for column in (x, *spec.row, spec.panel) if column]
     beside = not isinstance(spec, Points) and picture.ours.duplicated(columns).any()
-    n = len(picture.looks) if beside else 1
-    names = [picture.called(x, place) if down else picture.tick(x, place) for place in places]
+    dodged = beside or isinstance(spec, Dots)
+    n = len(picture.looks) if dodged else 1
+    names = [picture.called(x, place) for place in places] if down else ticks
     names = [wrapped(name, 1.6 if down else 0.75) for name in names]
     tall = 0.03 + LINE * (1 + max(name.count("\n") for name in names))
     each = max(tall, 0.06 * n + 0.07) if down else max(0.12 if codes else 0.8, 0.1 * n)
     long = each * len(places)
-    height = max(0.8, long) + 0.3 if down else 1.8
+    height = max(0.8, long) + 0.3 if down else 1.3 if spec.row else 1.8
     size = Size(2.0, COLUMN * 1.2, height) if down else Size(long + 0.4, max(2.0, 2 * long), height)
 
     def fill(figure: Figure, panels: Panels) -> None:
@@ -245,7 +258,7 @@ def bars(picture: Picture) -> list[Figure]:
                 ax.hlines(range(len(places)), ends["min"], ends["max"], color="#cccccc", zorder=1)
             for line in picture.lines(data[data[x].isin(places)], row.keys):
                 where = line.rows[x].map(places.index)
-                where = where + ((row.keys.index(line.key) + 0.5) / n - 0.5) * 0.8 * beside
+                where = where + ((row.keys.index(line.key) + 0.5) / n - 0.5) * 0.8 * dodged
                 _marks(ax, picture, line, where, down, 0.74 / n)
             level_line(ax, picture, data, down=down)
             if down:
@@ -269,7 +282,9 @@ def _marks(ax: Axes, picture: Picture, line: Line, where: Any, down: bool, thick
     rows = line.rows[line.rows["source"] == "ours"]
     values, there = rows[spec.value].fillna(0.0), where[rows.index]
     colour, marker = line.look
-    look: dict[str, Any] = {"color": colour, "label": line.label}
+    # A bar for each name on the axis needs no name in a legend.
+    named = spec.line != picture.across[0]
+    look: dict[str, Any] = {"color": colour, "label": line.label if named else None}
     if isinstance(spec, Points):
         above = 2 if line.rest else 3
         ax.plot(values, there, marker, **look, zorder=above)
@@ -287,7 +302,7 @@ def _marks(ax: Axes, picture: Picture, line: Line, where: Any, down: bool, thick
     mark_incomplete(ax, rows, there, spec.value, down=down)
     if line.rows["paper_value"].notna().any():
         xy = (line.rows["paper_value"], where) if down else (where, line.rows["paper_value"])
-        own = spec.line == "model" or isinstance(spec, Points)
+        own = named and (spec.line == "model" or isinstance(spec, Points))
         shape = hollow_marker(("#333333", marker if own else "D"))
         label, over = (
             (line.paper_label if own else "the paper's"),
@@ -340,12 +355,15 @@ def heat_map(picture: Picture) -> list[Figure]:
                     label.set_visible(any((part[spec.down] == name).any() for part in row.data))
                     bold = "bold" if name == spec.margin else "normal"
                     label.set(color=ORANGE if name in tinted else INK, fontweight=bold)
+                ax.set_ylabel(picture.label(spec.down))
+        name_across(panels, lambda row: picture.label(x))
         aspect, shrink = (60, 0.5) if len(panels) > 2 else (35, 0.9)
         axes = [ax for ax, *_ in panels]
         bar = figure.colorbar(
             shade, ax=axes, location="bottom", fraction=0.02, pad=0.01, aspect=aspect, shrink=shrink
         )
-        bar.set_ticks([0, 0.25, 0.5, 0.75, 1], labels=["0", "25", "50", "75", "100%"])
+        bar.set_ticks([0, 0.25, 0.5, 0.75, 1], labels=["0", "25", "50", "75", "100"])
+        bar.set_label(values_name(picture), fontsize=7)
         bar.outline.set_linewidth(0.4)
 
     return pages(picture, size, fill)

@@ -29,8 +29,11 @@ T = TypeVar("T")
 PAPER, OTHERS = " (paper)", " other models"
 # Of lines whose model has no line of ours.
 PUBLISHED_MARKERS = "<>*hp8dHPX1234"
-# More lines than these in one panel are not told apart.
-MOST_LINES = 7
+# More lines than these in one panel are not told apart; of the paper's own, more are not named.
+MOST_LINES, MOST_PUBLISHED = 7, 4
+# A longer legend has one entry for what the paper says of our models.
+MOST_ENTRIES = 10
+SAME = f"the same models{PAPER}"
 
 
 class NothingToDraw(Exception):
@@ -159,20 +162,21 @@ class Picture:
 
     def label(self, column: str) -> str:
         """What an axis calls a column, if anything."""
-        return self.factors.get(column, Factor(column)).label
+        return self.say(self.factors.get(column, Factor(column)).label)
 
     def title(self, columns: Sequence[str], values: Sequence[Any], template: str) -> str:
         """The title of a panel, or of a row of panels; one value's own words are a title as they are."""
         names = [self.called(*pair) for pair in zip(columns, values, strict=True)]
         if template and not (len(values) == 1 and values[0] in self.spec.called):
-            return template.format_map({**self.run, **dict(zip(columns, names, strict=True))})
+            own = dict(zip(columns, names, strict=True))
+            return template.format_map({"unit_of_length": "tokens", **self.run, **own})
         if columns == ("model",) and values[0] not in set(self.ours["model"]):
             return names[0] + PAPER
         return " ".join(names)
 
     def say(self, words: str) -> str:
         """Words with the run's settings in them."""
-        return words.format_map(self.run)
+        return words.format_map({"unit_of_length": "tokens", **self.run})
 
     @cached_property
     def looks(self) -> dict[tuple[str, Any], Look]:
@@ -192,8 +196,11 @@ class Picture:
         if column != "model" or self.spec.panel == "model":
             return found
         theirs = self.values(column, self.data[self.data["source"] == "published"])
-        grey = [(PUBLISHED_COLOUR, marker) for marker in PUBLISHED_MARKERS]
-        return found | dict(zip([("published", name) for name in theirs], grey, strict=False))
+        markers = PUBLISHED_MARKERS if len(theirs) <= MOST_PUBLISHED else "d" * len(theirs)
+        return found | {
+            ("published", name): (PUBLISHED_COLOUR, marker)
+            for name, marker in zip(theirs, markers, strict=False)
+        }
 
     def coloured(self, ours: Sequence[str]) -> list[str]:
         """The models that get a colour: the requested models, or the run's first models, controls last."""
@@ -220,16 +227,40 @@ class Picture:
             if rows.empty:
                 continue
             name = self.title((column,), (key[1],), spec.line_title)
+            if key[0] == "published":
+                # A model of ours may have the same name.
+                name = self._published_name(key[1])
             for more in {spec.suffix, spec.members} & set(rows):
                 words = [word for word in rows[more].dropna().unique() if word]
                 name += f" ({', '.join(' '.join(words).split())})" if words else ""
             theirs = self.run.get("published", {}).get(key[1]) if column == "model" else None
             paper_label = name if key[0] == "published" else (theirs or name) + PAPER
+            if key[0] == "ours" and self._crowded:
+                paper_label = SAME
             look = self.looks[key]
             if look == REST and column == "model" and (n := self.n_rest) > 1:
                 name = f"{n}{OTHERS}"
-                paper_label = name + PAPER
+                paper_label = SAME if self._crowded else name + PAPER
             yield Line(key, name, paper_label, look, rows)
+
+    def _published_name(self, value: Any) -> str:
+        """What the legend calls a model of the paper's that was not run; more than some share a name."""
+        n = sum(source == "published" for source, _ in self.looks)
+        one = self.called(self.spec.line, value)
+        return (one if n <= MOST_PUBLISHED else f"{n} other models") + PAPER
+
+    @cached_property
+    def _crowded(self) -> bool:
+        """Whether a legend that names each model of ours and the paper's is too long."""
+        if self.spec.line != "model" or self.spec.panel == "model":
+            return False
+        ours = self.ours
+        beside = set(ours.loc[ours["paper_value"].notna(), "model"])
+        coloured = {key[1] for key, look in self.looks.items() if key[0] == "ours" and look != REST}
+        theirs = min(MOST_PUBLISHED, sum(source == "published" for source, _ in self.looks))
+        return (
+            len(coloured) + len(coloured & beside) + theirs + 2 * (self.n_rest > 0) > MOST_ENTRIES
+        )
 
     @cached_property
     def n_rest(self) -> int:

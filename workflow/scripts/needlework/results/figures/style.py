@@ -17,8 +17,9 @@ SMALLEST, MOST_COLOURED = 6.0, 6
 # The id, in an SVG, of the words that stand where there is nothing to draw.
 NOTHING = "nothing-to-draw"
 
-# Okabe and Ito's palette: told apart by colour-blind readers. Yellow is left out, it fades on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
+# Okabe and Ito's hues without yellow, which fades on white. For readers with deuteranopia or protanopia, any
+# two of these are further apart (21 in CIELAB) than those of the palette itself (18, green and pink).
+COLOURS = ("#0072B2", "#D55E00", "#139F69", "#CC79A7", "#FF9400", "#78ACFD", "#555555")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 PUBLISHED_COLOUR = "#8a8a8a"
 GRID = "#dddddd"
