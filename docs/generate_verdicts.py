@@ -7,9 +7,9 @@ python docs/generate_verdicts.py --check   fails if it is not what these files s
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
-from itertools import groupby
 from pathlib import Path
 from textwrap import wrap as fill
 
@@ -48,10 +48,14 @@ def section() -> str:
         )
         lines = [head, "", "| numbers of | numbers | with a verdict |", "|---|---|---|"]
         by_table = found.groupby("table", sort=False)["verdict"].agg(["size", "sum"])
-        for counts, group in groupby(by_table.itertuples(), key=lambda row: (row.size, row.sum)):
-            some = [str(row.Index) for row in group]
+        alike: dict[tuple[int, int], list[str]] = {}
+        for table, size, verdicts in by_table.itertuples():
+            alike.setdefault((size, verdicts), []).append(table)
+        for counts, some in alike.items():
             each = " each" if len(some) > 1 else ""
-            lines.append(f"| {called(some)} | {counts[0]:,}{each} | {counts[1]:,}{each} |")
+            lines.append(
+                f"| {called(some, list(by_table.index))} | {counts[0]:,}{each} | {counts[1]:,}{each} |"
+            )
         lines.append("")
         for reason, own in found[~found["verdict"]].groupby("reason", sort=False):
             where = called(list(dict.fromkeys(own["table"])))
@@ -60,9 +64,16 @@ def section() -> str:
     return "\n\n".join(parts)
 
 
-def called(tables: Sequence[str]) -> str:
-    """Names of tables; the first and the last of several."""
-    return tables[0] if len(tables) == 1 else f"{tables[0]} to {tables[-1]}"
+def called(tables: Sequence[str], every: Sequence[str] = ()) -> str:
+    """Names of tables: the first and the last, or, with `every` table in order, of each unbroken row."""
+    runs: list[list[str]] = []
+    for table in tables:
+        if runs and (not every or every.index(table) == every.index(runs[-1][-1]) + 1):
+            runs[-1].append(table)
+        else:
+            runs.append([table])
+    text = ", ".join(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+    return re.sub(r"(?<= )table(?=\d)", "", text) if text.startswith("table") else text
 
 
 def main() -> None:

@@ -195,14 +195,24 @@ def test_tables_fit_a_screen(page) -> None:
         assert sum(map(len, row)) <= 200, row
 
 
-def test_each_difference_in_a_table_has_an_entry_below() -> None:
+def test_each_difference_says_its_default_and_names_a_key() -> None:
     text = TEXTS["docs/fidelity.md"].partition("\n## MLNeedle\n")[2]
-    sections = [part for part in re.split(r"^#+ ", text, flags=re.M) if "| difference |" in part]
+    sections = [part for part in re.split(r"^#+ ", text, flags=re.M) if ".** Default:" in part]
     assert len(sections) > 15
-    for section in sections:
-        rows = [cells[0] for cells in tables(section)][2:]
-        entries = [visible(name) for name in re.findall(r"^- \*\*(.+?)\.\*\*", section, re.M)]
-        assert [name.lower() for name in entries] == [name.lower() for name in rows]
+    entries = [entry for part in sections for entry in re.split(r"^- ", part, flags=re.M)[1:]]
+    assert len(entries) > 140
+    known = {
+        part
+        for name, node in schema()["properties"].items()
+        for _, key in keys_of(node, name)
+        for part in key.split(".")
+    }
+    for entry in entries:
+        found = re.match(r"\*\*.+?\.\*\* Default: [^;]+(?:; switch: (.+?)\.(?: |$))?", entry, re.S)
+        assert found, entry
+        for key in re.findall(r"`([^`]+)`", found[1] or ""):
+            last = re.split(r"[.\s]", key.split(":")[0].strip())[-1]
+            assert last in known or last in TEXTS["docs/configuration.md"], key
 
 
 def test_make_targets_exist() -> None:
