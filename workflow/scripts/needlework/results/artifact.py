@@ -87,7 +87,7 @@ def _regex(pattern: str) -> re.Pattern[str]:
 
 
 def jobs_of(paths: Iterable[str], rules: Sequence[RulePaths]) -> list[Job]:
-    """The jobs that wrote `paths`; a file that no rule writes is of none."""
+    """The jobs that wrote `paths`. A file that no rule writes belongs to no job."""
     found: dict[tuple[str, str], list[str]] = {}
     for path in paths:
         for own in rules:
@@ -99,9 +99,9 @@ def jobs_of(paths: Iterable[str], rules: Sequence[RulePaths]) -> list[Job]:
 
 
 def withheld(provenance: Mapping[str, Any]) -> list[str]:
-    """The sources whose licences do not plainly allow their texts to be passed on, with the licences.
+    """The sources whose licences do not clearly allow redistribution of their texts: source to licence.
 
-    Of a user's own data no licence is known.
+    A user's own data has no known licence, so it is always withheld.
     """
     licences = {
         source["id"].split("/")[0]: source["licence"] for source in provenance.get("sources", ())
@@ -127,9 +127,10 @@ def write_artifact(
     results: str | Path = "results",
     benchmarks: str | Path = "benchmarks",
 ) -> dict[str, int]:
-    """Write the crate as a ZIP file; how many files and jobs it describes.
+    """Write the crate as a ZIP file; returns the numbers of files and jobs that it describes.
 
-    It holds what the provenance seals; texts of the corpora only where all licences allow it.
+    It contains the files that the provenance seals. Texts of corpora are included only if all licences
+    allow it.
     """
     from rocrate.rocrate import ROCrate
 

@@ -1,7 +1,7 @@
 """Does a setting change a model's answers? The numbers of an audit, their intervals, summary and picture.
 
-Both models answered the same prompts; to some of them each gave a second answer, in another order and in
-other batches. Answers differ between these for reasons that are not the setting: that is the floor.
+Both models answered the same prompts. Each model answered some prompts twice, the second time in another
+order and in other batches. The floor is how often these two answers differ, since the setting was the same.
 
 The intervals are of differences of whole questions, each the mean over its prompts, in the order of a
 seeded draw. They are asymptotic confidence sequences (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, 2024,
@@ -59,10 +59,10 @@ NOTHING = Interval(math.nan, -1.0, 1.0, 0)
 def half_width(
     n: npt.ArrayLike, variance: npt.ArrayLike, alpha: float, planned: npt.ArrayLike
 ) -> Numbers:
-    """Half widths of the intervals of means of `n` values with this variance.
+    """Half widths of the confidence intervals of means of `n` values in [-1, 1] with this variance.
 
-    `planned` is the n for which they are narrowest, chosen before the first look. The variance gets a share
-    for what is so rare that it was hardly seen: log(1 / alpha) / 2 squares among n. So if no answer of n
+    `planned` is the n at which the intervals are narrowest, chosen before the first look. log(1 / alpha) / 2n
+    is added to the variance, for changes that are too rare to be seen in n values. So if no answer of n
     questions changed, the interval is about that of a Poisson count of 0.
     """
     n = np.asarray(n, dtype=np.float64)
@@ -75,7 +75,7 @@ def half_width(
 def interval(values: npt.ArrayLike, alpha: float, available: int) -> Interval:
     """The interval of the mean of questions' values in [-1, 1].
 
-    `available` is how many questions there are in all: known before the first look.
+    `available` is the number of questions in the benchmark, which is known before the first look.
     """
     x = np.asarray(values, dtype=np.float64)
     if not len(x):
@@ -91,7 +91,7 @@ def settled(found: Interval, margin: float) -> bool:
 
 
 def sentence(found: Interval, margin: float) -> str:
-    """What an interval of a difference of scores says, in percent points."""
+    """The verdict of an interval of a score difference as text, in percent points."""
     if not found.n:
         return "cannot tell: no question was answered by both"
     if found.high < 0:
@@ -117,7 +117,7 @@ Array = npt.NDArray[Any]
 
 
 class Rules(NamedTuple):
-    """alpha of one cell, the difference that is to be ruled out, and the questions that are asked again."""
+    """Settings of an audit: alpha per cell, the difference to rule out, and the questions to ask twice."""
 
     alpha: float
     margin: float
@@ -125,10 +125,10 @@ class Rules(NamedTuple):
 
 
 def excess(a: Array, a_again: Array, b: Array, b_again: Array) -> npt.NDArray[np.float64]:
-    """D of each prompt: how much oftener answers of two settings differ than two answers of one setting.
+    """D per prompt: how often answers differ between the settings, less how often within one setting.
 
-    Only answers that were given in different orders are compared, for the two settings as for the floors:
-    in the same order many engines repeat every answer. So the mean of D is 0 if the setting changes
+    Only answers from different orders of the prompts are compared, between the settings as within one:
+    in the same order, many engines repeat every answer. So the mean of D is 0 if the setting changes
     nothing.
     """
     between = ((a != b_again).astype(np.float64) + (a_again != b)) / 2
@@ -160,7 +160,7 @@ def answers(
 
 
 def joined(sides: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """A row for each prompt that both were asked, with `text_<side>` and so on."""
+    """One row per prompt that both models were asked, with columns such as `text_<side>`."""
     measures = ["text", "value", "given", "skipped"]
     made = sides[BASE].drop(columns=measures)
     for side in SIDES:
@@ -176,7 +176,7 @@ def joined(sides: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def rows(
     benchmark: str, answered: pd.DataFrame, cells: Sequence[Mapping[str, Any]], rules: Rules
 ) -> list[dict[str, Any]]:
-    """A row of the table for each cell of a benchmark. `answered` is `joined`."""
+    """The table's rows: one per cell of a benchmark. `answered` is the result of `joined`."""
     made = []
     for cell in cells:
         own = answered
@@ -250,14 +250,14 @@ def _mean(values: Array) -> float:
 
 
 def beyond(table: Sequence[Mapping[str, Any]], worse_than: float) -> list[str]:
-    """The cells whose whole interval is worse than a share, in words."""
+    """Descriptions of the cells whose whole interval lies below a loss of this share."""
     return [
         f"{name_of(row)}: {row['sentence']}" for row in table if float(row["ci_high"]) < -worse_than
     ]
 
 
 def missing(table: Sequence[Mapping[str, Any]], base: str, changed: str) -> list[str]:
-    """For each benchmark and model that lacks answers, how many, in words.
+    """One sentence per benchmark and model with missing answers: how many are missing.
 
     Prompts that fit into neither context are not missing.
     """
@@ -289,7 +289,7 @@ _HEAD = (
 
 
 class Setting(NamedTuple):
-    """The two models, what the configuration says differently of them, and what their engines used."""
+    """The two models of an audit, how their entries differ, and the settings that their engines used."""
 
     base: str
     changed: str
@@ -301,7 +301,7 @@ class Setting(NamedTuple):
 def engine_used(
     journal: str | Path, benchmark: str, identity: Mapping[str, Any]
 ) -> dict[str, object]:
-    """What the engine of a model's last recorded job on a benchmark used."""
+    """The effective engine settings of a model's last recorded job on a benchmark."""
     jobs = [
         job
         for job in Journal(journal).load().values()
@@ -418,7 +418,7 @@ def _validity(table: Sequence[Mapping[str, Any]], audit: Mapping[str, Any]) -> l
 
 
 def escaped(value: object) -> str:
-    """A value as text of a Markdown table: it may come from data."""
+    """A value, escaped for a cell of a Markdown table, since it may come from data."""
     text = re.sub(r"\s+", " ", str(value))
     return re.sub(r"([\\|`*<>\[\]])", r"\\\1", text)
 
@@ -438,7 +438,7 @@ _NOTE = (
 def pages(
     table: Sequence[Mapping[str, Any]], base: str, changed: str, margin: float
 ) -> list[Figure]:
-    """The figure, a page for every forty cells."""
+    """The pages of the figure, with at most forty cells each."""
     parts = [table[first : first + _CELLS] for first in range(0, len(table), _CELLS)] or [table]
     return [_page(part, f"{changed} against {base}", margin) for part in parts]
 

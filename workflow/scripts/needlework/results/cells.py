@@ -32,14 +32,14 @@ OUTCOMES = ("empty", "prompt_cut", "refused")
 
 
 def judged(scores: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Which answers were given: a skipped or failed request tells nothing of a model."""
+    """A mask of the rows with an answer. Skipped and failed requests say nothing about a model."""
     reasons = scores["finish_reason"].to_numpy(dtype=object)
     value = scores["value"].to_numpy(dtype=np.float64)
     return ~np.isin(reasons, UNANSWERED) & ~np.isnan(value)
 
 
 def kept(rows: pd.DataFrame, mask: npt.ArrayLike) -> pd.DataFrame:
-    """The rows at which `mask` holds: where it holds everywhere, `rows` itself, since copies are slow."""
+    """The rows at which `mask` is true. If it is true everywhere, `rows` itself, since copies are slow."""
     held = np.asarray(mask, dtype=bool)
     return rows if held.all() else rows[held]
 
@@ -47,8 +47,8 @@ def kept(rows: pd.DataFrame, mask: npt.ArrayLike) -> pd.DataFrame:
 def paired(one: pd.DataFrame, two: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The prompts that both models answered, with the columns `value_first` and `value_second`.
 
-    Two answers are of one prompt, or of two that differ in nothing but what is compared, where they
-    agree in the columns `by`.
+    Two answers are paired if they agree in the columns `by`. So their prompts are the same, or differ only
+    in what is compared.
     """
     one, two = kept(one, judged(one)), kept(two, judged(two))
     mine, theirs = _keys(one, by), dict(zip(_keys(two, by), two["value"].tolist(), strict=True))
@@ -70,14 +70,14 @@ def _keys(rows: pd.DataFrame, by: Sequence[str]) -> list[tuple[Any, ...]]:
 
 
 def mcnemar(both: pd.DataFrame) -> dict[str, float | int]:
-    """MCNEMAR of what `paired` gives; without any pair no p."""
+    """The columns MCNEMAR of the result of `paired`. Without pairs, p is NaN."""
     test = stats.mcnemar(both["value_first"].to_numpy(), both["value_second"].to_numpy())
     p = test.p if test.n else math.nan
     return dict(zip(MCNEMAR, (test.first_only, test.second_only, p), strict=True))
 
 
 def difference_bounds(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
-    """How small and how large the second less the first can be."""
+    """The least and the greatest value that the second mean less the first can have."""
     return {
         "lowest": second["lowest"] - first["highest"],
         "highest": second["highest"] - first["lowest"],
@@ -85,7 +85,7 @@ def difference_bounds(first: Mapping[str, float], second: Mapping[str, float]) -
 
 
 def contrast(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """The second of two cells less the first, with Newcombe's interval from the intervals of both."""
+    """The second cell's mean less the first's, with Newcombe's interval (from both cells' intervals)."""
     made: dict[str, Any] = {"value": second["value"] - first["value"]}
     for kind in ("", "_independent"):
         low, high = f"ci_low{kind}", f"ci_high{kind}"
@@ -110,9 +110,9 @@ def compared(
     obstacle: str | None,
     digits: int | None = None,
 ) -> dict[str, Any]:
-    """COMPARISON of a cell with a published number: by the interval over questions, or to so many digits.
+    """COMPARISON of a cell with a published number, by the interval over questions or by equal digits.
 
-    A mean that lacks answers is a mean of other prompts: it is not compared.
+    A mean with missing answers is not compared, since it is a mean of other prompts.
     """
     published = None if number is None else number.value
     if digits is None:
@@ -132,7 +132,7 @@ def compared(
 
 
 def differences(setup: Mapping[str, object], paper: Mapping[str, object]) -> list[str]:
-    """Where a run's settings are not the paper's, in words; those that `paper` lacks do not matter."""
+    """Descriptions of the settings that differ from the paper's. Settings that `paper` lacks are ignored."""
     return [
         f"{key} is {_plain(value)}, in the paper {_plain(paper[key])}"
         for key, value in setup.items()
@@ -147,7 +147,7 @@ def _plain(value: object) -> str:
 
 
 def apart(table: pd.DataFrame, where: npt.ArrayLike, column: str) -> pd.DataFrame:
-    """The table with another quantity than its other values in a column of its own, where `where` holds.
+    """The table with the values of the rows in `where`, which are another quantity, in a column of their own.
 
     The paper's number moves with it, to `published_<column>` and `published_cell_<column>`.
     """
@@ -170,7 +170,7 @@ def frame(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.Da
 
 
 def counted(table: pd.DataFrame) -> pd.DataFrame:
-    """The same with whole numbers in columns of counts."""
+    """The frame with whole numbers in columns of counts."""
     counts = [n for n in table if n == "n" or str(n).startswith("n_") or str(n).endswith("_n")]
     return table.astype(dict.fromkeys(counts, "Int64"))
 
@@ -253,11 +253,11 @@ class Part:
         return self.table.array(name, make)[self.places]
 
     def where(self, mask: npt.NDArray[np.bool_]) -> Part:
-        """The rows at which `mask`, one truth a row of this part, holds."""
+        """The rows at which `mask` is true; `mask` has one truth value per row of this part."""
         return Part(self.table, self.places[mask])
 
     def split(self, column: str) -> dict[Hashable, Part]:
-        """A part for each value of a column; rows without a value are at None."""
+        """One part per value of a column. The key of rows without a value is None."""
         values, own = self.table.codes(column)[1], self.codes(column)
         order = np.argsort(own, kind="stable")
         found = own[order]
@@ -276,9 +276,9 @@ class Part:
         return self.where(self.array("given", judged))
 
     def measure(self, strata: str = "", counted: Part | None = None) -> dict[str, float | int]:
-        """`columns.MEASURES`; of the mean of a column's means with `strata`.
+        """The columns `columns.MEASURES` of this part. With `strata`, of the mean of that column's means.
 
-        `counted` are the rows that are in the mean, where these are not all that have an answer.
+        `counted` are the rows that enter the mean; by default, all rows with an answer.
         """
         counted = self.given if counted is None else counted
         estimate = stats.estimate(
@@ -307,9 +307,9 @@ class Part:
         return Part(self.table, np.sort(np.concatenate([self.places, other.places])))
 
     def lost(self) -> dict[str, float | int]:
-        """How many requests have no answer, or one that is cut or empty, by `LOST` and `OUTCOMES`.
+        """Counts of requests without an answer, and of cut and empty answers (`LOST`, `OUTCOMES`).
 
-        How many are cut is NaN where it is not known why some answers ended.
+        The number of cut answers is NaN if it is not known why some answers ended.
         Scores that were made by hand may lack the column `outcome`: then these counts are 0.
         """
         counts = self._counts("finish_reason")
@@ -358,10 +358,11 @@ OfSums: TypeAlias = Callable[[npt.NDArray[Any]], npt.NDArray[np.float64]]
 def measure_of_sums(part: Part, column: str, value_of: OfSums) -> dict[str, float | int]:
     """MEASURES of a function of summed statistics, such as the BLEU of a corpus.
 
-    `column` of the scores has a list of numbers an answer, of one length. Both intervals are percentiles of
-    a bootstrap, over answers and over questions; `se` is the bootstrap's over answers. If all samples have
-    one value (no 4-gram of three answers is right, say), they are `stats.limits` of that value. `lowest` and
-    `highest` are NaN where an answer is missing: what it would have added to the sums is not known.
+    `column` of the scores has a list of numbers per answer, all of one length. Both intervals are
+    percentiles of a bootstrap, over answers and over questions; `se` is the bootstrap's over answers. If
+    all samples have the same value (for example because no 4-gram is right), the intervals are
+    `stats.limits` of that value. `lowest` and `highest` are NaN if an answer is missing, since its
+    contribution to the sums is not known.
     """
     given = part.given
     measured: dict[str, float | int] = {

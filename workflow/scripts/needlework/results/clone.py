@@ -1,4 +1,4 @@
-"""Which version of the workflow made results. The page of results needs no more of the provenance."""
+"""The version of the workflow that made the results, as the page of results shows it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CODE = ("Snakefile", "config.yaml", "workflow", "resources", "envs", "presets", 
 
 
 def workflow() -> dict[str, Any]:
-    """The workflow's version; of a clone its commit, and whether its files were changed since."""
+    """The workflow's version and, in a clone, the commit and whether files were changed since."""
     here = _git("rev-parse", "--show-toplevel")
     # A copy inside somebody else's repository is no clone of ours.
     if here is None or Path(here).resolve() != ROOT.resolve():

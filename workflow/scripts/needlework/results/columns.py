@@ -65,9 +65,11 @@ def meaning(column: str, meanings: Mapping[str, str]) -> str:
 def described(
     files: Iterable[tuple[str, str]], meanings: Mapping[str, str], own: Mapping[str, str]
 ) -> list[tuple[str, str, str]]:
-    """A row (file, column, meaning) for each column of CSV `files`, given with what their values are.
+    """One row (file, column, meaning) per column of the CSV `files`.
 
-    `own` names columns that a benchmark of the user's own has, where there is no other meaning.
+    Each file comes with what its values are.
+
+    `own` has the meanings of columns of a user's own benchmark; they count if there is no other meaning.
     """
     made = []
     for file, title in files:

@@ -1,7 +1,7 @@
 """Are two models different? Paired differences on the same prompts, tests, a LaTeX table and a figure.
 
-All questions of inference are asked of questions (clusters), not of prompts: one question is asked at
-several depths and lengths, and an easy one is easy in all of them.
+All tests and intervals are over questions (clusters), not over prompts: one question is asked at several
+depths and lengths, and an easy question is easy in all of them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ MEASURES = (
 
 
 class Pair(NamedTuple):
-    """Two sides to compare. Models with different tokenizers were asked the same in other prompts."""
+    """Two sides to compare. Models with different tokenizers get the same questions in different prompts."""
 
     first: str
     second: str
@@ -69,8 +69,8 @@ def permutation_test(
 ) -> float:
     """Two-sided p of a mean difference: how often random signs of whole clusters give one as large.
 
-    All signs are tried where there are few clusters, else DRAWS of them, drawn from `seed`. NaN without
-    any difference to look at.
+    With few clusters all signs are tried, otherwise DRAWS random ones, drawn from `seed`. NaN if all
+    differences are 0 or missing.
     """
     import pandas as pd
 
@@ -97,7 +97,10 @@ def permutation_test(
 
 
 def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Holm's adjusted p values of a family of tests, in the order given; NaN stays NaN and counts not."""
+    """Holm's adjusted p values of a family of tests, in the given order.
+
+    A NaN stays NaN and is no part of the family.
+    """
     p = np.asarray(p, dtype=np.float64)
     adjusted = np.full(len(p), math.nan)
     order = [i for i in np.argsort(p, kind="stable") if not math.isnan(p[i])]
@@ -110,10 +113,10 @@ def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 @lru_cache(maxsize=1 << 10)
 def planned_difference(n_questions: int) -> float:
-    """The smallest difference that POWER of all comparisons of `n_questions` find; NaN if none is found so.
+    """The smallest difference that `n_questions` show with probability POWER; NaN if there is none.
 
-    It is for models that disagree on a share DISAGREE of the questions (or on as many as the difference
-    takes), each asked once. The test is `permutation_test`, which is then the sign test.
+    It assumes models that disagree on a share DISAGREE of the questions (or on more, if the difference
+    needs more), each asked once. The test is `permutation_test`, which is then the sign test.
     """
     low, high = 0.0, 1.0
     if _sign_test_power(n_questions, high) < POWER:
@@ -145,9 +148,9 @@ def _sign_test_power(n: int, difference: float) -> float:
 def indistinguishable(
     models: Sequence[str], alike: Collection[tuple[str, str]]
 ) -> list[tuple[str, ...]]:
-    """The largest sets of two models or more of which every two are `alike`, in the order of `models`.
+    """The maximal sets of at least two models in which all pairs are `alike`, in the order of `models`.
 
-    A model can be in several sets: a and b, b and c, but not a and c.
+    A model can be in several sets: a and b may be alike, and b and c, but not a and c.
     """
     edges = {frozenset(pair) for pair in alike}
     sets: list[frozenset[str]] = []
@@ -208,8 +211,8 @@ def paired(
 ) -> pd.DataFrame:
     """The first model's rows of prompts that both models answered, with `value_first` and `value_second`.
 
-    They are of the same prompt; unless `same_prompts`, of the same question under the same factors, as
-    models with different tokenizers get them. Requests without an answer are left out.
+    Both values are of the same prompt. Without `same_prompts`, they are of the same question under the same
+    factors, as for models with different tokenizers. Requests without an answer are left out.
     """
     by = ["metric", "sample"]
     by += ["instance_id"] if same_prompts else ["example_id", *factors]
@@ -228,7 +231,9 @@ def _given(scores: pd.DataFrame) -> pd.DataFrame:
 def compare(
     scores: Mapping[str, pd.DataFrame], pairs: Sequence[Pair], factors: Sequence[str]
 ) -> pd.DataFrame:
-    """A row for each pair, metric, and level of each factor (`by` "all" over everything): LABELS, MEASURES.
+    """One row per pair, metric, and level of each factor, with the columns LABELS and MEASURES.
+
+    `by` is "all" for the row over all prompts.
 
     `scores` are by side, `factors` what was asked of prompts (`Benchmark.asked`). The difference is the
     second's mean less the first's, with a 95% interval over questions; `p` is the permutation test's.
@@ -285,9 +290,9 @@ def _measured(both: pd.DataFrame, seed: tuple[object, ...]) -> dict[str, object]
 
 
 def sets_of(table: pd.DataFrame, models: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
-    """For each metric, the sets of models that cannot be told apart over everything (p_holm >= 0.05).
+    """For each metric, the sets of models that cannot be told apart over all prompts (p_holm >= 0.05).
 
-    Two models of which no pair was compared are in no set together.
+    Models that were not compared with each other are in no common set.
     """
     overall = table[table["by"] == "all"]
     return {
@@ -300,7 +305,7 @@ def sets_of(table: pd.DataFrame, models: Sequence[str]) -> dict[str, list[tuple[
 
 
 def in_a_line(table: pd.DataFrame, title: str) -> str:
-    """How many pairs of models differ in a benchmark, by the paper's metric of the most prompts.
+    """One line: how many pairs of models differ, by the paper's metric that scores the most prompts.
 
     The second scorer's metric counts only if there is no other.
     """
@@ -336,7 +341,7 @@ def nothing_to_show(n_questions: int) -> str:
 
 
 def not_told_apart(sets: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:
-    """A sentence for each metric with such sets."""
+    """One sentence per metric that has sets of models which cannot be told apart."""
     shown = {
         metric: ", ".join(f"{{{', '.join(names)}}}" for names in own)
         for metric, own in sets.items()

@@ -37,7 +37,7 @@ Bounds = tuple[float, float] | None
 
 
 class Shown(NamedTuple):
-    """A table or figure: its numbers as CSV, what it is called, and between which bounds its values lie."""
+    """A table or figure: its CSV, its name, and the bounds of its values."""
 
     file: str
     label: str
@@ -45,7 +45,7 @@ class Shown(NamedTuple):
 
 
 def bounds(result: Result) -> Bounds:
-    """Between which numbers the values of a result lie, as its layout says; None if it does not."""
+    """The least and the greatest possible value of a result by its layout; None if the layout has none."""
     if isinstance(result.shown, Drawing):
         return result.shown.limits
     numbers = [grid.number for grid in result.shown]
@@ -55,7 +55,7 @@ def bounds(result: Result) -> Bounds:
 
 
 class Cell(NamedTuple):
-    """A number of a model's, in one row of a result."""
+    """One number of a model, from one row of a result."""
 
     result: str
     row: Mapping[str, str]
@@ -74,7 +74,7 @@ class Cell(NamedTuple):
 
 
 def cells(results: Mapping[str, Shown], model: str) -> Iterator[Cell]:
-    """Every cell of a model's: a row with a number, of ours, and of no other model or pair of models."""
+    """All cells of a model: rows with a number of this run that are of this model alone."""
     for name, shown in results.items():
         with Path(shown.file).open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
@@ -97,7 +97,7 @@ def evaluation_results(
     generation: Mapping[str, Any],
     metric: str,
 ) -> list[dict[str, Any]]:
-    """The cells as `evaluation_results`; `metric` is that of rows that name none."""
+    """The cells as `evaluation_results`. `metric` is the metric of rows that name none."""
     made, seen = [], Counter[str]()
     for cell in found:
         place = "/".join([benchmark, cell.result, *(f"{k}={v}" for k, v in cell.labels.items())])
@@ -171,9 +171,9 @@ _ENGINES = {"vllm": "vllm", "transformers": "transformers", "openvino": "openvin
 
 
 def hub_name(model: str, entry: Entry, engine: Mapping[str, Any], given: str | None) -> str:
-    """A model's name as `<owner>/<model>`; `given` is the one that the configuration has for records.
+    """A model's name as `<owner>/<model>`. `given` is its name in the configuration's section `records`.
 
-    `engine` are the settings with which it ran, in which a replayed log names its model.
+    `engine` are the settings with which the model ran; of a replayed log, they name the log's model.
     """
     if entry["backend"] in READERS:
         return f"needlework/{model}"
@@ -230,7 +230,7 @@ def generation_config(entry: Entry, engine: Mapping[str, Any]) -> dict[str, Any]
 
 
 def as_text(value: object) -> str:
-    """A value as the text that `details` want: a text as it is, any other as JSON."""
+    """A value as text for `details`: a text stays as it is, any other value becomes JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -331,7 +331,7 @@ def _usage(answer: Mapping[str, Any]) -> dict[str, int] | None:
 class Recorded:
     """The input of a benchmark's records.
 
-    paper: its address. data: what the prompts are made of, in words. metric: of rows that name none.
+    paper: its address. data: a description of the prompts' data. metric: the metric of rows that name none.
     published: the file of the paper's numbers. answers: by model, the files of answers, scores and prompts.
     """
 
@@ -362,7 +362,7 @@ def write_records(
     provenance: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> dict[str, int]:
-    """Write all records below `folder`; how many records and lines there are.
+    """Write all records below `folder`; returns the numbers of records and of lines.
 
     `settings` is the section `records` of the configuration.
     """

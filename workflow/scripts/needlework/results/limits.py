@@ -28,7 +28,7 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 @dataclass(frozen=True)
 class Part:
-    """The questions of each benchmark that fit, in order, of how many; and what they take."""
+    """By benchmark: the questions that fit, the number of all questions, and what the part takes."""
 
     questions: Mapping[str, list[str]]
     of: Mapping[str, int]
@@ -36,7 +36,7 @@ class Part:
 
 
 def drawn(prompts: PromptSet, factors: Sequence[str], *seed: object) -> dict[str, float]:
-    """A number in [0, 1) for each question: those below x are a sample of the share x.
+    """A number in [0, 1) per question. The questions with numbers below x are a sample of the share x.
 
     Questions are in the order of what is asked with them (task and `factors`), at random where that is the
     same, and every stretch of that order gets numbers from all of [0, 1). So a sample has its share of each
@@ -60,9 +60,9 @@ def part_within(
 ) -> Part | None:
     """The largest seeded share of the questions that fits into all limits, the same for every model.
 
-    `factors` are by benchmark. If not even one question of each model and benchmark fits, the part has no
-    questions, and the estimates of the smallest part; None if nothing is left to ask. A model without a
-    price or a throughput takes no money or no hours.
+    `factors` are by benchmark. If one question per model and benchmark is already too much, the part has no
+    questions, and its estimates are those of the smallest part. None if nothing is left to ask. A model
+    without a price counts as free, one without a throughput as taking no hours.
     """
     drawn_of: dict[str, dict[str, float]] = {}
     numbers: dict[str, dict[str, float]] = {}
@@ -113,7 +113,7 @@ def within(rows: Sequence[Estimate], limits: Mapping[str, float]) -> bool:
 
 
 def unlimited(rows: Sequence[Estimate], limits: Mapping[str, float]) -> list[str]:
-    """A sentence for each limit that says nothing to some models."""
+    """One sentence per limit that has no effect on some models."""
     said = []
     for limit in limits:
         field, _, key = _MEASURES[limit]
@@ -127,7 +127,10 @@ def unlimited(rows: Sequence[Estimate], limits: Mapping[str, float]) -> list[str
 def as_text(
     part: Part | None, rows: Sequence[Estimate], limits: Mapping[str, float], file: str | Path
 ) -> str:
-    """The proposal for a terminal. `rows` are of everything, `file` that of `write_subset`."""
+    """The proposal as text for a terminal.
+
+    `rows` are the estimates of all prompts, `file` the one of `write_subset`.
+    """
     lines = unlimited(rows, limits)
     if within(rows, limits):
         return "\n".join([*lines, "All of it is within run.limit."])
@@ -164,9 +167,9 @@ def _least(n: int) -> str:
 
 
 def write_subset(part: Part, only: Mapping[str, Mapping[str, Selection]], file: str | Path) -> None:
-    """Write the configuration that chooses a part. The questions of most models stand once.
+    """Write the configuration that selects a part. Questions that most models share are written once.
 
-    `only` is what each model is restricted to, by benchmark. If it names questions, the model gets no others.
+    `only` is each model's own restriction, by benchmark. If it names questions, the model gets only these.
     """
 
     def flow(value: object) -> str:

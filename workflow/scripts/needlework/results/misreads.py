@@ -20,10 +20,10 @@ _RIGHT = 0.5
 
 
 class Misreads(NamedTuple):
-    """Of `n` answers, how many only the second scorer calls right, and how many only the metric.
+    """Counts among `n` answers: right by the second scorer alone, and right by the metric alone.
 
-    `undecided` are those that the second scorer does not decide, `unspelled` those of them that may hold a
-    number in words of a language that it cannot spell.
+    `undecided` answers are left open by the second scorer. `unspelled` are the undecided answers that may
+    contain a number in words of a language that it cannot spell.
     """
 
     metric: str
@@ -35,7 +35,7 @@ class Misreads(NamedTuple):
 
 
 def misreads(scores: pd.DataFrame, controls: Collection[str]) -> list[Misreads]:
-    """The misread answers of all models but controls, by metric; failed requests are none."""
+    """The misread answers of all models except controls, by metric. Failed requests are not counted."""
     given = scores[~scores["finish_reason"].isin(UNANSWERED)]
     given = given[~given["model"].isin(list(controls))]
     keys = ["model", "instance_id", "sample"]

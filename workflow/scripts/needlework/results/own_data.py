@@ -1,6 +1,6 @@
-"""What a run found in the user's own data: rows, what was left out, and for which prompts it is enough.
+"""What a run found in the user's own data: used and omitted rows, and whether the prompts need more.
 
-Only the standard library: planning says what is looked at.
+Needs only the standard library, since planning imports it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PASSAGES, BOOKS = "passages", "books"
 
 @dataclass(frozen=True)
 class Use:
-    """What a benchmark takes of a table ("corpus/language"): lengths in tokens, numbers of documents.
+    """What a benchmark needs from a table ("corpus/language"): lengths in tokens, numbers of documents.
 
     `kind` is PASSAGES or BOOKS.
     """
@@ -35,7 +35,7 @@ class Use:
 def uses(
     benchmark: str, slices: Iterable[tuple[Mapping[str, Any], Mapping[str, Sequence[str]]]]
 ) -> list[Use]:
-    """What a benchmark takes of its tables. Each slice is its settings, and its tables by their names."""
+    """What a benchmark needs from its tables. A slice is given as its settings and its tables by name."""
     found: dict[tuple[str, str], tuple[set[int], set[int]]] = {}
     for settings, tables in slices:
         for kind in (PASSAGES, BOOKS):
@@ -51,14 +51,14 @@ def uses(
 
 @dataclass(frozen=True)
 class Size:
-    """How much a table holds: texts (of a book, sentences), and tokens."""
+    """The size of a table: texts (of a book: sentences) and tokens."""
 
     texts: int
     tokens: int
 
 
 def sentence(use: Use, size: Size, tokenizer: str) -> tuple[str, bool]:
-    """For which prompts of a benchmark a table is enough, and whether it is for all that are asked."""
+    """A sentence on the prompts for which a table suffices, and whether it suffices for all of them."""
     what = "sentences" if use.kind == BOOKS else "passages"
     said = [
         f"{use.benchmark}: {use.table} has {size.texts:,} {what} of {size.tokens:,} tokens "
@@ -90,7 +90,7 @@ def _listed(numbers: Sequence[int]) -> str:
 def report(
     found: Sequence[Found], used: Sequence[Use], size: Callable[[str], Size], tokenizer: str
 ) -> list[tuple[str, bool]]:
-    """All sentences, each with whether it says that nothing lacks."""
+    """All sentences, each with whether nothing is missing."""
     rows = [(one.said(), not one.lost) for one in found]
     return rows + [sentence(use, size(use.table), tokenizer) for use in used]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def describe(spec: PromptTable, files: Iterable[str | Path]) -> pd.DataFrame:
-    """One row a setting, and one a slice and reason of the notes on what was left out or found."""
+    """One row per setting, then one row per slice and reason for notes on omissions and findings."""
     import pandas as pd
 
     from needlework.records import read_notes, read_table

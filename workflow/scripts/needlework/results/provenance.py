@@ -1,4 +1,4 @@
-"""What results were made from, with what, and on what (results/provenance.json), and a seal over them.
+"""The inputs, software and machines of a run (results/provenance.json), and a seal over its results.
 
 What files were made from stands in their own metadata, and where models ran in their jobs' records
 (`needlework.models.job_records`). The rest is looked up when all is done. The seal has the sha256 of each
@@ -37,7 +37,7 @@ logger = logging.getLogger("needlework")
 
 
 def used_records(journal: str | Path, generations: Iterable[str | Path]) -> Iterator[Record]:
-    """The records of a model's journal that gave the answers in its files of generations, each key once.
+    """The journal records that hold the answers in a model's files of generations, one per key.
 
     A key can have several records; the one with the answer in the file is meant. Warns where there is none.
     """

@@ -1,4 +1,4 @@
-"""The rows that a table or figure is made of."""
+"""The rows from which a table or figure is made."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def result_rows(needs: str, files: Sequence[str], factors: Mapping[str, str]) ->
 def frame(table: pa.Table) -> pd.DataFrame:
     """A table as a frame whose texts are categories, which pandas selects and counts as whole numbers.
 
-    All columns have the same categories, sorted: otherwise pandas compares no two of them.
+    All columns have the same sorted categories, since pandas compares only columns with equal categories.
     """
     import pandas as pd
 

@@ -1,7 +1,7 @@
 """How certain a mean is: standard errors, intervals, paired tests, effective length.
 
-Every mean comes with two 95% intervals. `ci_low` and `ci_high` count questions (clusters), and are the
-ones to compare two runs, or a run and a paper, by. `ci_low_independent` and `ci_high_independent` are
+Every mean comes with two 95% intervals. `ci_low` and `ci_high` are over questions (clusters): use them to
+compare two runs, or a run with a paper. `ci_low_independent` and `ci_high_independent` are
 made as if all prompts were independent draws. They are not: one question is asked at three
 positions, in eight haystacks and at four lengths, and an easy question is easy in all of them.
 
@@ -67,7 +67,7 @@ def standard_error(p: float, n: float) -> float:
 def wilson(p: float, n: float) -> tuple[float, float]:
     """Wilson's 95% score interval of a proportion `p` of `n`; (NaN, NaN) for n = 0.
 
-    `n` need not be whole: an effective sample size serves as well.
+    `n` may be fractional, such as an effective sample size.
     """
     if not n:
         return math.nan, math.nan
@@ -120,7 +120,7 @@ def bounds(
     """The mean of `values` in [0, 1] if all that `failed` were wrong, and if all were right.
 
     `failed` marks answers that were skipped or are errors, whatever value they have. With `strata`, the
-    means of the strata's means, as in `estimate`. (NaN, NaN) of nothing.
+    means of the strata's means, as in `estimate`. (NaN, NaN) without values.
     """
     lost = np.asarray(failed, dtype=bool)
     if not lost.size:
@@ -252,7 +252,7 @@ def limits(
     They are Gaffke's (2005, "Three test statistics for a nonparametric one-sided hypothesis on the mean of
     a nonnegative variable"): to the values seen comes the worst possible one, and the upper limit
     is the 1 - alpha / 2 quantile of their mean when weights are drawn from a Dirichlet distribution, each 1.
-    For values that are all 0 or 1 they are Clopper and Pearson's. (NaN, NaN) of nothing.
+    For values that are all 0 or 1 they are Clopper and Pearson's. (NaN, NaN) without values.
     """
     x = np.asarray(values, dtype=np.float64)
     if not len(x):
@@ -277,7 +277,7 @@ def _upper_limit(x: npt.NDArray[np.float64], most: float, tail: float) -> float:
     below = (most - values) / scale
 
     def limit(log_gap: float) -> tuple[float, float]:
-        """How far the limit is below `most`, in units of the range, and its probability."""
+        """The distance of the limit from `most`, in units of the range, and its probability."""
         gaps = below + math.exp(log_gap)
         saddle = float(counts @ (1 / gaps)) / n
         under = below - (1 / saddle - math.exp(log_gap))
@@ -294,8 +294,8 @@ def _upper_limit(x: npt.NDArray[np.float64], most: float, tail: float) -> float:
 def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> McNemar:
     """McNemar's exact test of two models' correctness (0 or 1) on the same prompts.
 
-    p is the two-sided binomial probability of a split as uneven as that of the pairs of which only
-    one is right. It takes the pairs for independent draws.
+    p is the two-sided binomial probability of a split at least as uneven as that between pairs in which only
+    the first, and only the second, is right. It treats pairs as independent draws.
     """
     a = np.asarray(first, dtype=np.float64)
     b = np.asarray(second, dtype=np.float64)
@@ -318,8 +318,8 @@ def effective_length(
 ) -> int | None:
     """The longest length whose mean is at least `share` of the baseline (MLNeedle, Table 1).
 
-    0 where no length reaches it; None where there is no length to judge, no baseline, or a baseline
-    of 0, of which every accuracy would be share enough.
+    0 if no length reaches it. None if there are no lengths or no baseline, or if the baseline is 0, which
+    every accuracy would reach.
     """
     judged = {length: mean for length, mean in means.items() if not math.isnan(mean)}
     if not baseline or math.isnan(baseline) or not judged:
@@ -369,7 +369,7 @@ class _Sums:
 
     @property
     def between(self) -> float:
-        """The variance of `value` as the questions show it, for two questions or more."""
+        """The variance of `value`, estimated between questions; needs at least two questions."""
         each = self._moved(self.sums)
         return self.questions / (self.questions - 1) * float(np.sum(each**2))
 

@@ -1,8 +1,8 @@
-"""From rows to cells, and the paper's numbers beside them: the verbs of functions of tables and figures.
+"""From rows to cells, and the paper's numbers beside them: functions that tables and figures use.
 
 `tabulate` makes a row for each combination of factors, `model_pairs` compares two models, `stacked` puts
-frames one below the other, and `arranged` sorts them. `printed` are the paper's numbers beside a result; a
-reason why a comparison does not count is a sentence. Planning imports results, so pandas and NumPy are
+frames one below the other, and `arranged` sorts them. `printed` puts the paper's numbers beside a result;
+a reason why a comparison does not count is a sentence. Planning imports results, so pandas and NumPy are
 imported inside functions.
 """
 
@@ -119,7 +119,10 @@ class Beside:
 
 
 def mean(strata: str = "") -> Measure:
-    """MEASURES of the mean of values; with `strata` of the mean of the means of that column's values."""
+    """The columns MEASURES of the mean of values.
+
+    With `strata`, of the mean of the means per value of that column.
+    """
     return Measure(MEASURES, lambda cell: cell.part.measure(strata))
 
 
@@ -468,7 +471,7 @@ def rows_of(
     also: Mapping[str, Any] = {},
     more: Callable[[Context, dict[str, Any]], Mapping[str, Any]] = lambda run, labels: {},
 ) -> Callable[[Context, pd.DataFrame, pd.DataFrame], Iterator[dict[str, Any]]]:
-    """The rows of models that were not run, of the tables of which there are rows of ours."""
+    """The paper's rows of models that were not run, from the tables of which this run has rows."""
 
     def rows(run: Context, models: pd.DataFrame, shown: pd.DataFrame) -> Iterator[dict[str, Any]]:
         import numpy as np
@@ -488,7 +491,7 @@ def rows_of(
 
 
 def bounded_number(line: Line, column: str) -> tuple[Number | None, str | None]:
-    """The number of a column, or the bound that the paper prints instead, and which of BOUNDS it is."""
+    """The number of a column, or the bound that the paper prints instead, with its key in BOUNDS."""
     for bound in (None, *BOUNDS):
         if found := line.get(f"{column}/{bound}" if bound else column):
             return found, bound
@@ -504,7 +507,7 @@ def mean_of_line(line: Line) -> Number | None:
 
 
 def other_settings(run: Context, wanted: Mapping[str, Any]) -> Iterator[str]:
-    """Where the run's settings are not these."""
+    """A description of the run's settings that differ from these."""
     from needlework.results import cells
 
     yield from cells.differences(run.run.get("setup", {}), wanted)
@@ -513,7 +516,7 @@ def other_settings(run: Context, wanted: Mapping[str, Any]) -> Iterator[str]:
 def other_decoding(
     cell: Cell, usual: str, named: Mapping[str, str] | None = None, *, ours_too: bool = True
 ) -> Iterator[str]:
-    """Where a model decodes in another way than `named` says of its name in the paper, or than usual.
+    """How a model's decoding differs from the paper's: from `named`, by its name there, or from `usual`.
 
     Models that the paper lacks are looked at only if `ours_too`.
     """
@@ -529,7 +532,7 @@ def other_decoding(
 
 
 def other_values(cell: Cell, column: str, values: Sequence[Any], words: str = "") -> Iterator[str]:
-    """`words` if a model's rows lack one of these values of a column, or have others than them and "none"."""
+    """`words` if a model's rows lack one of these values of a column, or have others (except "none")."""
     models = "model" in cell.part.table.frame
     parts = cell.part.split("model").values() if models else [cell.part]
     present = [set(part.values(column)) - {WITHOUT} for part in parts]
@@ -538,7 +541,7 @@ def other_values(cell: Cell, column: str, values: Sequence[Any], words: str = ""
 
 
 def own_instructions(cell: Cell, *columns: str) -> Iterator[str]:
-    """Whether prompts have instructions of the user's; one of `columns` has what the run says has them."""
+    """Whether prompts use a user's instructions, which the run has for values of these `columns`."""
     own = set(cell.run.run.get("instructions", ()))
     if own and any(own.intersection(cell.part.values(column)) for column in columns):
         yield "instructions of the user's own"
@@ -559,7 +562,7 @@ def published_rows(
 ) -> Iterator[dict[str, Any]]:
     """The paper's numbers of models that were not run, as rows of the source "published".
 
-    `labels(line, column)` says which cell a number is of (None: of none that is shown). Lines of the
+    `labels(line, column)` gives the labels of a number's cell (None: the number is not shown). Lines of the
     released code are taken only where the paper has none.
     """
     lines = run.tables.get(table, {})

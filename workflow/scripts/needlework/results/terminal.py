@@ -24,10 +24,10 @@ def fill(text: str) -> str:
 def headline(
     scores: pd.DataFrame, designed: Collection[str], closed_book: tuple[str, Any]
 ) -> pd.DataFrame:
-    """The answers that the explorer opens on, by the first metric of each: of `designed` tasks, or of all.
+    """The scores that the explorer shows first: first metrics, in the `designed` tasks or in all.
 
-    Prompts without the texts (those with a value in a column, both in `closed_book`) count only if there
-    are no others.
+    `closed_book` is a column and the value in it that marks prompts without texts. They count only if there
+    are no other prompts.
     """
     keys = ["model", "instance_id", "sample"]
     given = scores.drop_duplicates([name for name in keys if name in scores])
@@ -56,7 +56,9 @@ def mean_of(scores: pd.DataFrame, designed: Collection[str], closed_book: tuple[
 
 
 def lines_of_models(cells: Mapping[str, Mapping[str, str]], controls: Collection[str]) -> list[str]:
-    """A line for each model with its means (`mean_of`) by benchmarks' titles; controls if there is no other.
+    """One line per model with its means (`mean_of`), by benchmark title.
+
+    Controls have lines if there is no other model.
 
     More benchmarks than fit beside each other are in further blocks.
     """

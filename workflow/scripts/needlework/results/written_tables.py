@@ -32,7 +32,7 @@ SIGNS = {"covers": "=", "below": "<", "above": ">", "equals": "=", "differs": "â
 
 @dataclass(frozen=True)
 class Written:
-    """A number as it stands in a cell, with the marks at it (and under it)."""
+    """A number as written in a cell, with its footnote marks, and whether it is underlined."""
 
     text: str
     marks: tuple[Mark, ...] = ()
@@ -50,7 +50,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in a cell: our number, its interval, the paper's with a sign, and further lines.
+    """The content of a cell: our number, its interval, the paper's number with a sign, and further lines.
 
     theirs: whether the first number is the paper's. value: the number, to sort by.
     """
@@ -268,7 +268,7 @@ def absent(value: Any) -> bool:
 
 
 def grouped(words: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Neighbours that are the same word, with how many they are."""
+    """Runs of equal neighbouring words, with their lengths."""
     for word, group in groupby(words):
         yield word, len(list(group))
 

@@ -27,12 +27,12 @@ Lengths: TypeAlias = Callable[
 
 @dataclass(frozen=True)
 class Part:
-    """One line of the card: prompts of a benchmark that one metric scores.
+    """One line of the card: prompts of a benchmark that are scored by one metric.
 
-    rows: chooses them, may add columns. held: columns that are the same at every level of an axis, beside
-    the question. name: what tells it from the benchmark's other parts. length, depth, needles, language:
-    what its curves go across, with the order and the words of the levels; the label of a length is its unit,
-    depths are shares of the prompt.
+    rows: function that selects the rows of scores, and may add columns. held: columns that, like the
+    question, have the same value at every level of an axis. name: distinguishes the part from the
+    benchmark's other parts. length, depth, needles, language: the axes of its curves, with order and labels
+    of their levels. The label of a length is its unit; depths are shares of the prompt.
     """
 
     rows: OfRows
@@ -44,7 +44,7 @@ class Part:
     language: Factor | None = None
 
     def axes(self) -> Iterator[tuple[str, Factor]]:
-        """The axes that it has, by name."""
+        """The axes of this part, by name."""
         for name in AXES:
             if axis := getattr(self, name):
                 yield name, axis
@@ -52,11 +52,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Card:
-    """A benchmark on report cards.
+    """What report cards show of a benchmark.
 
-    asked_in: the language that each row's answer should be in, or no value. said_none: of rows that have a
-    needle, whether the answer says that there is none; other rows have no value. lengths: claimed and
-    effective length of models, if the benchmark defines these.
+    asked_in: the language in which each row should be answered, or no value. said_none: for rows with a
+    needle, whether the answer denies that there is one; no value for other rows. lengths: claimed and
+    effective length by model, if the benchmark defines them.
     """
 
     parts: tuple[Part, ...]

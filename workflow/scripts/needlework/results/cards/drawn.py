@@ -43,9 +43,9 @@ def draw(
     *,
     page: bool = False,
 ) -> Figure:
-    """The card of a model: its rows of POINTS and COMPARED, and of FACTS; titles of benchmarks by name.
+    """Draw the card of a model from its rows of POINTS, COMPARED and FACTS. `titles` are by benchmark.
 
-    page: for the page of results, two columns wide and without the sentences and small print below.
+    page: draw it for the page of results: two columns wide, without the sentences and the small print.
     """
     words = ""
     if not page:
@@ -276,7 +276,10 @@ def lengths(row: Mapping[str, Any], points: pd.DataFrame, titles: Mapping[str, s
 
 
 def lengths_in_words(row: Mapping[str, Any], points: pd.DataFrame) -> tuple[str, str] | None:
-    """Claimed and effective length of a row of FACTS; the longest asked is a lower bound."""
+    """Claimed and effective length of a row of FACTS as text.
+
+    If the effective length is the longest asked, "at least".
+    """
     claimed, effective = row["claimed"], row["effective"]
     if claimed != claimed or claimed is None:
         return None

@@ -33,10 +33,11 @@ LEAST_KEPT = 0.5
 
 
 def crossed(levels: Codes, units: Codes) -> Mask:
-    """The rows of units that have every level that is kept, with as many rows at each.
+    """The rows of the units that occur at every kept level, with equally many rows per level.
 
-    Both are codes from 0. A unit is what must be the same at all levels: a question in its setting. As many
-    levels are kept as LEAST_KEPT allows; without two levels that share a unit, no row is.
+    `units` and `levels` are codes from 0, one per row. A unit is a question in its setting, which must be the
+    same at all levels. As many levels are kept as LEAST_KEPT allows. If no two levels share a unit, no row
+    is kept.
     """
     if not len(levels):
         return np.zeros(0, dtype=bool)
@@ -104,7 +105,7 @@ class Sides(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The second side's mean less the first's, its interval, and of how many questions it is."""
+    """The second side's mean less the first's, its interval, and the number of questions."""
 
     value: float
     low: float
@@ -113,12 +114,12 @@ class Difference(NamedTuple):
 
     @property
     def shows_drop(self) -> bool:
-        """Whether no interval without a drop fits."""
+        """Whether the interval of the difference lies below 0."""
         return self.high < 0 and self.n_questions >= LEAST_QUESTIONS
 
 
 def sides(axis: str, levels: Sequence[Any], rows: npt.NDArray[np.intp]) -> Iterator[Sides]:
-    """The comparisons of an axis; `rows` has each row's place in the sorted `levels`."""
+    """The comparisons along an axis. `rows` has one index into the sorted `levels` per row."""
     last = len(levels) - 1
     if axis == "language":
         for place, level in enumerate(levels):
@@ -155,7 +156,7 @@ FACTS = (
 def facts(
     benchmark: str, card: Card, rows: pd.DataFrame, run: Context, models: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """FACTS of each of these models that was asked anything; `rows` are the benchmark's scores."""
+    """FACTS per model, without models that were asked nothing. `rows` are the benchmark's scores."""
     none = card.said_none(rows, run) if card.said_none else None
     asked = card.asked_in(rows, run)
     lengths = card.lengths(rows, run) if card.lengths else {}
@@ -211,7 +212,7 @@ def comparison(axis: str, factor: Factor, levels: Sequence[Any], level: Any) -> 
 
 
 def sentence(model: str, compared: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """The sentences of a model, one for each shown drop, the largest first.
+    """The sentences on a model: one per drop whose interval excludes 0, the largest first.
 
     `compared` are the comparisons of its card, `titles` of benchmarks.
     """
@@ -228,9 +229,9 @@ def sentence(model: str, compared: pd.DataFrame, titles: Mapping[str, str]) -> s
 def missed(
     compared: pd.DataFrame, titles: Mapping[str, str]
 ) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Model, part of a benchmark and, by axis, the largest drop in points that its intervals still hold.
+    """The drops that the run could have missed: model, part of a benchmark, and the largest drop by axis.
 
-    Axes with a shown drop are left out.
+    Drops are in points: the far end of the intervals. Axes with a shown drop are left out.
     """
     compared = compared.fillna({"part": ""})
     for (model, benchmark, part), own in compared.groupby(
@@ -296,8 +297,8 @@ LEAST_OF_QUESTIONS = 0.5
 class Curve:
     """The crossed rows of a model along an axis.
 
-    factor: of the levels, of which `levels` are kept. level: each row's place among these. questions: codes.
-    others: by model, its mean at each level, on the same prompts.
+    factor: the axis. levels: its kept levels. level: an index into `levels` per row. questions: a code per
+    row. others: for each other model, its mean per level on the same prompts.
     """
 
     model: str
@@ -311,7 +312,7 @@ class Curve:
     others: Mapping[str, npt.NDArray[np.float64]]
 
     def points(self) -> Iterator[dict[str, Any]]:
-        """POINTS of the card's model, then of the others."""
+        """The rows of POINTS: of the card's model, then of the other models."""
         labels = {**self.labels, "card": self.model, "axis": self.axis, "unit": self.factor.label}
         for place, level in enumerate(self.levels):
             here = self.level == place
@@ -336,11 +337,11 @@ class Curve:
                 }
 
     def sides(self) -> list[Sides]:
-        """What is compared along it."""
+        """The comparisons along this curve."""
         return list(sides(self.axis, self.levels, self.level))
 
     def compared(self, alpha: float) -> Iterator[dict[str, Any]]:
-        """COMPARED, each interval at 1 - alpha."""
+        """The rows of COMPARED, with intervals at 1 - alpha."""
         for both in self.sides():
             found = difference(self.values, self.questions, both, alpha)
             said = comparison(self.axis, self.factor, self.levels, both.level)
@@ -367,7 +368,7 @@ def curves(
 
 
 def tables(found: Sequence[Curve]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Of all curves of a run, POINTS and COMPARED."""
+    """The tables POINTS and COMPARED of all curves of a run."""
     import pandas as pd
 
     n: dict[str, int] = {}

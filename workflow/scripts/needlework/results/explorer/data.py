@@ -89,7 +89,7 @@ class ModelAnswers:
         return {key: value for key, value in answer.items() if value is not None}
 
     def unused(self) -> int:
-        """How many answers nobody took."""
+        """The number of answers that belong to no instance."""
         return len(self.columns["instance_id"]) - self._used
 
     def outcome(self, row: int) -> str:
@@ -100,7 +100,7 @@ class ModelAnswers:
         return _OUTCOMES.get(self.columns["finish_reason"][row], otherwise)
 
     def remarks(self, row: int) -> list[str]:
-        """What else is to be told of the answer."""
+        """The remarks on the answer."""
         return self._value("remarks", row) or []
 
     def _value(self, column: str, row: int) -> Any:
@@ -194,7 +194,7 @@ class Index:
         self.reading = Coded()
 
     def add_instances(self, table: pa.Table, tokenizer: str) -> None:
-        """Add the rows of an instance file, but for what their prompts tell."""
+        """Add the rows of an instance file, without the columns that follow from the prompts."""
         before = len(self.ids)
         more = (n for n in table.column_names if n not in _FIXED)
         names = ["task", *(n for n in more if not pa.types.is_list(table[n].type))]
@@ -299,7 +299,7 @@ class Index:
         return columns(header, arrays)
 
     def beginnings(self) -> bytes:
-        """The beginnings of all distinct texts as a shard: bytes in UTF-8, and where each begins."""
+        """A shard with the beginnings of all distinct texts: their UTF-8 bytes, and the offset of each."""
         texts = [text.encode("utf-8", "replace") for text in self.texts.values]
         offsets = np.cumsum([0, *map(len, texts)]).astype(np.uint32)
         return columns(
@@ -339,7 +339,7 @@ class Explored:
 def write_benchmark(
     name: str, own: Explored, documents: DocumentShards, write: Write
 ) -> dict[str, Any]:
-    """Write a benchmark's shards with `write(name, payload)`; what the page must know of it.
+    """Write a benchmark's shards with `write(name, payload)`; returns the description that the page needs.
 
     Raises UserError where an answer belongs to no instance.
     """

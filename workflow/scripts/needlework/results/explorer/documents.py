@@ -78,7 +78,7 @@ class DocumentShards:
         return len(self._lengths)
 
     def number(self, scope: str, source: str, documents: Documents) -> int:
-        """The number of a document; `scope` parts documents of the same name."""
+        """The number of a document. `scope` distinguishes documents with the same name."""
         key = (scope, source)
         if key not in self._numbers:
             number = self._numbers[key] = len(self._lengths)
@@ -123,7 +123,7 @@ class DocumentShards:
         self._write(number, columns({"pieces": pieces}, planes), shuffled)
 
     def units(self, number: int, place: int) -> int:
-        """A place in a document's code points as one in UTF-16 units."""
+        """Convert an offset in code points of a document into UTF-16 units."""
         astral = self._astral.get(number)
         return place if astral is None else place + bisect_left(astral, place)
 

@@ -205,7 +205,7 @@ def write_explorer(
     one_file: int = ONE_FILE,
     threads: int = 1,
 ) -> dict[str, int]:
-    """Write index.html and its shards; how many instances, answers and documents it shows.
+    """Write index.html and its shards; returns the numbers of instances, answers and documents.
 
     `benchmarks` are by name. `program` and `style` are the bundles that `explorer/build.mjs` makes.
 

@@ -1,4 +1,4 @@
-"""Figures on disk: SVG, PDF and PNG, the same bytes from the same figures, each in place at once."""
+"""Figures as SVG, PDF and PNG files: reproducible to the byte, and written atomically."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def save_figure(pages: Sequence[Figure], stem: str | Path, kinds: Sequence[str] 
 
     The PDF has a page for each of `pages`; in the others one stands below the other. Each file is
     written beside its place and then moved there, so that no half-written file is left. A page is laid
-    out once, and so keeps that layout: three times would cost more than all drawing.
+    out once for all files, since layout costs more than drawing.
     """
     from matplotlib import rc_context
     from matplotlib.backends.backend_pdf import PdfPages
@@ -74,7 +74,7 @@ def save_figure(pages: Sequence[Figure], stem: str | Path, kinds: Sequence[str] 
 
 
 def save_notes(pages: Sequence[Figure], path: str | Path) -> None:
-    """Write the small print of all pages, which is their label, as a text."""
+    """Write the small print of all pages (their labels) as a text file."""
     notes = dict.fromkeys(str(page.get_label()) for page in pages)
     with atomic_write(path) as part:
         part.write_text("".join(f"{text}\n" for text in notes if text), encoding="utf-8")

@@ -28,7 +28,7 @@ _CLOSE = 0.01
 
 
 class Erratum(NamedTuple):
-    """A number's id, what is printed, what its own paper gives instead, and how."""
+    """A number that contradicts its own paper: id, printed value, derived value and derivation."""
 
     erratum: str
     id: str
@@ -38,7 +38,7 @@ class Erratum(NamedTuple):
 
 
 def errata(numbers: pd.DataFrame) -> pd.DataFrame:
-    """All of them, a row for each number and contradiction."""
+    """All errata: one row per number and contradiction."""
     import pandas as pd
 
     own = numbers[numbers["source"] == "paper"]
@@ -150,7 +150,7 @@ class Scores(NamedTuple):
         return Scores(self.values[at], self.n[at], self.unit, names)
 
     def draws(self, seed: tuple[object, ...]) -> Floats:
-        """Means of items that other questions could have given: a row a draw."""
+        """Simulated means of the items under other draws of questions: shape (draws, items)."""
         random = rng("between papers", *seed)
         size = (DRAWS, *self.values.shape)
         half = self.unit / 2
@@ -163,7 +163,7 @@ class Scores(NamedTuple):
 
 
 def scores(cells: pd.DataFrame, items: str) -> Scores:
-    """The cells of a table by the column `items`; each item has as many cells as every other."""
+    """The cells of a table, grouped by the column `items`. All items have equally many cells."""
     parts = [(str(name), part) for name, part in cells.groupby(items, sort=True)]
     n = [part["n"].astype("float64").fillna(0).to_numpy() for _, part in parts]
     values = np.array([part["value"].to_numpy(dtype=np.float64) for _, part in parts])
@@ -189,7 +189,7 @@ def of_the_run(rows: pd.DataFrame, benchmark: str) -> dict[str, Scores]:
 
 
 def tau(first: Floats, second: Floats) -> Floats:
-    """Kendall's tau-b along the last axis; 0 where a side does not order anything."""
+    """Kendall's tau-b along the last axis; 0 if all values of a side are equal."""
     one, other = _signs(first), _signs(second)
     untied = np.sqrt((one != 0).sum(-1) * (other != 0).sum(-1))
     return (one * other).sum(-1) / np.maximum(untied, 1)

@@ -34,8 +34,11 @@ _WORD = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|[^\W\d_]+")
 def factors(
     benchmark: str, instances: Sequence[str], corpora: Sequence[str], documents: Sequence[str]
 ) -> dict[str, Any]:
-    """The prompts' number, the coefficients of variation of tokens within a nominal length and of needles'
-    characters; the median needle; the mean share of the question's words that its needles have.
+    """How much the prompts of a benchmark vary.
+
+    Columns: the number of prompts; the coefficients of variation of tokens within a nominal length, and of
+    the needles' characters; the median needle in characters; the mean share of a question's words in its
+    needles.
     """
     import pandas as pd
 

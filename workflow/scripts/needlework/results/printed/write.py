@@ -44,7 +44,7 @@ _UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
 
 
 def write_table(numbers: pd.DataFrame, csv: str | Path, parquet: str | Path) -> None:
-    """Both files of the table."""
+    """Write the table as CSV and Parquet."""
     import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -93,7 +93,7 @@ def croissant(csv: str | Path, parquet: str | Path, papers: Mapping[str, Any]) -
 
 
 def write_records(folder: str | Path, numbers: pd.DataFrame, papers: Mapping[str, Any]) -> int:
-    """A record of Every Eval Ever for each paper and model, and one for its other numbers; how many."""
+    """Write a record per paper and model, and one per paper for other numbers; returns how many."""
     count = 0
     named = numbers.assign(model_name=numbers["model_name"].replace("", "paper/other-numbers"))
     for (paper, model), own in named.groupby(["paper", "model_name"], sort=False):
