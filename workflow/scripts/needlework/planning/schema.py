@@ -375,7 +375,9 @@ def read_as(value: Any, node: Mapping[str, Any]) -> Any:
         others = others if isinstance(others, Mapping) else {}
         return {key: read_as(item, keys.get(key, others)) for key, item in value.items()}
     if isinstance(value, list):
-        items = next((n["items"] for n in _with_alternatives(node) if "items" in n), {})
+        items: Mapping[str, Any] = next(
+            (n["items"] for n in _with_alternatives(node) if "items" in n), {}
+        )
         return [read_as(item, items) for item in value]
     return value if value is None else _scalar(value, _with_alternatives(node))
 

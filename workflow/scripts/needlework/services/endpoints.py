@@ -35,11 +35,15 @@ class Passing(Exception):
         self.pause = pause
 
 
-def api_key(variable: str, who: str) -> str:
-    """The key in the environment variable. Raises UserError if it is missing or malformed."""
+def api_key(variable: str, who: str, *, may_be_none: bool = True) -> str:
+    """The key in the environment variable. Raises UserError if it is missing or malformed.
+
+    may_be_none: whether `who` may be a server without keys, so that the error names `key_env: null`.
+    """
     key = os.environ.get(variable, "").strip()
     if not key:
-        raise UserError(f"{who} needs an API key: set the environment variable {variable}.")
+        none = ", or `key_env: null` for a server that asks for no key" if may_be_none else ""
+        raise UserError(f"{who} needs an API key: set the environment variable {variable}{none}.")
     if not (key.isascii() and key.isprintable()):
         raise UserError(
             f"the environment variable {variable} (the API key of {who}) contains characters "

@@ -31,7 +31,7 @@ class Google(Translator):
     def check(self) -> None:
         """Raise UserError where the key is missing or the URL is none."""
         check_url(self.config["base_url"], "the translator google")
-        api_key(self.config["key_env"], "the translator google")
+        api_key(self.config["key_env"], "the translator google", may_be_none=False)
 
     def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
         """The texts in English."""
@@ -64,7 +64,7 @@ class Google(Translator):
             # In a header: a URL ends up in the logs of everything on the way.
             header="X-goog-api-key",
             scheme="",
-            secret=api_key(self.config["key_env"], "the translator google"),
+            secret=api_key(self.config["key_env"], "the translator google", may_be_none=False),
         )
 
 
