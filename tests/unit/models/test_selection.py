@@ -128,7 +128,7 @@ def test_a_model_that_is_not_optional_stays() -> None:
 )
 def test_a_packaged_name_names_only_what_is_there(name: str) -> None:
     assert packaged.find(name) is None
-    with pytest.raises(UserError, match="is not installed|has no file or folder of"):
+    with pytest.raises(UserError, match=r"is not installed|has no file or folder of"):
         packaged.local_name(name, "models.m.name")
 
 
