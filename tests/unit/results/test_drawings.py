@@ -30,6 +30,7 @@ from needlework.results.figures.save import save_figure, save_notes
 from needlework.results.figures.style import (
     COLOURS,
     COLUMN,
+    DARK,
     PAGE,
     PRINTING,
     REST,
@@ -366,6 +367,47 @@ def test_the_papers_lines_stand_among_those_of_many_models():
     assert line.get_linestyle() == "--" and to_hex(line.get_color()) != REST[0]
 
 
+def test_a_model_with_a_papers_name_has_its_own_entry():
+    frame = frame_of(["A", "B"])
+    theirs = frame_of(["A"]).assign(source="published", published=0.6)
+    figure = shown(PLAIN, pd.concat([frame, theirs], ignore_index=True), models=["A", "B"])
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == ["A", "B", "A (paper)"]
+
+
+def test_a_legend_has_twelve_entries_at_most():
+    names = [f"model {i}" for i in range(11)]
+    theirs = frame_of([f"Their {i}" for i in range(6)]).assign(source="published", published=0.6)
+    frame = pd.concat([frame_of(names, published=0.5), theirs], ignore_index=True)
+    figure = shown(PLAIN, frame, models=names, published={n: n.upper() for n in names})
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    others = ["the same models (paper)", "6 other models (paper)"]
+    assert labels == [*names[:6], "5 other models", *others]
+
+
+def test_ends_of_an_axis_are_named_within_it():
+    drawing = Lines(x="length", panel="lang", scaled=True, nothing="nobody answered")
+    factors = {**FACTORS, "length": Factor("length", words={0: "start", 5: "middle", 10: "end"})}
+    langs = [f"l{i}" for i in range(6)]
+    frame = frame_of(langs=langs, lengths=(0, 5, 10))
+    figure = laid_out(only(draw(replace(drawing, columns=6), frame, factors, {})))
+    for ax in figure.axes:
+        first, *_, last = ax.get_xticklabels()
+        assert (first.get_text(), last.get_text()) == ("start", "end")
+        low, high = ax.get_xlim()
+        assert low < 0 and high > 10
+
+
+def test_shares_begin_at_0_and_every_interval_is_inside():
+    drawing = replace(PLAIN, limits=None)
+    figure = shown(drawing, frame_of(ci_low=0.55, ci_high=0.7))
+    assert figure.axes[0].get_ylim()[0] <= 0
+    figure = shown(replace(drawing, limits=(0.0, 0.5)), frame_of(ci_low=-0.3, ci_high=0.7))
+    low, high = figure.axes[0].get_ylim()
+    assert low < -0.3 and high > 0.7
+    assert figure.axes[0].get_ylabel() == "Accuracy (%)"
+
+
 def test_lines_of_many_languages_get_panels_of_seven_at_most():
     names = [f"model {i}" for i in range(15)]
     drawing = replace(PLAIN, line="kind")
@@ -618,6 +660,19 @@ def test_text_stays_text(tmp_path):
     assert ">Language</text>" in (tmp_path / "figure.svg").read_text()
     pdf = (tmp_path / "figure.pdf").read_bytes()
     assert b"/FontFile2" in pdf and b"/Type3" not in pdf and b"CreationDate" not in pdf
+
+
+def test_dark_readers_get_light_text_and_print_stays(tmp_path):
+    pages = draw(PLAIN, frame_of(published=0.5), FACTORS, {})
+    save_figure(pages, tmp_path / "figure")
+    text = (tmp_path / "figure.svg").read_text()
+    dark, drawn = re.search(r"<style[^>]*>(@media.*?)</style>(.*)", text, flags=re.S).groups()
+    assert dark.startswith("@media (prefers-color-scheme:dark){")
+    # Every colour that is no line's has a rule, and stands in the file as it is printed.
+    found = set(re.findall(r"(?:fill|stroke): (#[0-9a-f]{6})", drawn))
+    assert found - set(map(str.lower, COLOURS)) <= set(DARK) and "#ffffff" in found
+    assert all(f'[style*="stroke: {light}"]' in dark for light in DARK)
+    assert "svg.drawn{fill:currentColor}" in dark and '<svg class="drawn"' in text
 
 
 @pytest.mark.parametrize("benchmark, name", ALL)

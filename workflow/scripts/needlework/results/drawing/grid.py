@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from needlework.results.drawing.picture import OTHERS, PAPER, SAME, Picture, evenly, small_print
 from needlework.results.figures.style import COLUMN, SMALLEST, TALLEST
@@ -196,7 +196,7 @@ def add_legend_and_notes(figure: Figure, picture: Picture, panels: Panels) -> No
         each = 0.5 + CHARACTER * max(map(len, found))
         ncols = max(1, min(len(found), int(width / each)))
         lines = -(-len(found) // ncols)
-        where = "outside upper center"
+        where: Literal["outside upper center", "outside right upper"] = "outside upper center"
         if lines > MOST_ABOVE and width < picture.printing.width:
             # A column's figure with a long legend gets a page's width, and the legend beside it.
             where, ncols, lines = "outside right upper", 1, 0

@@ -21,7 +21,16 @@ from needlework.results.drawing.grid import (
     wrapped,
 )
 from needlework.results.drawing.picture import Line, Picture
-from needlework.results.figures.style import COLUMN, REST, SMALLEST
+from needlework.results.figures.style import (
+    COLOURS,
+    COLUMN,
+    GROUND,
+    INK,
+    ON_DARK,
+    ON_LIGHT,
+    REST,
+    SMALLEST,
+)
 from needlework.results.result import Bars, Dots, Heatmap, Lines, Points
 
 if TYPE_CHECKING:
@@ -158,7 +167,7 @@ def mark_incomplete(
 def hollow_marker(look: tuple[str, str]) -> dict[str, Any]:
     """How the paper's numbers and short prompts look."""
     colour, marker = look
-    return {"color": colour, "marker": marker, "markerfacecolor": "white", "markeredgewidth": 0.8}
+    return {"color": colour, "marker": marker, "markerfacecolor": GROUND, "markeredgewidth": 0.8}
 
 
 def _level(ax: Axes, spec: Lines, line: Line, row: dict[str, Any]) -> None:
@@ -221,7 +230,7 @@ MOST_STANDING, MOST_CODES = 7, 40
 MOST_LETTERS = 10
 # From 0 to 1, in equal steps.
 HEAT = ("#fbfaf7", "#dfe6ee", "#a9c1d9", "#6a86b8", "#5a4a94", "#331a4f")
-INK, ORANGE = "#222222", "#D55E00"
+ORANGE = COLOURS[1]
 
 
 def bars(picture: Picture) -> list[Figure]:
@@ -298,7 +307,7 @@ def _marks(ax: Axes, picture: Picture, line: Line, where: Any, down: bool, thick
         drawn = (ax.barh if down else ax.bar)(there, values, thick, **look)
         for bar, exhausted in zip(drawn, rows.get("n_exhausted", values * 0), strict=True):
             if exhausted:
-                bar.set(hatch="////", edgecolor="white", linewidth=0)
+                bar.set(hatch="////", edgecolor=GROUND, linewidth=0)
     mark_incomplete(ax, rows, there, spec.value, down=down)
     if line.rows["paper_value"].notna().any():
         xy = (line.rows["paper_value"], where) if down else (where, line.rows["paper_value"])
@@ -379,11 +388,15 @@ def _cell(
     colour = shade.to_rgba(number) if number == number else (1, 1, 1, 1)
     # `add_patch` also computes new limits, which are set here: a quarter of a heat map's time.
     ax.add_artist(
-        Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=0.8)
+        Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor=GROUND, linewidth=0.8)
     )
     # Of the colour's luminance, as the eye weighs red, green and blue.
     dark = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.58
-    look: dict[str, Any] = {"ha": "center", "va": "center", "color": "white" if dark else INK}
+    look: dict[str, Any] = {
+        "ha": "center",
+        "va": "center",
+        "color": ON_DARK if dark else ON_LIGHT if number == number else INK,
+    }
     words = f"{100 * number:.0f}" if number == number else "\u2013"
     words += "*" if cell["incomplete"] and number == number else ""
     ax.text(x, y - (0.16 if with_paper else 0.0), words, fontsize=6.5, **look)

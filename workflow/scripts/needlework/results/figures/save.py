@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from needlework.atomic import atomic_write
-from needlework.results.figures.style import style
+from needlework.results.figures.style import DARK, DARK_GROUND, DARK_INK, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,6 +25,28 @@ KINDS = tuple(METADATA)
 
 # Of shares of a page.
 _DECIMALS = 6
+
+
+def _dark() -> str:
+    """The style sheet of an SVG for readers with a dark scheme.
+
+    A figure in a page has no ground of its own, and text has the page's colour; a file has a dark ground. The
+    colours in the file stay those of print, which programs without media queries show.
+    """
+    rules = [
+        f":root.drawn{{color:{DARK_INK};background:{DARK_GROUND}}}",
+        "svg.drawn{fill:currentColor}",
+        *(
+            f'.drawn [style*="{name}: {light}"]{{{name}:{dark}!important}}'
+            for light, dark in DARK.items()
+            for name in ("fill", "stroke")
+        ),
+        '.drawn [id*="patch_"]>[style*="fill: #ffffff"]{fill:none!important}',
+    ]
+    return f"@media (prefers-color-scheme:dark){{{''.join(rules)}}}"
+
+
+DARK_STYLE = f'<style type="text/css">{_dark()}</style>'
 
 
 def save_figure(pages: Sequence[Figure], stem: str | Path, kinds: Sequence[str] = KINDS) -> None:
@@ -64,11 +86,12 @@ def save_figure(pages: Sequence[Figure], stem: str | Path, kinds: Sequence[str] 
                     data = BytesIO()
                     page.savefig(data, format=kind, metadata=metadata, dpi=PNG_DPI)
                     found.append(data.getvalue())
-                if len(pages) == 1:
+                if kind == "svg":
+                    texts = [page.decode() for page in found]
+                    text = texts[0] if len(texts) == 1 else _below_each_other(texts)
+                    part.write_text(_with_dark_style(text), encoding="utf-8")
+                elif len(pages) == 1:
                     part.write_bytes(found[0])
-                elif kind == "svg":
-                    text = _below_each_other([page.decode() for page in found])
-                    part.write_text(text, encoding="utf-8")
                 else:
                     _stack(found, part)
 
@@ -78,6 +101,14 @@ def save_notes(pages: Sequence[Figure], path: str | Path) -> None:
     notes = dict.fromkeys(str(page.get_label()) for page in pages)
     with atomic_write(path) as part:
         part.write_text("".join(f"{text}\n" for text in notes if text), encoding="utf-8")
+
+
+def _with_dark_style(svg: str) -> str:
+    """The same SVG with the style sheet for dark pages."""
+    start = svg.index("<svg ")
+    end = svg.index(">", start) + 1
+    root = svg[start:end].replace("<svg ", '<svg class="drawn" ', 1)
+    return f"{svg[:start]}{root}\n {DARK_STYLE}{svg[end:]}"
 
 
 def _below_each_other(pages: Sequence[str]) -> str:

@@ -25,6 +25,19 @@ PUBLISHED_COLOUR = "#8a8a8a"
 GRID = "#dddddd"
 REST = ("#b5b5b5", ".")
 
+# Of text on a cell with a colour of its own: unlike `INK` and `GROUND` they stay as they are in dark mode.
+ON_LIGHT, ON_DARK = "#232323", "#fefefe"
+INK, GROUND = "#222222", "#ffffff"
+# What a dark page makes of the colours that are no data, by what they are on a light one: text and axes take
+# the colour of the text around the figure (currentColor).
+DARK_GROUND, DARK_INK = "#15181b", "#e4e7ea"
+DARK = {
+    **dict.fromkeys(("#000000", INK, "#333333"), "currentColor"),
+    **dict.fromkeys(("#555555", "#777777"), "#a2acb5"),
+    **dict.fromkeys((GRID, "#cccccc", "#e9e9e9"), "#343b42"),
+    GROUND: DARK_GROUND,
+}
+
 RC: dict[Any, Any] = {
     "figure.dpi": 100,
     "figure.constrained_layout.use": True,
