@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,11 @@ class Run:
         with (self.results / f"judge/gpt/{name}.csv").open(encoding="utf-8", newline="") as lines:
             return list(csv.DictReader(lines))
 
+    def estimated(self) -> list[str]:
+        """The judge's prompts as `estimate` prints them: all, and those left."""
+        (line,) = re.findall(r"^gpt\n  judge +(\S+) +(\S+)", self("gpt", "estimate"), re.MULTILINE)
+        return list(line)
+
     def others(self) -> dict[str, bytes]:
         """The files of all results but the judge's own and what shows it."""
         return {
@@ -114,6 +120,8 @@ def of_judge(server: OpenAIServer) -> list[str]:
 def test_a_judge_decides_and_its_agreement_is_told(tmp_path, server) -> None:
     known, run = replies_to_known(), Run(tmp_path, server.url)
     server.reply = answering(known)
+    # 200 known answers, and one in twenty of the model's twelve.
+    assert run.estimated() == ["201", "201"] and not server.received
     run()
     asked = of_judge(server)
     assert len(asked) == len(set(asked)) and set(known) < {text.strip() for text in asked}
@@ -148,6 +156,7 @@ def test_a_judge_decides_and_its_agreement_is_told(tmp_path, server) -> None:
 
     # Nothing is asked again: by the same command, or from the journal alone.
     n_asked = len(server.received)
+    assert run.estimated() == [str(200 + undecided), "0"]
     run()
     for file in (run.results / "judge/gpt").iterdir():
         file.unlink()

@@ -5,21 +5,18 @@ from needlework.models.engine_arguments import judging
 # What is shown of its verdicts, and last its replies; nothing without a judge.
 JUDGED = expand(
     "results/judge/{model}/{file}",
-    model=config["judge"] or [],
+    model=files.judges,
     file=["judged.csv", "agreement.csv", "verdicts.csv", "replies.parquet"],
 )
 
 
 rule judge_prompts:
     input:
+        **files.judge_files(),
         prompts=files.explorer_inputs()["prompts"],
         # results/{scores,generations}/{model}/{benchmark}.parquet
         answers=files.answers_of_models(files.card_models()),
-        known=resource("judge/known.csv"),
-        templates=[
-            resource(f"judge/{kind}.txt")
-            for kind in ("answer", "list", "yes_or_no", "none")
-        ],
+        # resources/judge/known.csv, and resources/judge/{kind}.txt as `templates`.
     output:
         "results/judge/{model}/prompts.parquet",
     log:
@@ -60,7 +57,7 @@ use rule generate_answers as judge_replies with:
         benchmark="judge",
         model=r"[A-Za-z0-9._-]+",
     conda:
-        model_environment([config["judge"]] if config["judge"] else [])
+        model_environment(files.judges)
     params:
         model=lambda w: {
             **files.model_settings(w.model),

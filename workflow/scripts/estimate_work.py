@@ -1,20 +1,31 @@
 """Estimate the rest of a run before a GPU or a paid request is used: a table and a CSV file."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from needlework.entry import Entry
+from needlework.errors import UserError
 from needlework.jobs.job import running
 from needlework.journal import Journal, Record
 from needlework.models.backends.base import Backend, load_backend
-from needlework.models.estimates import PromptSet, Work, as_text, write_csv
+from needlework.models.engine_arguments import judging
+from needlework.models.estimates import Estimate, PromptSet, Work, as_text, write_csv
 from needlework.models.generation import is_answer
 from needlework.models.outcomes import Outcomes, Size, best_records
+from needlework.models.selection import Selection
 from needlework.models.thoughts import marks
 from needlework.prompts.spans import Documents
+from needlework.prompts.tokenizers import load_tokenizer
+from needlework.records import write_table
 from needlework.results import limits
+from needlework.scoring import judge
+
+# A benchmark, its prompts, and those that the model gets of them.
+Asked = tuple[str, PromptSet, Sequence[int], Selection | None]
 
 # The job's own output goes to its log.
 terminal = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
@@ -48,9 +59,8 @@ with running(snakemake) as logger:
         )
         return found.retried(again)
 
-    works = []
-    for model, lengths in params.lengths.items():
-        entry = config["models"][model]
+    def works_of(model: str, entry: Entry, asked: Iterable[Asked]) -> list[Work]:
+        """The requests of a model, by benchmark."""
         unit = config["tokenizers"][entry["tokenizer"]]["kind"]
         whole = {**entry, "model": model, "journal": config["journal"]}
         backend = load_backend(entry["backend"], whole)
@@ -60,23 +70,57 @@ with running(snakemake) as logger:
         best = best_records(held, marks(entry), opened) if again else {}
         done = set(best) or {record["key"] for record in held}
         retried = partial(asked_again, best, entry, backend, again)
-        for benchmark, own in lengths.items():
-            works.append(
-                Work(
-                    entry,
-                    prompts(benchmark, entry["tokenizer"]),
-                    own,
-                    backend,
-                    done,
-                    names=(model, benchmark),
-                    gpus=params.gpus[model],
-                    guess=config["estimate"],
-                    only=params.only[model][benchmark],
-                    retried=retried,
-                    counted_in=unit if unit in ("words", "characters") else "tokens",
-                )
+        return [
+            Work(
+                entry,
+                own,
+                lengths,
+                backend,
+                done,
+                names=(model, benchmark),
+                gpus=params.gpus[model],
+                guess=config["estimate"],
+                only=only,
+                retried=retried,
+                counted_in=unit if unit in ("words", "characters") else "tokens",
             )
+            for benchmark, own, lengths, only in asked
+        ]
+
+    def of_judge(rows: Sequence[Estimate]) -> Estimate:
+        """What the judge takes: of prompts that are made, or else of those that are expected."""
+        name, judged = config["judge"], [row for row in rows if row.model not in params.readers]
+        entry = {**config["models"][name], **judging(config["models"][name])}
+        made = Path(f"results/judge/{name}/prompts.parquet")
+        if made.is_file() and not any(row.left_prompts for row in judged):
+            return works_of(name, entry, [("judge", PromptSet([made], {}), [], None)])[0].estimate()
+        with TemporaryDirectory() as folder:
+            cases = judge.known_cases(params.judge["known"])
+            counting = load_tokenizer("words", {"kind": "words"})
+            with suppress(UserError):
+                counting = load_tokenizer(
+                    entry["tokenizer"], config["tokenizers"][entry["tokenizer"]]
+                )
+            known = Path(folder) / "prompts.parquet"
+            templates = judge.read_templates(params.judge["templates"])
+            write_table(judge.prompts(cases, templates, counting), known)
+            (work,) = works_of(name, entry, [("judge", PromptSet([known], {}), [], None)])
+        return work.with_more(round(judge.EXPECTED * sum(row.prompts for row in judged)))
+
+    works = []
+    for model, lengths in params.lengths.items():
+        entry = config["models"][model]
+        works += works_of(
+            model,
+            entry,
+            (
+                (name, prompts(name, entry["tokenizer"]), own, params.only[model][name])
+                for name, own in lengths.items()
+            ),
+        )
     rows = [work.estimate() for work in works]
+    if config["judge"]:
+        rows.append(of_judge(rows))
     write_csv(rows, params.table)
     text, limit = as_text(rows), {k: v for k, v in config["run"]["limit"].items() if v is not None}
     if limit:

@@ -109,6 +109,22 @@ def of(
 # What there is to ask
 
 
+def test_further_prompts_cost_as_much_as_the_others(tmp_path) -> None:
+    """None of them is in the journal, and what is unknown stays unknown."""
+    prompts = PromptSet(
+        [instances(tmp_path / "a", [[{"text": text_of(n)}] for n in (100, 300)])], {}
+    )
+    price = {"price": {"input": 1e6, "cached_input": None, "output": 0}}
+    entry, backend = ENTRY | price, load_backend("lexical", {**ENTRY, "model": "m"})
+    work = Work(entry, prompts, [], backend, (), names=("m", "b"), gpus=0, guess=GUESS)
+    work.left = work.left * 0
+    more = work.with_more(5)
+    assert (more.prompts, more.left_prompts) == (7, 5)
+    assert (more.prompt_tokens, more.left_prompt_tokens, more.cost) == (1400, 1000, 1000)
+    assert (more.left_output_tokens, more.hours, more.gpus) == (40, None, 0)
+    assert work.estimate().left_prompts == 0
+
+
 def test_prompts_are_counted_as_a_model_gets_them(tmp_path) -> None:
     """Its lengths and those without one, as often as there are samples, without what is too long."""
     prompts = [[{"text": text_of(n)}] for n in (100, 200, 300, 1001, 50)]

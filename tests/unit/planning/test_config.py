@@ -341,6 +341,12 @@ def test_a_word_that_is_none_of_the_choices(key, value, said) -> None:
             "did you mean 'ngram'? Known: mpnet, ngram.",
         ),
         (
+            "judge",
+            "smolm2",
+            "judge names 'smolm2', which is not in `models`: did you mean 'smollm2'?",
+        ),
+        ("judge", "oracle", "judge is 'oracle', which asks no model: name one that does."),
+        (
             "translation.translator",
             "gogle",
             "translation.translator names 'gogle', which is not in `translators`: "

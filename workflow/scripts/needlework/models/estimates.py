@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -268,6 +268,22 @@ class Work:
             cost=_cost(self.entry["price"], read, cached, written),
             counted_in=self.counted_in,
         )
+
+    def with_more(self, more: int) -> Estimate:
+        """What that takes with so many further prompts of the usual size, none of them answered."""
+        own, before = self.estimate(), self.left
+        self.left = self.counts
+        every, self.left = self.estimate(), before
+        times = more / max(1, every.prompts)
+        added = {
+            each.name: value + times * usual
+            for each in fields(Estimate)
+            if isinstance(usual := getattr(every, each.name), int | float)
+            and each.name not in ("prefill_per_s", "decode_per_s", "gpus", "skipped")
+            and (value := getattr(own, each.name)) is not None
+        }
+        whole = {name for name in added if isinstance(getattr(own, name), int)}
+        return replace(own, **{n: round(v) if n in whole else v for n, v in added.items()})
 
 
 def _caches(entry: Entry) -> bool:

@@ -153,7 +153,22 @@ class RuleInputs(Layout):
                 name: ["task", "example_id", *self.benchmark(name).columns] for name in benchmarks
             },
             "asked": {name: self.benchmark(name).asked for name in benchmarks},
-            "gpus": {model: job_gpus(self.config["models"][model]) for model in models},
+            "gpus": {m: job_gpus(self.config["models"][m]) for m in (*models, *self.judges)},
+            "readers": list(self.readers()),
+            "judge": self.judge_files(),
+        }
+
+    @property
+    def judges(self) -> list[str]:
+        """The judge, if there is one."""
+        return [self.config["judge"]] if self.config["judge"] else []
+
+    def judge_files(self) -> dict[str, Any]:
+        """What the judge's prompts are made of: the answers of known verdict, and a text for each kind."""
+        kinds = ("answer", "list", "yes_or_no", "none")
+        return {
+            "known": resource("judge/known.csv"),
+            "templates": [resource(f"judge/{kind}.txt") for kind in kinds],
         }
 
     def score_files(self, benchmark: str) -> list[str]:

@@ -65,7 +65,7 @@ def agreement(known: Sequence[Case], found: pd.DataFrame) -> pd.DataFrame:
         agreed = sum((given[i] == RIGHT) == known[i].right for i in decided)
         share = agreed / len(decided) if decided else float("nan")
         low, high = stats.wilson(share, len(decided))
-        row = {"by": by, "level": level, "n": len(places)}
+        row: dict[str, Any] = {"by": by, "level": level, "n": len(places)}
         row["replies"] = sum(given[i] != NO_REPLY for i in places)
         row |= {"decided": len(decided), "agreed": agreed, "agreement": share}
         rows.append(row | {"ci_low": low, "ci_high": high})
@@ -110,7 +110,7 @@ def _of_model(benchmark: str, scores: pd.DataFrame, found: pd.DataFrame) -> list
         undecided = own["verdict"].str.startswith(UNDECIDED)
         said = said.where(undecided).fillna(NO_REPLY).where(undecided)
         value = own["value"].mask(said == RIGHT, 1.0).mask(said == WRONG, 0.0)
-        row = {"benchmark": benchmark, "model": model, "task": str(task)}
+        row: dict[str, Any] = {"benchmark": benchmark, "model": model, "task": str(task)}
         row |= {"metric": str(papers["metric"].iloc[0]), "n": len(own)}
         row |= {"undecided": int(undecided.sum()), "left": int((said == UNDECIDED).sum())}
         row |= {kind: int((said == kind).sum()) for kind in (RIGHT, WRONG, NO_REPLY)}

@@ -33,8 +33,11 @@ FACTORS = {
     "judged_benchmark": "string",
     "judged": "string",
     "judged_sample": "int32",
+    "length": "int32",
 }
 
+# The share of answers that are expected to be undecided: of ordinary sentences it is 3 to 6%.
+EXPECTED = 0.05
 _VERDICTS = {"CORRECT": RIGHT, "INCORRECT": WRONG}
 # The most characters of a question, an answer, a reference; and the most references.
 _QUESTION, _ANSWER, _REFERENCE, _REFERENCES = 4000, 4000, 500, 50
@@ -135,6 +138,8 @@ def prompts(cases: Iterable[Case], templates: Mapping[str, str], tokenizer: Toke
             "judged_benchmark": case.benchmark,
             "judged": case.instance_id,
             "judged_sample": case.sample,
+            # There is no haystack.
+            "length": 0,
         }
         made.add(
             [spans.number(literal("question", text))],
