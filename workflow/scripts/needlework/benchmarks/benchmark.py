@@ -51,7 +51,7 @@ def _no_conditions(config: Config) -> dict[str, bool]:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark: what tells its prompts apart, what they are made of, and what is made of their scores.
+    """A benchmark: the factors of its prompts, the data that they are made of, and its results.
 
     factors: columns of instances and scores; `length` (int32) is one: the token budget, 0 where there is
     none. called: how figures order and name the values of factors and other labels. designed: the factor that
@@ -117,7 +117,7 @@ class Benchmark:
 
     @property
     def task_names(self) -> dict[str, str]:
-        """Display names of tasks, by task, as far as these differ from the task's own name."""
+        """Display names by task, for tasks whose display name differs from their own name."""
         return dict(self.called["task"].words) if "task" in self.called else {}
 
     @property
@@ -127,7 +127,7 @@ class Benchmark:
 
     @property
     def asked(self) -> list[str]:
-        """What was asked of prompts: their task, and the factors that they were made to have."""
+        """The columns that say what a prompt asks: the task, and the factors by which prompts were made."""
         return ["task", *(factor.name for factor in self.factors if factor.asked)]
 
     @cached_property
@@ -136,7 +136,7 @@ class Benchmark:
         return {result.name: result for result in self.results}
 
     def unmet(self, result: Result, config: Config) -> list[str]:
-        """The conditions of a result that this configuration does not meet."""
+        """The names of a result's conditions that this configuration does not meet."""
         holds = self.conditions(config)
         return [name for name in result.when if not holds[name]]
 

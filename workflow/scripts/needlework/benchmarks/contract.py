@@ -1,4 +1,4 @@
-"""What construction and planning of all benchmarks share, in types.
+"""Types that construction and planning of all benchmarks share.
 
 Apart from `benchmark`, so that prompts do not depend on how results are described.
 """
@@ -22,7 +22,7 @@ CorpusTable: TypeAlias = tuple[str, str]
 
 
 def in_words(corpus: str, number: int | str, of: str) -> str:
-    """A corpus and how much of it is asked, as captions name them."""
+    """The name of a corpus and the number of its questions, as in captions."""
     name = "the embedded sample" if corpus.startswith("sample") else corpus
     return f"{name}, {number} {of}"
 
@@ -45,7 +45,7 @@ class Search(NamedTuple):
 
 
 class Built(NamedTuple):
-    """The prompts of a slice, the counts of what could not be built, and texts that it made itself.
+    """The prompts of a slice, counts of what could not be built, and documents that construction made itself.
 
     `documents` has the schema records.DOCUMENTS; prompts refer to its rows as
     `<benchmark>/<slice>/<passage_id>`.

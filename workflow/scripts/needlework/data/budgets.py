@@ -20,7 +20,10 @@ _REMEDY = "shorten or split it, or lower `rows` where there is one"
 
 
 class Budget:
-    """What may be read of some files, row by row. `where` names the entry of the configuration."""
+    """A limit on the bytes to read from some files, row by row.
+
+    `where` is the configuration's entry, for errors.
+    """
 
     def __init__(self, files: Sequence[str | Path], stored: int | None, where: str) -> None:
         """`stored` is the number of the files' bytes; None if unknown, as of a data set that is streamed."""
@@ -29,7 +32,7 @@ class Budget:
         self._left = self.total = None if stored is None else max(TOTAL_BYTES, RATIO * stored)
 
     def declared(self, size: int) -> None:
-        """Raise UserError if a file declares more than may be read: nothing is decompressed for that."""
+        """Raise UserError if a file declares a larger size than may be read. Decompresses nothing."""
         if self._left is not None and size > self._left:
             self._refuse(f"would unpack to {size:,} bytes")
 
@@ -59,9 +62,9 @@ def size_of(value: object) -> int:
 
 
 def check_records(path: str | Path, where: str, quoted: bool) -> int:
-    """The longest record of a text file, one a line, in bytes; UserError if it is too long for a row.
+    """The bytes of the longest record (line) of a text file; UserError if it exceeds a row's limit.
 
-    `quoted`: a record goes on over lines until its quotes are closed (CSV). Readers hold a record at once,
+    `quoted`: a record continues over lines until its quotes are closed (CSV). Readers hold a record at once,
     so it is measured before any of them sees it. UserError, too, if the file is not in UTF-8.
     """
     longest = length = quotes = number = 0

@@ -97,7 +97,7 @@ class Part:
         self.note.write_text(json.dumps(dataclasses.asdict(whole)), encoding="utf-8")
 
     def whole(self, url: str) -> Whole | None:
-        """What an earlier attempt began, if that is the file at `url` and can be continued."""
+        """The part that an earlier attempt fetched, if it is of the file at `url` and can be continued."""
         try:
             whole = Whole(**json.loads(self.note.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
@@ -128,7 +128,7 @@ class Part:
                     break
 
     def missing_room(self) -> int:
-        """Bytes that the disk lacks for the rest; 0 or less where it has room or the rest is unknown."""
+        """The bytes that the disk lacks for the rest; 0 or less if there is room or the rest is unknown."""
         if self.goal is None:
             return 0
         return self.goal - self.length - shutil.disk_usage(self.destination.parent).free

@@ -1,6 +1,6 @@
-"""What became of every request of a model for a benchmark, in counts and in sentences.
+"""The outcomes of a model's requests for a benchmark, as counts and as sentences.
 
-Only the standard library: Snakemake's own process prints it.
+Needs only the standard library, since Snakemake's own process imports it.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Account:
         return self.outcomes.get(kind, 0) or self.remarks.get(kind, 0)
 
     def sentence(self, kind: str) -> str:
-        """What happened to the requests of this outcome or remark, and what to do."""
+        """A sentence on the requests with this outcome or remark: what happened, and what to do."""
         reasoned = self.remarks.get(REASONED, 0)
         words = {
             "n": f"{self.count(kind):,}",
@@ -186,7 +186,7 @@ def write_account(account: Account, path: str | Path) -> None:
 
 
 def read_account(path: str | Path) -> Account | None:
-    """The account in a file; None if there is none, or none that can be read."""
+    """The account in a file; None if the file is missing or cannot be read."""
     try:
         return Account(**json.loads(Path(path).read_text(encoding="utf-8")))
     except (OSError, TypeError, ValueError):

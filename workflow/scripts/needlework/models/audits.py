@@ -1,4 +1,4 @@
-"""What the models of an audit are asked: whole questions by seed, and some of them again in other company."""
+"""The prompts of an audit: whole questions drawn by seed, and some of them again in other batches."""
 
 from __future__ import annotations
 

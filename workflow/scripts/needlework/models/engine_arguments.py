@@ -72,7 +72,7 @@ def ignored(
     effective: Mapping[str, object],
     sets: Mapping[str, tuple[str, ...]],
 ) -> list[str]:
-    """The settings that an engine was given and did not take, in words, by what it says that it uses.
+    """Descriptions of settings that an engine was given but does not use, by its effective settings.
 
     `sets` names the effective settings of those that have other names. A value that leaves the choice to the
     engine is never ignored, nor is a setting of which the engine says nothing.
@@ -98,7 +98,7 @@ def gpus(engine: Mapping[str, Any]) -> int:
 
 
 def judging(entry: Entry) -> dict[str, Any]:
-    """What changes in a model's entry if it judges: temperature 0, one sample, no failure that ends its job.
+    """Changes to the entry of a judge: temperature 0, one sample, and failures never end its job.
 
     A null temperature stays, since the endpoint may take none.
     """

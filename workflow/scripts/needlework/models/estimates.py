@@ -65,7 +65,7 @@ class PromptSet:
         self.characters = np.concatenate(sizes)
 
     def of_lengths(self, lengths: Collection[int], only: Selection | None = None) -> np.ndarray:
-        """The places of the prompts of these lengths, and of those that have none, among the selected."""
+        """The indices of the selected prompts that have one of these lengths or no length."""
         wanted = pa.array({0, *lengths}, pa.int32())
         among = pc.is_in(self.table["length"].combine_chunks(), value_set=wanted)
         return np.flatnonzero(pc.and_(among, mask(self.table, only or {})))
@@ -127,7 +127,7 @@ def _characters(prompts: pa.ChunkedArray) -> np.ndarray:
 
 
 class Throughput(NamedTuple):
-    """Tokens a second of a job, for prompts and for answers, and whether they were measured."""
+    """Tokens per second of a job, for prompts and for answers, and whether they were measured."""
 
     prefill: float
     decode: float
@@ -242,7 +242,7 @@ class Work:
                 self.left[place] = sum(key not in done or key in again for key in own)
 
     def estimate(self, kept: np.ndarray | bool = True) -> Estimate:
-        """What that takes; of the prompts (by place) for which `kept` is true."""
+        """The estimate for the prompts (by index) for which `kept` is true."""
         counts, left, tokens = self.counts * kept, self.left * kept, self.prompts.tokens
         cached = self.prompts.repeated(left) if _caches(self.entry) else 0
         read, written = int((left * tokens).sum()), int((left * self.output).sum())

@@ -325,7 +325,7 @@ class _Job:
             self._outcomes[key] = _skipped(request.n_tokens, context)
 
     def names(self, keys: Collection[str] | None = None) -> set[tuple[str, int]]:
-        """The (instance_id, sample) of all requests, or of those with these keys."""
+        """The (instance_id, sample) of all requests, or of the requests with these keys."""
         return {
             (instance, sample)
             for instance, sample, key in self._asked

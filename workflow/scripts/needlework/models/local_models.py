@@ -165,7 +165,7 @@ def _warn_of_date(model: str, day: str) -> None:
 
 
 def template_date(config: Entry, jinja: str) -> str:
-    """The fixed date that a chat template writes; "" if it writes none."""
+    """The fixed date that a chat template writes; "" if it writes no date."""
     named = "date_string" in (config.get("template") or {})
     return "" if named or _NOW not in jinja else _fixed_day(config).date().isoformat()
 

@@ -438,7 +438,7 @@ def hopeless_connection(error: BaseException | None) -> str:
 
 
 def connection_trouble(error: BaseException | None) -> str:
-    """What broke a connection, in words; the library's own text may hold an address with a secret."""
+    """A description of a connection error, since the library's own text may hold an address with a secret."""
     if isinstance(error, Exception) and type(error).__name__ == "DecodingError":
         return f"the response cannot be read: {excerpt(str(error), '')}"
     return f"the connection failed ({type(error).__name__})"

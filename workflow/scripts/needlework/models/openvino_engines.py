@@ -65,7 +65,7 @@ class Prefixes:
     def stepped(
         self, metrics: Any, asked: Sent | None, running: Collection[Sent], ended: Collection[Sent]
     ) -> None:
-        """Take account of a step on `running`, of which some `ended` in it, and on `asked`, cancelled."""
+        """Account for a step: of the `running` prompts, some `ended`; `asked` was cancelled."""
         if not self._on:
             return
         used_bytes = metrics.cache_usage / 100 * metrics.cache_size_in_bytes
@@ -112,7 +112,7 @@ def _shared(asked: Sent, sent: Sent) -> int:
 
 
 class Ended(NamedTuple):
-    """An answer's tokens, and whether the model ended it; `error` says why there is none.
+    """An answer's tokens, and whether the model ended it. `error` is the reason if there is no answer.
 
     `cached`: how many tokens of its prompt were in the cache of prefixes, if that is known.
     """

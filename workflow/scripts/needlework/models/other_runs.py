@@ -1,4 +1,4 @@
-"""Runs that share a journal at the same time: none sends a request that another has finished."""
+"""Runs that share a journal at the same time: no run sends a request that another run has finished."""
 
 from __future__ import annotations
 

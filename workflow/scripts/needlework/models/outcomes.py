@@ -139,7 +139,7 @@ class Size(NamedTuple):
 
 
 class Outcomes:
-    """What became of the requests of a job, by their keys.
+    """The outcomes of a job's requests, by key.
 
     `records` are the outcomes so far, which others add to; `controls` the texts of control tokens in prompts.
     """

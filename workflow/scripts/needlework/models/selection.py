@@ -56,12 +56,12 @@ def in_words(only: Mapping[str, Selection]) -> str:
 
 
 def asks_nothing(only: Selection) -> bool:
-    """Whether a selection has none of the prompts."""
+    """Whether a selection contains no prompt."""
     return only.get("task") == []
 
 
 def listed(values: Sequence[object]) -> str:
-    """The values, or their number where they are many."""
+    """The values as text, or their number if they are many."""
     many = len(values) > MOST_VALUES
     return f"({len(values)} values)" if many else ", ".join(map(str, values)) or "(none)"
 

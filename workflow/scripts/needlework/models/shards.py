@@ -1,4 +1,4 @@
-"""The answers of a model's shards as those of one job."""
+"""Merge the answers of a model's shards into one table, as one job would write it."""
 
 from __future__ import annotations
 

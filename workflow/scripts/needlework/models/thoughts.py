@@ -121,7 +121,7 @@ def _pattern(marks: tuple[Mark, ...]) -> re.Pattern[str]:
 
 
 def without_reasoning(text: str) -> str:
-    """A text, complete, without what stands between known marks."""
+    """A complete text without the parts between known marks of reasoning."""
     found = part(text, KNOWN, cut=False)
     return text if found is None else found.text.strip()
 

@@ -22,7 +22,7 @@ _USUAL = (
 
 
 def effective_config(config: Config) -> dict[str, Any]:
-    """What of a validated configuration this run's results come from.
+    """The part of a validated configuration on which this run's results depend.
 
     Entries that the run does not name are left out, and so is what changes no result: where keys,
     mirrors and journals are, prices and throughputs.

@@ -56,7 +56,7 @@ class Layout:
     # Corpora
 
     def source_entry(self, file_id: str) -> dict[str, Any]:
-        """What the registry says of a file, for the rule that fetches it."""
+        """The registry's entry of a file, for the rule that fetches it."""
         source = sources()[file_id.split("/")[0]]
         return next(vars(file) for file in source.files if file.id == file_id)
 
@@ -146,7 +146,7 @@ class Layout:
         return search(self.settings(benchmark), lang)
 
     def embedder_settings(self, embedder: str) -> dict[str, Any]:
-        """What vectors depend on."""
+        """The settings of an embedder on which its vectors depend."""
         return not_affecting("embedders", self.config["embedders"][embedder], "speed")
 
     def search_gpus(self, retrieval: str) -> int:
@@ -264,7 +264,7 @@ class Layout:
 
     @property
     def translator_settings(self) -> dict[str, Any]:
-        """What translations depend on."""
+        """The settings of a translator on which its translations depend."""
         return not_affecting("translators", self.translator, "place", "nothing", "speed")
 
     # Results

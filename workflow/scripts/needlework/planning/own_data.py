@@ -35,7 +35,7 @@ def _own(files: Layout, table: str) -> list[str]:
 
 
 def own_uses(files: Layout) -> list[tuple[Any, ...]]:
-    """What the benchmarks take of these tables, as tuples of `results.own_data.Use`."""
+    """What the benchmarks need from these tables, as tuples of the fields of `results.own_data.Use`."""
     own = set(own_tables(files))
     found = [use for b in _benchmarks(files) for use in uses(b, _slices(files, b))]
     return [astuple(use) for use in found if use.table in own]

@@ -1,4 +1,4 @@
-"""What can be found wrong before any work starts, and is not the configuration's form."""
+"""Checks before any work starts, other than of the configuration's form."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _REMEDIES = {
 
 
 class Used(NamedTuple):
-    """What the jobs of a run use: names in the configuration.
+    """The names in the configuration that the jobs of a run use.
 
     `semantic` are benchmarks whose metric compares meanings; `translating` is whether a job translates.
     """
@@ -78,7 +78,7 @@ class Used(NamedTuple):
 
 
 def used_by(config: Config, jobs: Iterable[tuple[str, Any]]) -> Used:
-    """What these jobs use, each given as its rule's name and its wildcards."""
+    """The names that these jobs use. A job is given as its rule's name and its wildcards."""
     models: set[str] = set()
     tokenizers: set[str] = set()
     embedders: set[str] = set()

@@ -101,7 +101,7 @@ class RuleInputs(Layout):
         return found if retrieval == "semantic" else []
 
     def own_data_instances(self) -> list[str]:
-        """The prompts that are built from the user's own data: what was left out stands in these files."""
+        """The files of prompts that are built from the user's own data; they also list what was left out."""
         names = self.benchmarks if own_tables(self) else []
         return paths([self.prompts(name, self.text_tokenizer)["instances"] for name in names])
 

@@ -1,4 +1,4 @@
-"""What a run says at its end: what became of the requests, and where the results are."""
+"""The last lines of a run: the outcomes of its requests, and where the results are."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OWN_DATA = Path("results/own_data.json")
 
 
 def accounts(files: RuleInputs) -> list[Account]:
-    """What became of the requests of the run's jobs, as far as they have ended."""
+    """The accounts of the run's jobs that have ended."""
     found = [
         read_account(_ACCOUNTS / model / f"{benchmark}{part}.json")
         for model in files.models
@@ -37,7 +37,7 @@ def _parts(files: RuleInputs, model: str) -> list[str]:
 
 
 def own_data_warnings(files: RuleInputs) -> list[str]:
-    """What was left out of the user's own data, and what these data are not enough for."""
+    """Warnings about omitted rows of the user's own data, and about prompts that it is too small for."""
     read = [Path(f"logs/read_corpus/{table}.json") for table in own_tables(files)]
     said = [found.said() for path in read if (found := read_found(path)) and found.lost]
     times = [path.stat().st_mtime for path in read if path.is_file()]

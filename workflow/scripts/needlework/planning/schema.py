@@ -332,7 +332,7 @@ def _as_number(error: Any) -> str:
 
 
 def nearest(word: object, known: Iterable[object]) -> str:
-    """The nearest known word as a question, and the known ones."""
+    """A hint for an error: the nearest known word, and the list of known words."""
     names = sorted(map(str, known))
     # A long word is like no name, and comparing it would take minutes.
     text = str(word) if not isinstance(word, str | list | Mapping) or len(word) <= LONGEST else ""

@@ -1,4 +1,4 @@
-"""What every value of a configuration must be, wherever it stands, and how messages quote it.
+"""Checks of every value of a configuration, whatever its key, and how messages quote values.
 
 The schema has narrower limits for the keys that it knows. These hold too inside `request`, `engine` and other
 parts whose keys are an engine's or an endpoint's.
@@ -33,7 +33,7 @@ _SHORT.maxdict = _SHORT.maxlist = _SHORT.maxtuple = 30
 
 
 def check_values(config: Any) -> None:
-    """Raise UserError for a value that no key can have, or a name of a key that none has."""
+    """Raise UserError for a value or a key's name that is valid nowhere in a configuration."""
     _check(config, "the configuration", 0)
 
 
@@ -78,7 +78,7 @@ def control_character(text: str) -> str:
 
 
 def bad_path(path: str) -> str:
-    """What no file system takes in a path, in words; "" where all is well."""
+    """A description of what no file system accepts in a path; "" if the path is valid."""
     if len(path.encode("utf-8", "replace")) > BYTES_OF_A_PATH:
         return f"a path has at most {BYTES_OF_A_PATH} bytes"
     if any(len(part.encode("utf-8", "replace")) > BYTES_OF_A_NAME for part in path.split("/")):

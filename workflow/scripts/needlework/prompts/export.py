@@ -138,7 +138,7 @@ def write_tasks(
     inspect_task: str | Path,
     lm_eval: str | Path,
 ) -> None:
-    """Write the task of inspect_ai, and the folder of those of lm-eval.
+    """Write the task for inspect_ai, and the folder of tasks for lm-eval.
 
     `prompts` are the exported Parquet files, `templates` the code of the former and of the latter.
     """

@@ -50,7 +50,7 @@ def read_template(path: str | Path, placeholders: Sequence[str]) -> list[str]:
 
 
 def user_texts(instructions: Mapping[str, Any], lang: str, names: Sequence[str]) -> dict[str, str]:
-    """Those of a user's texts in a language that have these names; none where the paper's are used.
+    """A user's texts in a language, by these names; empty if the paper's texts are used.
 
     `instructions` is a benchmark's key: by language, a folder of `<name>.txt` or a block of texts.
     """
@@ -116,7 +116,7 @@ def all_texts(given: Any) -> dict[str, str]:
 
 
 class Templates:
-    """The templates of a slice: a user's texts where there are any, otherwise the paper's files."""
+    """The templates of a slice: the user's texts if there are any, otherwise the paper's files."""
 
     def __init__(self, texts: Mapping[str, str], files: Mapping[str, str], known: Texts) -> None:
         self._texts, self._files, self._known = texts, files, known

@@ -250,7 +250,7 @@ def _mean(values: Array) -> float:
 
 
 def beyond(table: Sequence[Mapping[str, Any]], worse_than: float) -> list[str]:
-    """Descriptions of the cells whose whole interval lies below a loss of this share."""
+    """Descriptions of the cells whose whole interval is a loss of more than this share."""
     return [
         f"{name_of(row)}: {row['sentence']}" for row in table if float(row["ci_high"]) < -worse_than
     ]

@@ -67,8 +67,7 @@ def described(
 ) -> list[tuple[str, str, str]]:
     """One row (file, column, meaning) per column of the CSV `files`.
 
-    Each file comes with what its values are.
-
+    Each file comes with a description of its column `value`.
     `own` has the meanings of columns of a user's own benchmark; they count if there is no other meaning.
     """
     made = []

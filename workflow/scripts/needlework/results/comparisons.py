@@ -69,8 +69,8 @@ def permutation_test(
 ) -> float:
     """Two-sided p of a mean difference: how often random signs of whole clusters give one as large.
 
-    With few clusters all signs are tried, otherwise DRAWS random ones, drawn from `seed`. NaN if all
-    differences are 0 or missing.
+    With few clusters all signs are tried, otherwise DRAWS random ones, drawn from `seed`. NaN without
+    differences, 1 if all are 0.
     """
     import pandas as pd
 

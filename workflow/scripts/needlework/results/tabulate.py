@@ -541,14 +541,14 @@ def other_values(cell: Cell, column: str, values: Sequence[Any], words: str = ""
 
 
 def own_instructions(cell: Cell, *columns: str) -> Iterator[str]:
-    """Whether prompts use a user's instructions, which the run has for values of these `columns`."""
+    """The reason if prompts use a user's instructions, which the run has for values of these `columns`."""
     own = set(cell.run.run.get("instructions", ()))
     if own and any(own.intersection(cell.part.values(column)) for column in columns):
         yield "instructions of the user's own"
 
 
 def other_models(cell: Cell, names: Sequence[str]) -> Iterator[str]:
-    """Whether the cell is of other models than these of the paper."""
+    """The reason if the cell is of other models than these of the paper."""
     published = cell.run.run.get("published", {})
     if {published.get(model) for model in cell.part.values("model")} != set(names):
         yield "other models"

@@ -33,7 +33,7 @@ class Embedder(Protocol):
         ...
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Vectors (n, dimensions), float32, of length one to 1e-6, or zero for a text of nothing.
+        """Vectors of shape (n, dimensions), float32, of length 1 within 1e-6; zero for an empty text.
 
         A neural model's last bits may depend on which texts are encoded together.
         """

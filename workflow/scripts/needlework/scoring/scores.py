@@ -48,7 +48,7 @@ def second(read: tuple[float | None, str], papers: float) -> tuple[float, str, s
 
 
 def read_answers(path: str | Path, columns: Sequence[str], instances: pa.Table) -> pa.Table:
-    """These columns of answers or translations, with ids that are references to those of `instances`.
+    """These columns of answers or translations. Ids are shared with the ids of `instances`, to save memory.
 
     The ids of a million answers would be half of what is held. UserError as `records.read_table`.
     """

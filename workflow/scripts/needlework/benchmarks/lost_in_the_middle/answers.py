@@ -1,4 +1,4 @@
-"""Which answers the results of Lost in the Middle are of."""
+"""Selections of answers for the results of Lost in the Middle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ USUAL = 20
 
 
 def with_variant(rows: pd.DataFrame) -> pd.DataFrame:
-    """With the ablation that each row's prompt is of; unambiguous questions are among those of "main".
+    """The rows with a column for their ablation. Unambiguous questions are among those of "main".
 
     Without an ablation the query follows the documents or pairs, the distractors are retrieved and stand
     in the order of relevance.
@@ -45,18 +45,18 @@ def of_curves(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_encoder_decoder(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """All rows, or none where no model is of that architecture."""
+    """All rows if a model has an encoder-decoder architecture, otherwise none."""
     some = rows["model"].isin(list(run.run.get("encoder_decoder", ()))).any()
     return rows if some else rows.iloc[:0]
 
 
 def unambiguous(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of questions that a user's list says are unambiguous, as a variant of their own."""
+    """The rows of questions in the user's list of unambiguous questions, as a variant of their own."""
     return rows[rows["unambiguous"].eq(True)].assign(variant="unambiguous")
 
 
 def main_beside(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
-    """The unchanged rows of the tasks, sizes and models that were asked in a variant too."""
+    """The rows without an ablation, for tasks, sizes and models that were also asked in a variant."""
     rows = comparable(with_variant(rows))
     changed = rows[rows["variant"] == variant]
     if variant == "unambiguous":
@@ -68,13 +68,13 @@ def main_beside(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
 
 
 def comparable(rows: pd.DataFrame) -> pd.DataFrame:
-    """English questions with documents, and pairs of UUIDs: those that the paper has."""
+    """The rows that the paper has too: English questions with documents, and pairs of UUIDs."""
     questions = (rows["task"] == QA) & (rows["lang"] == ENGLISH)
     return rows[questions | ((rows["task"] == PAIRS) & (rows["keys"] == "uuid"))]
 
 
 def tuning_pairs(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The rows of each pair of a base and an instruction-tuned model, once a pair."""
+    """The rows of each pair of a base and an instruction-tuned model, repeated for each pair."""
     import pandas as pd
 
     parts = [rows.iloc[:0].assign(pair="", role="")]
@@ -87,7 +87,7 @@ def tuning_pairs(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def base_models(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """What each instruction-tuned model's answers are tested against, under its name."""
+    """The base models' answers, under the names of the instruction-tuned models to compare with."""
     rows = comparable(with_variant(rows))
     rows = rows[(rows["task"] == QA) & (rows["variant"] == "main")]
     pairs = tuning_pairs(rows, run)
@@ -96,13 +96,13 @@ def base_models(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def retrieved(rows: pd.DataFrame) -> pd.DataFrame:
-    """Whether one of the retrieved documents holds an answer, once a prompt, whichever model answered."""
+    """One row per prompt, over all models: whether one of the retrieved documents holds an answer."""
     rows = rows.drop_duplicates(["example_id", "n_documents"])
     return rows.assign(value=rows["answer_present"].astype(float), finish_reason="stop")
 
 
 def shared_questions(rows: pd.DataFrame) -> pd.DataFrame:
-    """The answers to questions that all models answered at every position, a number of documents each."""
+    """For each number of documents, the answers to questions that all models answered at every position."""
     import pandas as pd
 
     from needlework.results import cells
@@ -118,7 +118,7 @@ def shared_questions(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def answered_by(part: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Which prompts each model answered, once each, and why models that answered few are left out."""
+    """The prompts that each model answered, without repeats, and why models with few answers are left out."""
     from needlework.results import cells
 
     prompts = len(part.drop_duplicates(["example_id", "gold_index"]))

@@ -46,9 +46,9 @@ class Item:
 
 @dataclass(frozen=True)
 class Passages:
-    """The passages of a slice, by row: documents of the corpus and their texts; and the row of each id.
+    """The passages of a slice: their document names and texts by row, and the row of each id.
 
-    `titles` are those with which the texts begin; none where they do not.
+    `titles` are the titles with which the texts begin, if they begin with titles.
     """
 
     sources: list[str]
@@ -59,7 +59,7 @@ class Passages:
 
 @no_collection()
 def items_of(slice_settings: SliceSettings, table: pa.Table) -> tuple[list[Item], dict[str, int]]:
-    """The sampled questions in the order of their ids, and what there is to say of them."""
+    """The sampled questions in the order of their ids, and counts of remarkable ones by reason."""
     names = ("example_id", "question", "answers", "title", "context")
     prefix = f"{question_corpus(slice_settings)}/{slice_settings['lang']}"
     wanted = None if slice_settings["unambiguous"] is None else set(slice_settings["unambiguous"])
@@ -252,7 +252,7 @@ CHOOSE_OTHERS: dict[str, Callable[..., dict[str, int]]] = {
 def orders_of(
     slice_settings: SliceSettings, example_ids: Sequence[str]
 ) -> dict[int, dict[str, list[int]]]:
-    """By number of documents and question: the places in the ranking of distractors in random order.
+    """Random orders: by number of documents and question, the ranks of the distractors in the prompt's order.
 
     `example_ids` are those of all questions, in the order of their file. The released scripts shuffle
     the distractors of one question after the other by Python's own generator, seeded once with 0, and
@@ -273,13 +273,16 @@ def orders_of(
 
 
 def has_titles(slice_settings: SliceSettings, items: Sequence[Item]) -> bool:
-    """Whether prompts name titles: those of all passages, or of none, which would tell the gold one."""
+    """Whether prompts have titles.
+
+    All passages have one or none has: a title alone would reveal the gold passage.
+    """
     untitled = slice_settings["needles"] in UNTITLED or "haystack" in slice_settings
     return not untitled and any(item.title for item in items)
 
 
 def gold_text(item: Item, titles: bool) -> str:
-    """The gold passage as it stands in a prompt; without a title where the others have none."""
+    """The gold passage as it stands in a prompt: without a title if the other passages have none."""
     return titled(item.title, item.context) if titles else item.context
 
 

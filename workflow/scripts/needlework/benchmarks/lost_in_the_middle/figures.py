@@ -44,14 +44,17 @@ if TYPE_CHECKING:
 
 
 def lowest_as_level(data: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """The paper's lowest number of a curve as a level; ours is a point of the curve already."""
+    """The rows with the paper's lowest number of a curve as a level line.
+
+    Our lowest number is a point of the curve.
+    """
     lowest = data["variant"] == "lowest"
     ours = data["value"].mask(lowest & (data["source"] == "ours"))
     return data.assign(value=ours, position=data["position"].mask(lowest))
 
 
 def recall_named(data: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """Recall as a line, though it is no model's."""
+    """The rows with recall as a line of its own, although it belongs to no model."""
     return data.assign(model=data["model"].fillna(""))
 
 
@@ -74,12 +77,12 @@ def shared(data: pd.DataFrame, run: Run) -> str:
 
 
 def means(data: pd.DataFrame, run: Run) -> str:
-    """`origin` of means over positions."""
+    """The source of published means over positions, as `origin` names it."""
     return f"means of the numbers in {origin(data, run)}"
 
 
 def origin(data: pd.DataFrame, run: Run) -> str:
-    """Where the published numbers of a figure are printed."""
+    """A note on where the published numbers of a figure are printed."""
     both = data[data["published"].notna()]
     paper = both[both["published_source"] == "paper"]
     sizes = sorted(set(paper.loc[paper["task"] == QA, "n_documents"]))
@@ -157,9 +160,9 @@ def english(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_levels(asked: pd.DataFrame, rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The curves of these rows, and the levels of closed book and of the gold document alone.
+    """The curves of these rows, with level lines for closed book and for the gold document alone.
 
-    There are no rows if `asked` has none of ours.
+    Empty if `asked` has no rows of this run.
     """
     sides = answers.of_curves(answers.with_variant(rows))
     curve = _main(asked, rows, run)

@@ -43,13 +43,16 @@ ALL_PAIRS = "300_pairs/query_aware"
 
 
 def other_questions(cell: Cell) -> Iterator[str]:
-    """Where a cell is not of the paper's questions."""
+    """Reasons why a cell is not of the paper's questions."""
     yield from other_settings(cell.run, SETUP)
     yield from other_values(cell, "lang", (ENGLISH,), "questions in another language")
 
 
 def other_answers(cell: Cell) -> Iterator[str]:
-    """Where models do not answer as in the paper (section 3.2). Drawn pairs are as hard as released ones."""
+    """Reasons why models did not answer as in the paper (section 3.2).
+
+    Drawn pairs count as the released ones.
+    """
     yield from other_settings(cell.run, {"max_new_tokens": 100})
     yield from own_instructions(cell, "lang")
     yield from other_decoding(cell, GREEDY)

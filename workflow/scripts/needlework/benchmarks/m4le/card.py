@@ -20,7 +20,10 @@ METRICS = {"": ("accuracy", "match", "f1"), "ROUGE": ("rouge",), "BLEU": ("bleu"
 
 
 def of_metrics(rows: pd.DataFrame, run: Context, metrics: tuple[str, ...]) -> pd.DataFrame:
-    """Rows of the tasks of these metrics, with the fifth of the texts that is asked for, if it is one."""
+    """The rows of tasks with these metrics.
+
+    A column has the fifth of the texts that holds the text asked for.
+    """
     rows = by_metric(rows, run)
     tasks = [name for name, task in CONSTRUCTED.items() if task.metric in metrics]
     rows = rows[rows["task"].isin(tasks) & (rows["length"] > 0)]

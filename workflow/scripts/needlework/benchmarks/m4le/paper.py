@@ -1,4 +1,4 @@
-"""M4LE's cells beside the paper's numbers, and why a number of the paper's is of something else."""
+"""M4LE's cells beside the paper's numbers, and reasons why a cell cannot be compared."""
 
 from __future__ import annotations
 

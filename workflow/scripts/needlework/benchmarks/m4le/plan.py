@@ -84,7 +84,7 @@ def _missing(own: Own) -> list[str]:
 
 
 def notices(own: Own) -> list[str]:
-    """How many tasks are left out and which, if any is."""
+    """A sentence on the tasks that are left out, if there are any."""
     if not (missing := _missing(own)):
         return []
     return [
@@ -105,7 +105,7 @@ def data(own: Own) -> tuple[str, str]:
 
 
 def slices(own: Own) -> list[str]:
-    """The slices of the benchmark's configuration: a task each; of the small sample, one for all."""
+    """The slices of the benchmark's configuration: one per task, or a single one for the small sample."""
     return (
         [SAMPLE] if own["source"] == "sample" else [CONSTRUCTED[name].slug for name in tasks(own)]
     )
@@ -117,7 +117,7 @@ def corpus(own: Own) -> str:
 
 
 def wording(own: Own, task: str) -> tuple[str, dict[str, str]]:
-    """The language of a task, and the user's texts for it, by the names of `frames.TEXTS`.
+    """The language of a task's wording, and the user's texts for it, by the names of `frames.TEXTS`.
 
     Without such texts it is the task's own language.
     """
@@ -143,11 +143,11 @@ def corpus_settings(own: Own, slug: str) -> Own:
 
 
 def corpus_files(own: Own, name: str, slug: str) -> list[str] | None:
-    """The files of a task's source data set in the user's folder, or the table of the user's own.
+    """The files of a task's source data set in the user's folder, or the table of the user's records.
 
-    None of another corpus.
+    None for any other corpus.
 
-    UserError, naming the data set and where to get it, where they are not there.
+    UserError if the files are missing; it names the data set and where to get it.
     """
     if name != "m4le_constructed":
         return None
@@ -186,7 +186,7 @@ def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
 
 
 def asks_alone(task: str) -> bool:
-    """Whether a task's question names none of the texts, so that it can be asked without them."""
+    """Whether a task's question can be asked without the texts, since it refers to none of them."""
     return CONSTRUCTED[task].task_type == "QA"
 
 

@@ -1,4 +1,4 @@
-"""Which of M4LE's rows its tables and figures are of."""
+"""Selections of rows for M4LE's tables and figures."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 def metrics(present: Collection[str], run: Context) -> list[str]:
-    """The metric of the configuration, then the metric of the printed numbers if it is another."""
+    """The configured metric, then the metric of the printed numbers if that differs."""
     return list(dict.fromkeys((run.run["metric"], PRINTED_METRIC)))
 
 
 def by_metric(rows: pd.DataFrame, run: Context, *further: str) -> pd.DataFrame:
-    """The scores by the metric of the configuration and `further` ones, with the range of their lengths."""
+    """The scores by the configured metric and by `further` metrics, with the range of their lengths."""
     rows = rows[rows["metric"].isin([run.run["metric"], *further])]
     ranges = {length: words for words, lengths in RANGES.values() for length in lengths}
     return rows.assign(range=rows["length"].map(ranges))
 
 
 def with_references(rows: pd.DataFrame, run: Context, *further: str) -> pd.DataFrame:
-    """`by_metric` with what each task is normalised by.
+    """The rows of `by_metric` with the reference scores by which each task is normalised.
 
-    DuReader's scores are ROUGE-L in all metrics that the paper names, as its printed ones are.
+    DuReader's scores are ROUGE-L under every metric of the paper, like its printed numbers.
 
     g: the reference's score at 1K; g_se and g_se_independent: its errors over questions and over answers;
     reference: its value on the same prompt, where it is a model of the run.
@@ -96,9 +96,9 @@ def _printed(run: Context) -> dict[str, tuple[float, float, float]]:
 
 
 def studied(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The rows that study places, with the kind of their task and the place that was meant (Figure 6).
+    """The rows of the study of places (Figure 6), with the kind of their task and the intended place.
 
-    Documents that are no multiple of the places stand a little beside them.
+    If the number of documents is no multiple of the number of places, actual places differ a little.
     """
     rows = by_metric(rows, run)
     rows = rows[(rows["length"] == 0) & rows["position"].notna()]
@@ -112,7 +112,7 @@ def _kind(task_type: str) -> str:
 
 
 def with_needle(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Rows of tasks that ask for one of several texts, with the fifth of these that it stands in."""
+    """The rows of tasks that ask for one of several texts, with the fifth of the texts that holds it."""
     rows = by_metric(rows, run)
     # News Commentary asks for one too, though the paper calls it "global".
     single = ~rows["ability"].isin(["explicit_multiple", "semantic_multiple"])
@@ -121,7 +121,7 @@ def with_needle(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def without_texts(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The rows of tasks whose questions are also asked without their texts, and which of both a row is."""
+    """The rows of tasks that are asked with and without their texts, with a column that tells which."""
     import numpy as np
 
     rows = by_metric(rows, run)

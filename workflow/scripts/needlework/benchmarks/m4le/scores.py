@@ -46,7 +46,7 @@ _COUNTED = ("CLS", "CLS+CNT")
 def task_verdict(
     task: Task, text: str, accepted: Sequence[str], classes: Sequence[str] = ()
 ) -> Verdict | None:
-    """1.0 if an answer to a task is right, and why; None where a task has no one right answer.
+    """1.0 if an answer to a task is right, and the verdict. None for tasks without a single right answer.
 
     `classes` are all answers of a classification.
     """
@@ -78,12 +78,15 @@ def _choice(text: str, letter: str, option: str, langs: Sequence[str]) -> Verdic
 
 
 def ids_verdict(text: str, gold: str, langs: Sequence[str] = ("en",)) -> Verdict:
-    """1.0 if an answer names exactly the ids of `gold`, and why; `langs` are those of its phrases."""
+    """1.0 if an answer names exactly the ids of `gold`, and the verdict.
+
+    `langs` are the languages of phrases.
+    """
     wanted = set(_ID.findall(gold)) or set(re.findall(r"\w+", gold))
     named: list[str] = []
 
     def marked(match: re.Match[str]) -> str:
-        """A word in place of an id: digits of one could be read as a number's groups."""
+        """A word that replaces an id, since an id's digits could be read as groups of a number."""
         named.append(match.group().upper())
         return f" ID{len(named) - 1}X "
 
@@ -107,9 +110,9 @@ def ids_verdict(text: str, gold: str, langs: Sequence[str] = ("en",)) -> Verdict
 
 
 def classes_of(instances: pa.Table) -> dict[str, tuple[str, ...]]:
-    """The answers of each task that asks for one of a few classes, which the instances' gold answers are.
+    """The classes of each classification task: the distinct gold answers of its instances.
 
-    A task with more than `MOST_CLASSES` gold answers has none: each answer would be held against all.
+    A task with more than `MOST_CLASSES` gold answers has no classes, since each answer is compared with all.
     """
     found: dict[str, set[str]] = {}
     for name, accepted in zip(

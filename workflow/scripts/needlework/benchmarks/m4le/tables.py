@@ -55,7 +55,7 @@ LONG = "At 6K and 8K the paper's own tables disagree by up to 0.084 (``docs/fide
 
 
 def normalised(weigh: str = "cells") -> Measure:
-    """The mean normalised score, and how many tasks are in it; `weigh` as in `normalised_mean`."""
+    """The mean normalised score and its number of tasks; `weigh` as in `normalised_mean`."""
 
     def of(cell: Cell) -> Mapping[str, Any]:
         from needlework.benchmarks.m4le.normalised import normalised_mean
@@ -66,7 +66,7 @@ def normalised(weigh: str = "cells") -> Measure:
 
 
 def at_lengths(rows: pd.DataFrame, run: Context, *further: str) -> pd.DataFrame:
-    """The rows with a length by these metrics, with what each task is normalised by."""
+    """The rows with a length, by these metrics, with the reference scores of each task."""
     return where(with_references(rows, run, *further), "length > 0")
 
 

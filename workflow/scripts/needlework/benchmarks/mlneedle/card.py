@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def among_distractors(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Questions for the answer itself, in a text."""
+    """The rows of the exact task with distractors."""
     return where(exact(rows), "length > 0")
 
 
@@ -27,13 +27,16 @@ def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
 
 
 def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
-    """Whether the answer to "is the answer there?" is No where it is Yes."""
+    """Whether a model answers No to "is the answer there?" although it is."""
     there = (rows["task"] == "existence") & (rows["needle_present"] == True)  # noqa: E712 (or None)
     return rows["verdict"].astype(str).str.fullmatch("no(?::.*)?").astype(object).where(there)
 
 
 def lengths(rows: pd.DataFrame, run: Context) -> Mapping[str, tuple[int | None, int | None]]:
-    """Claimed and effective length, as in Table 1; of several settings of prompts, of the first."""
+    """Claimed and effective length by model, as in Table 1.
+
+    With several prompt settings, those of the first.
+    """
     table = table1(rows, run)
     table = table[(table["source"] == "ours") & table["tokens"].notna()]
     found: dict[str, dict[str, int]] = {}

@@ -78,7 +78,7 @@ def nearest(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_haystacks(rows: pd.DataFrame, lang: str = "") -> pd.DataFrame:
-    """The nearest rows with distractors, in all languages or in one."""
+    """The rows of `nearest` with distractors, in all languages or in one."""
     within = f" and haystack_lang == '{lang}'" if lang else ""
     return nearest(where(exact(rows), f"length > 0{within}"))
 
@@ -144,7 +144,7 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def with_languages(data: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """With the run's languages (`needle_languages`) in the name of each group of resources."""
+    """The rows with the run's languages (`needle_languages`) in the name of each resource group."""
     names = {"other": "Other languages"}
     for name, langs in RESOURCES.items():
         ran = [lang for lang in langs if lang in run["needle_languages"]]

@@ -1,4 +1,4 @@
-"""MLNeedle's cells beside the paper's numbers: which number is whose, and when a comparison counts."""
+"""MLNeedle's cells beside the paper's numbers: the number of each cell, and when a comparison counts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ALL = {
 
 
 def other_prompts(cell: Cell, *columns: str) -> Iterator[str]:
-    """Why a cell is not of the paper's prompts. Of each of these columns it must have all of ALL."""
+    """Reasons why a cell is not of the paper's prompts. These columns must have all values of ALL."""
     yield from other_settings(cell.run, SETUP)
     yield from other_decoding(cell, SAMPLED, GREEDILY)
     yield from other_values(cell, "question_lang", ("en",), "questions in another language")
@@ -92,7 +92,7 @@ def _beside_table2(cell: Cell) -> dict[str, Any]:
 
 
 def claimed_length(run: Context, model: str) -> int | None:
-    """The length in tokens that the paper's Table 1 says a model claims."""
+    """The context length in tokens that a model claims, by the paper's Table 1."""
     found = run.find("table1", model, "claimed_length")
     return None if found is None else int(found.value)
 
@@ -120,7 +120,7 @@ TABLE2, TABLE2_ENGLISH = (
 def in_pairs(
     run: Context, rows: pd.DataFrame, table: str, pairs: Iterable[Sequence[str]]
 ) -> Beside:
-    """The numbers of the paper's table beside these pairs of models, whose answers are `rows`."""
+    """The paper's numbers beside these pairs of models. `rows` are the answers of the pairs."""
     names = ["|".join(pair) for pair in pairs]
     lines = {pair: lines_of_pair(run, rows, table, pair) for pair in names}
     beside = {line for own in lines.values() for line in own.values()}
@@ -131,7 +131,7 @@ def in_pairs(
 
 
 def lines_of_pair(run: Context, rows: pd.DataFrame, table: str, pair: str) -> dict[str, str]:
-    """The lines of the paper's table that a pair's models and their difference belong to, by role."""
+    """By role (first, second, delta): the paper's line for a pair's models and their difference."""
     lines, names = run.tables.get(table, {}), {}
     for role, model in zip(("first", "second"), pair.split("|"), strict=True):
         if (rows["model"] == model).any():
@@ -149,7 +149,7 @@ def beside_pair(cell: Cell, table: str, lines: Mapping[str, str]) -> dict[str, A
 
 
 def other_second(cell: Cell, lines: Mapping[str, str]) -> str | None:
-    """Table 3 does not tell that its second model decodes greedily; ours may not."""
+    """The reason for Table 3: its second model decodes greedily, which it does not say, and ours may not."""
     if cell.labels["role"] == "first" or not lines.get("second", "").endswith(GREEDY_ROW):
         return None
     if cell.run.paper_name(cell.labels["pair"].split("|")[1]).endswith(GREEDY_ROW):
@@ -158,7 +158,7 @@ def other_second(cell: Cell, lines: Mapping[str, str]) -> str | None:
 
 
 def rows_of_pair(run: Context, table: str, beside: set[str]) -> Iterator[dict[str, Any]]:
-    """The lines of the paper's own pair that stand beside no line of ours."""
+    """The lines of the paper's own pair that have no line of this run beside them."""
     lines = list(run.tables.get(table, {}))
     roles = dict(zip(lines, ("first", "second", "delta"), strict=False))
     for row in published_rows(

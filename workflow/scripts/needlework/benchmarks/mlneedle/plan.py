@@ -91,7 +91,7 @@ def _corpora(own: Own) -> tuple[str, str]:
 
 
 def slices(config: Own) -> list[str]:
-    """The slices of the benchmark's configuration: one a pair of needle and haystack language.
+    """The slices of the benchmark's configuration: one per pair of needle and haystack language.
 
     The slice `<needle>-none` holds the prompts without a haystack (baseline and closed book).
     """
@@ -147,7 +147,7 @@ def settings(config: Own, name: str, lengths: list[int]) -> SliceSettings:
 
 
 def texts_of(task: str) -> list[str]:
-    """The names of the texts that a task's prompts and verdicts take of INSTRUCTIONS."""
+    """The names in INSTRUCTIONS of the texts that a task's prompts and verdicts need."""
     return [task, "yes", "no"] if task == "existence" else [task]
 
 
@@ -208,7 +208,7 @@ def quotes(own: Own) -> list[CorpusTable]:
 
 
 def translated(own: Own) -> bool:
-    """Whether English answers count: they are accepted, or the paper's instructions ask for Yes or No."""
+    """Whether answers are scored in English too: English is accepted, or Yes and No are asked for."""
     worded = own["question_lang"] in own["instructions"]
     return "en" in own["answer_languages"] or ("existence" in own["tasks"] and not worded)
 
@@ -221,7 +221,7 @@ def conditions(config: Config) -> dict[str, bool]:
 
 
 def notices(own: Own) -> list[str]:
-    """That instructions are English though the user's questions are not."""
+    """A notice if instructions are English but the user's questions are not."""
     return papers_instructions(NAME, own, [own["question_lang"]])
 
 

@@ -52,9 +52,9 @@ _AFFIRMED = re.compile(
 def said(text: str) -> str | None:
     """ "yes" or "no", as an English text says it; None where it says neither.
 
-    That is whichever stands first as a word of its own, where it is a verdict: not in the choice between
-    both, not before a number ("Document No. 3"), not in "no doubt". Without either, a sentence that
-    passages hold the answer, or do not, says it.
+    That is the first of both words that is a verdict: not one in "Yes or No", before a number ("Document
+    No. 3") or in "no doubt". Without such a word, a sentence that the passages hold the answer, or do not,
+    counts.
     """
     text = unicodedata.normalize("NFKC", text)
     lower = text.lower()
@@ -71,7 +71,7 @@ def said(text: str) -> str | None:
 
 
 def said_in(text: str, words: Sequence[str]) -> str | None:
-    """Which of the `words` stands first in a text; None if neither does, or the text only repeats the choice.
+    """The first of the `words` in a text. None without either, or if the text only repeats the choice.
 
     Words that begin and end inside other words do not count, but in scripts without spaces nothing else
     can be told. Where one word is the end of the other, the longer one is meant.
@@ -105,7 +105,7 @@ def existence_accuracy(
     references: Sequence[str],
     words: Sequence[str] = ENGLISH,
 ) -> tuple[float, str]:
-    """1.0 if the answer says Yes or No as the reference does (`references` holds one), and why.
+    """1.0 if the answer says Yes or No as the only reference does, and the verdict.
 
     `words` are those of the prompt. A user's own are looked for in the answer itself, first.
 

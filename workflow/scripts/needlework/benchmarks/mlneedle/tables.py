@@ -1,4 +1,4 @@
-"""MLNeedle's tables: the paper's, and those its reviewers missed."""
+"""MLNeedle's tables: those of the paper, and those that its reviewers asked for."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def exact(rows: pd.DataFrame) -> pd.DataFrame:
 def write_effective_length(
     value: float, cell: Mapping[str, Any], shown: pd.DataFrame, of_paper: bool
 ) -> str:
-    """A length, or that it lies below the shortest one: ours of this model, or the paper's."""
+    """An effective length as text, or "<" and the shortest length (of the model, or of the paper)."""
     if value:
         return LENGTHS.called(int(value))
     mine = shown["published"].notna() if of_paper else shown["model"] == cell["model"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def with_needles(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Questions about needles that are there, with the first one's place from 0 to 1."""
+    """The rows of questions about present needles, with the first needle's place from 0 to 1."""
     rows = usual(rows[rows["task"] != ABSENT], run)
     return rows.assign(share=rows["depth"].astype(float) / 100)
 
@@ -26,7 +26,7 @@ def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
 
 
 def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
-    """Whether the answer says that there is none of what the question asks for, though there is."""
+    """Whether the answer says that the needle is missing, although it is there."""
     said = (rows["verdict"].astype(str) == "unanswerable").astype(object)
     return said.where((rows["task"] != ABSENT) & rows["metric"].isin(["strict", "careful"]))
 

@@ -81,7 +81,7 @@ NOBODY = "no model answered such prompts"
 
 
 def guesses(data: pd.DataFrame, run: Run) -> str:
-    """How often a guess among the needles is right, of each number of needles that is drawn."""
+    """For each number of needles in the figure, how often a guess among the needles is right."""
     drawn = data.loc[data["chance"].notna(), ["n_needles", "chance"]].drop_duplicates()
     said = [
         f"{chance:.0%} of those with {NEEDLES[n]}"
@@ -200,7 +200,7 @@ def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def of_paper(rows: pd.DataFrame, run: Context, name: str) -> pd.DataFrame:
-    """`by_language` of the model that the paper calls `name`; with "" of those that it lacks."""
+    """`by_language` of the model with this name in the paper. "" selects the models that the paper lacks."""
     return by_language(rows[rows["model"].map(run.paper_name) == name], run, MODEL)
 
 

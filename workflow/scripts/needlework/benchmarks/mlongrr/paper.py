@@ -23,7 +23,7 @@ BEST = ("GPT-4o", "Gemini-1.5")
 
 
 def other_texts(cell: Cell) -> Iterator[str]:
-    """Where a cell is of other haystacks than the paper's news articles."""
+    """The reason if a cell's haystacks are not the paper's news articles."""
     yield from other_values(cell, "haystack", ("mlongrr_articles",), "other texts")
 
 
@@ -54,7 +54,7 @@ def _other_answers(cell: Cell, n_needles: int) -> Iterator[str]:
 
 
 def beside_tokens_a_word(table: str, digits: int) -> Beside:
-    """A row a language and a column a model, or else that model's average over languages."""
+    """Table 2 has one row per language and one column per model, and a row of averages."""
 
     def compare(cell: Cell) -> dict[str, Any]:
         language, model = cell.labels["language"], cell.labels["paper_model"]

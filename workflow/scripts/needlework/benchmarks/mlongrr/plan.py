@@ -70,7 +70,7 @@ class Cell(NamedTuple):
 
 
 def decided(own: Own) -> Own:
-    """What `source: released` decides: what the released files are made of."""
+    """The keys whose values follow from `source: released`, with the values of the released files."""
     if own["source"] != "released":
         return {}
     text = {"haystacks": [ARTICLES], "data": NAME, "examples": 1, "wording": "released"}
@@ -85,14 +85,14 @@ def data(own: Own) -> tuple[str, str]:
 
 
 def slices(own: Own) -> list[str]:
-    """The slices: `<language>-<haystack>`, a language and a text each."""
+    """The slices: one per language and haystack, named `<language>-<haystack>`."""
     return [f"{lang}-{_short(haystack)}" for haystack, lang in texts(own)]
 
 
 def texts(own: Own) -> list[tuple[str, str]]:
     """The haystacks' corpora with their languages, in the order of the configuration.
 
-    A further haystack has those of the languages that it has.
+    A further haystack is used in those languages of the configuration that it has.
     """
     first, *further = own["haystacks"]
     pairs = [(first, lang) for lang in own["languages"]]
@@ -150,7 +150,7 @@ def cells(slice_settings: SliceSettings) -> Iterator[Cell]:
 
 
 def chance(n_needles: int, task: str) -> float | None:
-    """The accuracy of a guess among the needles that were read; None where there is nothing to guess."""
+    """The accuracy of guessing among the needles in the prompt, for the reasoning task; otherwise None."""
     return 1 / n_needles if task == REASONING else None
 
 
@@ -176,7 +176,7 @@ def _released(n: int) -> str:
 
 
 def spare(own: Own) -> int | None:
-    """Nothing: the longest answer takes all that is kept of a length, which bounds no released prompt."""
+    """0 tokens: the longest answer takes all that is reserved. None if lengths do not bound prompts."""
     strict = own["source"] == "constructed" and own["budget"] == "strict"
     return 0 if strict else None
 

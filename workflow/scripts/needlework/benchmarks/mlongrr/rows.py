@@ -1,4 +1,4 @@
-"""Which of mLongRR's rows its tables and figures are of, and what a cell of them says."""
+"""Selections of rows for mLongRR's tables and figures, and measures of their cells."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def usual(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def asked_numbers(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """`usual` rows of questions that ask for a number that is in the text."""
+    """The rows of `usual` whose questions ask for a number that is in the text."""
     return usual(rows[(rows["task"] != "absent") & (rows["question"] == "number")], run)
 
 
 def with_paper_model(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """With the model of the paper whose tokenizer a row's is (`paper_model`), if any."""
+    """The rows with a column `paper_model`: the paper's model that has the row's tokenizer, if any."""
     return rows.assign(paper_model=rows["tokenizer"].map(run.run["counted_as"]))
 
 

@@ -83,7 +83,7 @@ def score_absent(text: str, unanswerable: Iterable[str]) -> tuple[float, str]:
 
 
 def says(text: str, words: Iterable[str]) -> bool:
-    """Whether one of `words` stands in `text` as a whole, in any letter case."""
+    """Whether `text` contains one of `words` as a whole word, in any letter case."""
     small = re.sub(r"\s+", " ", unicodedata.normalize("NFKC", text)).casefold()
     return any(_pattern(word).search(small) for word in words if word)
 
@@ -106,7 +106,7 @@ def released_accuracy(answers: Iterable[str], gold: Iterable[str]) -> tuple[floa
 
 
 def claude_gold(numbers: Sequence[str]) -> int:
-    """Which needle the notebook of Claude takes for the largest: it looks at the first two alone.
+    """The needle that Claude's notebook takes for the largest: it compares only the first two.
 
     With three, a perfect model is right where the third is not the largest.
     """

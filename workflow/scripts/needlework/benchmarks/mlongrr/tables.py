@@ -85,7 +85,7 @@ def fertility(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 def _tokens_a_word(rows: pd.DataFrame, run: Context, name: str, digits: int) -> pd.DataFrame:
     def mean_of_languages(cell: Cell) -> Mapping[str, Any]:
-        """Of an average, over the paper's five languages if they are there, whatever others are."""
+        """The mean over languages: over the paper's five if the rows have them all, else over all."""
         means = cell.part.frame.groupby("lang", observed=True)["fertility"].mean()
         papers = means[means.index.isin(LANGUAGES)]
         average = cell.labels["language"] == "Average" and len(papers) == len(LANGUAGES)
@@ -136,7 +136,7 @@ def construction(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def with_numbers(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row for each number (`what`, `number`) that the authors' log has of a haystack."""
+    """One row per number of a haystack in the authors' log, with the columns `what` and `number`."""
     import pandas as pd
 
     inside = ~rows["depth"].isin([0, 100]) & rows["depth"].notna()

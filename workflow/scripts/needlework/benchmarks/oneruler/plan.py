@@ -273,7 +273,7 @@ def haystack(own: Own) -> str:
 
 
 def spare(own: Own) -> int:
-    """Nothing: the longest answer takes all that is kept of a length."""
+    """0 tokens: the longest answer takes all that is reserved of a length."""
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The rows of ONERULER's results, and what their cells say."""
+"""Selections of rows for ONERULER's results, and measures of their cells."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ ENDS = 5
 
 
 def own(rows: pd.DataFrame, run: Context, condition: str) -> pd.DataFrame:
-    """The rows for which a condition holds, of equal tokens, and with "none" allowed."""
+    """The rows for which a condition holds, among `equal_tokens` rows with "none" allowed."""
     return none_allowed(equal_tokens(where(rows, condition), run))
 
 
 def drawn(rows: pd.DataFrame, run: Context, condition: str, metric: str = "") -> pd.DataFrame:
-    """Those of `own` that are of one metric: `metric`, or that which the figures draw."""
+    """The rows of `own` by one metric: `metric`, or the metric of the figures."""
     return own(drawn_metric(rows, run, metric), run, condition)
 
 
 def metrics(present: Collection[str], run: Context) -> list[str]:
-    """The metric that the figures draw, then the paper's, where that is another."""
+    """The metric of the figures, then the paper's metric if that differs."""
     return list(dict.fromkeys((run.run.get("metric", "strict"), SETUP["metric"])))
 
 
 def drawn_metric(rows: pd.DataFrame, run: Context, metric: str = "") -> pd.DataFrame:
-    """The rows of one metric: that which the figures draw."""
+    """The rows by the metric of the figures."""
     from needlework.results import cells
 
     return cells.kept(rows, rows["metric"] == (metric or run.run.get("metric", "strict")))
@@ -68,7 +68,7 @@ def _equal_text(rows: pd.DataFrame, run: Context) -> pd.Series:
 
 
 def none_allowed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Without needle prompts that lack the sentence that allows "none", unless there are no others."""
+    """The rows without needle prompts that do not allow "none"; all rows if there are no other prompts."""
     from needlework.results import cells
 
     needles = rows["task"].isin(list(NIAH))
@@ -77,7 +77,7 @@ def none_allowed(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def long_contexts(rows: pd.DataFrame) -> pd.DataFrame:
-    """The paper's long contexts; where these rows have neither, their two longest."""
+    """The rows of the paper's long contexts; if there are none, of the two longest lengths."""
     from needlework.results import cells
 
     lengths = sorted(set(rows["length"]))
@@ -86,13 +86,13 @@ def long_contexts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def grouped(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """With the resources of the context's language (`group`)."""
+    """The rows with a column `group`: the resource group of the context's language."""
     groups = {lang: resources(lang, run) for lang in set(rows["context_lang"])}
     return rows.assign(group=rows["context_lang"].map(groups))
 
 
 def ends(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Languages of known size; the largest and smallest Wikipedias in groups, with their names."""
+    """The rows of languages with a known Wikipedia size; the largest and the smallest are groups."""
     from needlework.results import cells
 
     known = [lang for lang in set(rows["context_lang"]) if articles(lang, run)]
@@ -107,7 +107,7 @@ def ends(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def both_prompts(rows: pd.DataFrame) -> pd.DataFrame:
-    """The languages that are asked with and without the sentence that allows "none" (`prompt`)."""
+    """The rows of languages that are asked with and without the offer of "none"; `prompt` tells which."""
     offered = rows["none_option"].astype(bool)
     langs = set(rows.loc[offered, "context_lang"]) & set(rows.loc[~offered, "context_lang"])
     rows = rows.assign(prompt=offered.map({True: "with", False: "without"}))
@@ -115,7 +115,7 @@ def both_prompts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def crossed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Contexts and instructions in those languages that stand in a prompt with another one."""
+    """The rows of languages that occur in a cross-lingual prompt, as context or as instruction."""
     mixed = rows[rows["instruction_lang"] != rows["context_lang"]]
     contexts, asked = set(mixed["context_lang"]), set(mixed["instruction_lang"])
     here = rows["instruction_lang"].isin(asked | contexts)
@@ -123,7 +123,7 @@ def crossed(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def needles_together(rows: pd.DataFrame) -> pd.DataFrame:
-    """Tasks, and all tasks with needles once more as one (`of`)."""
+    """The rows by task, and again with all needle tasks as one; `of` has the name."""
     import pandas as pd
 
     needles = rows[rows["task"].isin(list(NIAH))]
@@ -139,7 +139,7 @@ def _verdict_classes(rows: pd.DataFrame) -> pd.Series:
 
 
 def with_errors(rows: pd.DataFrame) -> pd.DataFrame:
-    """With the error of each strict verdict, or "correct"."""
+    """The rows with the error of each strict verdict, or "correct"."""
     from needlework.results import cells
 
     classes = _verdict_classes(rows).replace({UNFINISHED: "no_answer"})
@@ -154,7 +154,7 @@ def behind_endpoints(rows: pd.DataFrame, run: Context, closed: bool) -> pd.DataF
 
 
 def reasoned(rows: pd.DataFrame) -> pd.DataFrame:
-    """Answers with a count of reasoning tokens; `answer` is right or wrong, and empty for other rows."""
+    """The answers with a count of reasoning tokens; the column `answer` is "right" or "wrong"."""
     from needlework.results import cells
 
     counted = rows["reasoning_tokens"].notna() & ~dropped(rows) & cells.judged(rows)
@@ -166,7 +166,7 @@ def cut_answers(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Whether the limit cut an answer (`value`).
 
     If the run has models that `comparisons.reasoning` names, the rows are of these alone.
-    Answers of which nobody says why they ended are left out.
+    Answers with an unknown end are left out.
     """
     rows = rows[rows["finish_reason"] != UNKNOWN]
     reason = rows["model"].isin(list(run.run.get("reasoning", ())))
@@ -175,14 +175,14 @@ def cut_answers(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def wrong_words(rows: pd.DataFrame) -> pd.DataFrame:
-    """Wrong answers to tasks of common words, and how many of the ten words stand in them (`found`)."""
+    """The wrong answers to tasks of common words, with `found`: how many of the ten words they contain."""
     rows = rows[_verdict_classes(rows).isin(["partial", "wrong_words"])]
     found = rows["verdict"].str.extract(r"^partial:(\d+)/", expand=False).fillna("0").astype(float)
     return rows.assign(found=found)
 
 
 def own_language(rows: pd.DataFrame) -> pd.DataFrame:
-    """Prompts whose instructions are in the context's language, as if all were of one language."""
+    """The rows of prompts in one language, with all languages as one."""
     rows = rows[rows["instruction_lang"] == rows["context_lang"]]
     return rows.assign(instruction_lang="all", context_lang="all")
 
@@ -191,7 +191,7 @@ def own_language(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def articles(lang: str, run: Context) -> int | None:
-    """The number of articles in a language's Wikipedia; None where neither the paper nor the run says."""
+    """The number of articles in a language's Wikipedia; None if neither the paper nor the run has it."""
     return run.run.get("wikipedia_articles", {}).get(lang, ARTICLES.get(lang))
 
 
@@ -213,7 +213,7 @@ def by_articles(present: Collection[str], run: Context) -> list[str]:
 
 
 def best_first(table: pd.DataFrame) -> pd.DataFrame:
-    """Of each metric, languages by the mean of their values over models and lengths; all of them first."""
+    """Per metric, languages by the mean of their values over models and lengths, best first, after "all"."""
     means = table.groupby(["metric", "context_lang"])["value"].transform("mean")
     means = means.mask(table["context_lang"] == "all", math.inf)
     order = table.assign(mean=means).sort_values(
@@ -223,7 +223,7 @@ def best_first(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def ranked(table: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """With the rank of each language (1 is best), and the paper's."""
+    """The rows with the rank of each language (1 is best) and its rank in the paper."""
     means = table.groupby(["model", "metric"])["value"]
     ranks = []
     for row in table.itertuples():
@@ -245,7 +245,7 @@ def of_needles(rows: pd.DataFrame) -> pd.Series:
 
 
 def long_first(present: Collection[str], run: Context) -> list[str]:
-    """Long contexts together, then each length."""
+    """The order of lengths: long contexts together, then each length."""
     return sorted(present, key=lambda length: (length != "long", str(length).zfill(9)))
 
 

@@ -71,7 +71,7 @@ _ANSWER = re.compile("<Answer>.*?</Answer>")
 
 
 def answer(text: str, model: str) -> str:
-    """All of `text`, or of a Deepseek model the first line's <Answer> that is written just so."""
+    """The part of `text` that the released scorer reads: for Deepseek, the first one-line <Answer>."""
     found = _ANSWER.search(text) if "deepseek" in model.lower() else None
     return found.group() if found else text
 
@@ -138,7 +138,7 @@ def none_verdict(
     lang: str,
     quotes: Callable[[str], bool] = lambda text: False,
 ) -> Verdict:
-    """1.0 if an answer says that there is no number, and gives none for the word that was asked, and why."""
+    """1.0 if an answer says that there is no number and gives none for the asked word, and the verdict."""
     if not text.strip():
         return 0.0, "empty"
     text, words = bounded(text), list(none_words)
@@ -237,7 +237,7 @@ class Books:
         self._texts: dict[str, str] = {}
 
     def hold(self, lang: str, answer: str) -> bool:
-        """Whether an answer stands in a language's book word for word, as a sentence of it."""
+        """Whether an answer is, word for word, a part of a language's book."""
         if lang not in self._files:
             return False
         if lang not in self._texts:

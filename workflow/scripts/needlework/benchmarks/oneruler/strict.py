@@ -172,10 +172,10 @@ _TAILS = ("です", "など", "等")
 def answer(text: str, tags: Iterable[str]) -> str:
     """The part of `text` that is its answer.
 
-    That is what stands in the last of the named tags, whatever their case and accents; in several where
-    nothing but punctuation, a number of a list or a label in quotation marks is between them; where no
-    tag is closed, after the last that is opened; or else all of the text. So an answer that says itself
-    again until the output limit cuts it is read once.
+    That is the content of the last of the named tags, in any case and with or without accents. Tags with
+    nothing but punctuation, list numbers or quoted labels between them are read together. If no tag is
+    closed, it is the text after the last opened one; without any tag, all of the text. So an answer that
+    repeats itself until the output limit cuts it is read once.
     """
     text = unicodedata.normalize("NFKC", text)
     brackets = text.count("<")

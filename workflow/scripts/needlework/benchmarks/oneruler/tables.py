@@ -111,7 +111,7 @@ def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def ranks(table: pd.DataFrame) -> pd.DataFrame:
-    """The ranks of a language by both metrics over all models, the paper's in brackets, as columns."""
+    """Columns with the ranks of a language over all models by both metrics, and the paper's in brackets."""
     every = table[table["model"] == "all"].set_index(["context_lang", "metric"])
     ours, paper = every["rank"].to_dict(), every["published_rank"].dropna().to_dict()
     theirs = {key: f" ({rank:.0f})" for key, rank in paper.items() if key[1] == "released"}

@@ -1,4 +1,4 @@
-"""The prompt around the text: what the released files of a language's prompts say, put together as released.
+"""The prompt around the text, assembled from the released files of a language's prompts as released.
 
 Keys and placeholders are those of `niah.txt` (an object of strings) and `cwe.txt` (one template).
 """
@@ -37,7 +37,7 @@ def texts_of(table: pa.Table) -> dict[str, str]:
 
 
 def corpus_file(data: str, part: str, lang: str) -> str:
-    """The table of a corpus, for messages: what it was read from is in its log."""
+    """The file of a corpus table, for messages. Its log names the files that it was read from."""
     return f"results/corpora/{data}_{part}/{lang}.parquet"
 
 
@@ -76,7 +76,7 @@ class NeedlePrompt:
 
     @property
     def around_answer(self) -> str:
-        """What an answer may say beside its numbers: the question again, and the line that shows how."""
+        """Texts that an answer may repeat beside its numbers: the question and the format line."""
         question = self.instruction["question_single_numbers"]
         return f"{question}\n{self.instruction['answer_numbers']}"
 
@@ -122,5 +122,5 @@ class WordPrompt:
 
     @property
     def around_answer(self) -> str:
-        """What an answer may say beside its words: the question again, and the line that shows how."""
+        """Texts that an answer may repeat beside its words: the question and the format line."""
         return self.pieces[-1].strip()

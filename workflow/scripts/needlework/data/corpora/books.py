@@ -19,7 +19,9 @@ BOOKS = pa.schema(
 
 
 def book_table(texts: Iterable[str], lang: str, rules: sentences.Rules, where: str) -> pa.Table:
-    """BOOKS, one row: texts cut into sentences, none of which is of two. UserError if there are not two.
+    """One row of BOOKS: texts cut into sentences, none across two texts.
+
+    UserError with fewer than two sentences.
 
     `where` names the texts in errors.
     """

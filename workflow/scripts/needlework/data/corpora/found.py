@@ -1,6 +1,6 @@
-"""What a user's data set held: how many rows were read and kept, and which were left out, by reason.
+"""The reading of a user's data set: the numbers of rows read and kept, and of omitted rows by reason.
 
-Only the standard library: Snakemake's own process prints it.
+Needs only the standard library, since Snakemake's own process imports it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def write_found(found: Found, path: str | Path) -> None:
 
 
 def read_found(path: str | Path) -> Found | None:
-    """What was found, as a file has it; None if there is none, or none that can be read."""
+    """The findings in a file; None if the file is missing or cannot be read."""
     try:
         return Found(**json.loads(Path(path).read_text(encoding="utf-8")))
     except (OSError, TypeError, ValueError):

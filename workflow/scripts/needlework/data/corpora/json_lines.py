@@ -54,7 +54,7 @@ class Line(NamedTuple):
 
 
 def read_lines(path: str | Path) -> Iterator[Line]:
-    """The objects of a file, one a line; the name says whether it is gzipped.
+    """The objects of a JSON Lines file; a name with the ending .gz is decompressed.
 
     UserError if the file is missing or ends within its compressed data, if a line is not a JSON object
     or too long, or if there is no line.

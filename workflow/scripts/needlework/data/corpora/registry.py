@@ -25,7 +25,7 @@ LANGUAGE = "[a-z0-9]{1,35}"
 
 
 def folder_languages(folder: str | None, source: str = "oneruler") -> list[str]:
-    """The languages of a user's folder (`sources.<source>.folder`): those of its folders.
+    """The languages of a user's folder (`sources.<source>.folder`): the names of its folders.
 
     UserError if there is no such folder, or a folder in it is not named by a language's code. Hidden
     folders are ignored.
@@ -163,7 +163,7 @@ def base_of(name: str) -> str:
 
 
 def languages_of(name: str, own: Own = MappingProxyType({})) -> tuple[str, ...]:
-    """The languages of a corpus, without those of a user's folder; `own` are the user's corpora."""
+    """The languages of a corpus, without those that a user's folder adds. `own` are the user's corpora."""
     entry = own_corpus(name, own)
     return _languages_of(name) if entry is None else tuple(sorted(entry["languages"]))
 

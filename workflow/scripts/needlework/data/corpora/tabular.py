@@ -114,7 +114,7 @@ class ListForm(NamedTuple):
     separator: str | None
 
     def parted(self, text: str) -> list[str]:
-        """The texts of a list that stands in one text; the text itself if it is none."""
+        """The texts of a list that is written as one text; the text itself if it is no list."""
         if self.json and text.lstrip().startswith("["):
             try:
                 found = json.loads(text)

@@ -53,7 +53,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A model's answer to a request. With `error` there is no answer, and the other fields mean nothing.
+    """A model's answer to a request.
+
+    If `error` is set, there is no answer, and the other fields are undefined.
 
     An error is a failure, unless `finish_reason` is `skipped`: then the prompt, as the model gets it,
     exceeds its context. `refused` says that it was sent, and a server said so. Token counts are the model's
@@ -216,7 +218,7 @@ class InAnyOrder(Backend):
     """A backend whose `answers` come in any order."""
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-        """The answers in order, each as soon as it and those before it are known."""
+        """Yield the answers in the requests' order, each as soon as it and all earlier ones are known."""
         return in_order(self.answers(batch))
 
     @abstractmethod
@@ -236,7 +238,7 @@ def in_order(answers: Iterable[tuple[int, Answer]]) -> Iterator[Answer]:
 
 
 def sample_seed(seed: int, prompt: str, sample: int) -> int:
-    """The 32-bit seed of one answer, derived from its prompt: other prompts of the batch change nothing."""
+    """The 32-bit seed of one answer, derived from its prompt, so that it does not depend on the batch."""
     return int(seeding.rank_key(seed, prompt, sample)[:8], 16)
 
 

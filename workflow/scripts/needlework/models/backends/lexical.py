@@ -36,7 +36,7 @@ _UNPARTED = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+
 
 
 class Sentences(NamedTuple):
-    """The sentences of a text with their features: those of all, and how many each has."""
+    """The sentences of a text with their features in one array, and the number per sentence."""
 
     texts: tuple[str, ...]
     features: np.ndarray  # uint32, sorted within a sentence, each once

@@ -132,7 +132,7 @@ class Vllm(Backend):
             self._tokens("?")
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-        """The answers in order, each as soon as it and those before it are known.
+        """Yield the answers in the requests' order, each as soon as it and all earlier ones are known.
 
         Raises UserError if the engine cannot start, or dies twice.
         """

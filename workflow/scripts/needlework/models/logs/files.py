@@ -35,9 +35,9 @@ _SPACE = " \t\r\n"
 
 
 def answer_files(given: str | list[str] | None, where: str) -> str | list[str] | None:
-    """The same, with the logs below a folder in its place. UserError if a folder has none.
+    """The paths with each folder replaced by the logs below it. UserError if a folder has no logs.
 
-    Beside JSON Lines, a `.json` file says of them what was run, and is no log.
+    A `.json` file beside JSON Lines describes their run and is no log itself.
     """
     if given is None or (isinstance(given, str) and not is_there(given, Path.is_dir)):
         return given
@@ -81,7 +81,7 @@ def lines(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def parsed(content: bytes, path: Path, place: str) -> Any:
-    """JSON; UserError with the place where it is none, or has too many values."""
+    """Parse JSON. UserError with the place of a fault, or if there are too many values."""
     try:
         text = content.decode(json.detect_encoding(content), "surrogatepass")
         del content
@@ -236,7 +236,7 @@ class _Text:
 
 
 def items(path: Path, key: str) -> Iterator[tuple[str, Any]]:
-    """Of the JSON object in a file, each (key, value) at the top; of `key`, whose value is a list, each item.
+    """Yield (name, value) per key of the JSON object in a file; for `key`, a list, per item of it.
 
     Raises UserError if it is no such object.
     """

@@ -46,7 +46,7 @@ _NUMBERED = re.compile(r"([0-9a-f]{64})-(\d{1,9})")
 
 
 class Format(NamedTuple):
-    """What a row of a file is, in words; its rows with their places; the answers in one.
+    """A format of logs: what a row is in words, how to read rows with their places, and the answers in a row.
 
     `begin` takes what lies beside the file. All of them may raise any exception (`logged`).
     """
@@ -58,7 +58,10 @@ class Format(NamedTuple):
 
 
 def logged(path: Path, run: Run) -> Iterator[Logged]:
-    """The answers in a file; `run` gets what it says of the run. Any fault of the file is a UserError."""
+    """Yield the answers in a file, and store what it says of the run in `run`.
+
+    UserError for any fault of the file.
+    """
     kind = format_of(path)
     try:
         kind.begin(path, run)

@@ -1,4 +1,4 @@
-"""An answer as a log has it, what the log says of its run, and what the model was sent for it."""
+"""An answer in a log, the log's description of its run, and what was sent to the model."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Logged:
 
     @property
     def failure(self) -> str | None:
-        """Why this is no answer to the prompt, as far as the log says."""
+        """Why this is no answer to the prompt, by the log; None if it is one or none is there."""
         if self.answer is None:
             return None
         if self.answer.error is not None:
@@ -71,7 +71,7 @@ def text_digest(text: str) -> bytes:
 
 
 def ended(text: str, reason: object, **told: Any) -> Answer:
-    """The answer that ended for a reason; an unknown one if the log has none, an error if it is no answer."""
+    """The answer with its finish reason: unknown if the log has none, an error if it is not in ENDS."""
     if reason is None or reason in ("", "unknown"):
         return Answer(text, "stop", unknown_end=True, **told)
     if (known := ENDS.get(str(reason).casefold())) is None:
@@ -91,7 +91,7 @@ def excerpt(text: object) -> str:
 
 
 def count(counts: object, *names: str) -> int | None:
-    """A number of tokens: the sum of those under `names`; None if there is none under the first.
+    """A number of tokens: the sum of the values under `names`; None if the first name has no value.
 
     Raises ValueError if it does not fit into the table of answers.
     """
@@ -104,7 +104,7 @@ def count(counts: object, *names: str) -> int | None:
 
 
 def number(value: object) -> int:
-    """The number of an answer to its prompt, from 0. Raises ValueError if it is none."""
+    """The index of an answer among its prompt's samples, from 0. Raises ValueError if it is no index."""
     if type(value) is not int or not 0 <= value < _MOST:
         raise ValueError(f"{excerpt(value)!r} is no number of an answer")
     return value
@@ -119,7 +119,7 @@ def name_of(value: object) -> str | None:
 
 
 def settings(values: object) -> dict[str, object]:
-    """How a model decoded, as far as `values` say: finite numbers and short texts."""
+    """The decoding settings in `values`: finite numbers and short texts only."""
     if not isinstance(values, Mapping):
         return {}
     given = {key: values.get(key) for key in DECODING}
@@ -132,7 +132,7 @@ def settings(values: object) -> dict[str, object]:
 
 
 def sent_as(messages: object, resolved: Callable[[str], str | None] = lambda text: text) -> Sent:
-    """What was sent with a chat: the digest of its only message, of a user; or why it is no prompt alone.
+    """The digest of a chat's only message, if a user sent it; otherwise why more than a prompt was sent.
 
     `resolved` gives the text for one that stands elsewhere in the log. Raises TypeError, LookupError or
     AttributeError if there is no chat.
@@ -152,7 +152,7 @@ def sent_as(messages: object, resolved: Callable[[str], str | None] = lambda tex
 
 
 def texts_of(content: object) -> list[str]:
-    """The texts of a message: a text, or parts, of which those of the type text are meant."""
+    """The texts of a message, which is a text or a list of parts; only parts of the type text count."""
     if isinstance(content, str):
         return [content]
     if not isinstance(content, list):

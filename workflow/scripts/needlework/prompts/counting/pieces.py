@@ -221,7 +221,7 @@ class Counter:
         self._words = _Words(self.proof)
 
     def document(self, text: str) -> Document:
-        """A text with its running sums, from the disk where they are there."""
+        """A text with its running sums of tokens, read from disk if they are there."""
         if self._most_tokens is not None:
             beginning = text[: _CHARACTERS * self._most_tokens]
             places, sums = self._sums(beginning)
@@ -275,7 +275,7 @@ class Counter:
         return np.concatenate(found)
 
     def part(self, text: str) -> Part:
-        """A text as a part of prompts; remembered. Longer ones are kept on disk, once `save` is called."""
+        """A text as a part of prompts; cached. Long texts are kept on disk after `save`."""
         found = self._parts.get(text)
         if found is None:
             kept = self._texts if len(text) >= _TEXT else None
@@ -355,7 +355,7 @@ class Counter:
         return total + (self.within(left) if begun else self._count(left))
 
     def within(self, text: str) -> int:
-        """The tokens of a text that stands behind a split, and before one or at the end; remembered."""
+        """The number of tokens of a text between two splits, or between a split and the end; cached."""
         if len(text) > _WINDOW:
             return self.proof.within(text)
         found = self._windows.get(text)
@@ -598,7 +598,7 @@ class NumberedLists:
         return self._pieces.sums.tokens([first, *chain(*((listed, other) for other in others))])
 
     def predict(self, entries: int, costs: int) -> int:
-        """About the tokens of the prompt with a list of so many entries, whose words have `costs` in sum."""
+        """Estimate the tokens of a prompt with a list of so many entries, whose words cost `costs` in all."""
         self._grow(entries)
         return self._frame + (len(self._around) - 1) * (costs + int(self._totals[entries]))
 

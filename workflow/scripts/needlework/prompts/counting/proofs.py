@@ -1,4 +1,4 @@
-"""Between which characters a tokenizer splits text, whatever stands around them: proved from its own files.
+"""Pairs of characters between which a tokenizer always splits text: proved from its own files.
 
 Two proofs. A tokenizer that splits by a pattern before it merges never merges across two matches. One that
 merges neighbours into the pieces of a vocabulary never merges two characters that stand side by side in no
@@ -309,7 +309,10 @@ _MARKS = frozenset("。，、；：！？")
 
 
 def supposed(count: Callable[[str], int]) -> Proof:
-    """Where most tokenizers split: before spaces and behind _MARKS. It proves nothing, and has no digest."""
+    """The places where most tokenizers split: before spaces and after _MARKS.
+
+    Not proved, so without a digest.
+    """
     lead = count("a")
 
     def splits(a: str, b: str) -> bool:

@@ -114,7 +114,7 @@ class Difference(NamedTuple):
 
     @property
     def shows_drop(self) -> bool:
-        """Whether the interval of the difference lies below 0."""
+        """Whether this is a drop: the interval lies below 0, of LEAST_QUESTIONS questions or more."""
         return self.high < 0 and self.n_questions >= LEAST_QUESTIONS
 
 

@@ -42,7 +42,7 @@ _CHINESE = {
 
 
 class Date(NamedTuple):
-    """A date with the parts that are given; 0 for those that are not."""
+    """A date; parts that are not given are 0."""
 
     day: int
     month: int
@@ -155,7 +155,7 @@ _LINKS = frozenset("of the de la del di du der von van and & in y e et und".spli
 
 
 def mentions(text: Words, wanted: Words, langs: tuple[str, ...], original: str = "") -> list[Span]:
-    """The spans of words that say a reference, in order."""
+    """The spans of words that mention a reference, in order."""
     if not wanted.words:
         return []
     if wanted.cyrillic != text.cyrillic:
@@ -383,7 +383,7 @@ _OPENING = frozenset("the by and but when if it was because according in of for"
 
 
 def partly(text: Words, wanted: Words) -> bool:
-    """Whether a text has so much of a reference that it may say it in other words or forms."""
+    """Whether a text contains enough of a reference that it may mean it in other words or forms."""
     named = [word for word in wanted.bare if word not in _LINKS and word not in ARTICLES]
     asked = [word for word in named if word not in GENERIC and word not in _HONORIFICS] or named
     if not asked or any(map(unspaced, asked)):

@@ -19,7 +19,7 @@ _BEGINNING = 3
 
 
 def is_cardinal(text: Words, number: int, langs: Iterable[str]) -> bool:
-    """Whether a reference is a number and nothing else, in digits or as a cardinal in words."""
+    """Whether a reference is only a number, in digits or as a cardinal in words."""
     letters = "".join(text.bare)
     return letters == str(number) or any(letters == _spelled(number, lang) for lang in langs)
 
@@ -47,7 +47,7 @@ def with_sought(
     numbers: tuple[int, ...],
     cardinals: frozenset[int] = frozenset(),
 ) -> Words:
-    """An answer with the numbers that are sought in digits, where it has them in words.
+    """An answer with digits in place of those sought numbers that it has in words.
 
     Of `cardinals`, ordinals are other words: "second" is no two.
 

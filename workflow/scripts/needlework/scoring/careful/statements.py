@@ -66,7 +66,7 @@ class Statement:
 
     @cached_property
     def cues(self) -> list[Cue]:
-        """The text's phrases, without those within idioms ("no doubt")."""
+        """The text's phrases, except phrases within idioms ("no doubt")."""
         found = cues(self.text, self.langs)
         idle = {i for cue in found if cue.kind == "idioms" for i in range(cue.start, cue.end)}
         return [cue for cue in found if cue.start not in idle]

@@ -254,7 +254,7 @@ def _wanted(references: tuple[str, ...], langs: tuple[str, ...]) -> tuple[list[W
 
 
 def tagged(text: str) -> str:
-    """What the last tag around an answer holds, or all up to a further question that a model invents."""
+    """The content of the last tag around an answer, or all text before a question that the model invents."""
     text = bounded(text)
     if (further := _NEXT_QUESTION.search(text)) and text[: further.start()].strip():
         text = text[: further.start()].rstrip("\n")
@@ -520,7 +520,7 @@ def denies(text: str, nouns: Sequence[str], langs: Sequence[str] = ()) -> bool:
 
 
 def leaves_out(text: str, langs: Sequence[str] = ()) -> bool:
-    """Whether an answer gives its numbers as another word's, and says that the word asked for has none."""
+    """Whether an answer ascribes its numbers to another word, and says that the asked word has none."""
     words = read(text)
     used = of_text(text, langs, words)
     statement = Statement(words, used)

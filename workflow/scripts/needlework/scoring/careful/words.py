@@ -359,7 +359,7 @@ class Words:
 
     @cached_property
     def stems(self) -> tuple[str, ...]:
-        """What each word begins with in any of its forms."""
+        """The stem of each word: its first letters, which its forms share."""
         return tuple(w if w[0].isdigit() or not w.isalpha() else w[:_STEM] for w in self.bare)
 
     @cached_property
@@ -375,7 +375,7 @@ class Words:
 
     @cached_property
     def content(self) -> list[int]:
-        """The places of words that are no articles; of all, where there is nothing else."""
+        """The indices of words that are not articles; of all words if all are articles."""
         kept = [
             i
             for i, word in enumerate(self.words)

@@ -29,7 +29,7 @@ class Translator(ABC):
 
     @abstractmethod
     def identity(self) -> Mapping[str, object] | None:
-        """What every translation depends on: JSON values, no secret.
+        """The settings on which every translation depends, as JSON values without secrets.
 
         None where a translation costs nothing, so that there is no point in keeping it.
         """

@@ -62,7 +62,7 @@ class Endpoint:
             raise self._trouble(PROXY_TROUBLE, PROXY_REMEDY) from None
 
     def post(self, payload: Mapping[str, object], read: Callable[[Any], T]) -> T:
-        """What `read` makes of the response to `payload`.
+        """Post `payload`, and return the result of `read` on the response.
 
         `read` raises LookupError, TypeError or ValueError on a body that is not what it expects.
         Busy servers, lost connections, timeouts and unreadable bodies are tried again, with pauses

@@ -39,8 +39,8 @@ _CHINESE = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U000
 def length(text: str, unit: str) -> int:
     """The length in "words" (between white space), "characters", "mixed", or "any".
 
-    Any counts words of any script: between white space, or characters where a script has none.
-    Mixed counts Chinese characters one by one and the words between them. (The released scripts add
+    "any" counts words between white space, or characters in scripts without spaces.
+    "mixed" counts Chinese characters one by one, and the words between them. (The released scripts add
     up lengths of parts by hand; released rows keep the bucket that they came with.)
     """
     if unit == "words":
@@ -126,9 +126,9 @@ class Document(NamedTuple):
 class Record(NamedTuple):
     """A document, and what can be asked about it.
 
-    `title` is what the document is called, `asked` what it is asked by where that is something else
-    (keywords). `label` is its class, `answers` its summary or translation. `parts` are its paragraphs
-    or, of a question, the documents that come with it.
+    `title` is its title, and `asked` what a prompt asks for it by, if that is not the title (keywords).
+    `label` is its class, `answers` its summary or translation. `parts` are its paragraphs or, of a
+    question, the documents that come with it.
     """
 
     text: str
@@ -160,7 +160,7 @@ ROWS = pa.schema(
 
 
 class Row(NamedTuple):
-    """A row of ROWS, but for its id."""
+    """A row of ROWS without its id."""
 
     task: str
     text: str
