@@ -133,14 +133,31 @@ def test_a_model_that_is_shown_is_right(shown: str) -> None:
 def test_an_example_of_every_backend_is_shown() -> None:
     models = [model for text in SHOWN for model in yaml.safe_load(text)["models"].values()]
     assert {model["backend"] for model in models} == {
-        *("vllm", "openvino", "openai", "inspect", "transformers", "replay")
+        *("vllm", "openvino", "openai", "inspect", "transformers")
     }
+    providers = {m["name"].partition("/")[0] for m in models if m["backend"] == "inspect"}
+    assert providers == {
+        *("anthropic", "google", "bedrock", "azureai", "mistral", "openrouter", "ollama", "openai")
+    }
+    # OpenAI's own endpoint, and a server of one's own.
+    assert {bool(m.get("base_url")) for m in models if m["backend"] == "openai"} == {True, False}
     # What the page is there to explain.
     keys = {key for model in models for key in (*model, *model.get("engine", {}))}
     assert keys >= {
         *("revision", "chat", "chat_template", "lengths", "lora", "tensor_parallel_size"),
-        *("hf_overrides", "request", "published", "price", "throughput", "answers"),
+        *("hf_overrides", "request", "published", "price", "throughput"),
     }
+
+
+def test_presets_ask_closed_models_through_their_own_providers() -> None:
+    """OpenAI's own protocol is that of `openai`; the weights of DeepSeek-R1 are public."""
+    own = [yaml.safe_load(preset.read_text("utf-8")).get("models", {}) for preset in PRESETS]
+    models = [model for models in own for model in models.values()]
+    asked = {m["name"]: m for m in models if m.get("backend") in ("openai", "inspect")}
+    elsewhere = {name for name, m in asked.items() if m["backend"] == "openai" and "base_url" in m}
+    assert elsewhere == {"accounts/fireworks/models/deepseek-r1"}
+    provided = {name.partition("/")[0] for name, m in asked.items() if m["backend"] == "inspect"}
+    assert provided == {"anthropic", "google"}
 
 
 def test_positions_are_scaled_as_the_page_says() -> None:

@@ -42,6 +42,7 @@ def identity(**changes: Any) -> dict[str, Any]:
         ({"batch": True}, "says nothing to the backend inspect"),
         ({"args": {"api_key": "abc"}}, "is a field for a key"),
         ({"args": {"base_url": "nowhere"}}, "http"),
+        ({"backend": "vllm", "sampling": {"temperature": None}}, "temperature is null"),
         ({"backend": "openai", "args": {"region": "x"}}, "only to inspect"),
         (
             {"backend": "vllm", "reasoning": {"max_tokens": 9, "effort": "low"}},

@@ -421,6 +421,12 @@ def _check_models(config: Config) -> None:
                 f"{where}.system needs a chat template: leave it out, or leave out `chat: false`."
             )
         _check_date(where, model["template"])
+        remote = model["backend"] in ("openai", "inspect")
+        if model["sampling"]["temperature"] is None and not remote:
+            raise UserError(
+                f"{where}.sampling.temperature is null, which leaves it to the provider of a model: give the "
+                f"backend {model['backend']} a number (0 is greedy decoding)."
+            )
         if model["backend"] == "openvino":
             _check_npu(where, model)
         if model["backend"] == "vllm":

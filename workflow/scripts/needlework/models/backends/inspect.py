@@ -31,8 +31,6 @@ from needlework.services.endpoints import Passing, excerpt, retry_after, shown_u
 
 logger = logging.getLogger("needlework")
 
-# Clients of providers that count no retries of their own, and know no such argument.
-_NO_RETRIES = ("azureai", "bedrock", "google", "mistral")
 # What inspect_ai writes where an answer has no text.
 _NO_TEXT = "(no content)"
 # By setting, the names that providers give it, in lower case and without "_".
@@ -64,7 +62,6 @@ class Inspect(RemoteModel):
         provider = str(config["name"]).partition("/")[0]
         own = config["args"].get("base_url")
         super().__init__(config, shown_url(own) if own else f"the provider {provider}")
-        self._provider = provider
         self._model: Any = None
         # Values of the environment when the model was loaded.
         self._hidden: list[str] = []
@@ -107,14 +104,16 @@ class Inspect(RemoteModel):
         self._hidden = sorted(
             {v for n, v in os.environ.items() if _SECRET.search(n) and len(v) >= 6}, key=len
         )[::-1]
-        args = dict(self.config["args"])
-        if self._provider not in _NO_RETRIES:
-            args.setdefault("max_retries", 0)
+        args = self.config["args"]
         try:
             self._model = get_model(self.config["name"], memoize=False, **args)
         except Exception as error:
             # Of several kinds; the first line says which package, key or argument it is.
             raise UserError(f"{self._where}: {self._said(error)}.") from None
+        # Retries are ours. A client without such a number makes none.
+        client = getattr(self._model.api, "client", None)
+        if hasattr(client, "max_retries") and "max_retries" not in args:
+            client.max_retries = 0
         super().load()
 
     def _said(self, error: BaseException) -> str:
