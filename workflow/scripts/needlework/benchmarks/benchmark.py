@@ -53,32 +53,44 @@ def _no_conditions(config: Config) -> dict[str, bool]:
 class Benchmark:
     """A benchmark: the factors of its prompts, the data that they are made of, and its results.
 
-    factors: columns of instances and scores; `length` (int32) is one: the token budget, 0 where there is
-    none. called: how figures order and name the values of factors and other labels. designed: the factor that
-    prompts were made to vary, and the tasks that ask for it (none: all). paper: its address. Of its
-    configuration (`own`): decided, the keys whose values follow from others, with these values; data, what
-    its prompts and the paper's are made of, in words; notices, sentences
-    about what it leaves out; slices, the names of the files into which prompts are divided; settings, all
-    that a slice's prompts depend on, as JSON values, but files and tokenizer, given the lengths that
-    models want; quotes, the tables that any prompt can refer to; spare, of each length in tokens, what a
-    chat template may take beside the tokenizer's `reserve` (None: lengths do not bound prompts in
-    tokens). conditions: by the names that `Result.when` has, whether `config` has prompts and
-    models that fill such results; filled_by, keys and values (as YAML; <model> and <file> are the user's)
-    with which each holds. Of a slice's settings: reads, the tables that it is built from, by
-    input name, and searches, the languages whose distractors.
+    factors: columns of instances and scores. `length` (int32) is one: the token budget, or 0 without a
+        budget.
+    called: order and names of factor values and other labels in figures.
+    designed: the factor that prompts were made to vary, and the tasks that ask for it (none: all tasks).
+    paper: its address.
 
-    scoring_files: data that scores alone read, by the name of `score`'s argument, below resources/;
-    scores_read: the argument that gets the tables that prompts quote, where it needs them; beside: metrics
-    of further rows of scores, of which results are made only where the key `metric` names one; scored_by:
-    columns of instances that scores need beside the factors. corpus_settings, corpus_files: of a corpus of
-    this benchmark alone, what a table depends on, and its files (or None: as the registry says). setup: by
-    name, where the configuration has what the paper's numbers depend on ("benchmarks.x.needles").
-    run_settings: what else its results need to know. prompts: the table of what its prompts are like. card:
-    how report cards show it, if they do.
-    closed_book: column and value of prompts that ask without the texts. translated: whether answers are
-    scored in English too; then `metric` in `scores` gives, of the settings of scores, the function that says
-    whether a gold answer survived. baseline_slices: the slices that together ask every question.
-    judged: the judge's prompt (resources/judge/<name>.txt) of tasks for which it is not `answer`.
+    Functions of the benchmark's configuration (`own`):
+    decided: the keys whose values follow from other keys, with these values.
+    data: descriptions of the data of the run's prompts and of the paper's.
+    notices: sentences about what is left out.
+    slices: the names of the files into which prompts are divided.
+    settings: everything that a slice's prompts depend on (except files and tokenizer), as JSON values, for
+        the lengths that models want.
+    quotes: the tables that any prompt can refer to.
+    spare: the tokens of each length that a chat template may use, beside the tokenizer's `reserve`. None if
+        lengths do not limit prompts in tokens.
+    baseline_slices: slices that together ask every question.
+    translated: whether answers are scored in English too. If so, `metric` in `scores` gives the function
+        that says whether a gold answer survives translation.
+    conditions: for each name in `Result.when`, whether the configuration has prompts and models for such
+        results.
+    run_settings: further facts on a configuration that the results need.
+
+    Functions of a slice's settings: reads, the tables that it is built from, by input name; searches, the
+    languages in which it needs distractors.
+
+    filled_by: by condition, keys and values (YAML; <model> and <file> are the user's) that meet it.
+    scoring_files: data below resources/ that only scores read, by the name of `score`'s argument.
+    scores_read: the argument of `score` that gets the tables quoted by prompts, if it needs them.
+    beside: further metrics in scores. Results use them only if the key `metric` names one.
+    scored_by: columns of instances that scores need, beside the factors.
+    corpus_settings, corpus_files: for a corpus of this benchmark, the settings that a table depends on, and
+        its files (None: as in the registry).
+    setup: by name, the path of each setting on which the paper's numbers depend ("benchmarks.x.needles").
+    prompts: the table that describes the prompts.
+    card: what report cards show of the benchmark, if anything.
+    closed_book: column and value of prompts that ask without the texts.
+    judged: the judge's prompt (resources/judge/<name>.txt) by task, if it is not `answer`.
     """
 
     name: str

@@ -414,7 +414,7 @@ class _Job:
         return sent
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row of each request, by instance_id and sample."""
+        """One row per request, by instance_id and sample."""
         return [
             {
                 **self._found.row(key),

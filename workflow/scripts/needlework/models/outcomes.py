@@ -1,4 +1,4 @@
-"""From the journal's records to rows of answers: what became of each request, and what else to tell of it."""
+"""From the journal's records to rows of answers: the outcome of each request, and remarks on it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _FLAT = 3
 
 
 class Read(NamedTuple):
-    """A prompt that was answered: its kind, our own count of its tokens, the server's, and its question."""
+    """An answered prompt: its kind, its tokens by our count and by the server's, and its question."""
 
     kind: str
     own: int
@@ -62,7 +62,7 @@ class Read(NamedTuple):
 
 
 def cut_prompts(prompts: Sequence[Read]) -> dict[int, str]:
-    """The prompts that the server cut, by their places, each with both numbers in words."""
+    """The prompts that the server cut: index to a text with both counts of tokens."""
     usual = _usual(prompts)
     limited = _limited(prompts)
     found = {}
@@ -79,7 +79,7 @@ def cut_prompts(prompts: Sequence[Read]) -> dict[int, str]:
 
 
 def odd_prompts(prompts: Sequence[Read]) -> dict[int, str]:
-    """The prompts whose counts are odd, though a tokenizer may explain them; each with both numbers."""
+    """The prompts with odd counts that a tokenizer may explain: index to a text with both counts."""
     usual = _usual(prompts)
     return {
         place: f"the endpoint counted {prompt.counted} tokens, our tokenizer {prompt.own}"
@@ -268,7 +268,7 @@ class Outcomes:
 def best_records(
     records: Iterable[Record], marks: Sequence[Mark], opened: bool
 ) -> dict[str, Record]:
-    """Of each key the record that counts where requests were asked again (`Outcomes.replace`)."""
+    """The record that counts for each key, if requests were asked again (`Outcomes.replace`)."""
     found: dict[str, tuple[tuple[bool, int], Record]] = {}
     for record in records:
         text = str(answer_row(record, marks, opened)["text"])

@@ -40,9 +40,9 @@ def shared(only: Mapping[str, Any]) -> dict[str, list[object]]:
 
 
 def in_words(only: Mapping[str, Selection]) -> str:
-    """In words, for tables and figures: the part of the prompts that each restricted model got.
+    """A description of the prompts that each restricted model got, for tables and figures.
 
-    A model that was asked nothing stands in none of them. Ids of questions are counted.
+    Models that were asked nothing are left out. Questions are given as their number, not by their ids.
     """
     said = []
     for model, own in only.items():

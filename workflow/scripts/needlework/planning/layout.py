@@ -150,7 +150,7 @@ class Layout:
         return not_affecting("embedders", self.config["embedders"][embedder], "speed")
 
     def search_gpus(self, retrieval: str) -> int:
-        """How many GPUs a search takes; a random choice takes none."""
+        """The number of GPUs of a search; 0 for a random choice."""
         return int(retrieval == "semantic" and self.config["retrieval"]["device"] == "gpu")
 
     # Instances
@@ -270,7 +270,9 @@ class Layout:
     # Results
 
     def run_settings(self, benchmark: str, needs: Needs) -> Run:
-        """What results of such rows need to know of the run; of ceilings and printed numbers, the data alone.
+        """The facts on a run that results of such rows need.
+
+        Results of ceilings and printed numbers need only the data.
 
         How models decode matters to their scores alone.
         """
@@ -295,7 +297,7 @@ class Layout:
 
     @property
     def unit_of_length(self) -> str:
-        """What the tokenizers of the run's models count: "words" if all of them count words, or "tokens"."""
+        """The unit of prompt lengths: "words" if all of the run's tokenizers count words, or "tokens"."""
         config = self.config
         names = {config["models"][model]["tokenizer"] for model in config["run"]["models"]}
         kinds = {config["tokenizers"][name]["kind"] for name in names}
@@ -370,7 +372,7 @@ class Layout:
         return found
 
     def ran(self, config_files: Iterable[str | Path], values: Iterable[str]) -> dict[str, Any]:
-        """What was run, in words: the configuration, models, readers and data.
+        """A description of the run: configuration, models, readers and data.
 
         config_files, values: of the command line, the latter the keys of --config.
         """

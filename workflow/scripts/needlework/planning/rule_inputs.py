@@ -265,7 +265,7 @@ class RuleInputs(Layout):
         return found + [f"results/tables/cards/{name}.csv" for name in numbers if found]
 
     def card_benchmarks(self) -> dict[str, dict[str, Any]]:
-        """What report cards are made from, by benchmark."""
+        """The inputs of report cards, by benchmark."""
         models = self.card_models()
         return {
             name: {
@@ -278,7 +278,7 @@ class RuleInputs(Layout):
         }
 
     def reproduced(self, with_models: bool) -> dict[str, dict[str, Any]]:
-        """What the papers' numbers are compared with, by benchmark; without models, no scores."""
+        """The inputs of the reproduction, by benchmark; without models, no scores."""
         left_out = ("published",) if with_models else ("scores", "ceilings")
         return {
             name: {
@@ -297,7 +297,7 @@ class RuleInputs(Layout):
         }
 
     def recorded(self, benchmark: str) -> dict[str, Any]:
-        """What the records of a benchmark are made from: the arguments of `exchange.write.Recorded`."""
+        """The inputs of a benchmark's records: the arguments of `exchange.Recorded`."""
         own = self.benchmark(benchmark)
         return {
             "name": benchmark,

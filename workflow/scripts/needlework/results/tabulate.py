@@ -38,12 +38,16 @@ SOURCE = "source"
 class By:
     """One level of a table: a cell for each value of a factor.
 
-    column: the rows' column, if it is not the factor's name. margin: the name of the cell over all values;
-    it comes first, or with `last` after them, and with `several` only if there are two values or more.
-    only_margin: there is no other cell. order: sorts the values present, instead of the factor. text:
-    values are written as text. nullable: rows without a value are a cell of their own. contrast: (name, a,
-    b) adds a cell for value a less value b, with Newcombe's interval; without both values there is no cell
-    (last level only). shares: each cell has all rows, and its measure says how many have the value.
+    column: the column of the rows; by default the factor's name.
+    margin: the name of a further cell over all values. It comes first, or last with `last`. With `several`
+        it exists only if there are at least two values.
+    only_margin: the margin is the only cell.
+    order: function that sorts the values present, in place of the factor's order.
+    text: values are written as text.
+    nullable: rows without a value get a cell of their own.
+    contrast: (name, a, b) adds a cell for value a less value b, with Newcombe's interval, if both values
+        occur. For the last level only.
+    shares: each cell has all rows, and its measure says how many have the value.
     """
 
     factor: Factor
@@ -74,9 +78,11 @@ Levels: TypeAlias = Sequence[By | Factor]
 class Cell:
     """A cell of a table.
 
-    labels: the values of its factors. part: its rows. above: by factor, the rows of the level that ends
-    with this factor's value. values: its measures, once they are made. sides: of a contrast, the rows that
-    are subtracted and those from which they are.
+    labels: the value of each factor.
+    part: the rows.
+    above: for each factor, the rows of the outer cell with this factor's value.
+    values: the measures, once they are computed.
+    sides: of a contrast, the rows to subtract and the rows to subtract from.
     """
 
     labels: Labels
@@ -110,8 +116,9 @@ def _no_rows(run: Context, models: pd.DataFrame, rows: pd.DataFrame) -> Rows:
 class Beside:
     """The paper's numbers of a result.
 
-    compare: COMPARISON and further columns of a cell of ours. rows: of the paper's models that were not run,
-    given the rows of all models and those that are tabulated.
+    compare: function that gives a cell's columns COMPARISON, and further ones.
+    rows: function that gives the rows of the paper's models that were not run, from the rows of all models
+        and the tabulated rows.
     """
 
     compare: Callable[[Cell], Mapping[str, Any]]
@@ -147,11 +154,14 @@ def tabulate(
 ) -> pd.DataFrame:
     """One row per combination of values that occurs, then the rows of the paper's models that were not run.
 
-    Columns: the factors (`source` behind the model), `labels`, the measure's columns (default: `mean()`),
-    those of `compared` if the paper's numbers stand `beside`, and PAIRED if there are rows to be
-    `tested_against`: each cell against its cell of these. models: rows of all models that were run; without
-    them the paper's other models have no rows. A label is a value, or a function of the cell. Without the
-    level `model`, controls are left out, unless there are no other models.
+    The columns are the factors (with `source` behind the model), the `labels`, the columns of the measure
+    (by default `mean()`), and COMPARISON if there are numbers of the paper `beside`. With `tested_against`,
+    PAIRED compares each cell with the cell of these rows that has the same labels. A label is a value or a
+    function of the cell.
+
+    models: the rows of all models that were run. Without them, the paper's other models have no rows.
+
+    Without the level `model`, controls are left out, unless there are no other models.
     """
     import pandas as pd
 
@@ -385,11 +395,12 @@ def against(
     digits: int | None = None,
     bound: str | None = None,
 ) -> dict[str, Any]:
-    """COMPARISON of a cell with the paper's number, whose it is (`published_source`), and its bound.
+    """COMPARISON of a cell with the paper's number, and who printed the number (`published_source`).
 
-    It cannot be compared if there are `reasons`, or `last`, which is said after them. digits: the number is
-    no share of answers but a fact; ours equals it to so many digits, rounded or cut, or differs. bound: a
-    key of BOUNDS; an interval wholly on the right side of it covers it.
+    reasons, last: why the comparison does not count; `last` comes after all reasons.
+    digits: the number is a fact and no share of answers. Ours is equal if it agrees to this many digits,
+        rounded or cut.
+    bound: a key of BOUNDS, if the paper prints a bound. An interval wholly on the right side covers it.
     """
     from needlework.results import cells
 
@@ -407,9 +418,9 @@ UNPUBLISHED = Beside(lambda cell: against(cell, None))
 class Place(NamedTuple):
     """A table of the published CSV, and how the labels of a result's cells name its lines and columns.
 
-    line, column: templates of labels; "{model}" is the paper's name of the model, "{n:d}" a whole number.
-    labels: what all cells of the table are of. settings: those of a run beside which models that were not run
-    are shown.
+    line, column: templates of labels. "{model}" is the paper's name of the model, "{n:d}" a whole number.
+    labels: labels that all cells of the table share.
+    settings: the paper's models that were not run have rows only if the run has these settings.
     """
 
     table: str
