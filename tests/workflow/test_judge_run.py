@@ -186,7 +186,8 @@ def test_a_judge_that_fails_stops_no_other_result(tmp_path, server) -> None:
     assert run.table("agreement")[0]["replies"] == "0"
 
     # A key that does not exist, too.
-    run(key_env="NO_SUCH_KEY_OF_A_JUDGE")
+    said = run(key_env="NO_SUCH_KEY_OF_A_JUDGE")
+    assert "Warning: the judge will be missing: the model models.gpt needs an API key" in said
     assert "NO_SUCH_KEY_OF_A_JUDGE" in run.page and run.others() == without
 
     # The same command asks it again, and a server that ends in between loses no reply.

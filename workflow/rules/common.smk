@@ -37,6 +37,7 @@ from needlework.planning.preflight import (
     check,
     check_gpus,
     check_model_files,
+    judge_warnings,
     missing_packages,
     used_by,
     without_records,
@@ -314,16 +315,11 @@ def check_run():
         local=local,
         planning=workflow.dryrun,
     )
+    warnings += judge_warnings(config, used.judges, local, workflow.dryrun)
     if not workflow.dryrun:
         # An undeclared resource is unlimited; a declared one would silently cut what a job asks for.
         declared = workflow.global_resources.get("gpu")
-        # Without its key or its server a judge stops nothing, so only its GPUs are checked.
-        judges = {
-            job.wildcards.model
-            for job in workflow.dag.needrun_jobs()
-            if job.rule.name == "judge_replies"
-        }
-        check_gpus(config, {*used.models, *judges}, declared and declared.value)
+        check_gpus(config, used.models | used.judges, declared and declared.value)
     if not workflow.deployment_settings.deployment_method:
         missing, perhaps = missing_packages(config, used)
         if missing and local:

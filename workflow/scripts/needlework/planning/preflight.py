@@ -75,6 +75,7 @@ class Used(NamedTuple):
     embedders: frozenset[str]
     semantic: frozenset[str]
     translating: bool
+    judges: frozenset[str] = frozenset()
 
 
 def used_by(config: Config, jobs: Iterable[tuple[str, Any]]) -> Used:
@@ -83,10 +84,13 @@ def used_by(config: Config, jobs: Iterable[tuple[str, Any]]) -> Used:
     tokenizers: set[str] = set()
     embedders: set[str] = set()
     semantic: set[str] = set()
+    judges: set[str] = set()
     translating = False
     for rule, wildcards in jobs:
         if rule in ("generate_answers", "generate_shard", "audit_answers"):
             models.add(wildcards.model)
+        elif rule == "judge_replies":
+            judges.add(wildcards.model)
         elif rule in ("build_instances", "count_tokens", "count_books"):
             tokenizers.add(wildcards.tokenizer)
         elif rule == "embed_corpus":
@@ -103,7 +107,20 @@ def used_by(config: Config, jobs: Iterable[tuple[str, Any]]) -> Used:
         frozenset(embedders),
         frozenset(semantic),
         translating,
+        frozenset(judges),
     )
+
+
+def judge_warnings(config: Config, judges: Iterable[str], local: bool, planning: bool) -> list[str]:
+    """Sentences about what judges lack; without a judge, all other results are made."""
+    found = []
+    for name in sorted(judges):
+        try:
+            if config["models"][name]["backend"] == "openai":
+                found += _check_endpoint(config, name, local, planning)
+        except UserError as error:
+            found.append(f"Warning: the judge will be missing: {error}")
+    return found
 
 
 def missing_packages(config: Config, used: Used) -> tuple[list[str], list[str]]:
