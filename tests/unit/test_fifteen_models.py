@@ -211,7 +211,7 @@ def card_numbers(benchmark, n):
     rows = rows[rows["model"].isin(names)]
     rows = rows.assign(instance_id=np.arange(len(rows)))
     card, paper = (
-        load_benchmark(benchmark).card,
+        load_benchmark(benchmark).shown.card,
         published.load(ROOT / f"resources/published/{benchmark}.csv"),
     )
     asked = benchmark, card, rows, Context(paper, run), names

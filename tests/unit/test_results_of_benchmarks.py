@@ -60,7 +60,7 @@ def test_titles_captions_and_names_are_there_once(benchmark) -> None:
 @EACH
 def test_conditions_of_results_are_known(benchmark) -> None:
     wanted = {name for result in benchmark.results for name in result.when}
-    assert wanted <= set(benchmark.conditions(validated(DEFAULT)))
+    assert wanted <= set(benchmark.run.conditions(validated(DEFAULT)))
 
 
 CONDITIONS = [
@@ -89,7 +89,7 @@ def test_keys_that_a_refusal_names_fill_the_result(
     changed["tokenizers"]["cl100k_base"] = {"kind": "tiktoken", "encoding": "cl100k_base"}
     changed["models"]["other"] = {**changed["models"]["lexical"], "tokenizer": "cl100k_base"}
     changed.setdefault("benchmarks", {}).setdefault("m4le", {})["skip_missing"] = True
-    for key, value in benchmark.filled_by[condition].items():
+    for key, value in benchmark.run.filled_by[condition].items():
         for placeholder, own in user.items():
             key, value = key.replace(placeholder, own), value.replace(placeholder, own)
         *path, last = key.split(".")
@@ -99,7 +99,7 @@ def test_keys_that_a_refusal_names_fill_the_result(
         block[last] = yaml.safe_load(value)
     if (mine := changed["models"]["lexical"])["backend"] != "lexical":
         mine["name"] = "anthropic/mine" if mine["backend"] == "inspect" else "mine"
-    assert benchmark.conditions(validated(changed))[condition]
+    assert benchmark.run.conditions(validated(changed))[condition]
 
 
 BARE = """
@@ -207,8 +207,8 @@ def test_slices_depend_on_what_affects_prompts_alone(benchmark) -> None:
     node = schema()["properties"]["benchmarks"]["properties"][benchmark.name]
     usual = node.get("affects", "prompts")
     kinds = {key: child.get("affects", usual) for key, child in node["properties"].items()}
-    for name in benchmark.slices(own):
-        for key in benchmark.settings(own, name, [512]):
+    for name in benchmark.plan.slices(own):
+        for key in benchmark.plan.settings(own, name, [512]):
             assert kinds.get(key, "prompts") == "prompts", (name, key)
 
 

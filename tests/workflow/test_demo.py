@@ -82,7 +82,12 @@ def test_a_result_without_rows_is_shown_or_says_why(demo, benchmark) -> None:
         none = pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=object, nrows=0)
         if isinstance(result.shown, Drawing):
             with pytest.raises(NothingToDraw):
-                draw(result.shown, none, own.called, FILES.run_settings(benchmark, result.needs))
+                draw(
+                    result.shown,
+                    none,
+                    own.shown.called,
+                    FILES.run_settings(benchmark, result.needs),
+                )
         else:
             assert "tabular" in lay_out(none, result.shown, "label", result.title)
 

@@ -110,7 +110,7 @@ rule describe_prompts:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=30,
     params:
-        prompts=lambda w: repr(files.benchmark(w.benchmark).prompts),
+        prompts=lambda w: repr(files.benchmark(w.benchmark).shown.prompts),
         code=code_digest("describe_prompts.py"),
     message:
         "Describing the prompts of {wildcards.benchmark} for {wildcards.tokenizer}"

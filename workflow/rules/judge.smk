@@ -30,7 +30,7 @@ rule judge_prompts:
         runtime=60,
     params:
         files={name: files.explored(name) for name in BENCHMARKS},
-        kinds={name: dict(files.benchmark(name).judged) for name in BENCHMARKS},
+        kinds={name: dict(files.benchmark(name).scoring.judged) for name in BENCHMARKS},
         tokenizer=lambda w: files.tokenizer(w.model),
         code=code_digest("build_judge_prompts.py"),
     message:

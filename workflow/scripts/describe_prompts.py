@@ -5,5 +5,5 @@ from needlework.jobs.job import running
 from needlework.results.prompts import describe
 
 with running(snakemake):
-    spec = load_benchmark(snakemake.wildcards.benchmark).prompts
+    spec = load_benchmark(snakemake.wildcards.benchmark).shown.prompts
     describe(spec, snakemake.input).to_csv(snakemake.output[0], index=False)

@@ -20,8 +20,8 @@ with running(snakemake) as logger:
         benchmark = load_benchmark(name)
         rows = result_rows("scores", own["scores"], benchmark.columns)
         paper = published.load(own["published"]) if own["published"] else published.none()
-        assert benchmark.card is not None, "the others are left out"
-        asked = name, benchmark.card, rows, Context(paper, own["run"]), params.models
+        assert benchmark.shown.card is not None, "the others are left out"
+        asked = name, benchmark.shown.card, rows, Context(paper, own["run"]), params.models
         found += curves(*asked)
         answers += facts(*asked)
     points, compared = tables(found)

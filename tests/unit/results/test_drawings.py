@@ -105,7 +105,7 @@ class Shipped:
                 self.figures[name] = self.draw(name, self.frame(name))
             return self.figures[name]
         return only(
-            draw(self.benchmark.by_name[name].shown, frame, self.benchmark.called, self.run)
+            draw(self.benchmark.by_name[name].shown, frame, self.benchmark.shown.called, self.run)
         )
 
 

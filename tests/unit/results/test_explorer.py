@@ -385,4 +385,4 @@ def test_encoding_depends_on_the_payload_alone() -> None:
 )
 def test_benchmarks_say_what_they_vary(name, factor) -> None:
     own = load_benchmark(name)
-    assert own.designed[0] == factor and factor in own.columns and factor in own.asked
+    assert own.shown.designed[0] == factor and factor in own.columns and factor in own.asked

@@ -80,9 +80,9 @@ def test_a_prompt_has_question_references_answer_and_verdicts(kind: str) -> None
 
 def test_each_task_of_a_benchmark_has_a_prompt() -> None:
     for name in names():
-        assert set(load_benchmark(name).judged.values()) <= set(TEMPLATES), name
-    assert load_benchmark("m4le").judged["mnds-news_explicit-multiple"] == "list"
-    assert load_benchmark("oneruler").judged["niah_none"] == "none"
+        assert set(load_benchmark(name).scoring.judged.values()) <= set(TEMPLATES), name
+    assert load_benchmark("m4le").scoring.judged["mnds-news_explicit-multiple"] == "list"
+    assert load_benchmark("oneruler").scoring.judged["niah_none"] == "none"
 
 
 def test_known_answers_are_of_all_benchmarks_and_many_languages() -> None:

@@ -400,7 +400,7 @@ def test_resources_of_languages_that_the_paper_lacks():
     "length, label", [(8000, "8K"), (128000, "128K"), (512, "512"), (1500, "1,500")]
 )
 def test_lengths_are_labelled_as_in_the_paper(length, label):
-    assert load_benchmark("oneruler").called["length"].called(length) == label
+    assert load_benchmark("oneruler").shown.called["length"].called(length) == label
 
 
 def test_means_over_models_have_no_paper_beside_other_models(scores):

@@ -4,7 +4,7 @@ A benchmark is a package beside this module, or a single module. Its parts are m
 
 | module | what the workflow reads in it |
 |---|---|
-| plan | the fields of `Benchmark` (constants in capitals, functions by their names) |
+| plan | the fields of `benchmark.py`: constants in capitals, functions by their names |
 | factors | FACTORS, if `plan` lacks them |
 | results | RESULTS, PROMPTS, CALLED and DESIGNED |
 | card | CARD: how report cards show it, if they do |

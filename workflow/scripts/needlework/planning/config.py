@@ -97,7 +97,7 @@ def _validated(config: Config) -> dict[str, Any]:
     for own in config["benchmarks"].values():
         _choose_languages(own, config["corpora"])
     for name, own in _benchmarks(config):
-        own.update(load_benchmark(name).decided(own))
+        own.update(load_benchmark(name).plan.decided(own))
     for check in (
         _check_corpora,
         _check_retrieval,
@@ -167,13 +167,13 @@ def check_lengths(config: Config, name: str, overhead: int) -> None:
     """Raise UserError if a model's longest length and `overhead` more tokens exceed its context.
 
     `overhead` is the tokens of its chat template and reasoning, as far as they are known. Benchmarks whose
-    lengths are not in tokens are left out (`Benchmark.spare` is None).
+    lengths are not in tokens are left out (`Plan.spare` is None).
     """
     model = config["models"][name]
     reserve = config["tokenizers"][model["tokenizer"]]["reserve"]
     taken = 0
     for benchmark in config["run"]["benchmarks"]:
-        spare = load_benchmark(benchmark).spare(config["benchmarks"][benchmark])
+        spare = load_benchmark(benchmark).plan.spare(config["benchmarks"][benchmark])
         asked = only_of(config, name, benchmark).get("task", True) != []
         if spare is not None and asked:
             longest = max(lengths_of(config, name, benchmark), default=0)
@@ -187,13 +187,15 @@ def check_lengths(config: Config, name: str, overhead: int) -> None:
 def decided(given: Config, config: Config) -> list[str]:
     """Which keys of a benchmark have another value in `config`, which is validated, than was `given`.
 
-    A sentence for each benchmark: other keys decide them (`Benchmark.decided`).
+    A sentence for each benchmark: other keys decide them (`Plan.decided`).
     """
     said = []
     for name, own in _benchmarks(config):
         mine = plain(given.get("benchmarks", {}).get(name, {}))
         other = [
-            key for key in load_benchmark(name).decided(own) if mine.get(key, own[key]) != own[key]
+            key
+            for key in load_benchmark(name).plan.decided(own)
+            if mine.get(key, own[key]) != own[key]
         ]
         if other:
             shown = ", ".join(
@@ -204,8 +206,10 @@ def decided(given: Config, config: Config) -> list[str]:
 
 
 def notices(config: Config) -> list[str]:
-    """What the benchmarks of a run leave out (`Benchmark.notices`), in sentences."""
-    return [note for name, own in _benchmarks(config) for note in load_benchmark(name).notices(own)]
+    """What the benchmarks of a run leave out (`Plan.notices`), in sentences."""
+    return [
+        note for name, own in _benchmarks(config) for note in load_benchmark(name).plan.notices(own)
+    ]
 
 
 def _shown(value: Any) -> str:

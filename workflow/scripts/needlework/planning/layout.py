@@ -69,7 +69,7 @@ class Layout:
         return needed + self._corpus_files(own, corpus, lang)
 
     def _corpus_files(self, own: Corpus, corpus: str, lang: str) -> list[str]:
-        if own.benchmark and (named := self.benchmark(own.benchmark).corpus_files):
+        if own.benchmark and (named := self.benchmark(own.benchmark).plan.corpus_files):
             listed = named(self.settings(own.benchmark), corpus, lang)
             if listed is not None:
                 return listed
@@ -118,7 +118,7 @@ class Layout:
         if self.is_own_corpus(corpus):
             return self._own(corpus, lang)
         source, benchmark = CORPORA[corpus].source, CORPORA[corpus].benchmark
-        if benchmark and (settings := self.benchmark(benchmark).corpus_settings):
+        if benchmark and (settings := self.benchmark(benchmark).plan.corpus_settings):
             return settings(self.settings(benchmark), lang)
         own = self.config["sources"].get(source, {})
         return not_affecting(f"sources.{source}", own, "files")
@@ -141,7 +141,7 @@ class Layout:
 
     def search(self, benchmark: str, lang: str) -> Search:
         """How a benchmark finds its distractors in a language."""
-        search = self.benchmark(benchmark).search
+        search = self.benchmark(benchmark).plan.search
         assert search is not None, f"{benchmark} has no distractors"
         return search(self.settings(benchmark), lang)
 
@@ -157,7 +157,7 @@ class Layout:
 
     def slices(self, benchmark: str) -> list[str]:
         """The names of a benchmark's slices: a file of instances each."""
-        return list(self.benchmark(benchmark).slices(self.settings(benchmark)))
+        return list(self.benchmark(benchmark).plan.slices(self.settings(benchmark)))
 
     @property
     def tokenizers(self) -> list[str]:
@@ -171,8 +171,7 @@ class Layout:
 
     def baselines(self, benchmark: str) -> list[str]:
         """The smallest slices that name every question that is asked."""
-        baselines = self.benchmark(benchmark).baseline_slices
-        return baselines(self.settings(benchmark)) if baselines else []
+        return self.benchmark(benchmark).plan.baseline_slices(self.settings(benchmark))
 
     def slice_settings(self, benchmark: str, tokenizer: str, name: str) -> SliceSettings:
         """All that the instances of a slice depend on, other than files and the tokenizer."""
@@ -185,22 +184,24 @@ class Layout:
         }
         if tokenizer in self.config["run"]["tokenizers"]:
             lengths |= set(self.settings(benchmark).get("lengths", []))
-        return self.benchmark(benchmark).settings(self.settings(benchmark), name, sorted(lengths))
+        return self.benchmark(benchmark).plan.settings(
+            self.settings(benchmark), name, sorted(lengths)
+        )
 
     def slice_tables(self, benchmark: str, tokenizer: str, name: str) -> dict[str, list[str]]:
         """The tables ("corpus/language") that a slice is built from, by the benchmark's names."""
-        reads = self.benchmark(benchmark).reads
+        reads = self.benchmark(benchmark).plan.reads
         slice_settings = self.slice_settings(benchmark, tokenizer, name)
         return {kind: _tables(pairs) for kind, pairs in reads(slice_settings).items()}
 
     def slice_searches(self, benchmark: str, tokenizer: str, name: str) -> list[str]:
         """The languages whose distractors a slice has."""
         slice_settings = self.slice_settings(benchmark, tokenizer, name)
-        return list(self.benchmark(benchmark).searches(slice_settings))
+        return list(self.benchmark(benchmark).plan.searches(slice_settings))
 
     def quoted(self, benchmark: str) -> list[str]:
         """All tables ("corpus/language") that a benchmark's prompts can refer to."""
-        return _tables(self.benchmark(benchmark).quotes(self.settings(benchmark)))
+        return _tables(self.benchmark(benchmark).plan.quotes(self.settings(benchmark)))
 
     def templates(self, benchmark: str) -> list[str]:
         """The benchmark's prompt templates."""
@@ -221,7 +222,7 @@ class Layout:
 
     def books(self, benchmark: str) -> dict[str, list[str]]:
         """The text files that a benchmark's prompts are cut from, by language."""
-        quoted = self.benchmark(benchmark).quotes(self.settings(benchmark))
+        quoted = self.benchmark(benchmark).plan.quotes(self.settings(benchmark))
         return {
             lang: [file for file in self.corpus_sources(corpus, lang) if file.endswith(".txt")]
             for corpus, lang in quoted
@@ -231,22 +232,22 @@ class Layout:
 
     def translated(self, benchmark: str) -> bool:
         """Whether a benchmark's answers are scored in English too."""
-        return self.benchmark(benchmark).translated(self.settings(benchmark))
+        return self.benchmark(benchmark).scoring.translated(self.settings(benchmark))
 
     def scoring_files(self, benchmark: str) -> dict[str, list[str]]:
         """The resources that a benchmark's scorer reads, by its arguments."""
-        files = self.benchmark(benchmark).scoring_files
+        files = self.benchmark(benchmark).scoring.scoring_files
         return {name: [resource(path)] for name, path in files.items()}
 
     def scoring_tables(self, benchmark: str) -> dict[str, list[str]]:
         """The tables ("corpus/language") that a benchmark's scorer reads, by its arguments."""
-        read = self.benchmark(benchmark).scores_read
+        read = self.benchmark(benchmark).scoring.scores_read
         return {read: self.quoted(benchmark)} if read else {}
 
     def scored_by(self, benchmark: str) -> list[str]:
         """The columns of instances that scores are made of and keep, or are made of alone."""
         own = self.benchmark(benchmark)
-        return [*own.columns, *own.scored_by]
+        return [*own.columns, *own.scoring.scored_by]
 
     def scoring_settings(self, benchmark: str) -> dict[str, Any]:
         """The settings that a benchmark's scores depend on besides prompts and answers."""
@@ -255,7 +256,7 @@ class Layout:
     def metrics_beside(self, benchmark: str) -> list[str]:
         """The metrics that are in the scores only: no result shows them."""
         chosen = self.settings(benchmark).get("metric")
-        return [metric for metric in self.benchmark(benchmark).beside if metric != chosen]
+        return [metric for metric in self.benchmark(benchmark).scoring.beside if metric != chosen]
 
     @property
     def translator(self) -> dict[str, Any]:
@@ -285,9 +286,9 @@ class Layout:
             **said,
             "models": models,
             "published": {m: e["published"] for m, e in entries.items() if e["published"]},
-            "setup": {name: self._value(place) for name, place in own.setup.items()},
+            "setup": {name: self._value(place) for name, place in own.run.setup.items()},
             "unit_of_length": self.unit_of_length,
-            **own.run_settings(self.config),
+            **own.run.run_settings(self.config),
         }
         if needs == "scores":
             settings["decoding"] = {m: decoding(e) for m, e in entries.items()}
@@ -310,7 +311,7 @@ class Layout:
 
     def data(self, benchmark: str) -> str:
         """The data of a benchmark's prompts and of the paper's, in words; "" if they are the same."""
-        ours, theirs = self.benchmark(benchmark).data(self.settings(benchmark))
+        ours, theirs = self.benchmark(benchmark).run.data(self.settings(benchmark))
         return "" if ours == theirs else f"This run: {ours}. The paper: {theirs}."
 
     def counted(self, benchmark: str) -> str:
@@ -389,7 +390,7 @@ class Layout:
             },
             "readers": self.readers(),
             "data": {
-                self.benchmark(name).title: self.benchmark(name).data(self.settings(name))[0]
+                self.benchmark(name).title: self.benchmark(name).run.data(self.settings(name))[0]
                 for name in run["benchmarks"]
             },
         }
@@ -435,7 +436,7 @@ def _remedy(benchmark: Benchmark, result: Result, config: Config) -> str:
     """The keys and values that fill a result."""
     keys: dict[str, str] = {}
     for condition in benchmark.unmet(result, config):
-        keys |= benchmark.filled_by.get(condition, {})
+        keys |= benchmark.run.filled_by.get(condition, {})
     if not keys:
         return f"benchmarks.{benchmark.name} asks for none of its prompts (docs/configuration.md)"
     return f"set {' and '.join(f'`{key}: {value}`' for key, value in keys.items())}"

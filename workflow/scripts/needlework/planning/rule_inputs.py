@@ -201,7 +201,7 @@ class RuleInputs(Layout):
 
     def similarity_files(self, model: str, benchmark: str) -> list[str]:
         """The similarity of needles and distractors, if the run asks for it."""
-        wanted = self.config["retrieval"]["similarity"] and self.benchmark(benchmark).search
+        wanted = self.config["retrieval"]["similarity"] and self.benchmark(benchmark).plan.search
         return [f"results/similarity/{benchmark}/{self.tokenizer(model)}.parquet"] if wanted else []
 
     def scorer_files(self, benchmark: str) -> dict[str, list[str]]:
@@ -274,7 +274,7 @@ class RuleInputs(Layout):
                 "run": self.run_settings(name, "scores"),
             }
             for name in self.benchmarks
-            if self.benchmark(name).card
+            if self.benchmark(name).shown.card
         }
 
     def reproduced(self, with_models: bool) -> dict[str, dict[str, Any]]:
@@ -303,7 +303,7 @@ class RuleInputs(Layout):
             "name": benchmark,
             "title": own.title,
             "paper": own.paper,
-            "data": own.data(self.settings(benchmark))[0],
+            "data": own.run.data(self.settings(benchmark))[0],
             "metric": self.settings(benchmark).get("metric") or "score",
             "published": self.paper(benchmark),
             "results": {
@@ -351,7 +351,7 @@ class RuleInputs(Layout):
         return {
             "title": own.title,
             "asked": own.asked,
-            "designed": own.designed,
+            "designed": own.shown.designed,
             "controls": list(self.readers()),
             "prompts": self.prompts_of_models(benchmark),
             "answers": {model: self._explored_answers(model, benchmark) for model in self.models},
@@ -386,8 +386,8 @@ class RuleInputs(Layout):
             "title": own.title,
             "asked": own.asked,
             "data": self.data(benchmark),
-            "closed_book": own.closed_book,
-            "designed": own.designed[1],
+            "closed_book": own.shown.closed_book,
+            "designed": own.shown.designed[1],
             "task_names": own.task_names,
             "scores": self.score_files(benchmark),
             "tables": self._shown(benchmark, "tables", "csv"),

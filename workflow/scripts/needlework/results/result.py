@@ -378,7 +378,7 @@ class Result:
 
     name: of its files ("table1" and "figure4b" are the paper's). caption: reStructuredText. numbers: makes
     its tidy table, one cell a row. shown: how that is laid out or drawn. needs: the rows that `numbers`
-    gets. when: conditions of the benchmark (`Benchmark.conditions`) that must hold for it to have rows.
+    gets. when: conditions of the benchmark (`RunFacts.conditions`) that must hold for it to have rows.
     over_models: whether some of its numbers are means over models.
     """
 

@@ -72,7 +72,7 @@ RELEASED_DOCUMENTS = 30
 RELEASED_PAIRS = (75, 140, 300)
 # The one language of the paper's questions.
 _ENGLISH = "en"
-# Keys and values that make a condition hold (`Benchmark.filled_by`).
+# Keys and values that make a condition hold (`RunFacts.filled_by`).
 _QUESTIONS = {"tasks": "[multi_document_qa]"}
 _ENGLISH_QUESTIONS = {**_QUESTIONS, "languages": "[en]"}
 FILLED_BY = {

@@ -28,7 +28,7 @@ SETUP = {
 }
 SAMPLE = "sample"
 
-# Keys and values that make a condition hold (`Benchmark.filled_by`).
+# Keys and values that make a condition hold (`RunFacts.filled_by`).
 FILLED_BY = {
     name: {f"benchmarks.{NAME}.{key}": value for key, value in keys.items()}
     for name, keys in {

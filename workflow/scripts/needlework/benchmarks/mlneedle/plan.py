@@ -40,7 +40,7 @@ SETUP = {
     "translator": "translator",
 }
 NO_HAYSTACK = "none"
-# Keys and values that make a condition hold (`Benchmark.filled_by`).
+# Keys and values that make a condition hold (`RunFacts.filled_by`).
 FILLED_BY = {"english_answers": {f"benchmarks.{NAME}.answer_languages": "[en, <your languages>]"}}
 # The texts of a language's instructions. The words of the verdict are of `existence` alone.
 INSTRUCTIONS = {

@@ -36,7 +36,7 @@ ARTICLES = "mlongrr_articles"
 ENCODINGS = {"cl100k_base": "GPT-4", "o200k_base": "GPT-4o"}
 
 
-# Keys and values that make a condition hold (`Benchmark.filled_by`).
+# Keys and values that make a condition hold (`RunFacts.filled_by`).
 _ONE = {"tasks": "[{n: 1, depths: [0, 25, 50, 75, 100], questions: [number]}]"}
 FILLED_BY = {
     **{model: {"models.<model>.published": model} for model in DETAILED},

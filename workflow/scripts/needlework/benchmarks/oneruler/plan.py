@@ -62,7 +62,7 @@ TASKS = (*NEEDLES, *FREQUENCIES)
 JUDGED = {task: "none" if task == "niah_none" else "list" for task in TASKS}
 # Backends of models behind somebody's endpoint.
 ENDPOINTS = ("openai", "inspect")
-# Keys and values that make a condition hold (`Benchmark.filled_by`).
+# Keys and values that make a condition hold (`RunFacts.filled_by`).
 _ONE_NEEDLE, _ALL_NEEDLES = {"tasks": "[niah_single]"}, {"tasks": f"[{', '.join(NEEDLES)}]"}
 FILLED_BY = {
     "endpoint": {"models.<model>.backend": "inspect"},

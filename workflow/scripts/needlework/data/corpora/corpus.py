@@ -14,7 +14,7 @@ class Corpus(NamedTuple):
     the languages that a package holds. languages: those of a corpus whose files do not tell. resources:
     files below resources/ that its reader gets first, in every language; a corpus that has these alone
     besides `files`, and no `part`, is extended by a folder. benchmark: the one that says what else a table
-    depends on (`Benchmark.corpus_settings`, `corpus_files`).
+    depends on (`Plan.corpus_settings`, `corpus_files`).
     """
 
     reader: str

@@ -324,7 +324,7 @@ class Explored:
     """A benchmark: its title, its files and what the page opens on.
 
     asked: the columns that tell what was asked (`Benchmark.asked`). prompts: by tokenizer. answers: by
-    model. designed: a factor and tasks (`Benchmark.designed`). controls: models that the first view
+    model. designed: a factor and tasks (`Shown.designed`). controls: models that the first view
     leaves out.
     """
 
