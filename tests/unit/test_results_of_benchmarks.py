@@ -143,7 +143,7 @@ def test_a_further_result_gives_every_output(like, files, monkeypatch, tmp_path)
     numbers = added.by_name["further"](scores, Context(paper, run))
     assert len(numbers) > 5
     if more.kind == "figures":
-        draw(more.shown, numbers, added.called, run)[0].savefig(tmp_path / "further.png")
+        draw(more.shown, numbers, added.shown.called, run)[0].savefig(tmp_path / "further.png")
     else:
         text = lay_out(numbers, more.shown, "mlneedle-further", more.title)
         assert "A further one" in text and "mlneedle-further" in text

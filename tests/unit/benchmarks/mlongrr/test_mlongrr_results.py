@@ -184,7 +184,7 @@ def test_real_depths_have_their_mean_and_ends() -> None:
 def test_chance_is_drawn_with_several_needles_alone(scores: pd.DataFrame) -> None:
     table = made("figure3", scores)
     assert table.groupby("n_needles")["chance"].first().dropna().to_dict() == {2: 0.5, 3: 1 / 3}
-    (figure,) = draw(MLONGRR.by_name["figure3"].shown, table, MLONGRR.called, SETTINGS)
+    (figure,) = draw(MLONGRR.by_name["figure3"].shown, table, MLONGRR.shown.called, SETTINGS)
     lines = [
         {float(x) for x in line.get_xdata()}
         for ax in figure.axes
@@ -195,7 +195,7 @@ def test_chance_is_drawn_with_several_needles_alone(scores: pd.DataFrame) -> Non
 
 
 def small_print(name: str, table: pd.DataFrame) -> str:
-    figures = draw(MLONGRR.by_name[name].shown, table, MLONGRR.called, SETTINGS)
+    figures = draw(MLONGRR.by_name[name].shown, table, MLONGRR.shown.called, SETTINGS)
     return " ".join(text.get_text() for figure in figures for text in figure.findobj(Text)).replace(
         "\n", " "
     )
@@ -244,9 +244,9 @@ def test_every_result_is_shown_or_says_why_not(name: str, scores: pd.DataFrame) 
         assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") > 0
     elif name == "details":
         with pytest.raises(NothingToDraw, match="own figure"):
-            draw(result.shown, table, MLONGRR.called, SETTINGS)
+            draw(result.shown, table, MLONGRR.shown.called, SETTINGS)
     else:
-        assert draw(result.shown, table, MLONGRR.called, SETTINGS)
+        assert draw(result.shown, table, MLONGRR.shown.called, SETTINGS)
 
 
 def test_labels_keep_the_names_of_models() -> None:

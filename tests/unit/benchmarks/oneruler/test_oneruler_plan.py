@@ -129,7 +129,7 @@ def test_pairs_of_languages_are_slices_of_their_own() -> None:
         "prompts": [("oneruler_prompts", "en"), ("oneruler_prompts", "ko")],
     }
     assert plan.quotes(own) == [("oneruler_books", lang) for lang in ("en", "ko", "pl")]
-    assert load_benchmark("oneruler").searches(slice_settings) == []
+    assert load_benchmark("oneruler").plan.searches(slice_settings) == []
 
 
 def test_a_slice_reads_only_what_its_tasks_need() -> None:

@@ -163,7 +163,7 @@ class Benchmark:
 
     @property
     def asked(self) -> list[str]:
-        """What was asked of prompts: their task, and the factors that they were made to have."""
+        """The columns that say what a prompt asks: the task, and the factors by which prompts were made."""
         return ["task", *(factor.name for factor in self.factors if factor.asked)]
 
     @cached_property
