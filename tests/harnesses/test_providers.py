@@ -61,36 +61,55 @@ def entry(provider: str, server: ProviderServer, **changes: Any) -> dict[str, An
     return own | changes
 
 
-def started(own: dict[str, Any], prompts: list[str], folder: Path) -> subprocess.Popen[str]:
-    """The process that asks."""
-    process = subprocess.Popen(
-        [PYTHON, Path(__file__).parent / "ask_provider.py"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=folder,
-        env={
-            **{"PATH": os.environ["PATH"], "HOME": str(folder), "NO_PROXY": "127.0.0.1"},
-            **{"PYTHONPATH": str(ROOT / "workflow/scripts"), **dict.fromkeys(KEYS, SECRET)},
-        },
-    )
-    assert process.stdin
-    process.stdin.write(
-        json.dumps({"entry": own, "prompts": prompts, "journal": str(folder / "journal")})
-    )
-    process.stdin.close()
-    process.stdin = None
-    return process
+class Asker:
+    """A process that has imported inspect_ai, and forks one for each job: see ask_provider.py."""
+
+    def __init__(self, home: Path) -> None:
+        self._process = subprocess.Popen(
+            [PYTHON, Path(__file__).parent / "ask_provider.py"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=home,
+            env={
+                **{"PATH": os.environ["PATH"], "HOME": str(home), "NO_PROXY": "127.0.0.1"},
+                **{"PYTHONPATH": str(ROOT / "workflow/scripts"), **dict.fromkeys(KEYS, SECRET)},
+            },
+        )
+
+    def start(self, own: dict[str, Any], prompts: list[str], folder: Path) -> int:
+        """Start to ask; the id of the process that asks."""
+        (folder / "found.json").unlink(missing_ok=True)
+        job = {"entry": own, "prompts": prompts, "folder": str(folder)}
+        print(json.dumps(job), file=self._process.stdin, flush=True)
+        return int(self._process.stdout.readline())
+
+    def wait(self) -> int:
+        """The exit status of the process that asks, once it has ended."""
+        return int(self._process.stdout.readline())
+
+    def ask(self, own: dict[str, Any], prompts: list[str], folder: Path) -> dict[str, Any]:
+        """What came of it; no secret is in what was said or kept."""
+        self.start(own, prompts, folder)
+        status, said = self.wait(), (folder / "said.txt").read_text("utf-8")
+        assert status == 0, said[-3000:]
+        out = (folder / "found.json").read_text("utf-8")
+        for text in (out, said, *(p.read_text() for p in (folder / "journal").rglob("*.jsonl"))):
+            assert SECRET not in text
+        return json.loads(out) | {"said": said}
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.stdin.close()
+        self._process.wait(60)
+        self._process.stdout.close()
 
 
-def ask(own: dict[str, Any], prompts: list[str], folder: Path) -> dict[str, Any]:
-    """What came of it; no secret is in what was said or kept."""
-    out, said = started(own, prompts, folder).communicate(timeout=120)
-    assert out, said[-3000:]
-    for text in (out, said, *(p.read_text() for p in (folder / "journal").rglob("*.jsonl"))):
-        assert SECRET not in text
-    return json.loads(out) | {"said": said}
+@pytest.fixture(scope="module")
+def asker(tmp_path_factory) -> Iterator[Asker]:
+    made = Asker(tmp_path_factory.mktemp("home"))
+    yield made
+    made.close()
 
 
 def by_openai(server: ProviderServer, prompts: list[str], folder: Path, monkeypatch) -> list[dict]:
@@ -165,10 +184,12 @@ PROMPTS = [
 
 
 @pytest.mark.parametrize("provider", NAMES)
-def test_outcomes_are_those_of_the_openai_backend(server, tmp_path, monkeypatch, provider) -> None:
+def test_outcomes_are_those_of_the_openai_backend(
+    server, asker, tmp_path, monkeypatch, provider
+) -> None:
     tries: Counter[str] = Counter()
     server.reply = lambda number, body: faulty(body, tries)
-    found = ask(entry(provider, server), PROMPTS, tmp_path)
+    found = asker.ask(entry(provider, server), PROMPTS, tmp_path)
     counted = dict(tries)
     tries.clear()
     expected = by_openai(server, PROMPTS, tmp_path, monkeypatch)
@@ -189,51 +210,60 @@ def test_outcomes_are_those_of_the_openai_backend(server, tmp_path, monkeypatch,
     assert any(r.startswith("reasoning_only") for r in rows["thinks"]["remarks"])
 
 
-def test_a_setting_that_the_provider_drops_is_told(server, tmp_path) -> None:
+def test_a_setting_that_the_provider_drops_is_told(server, asker, tmp_path) -> None:
     own = entry("anthropic", server)
-    found = ask(own, ["a", "b"], tmp_path)
+    found = asker.ask(own, ["a", "b"], tmp_path)
     assert found["account"]["remarks"]["dropped"] == 2
     assert found["account"]["examples"]["dropped"] == "temperature"
     thinking = entry("google", server, reasoning={"max_tokens": 512})
-    assert "dropped" not in ask(thinking, ["c"], tmp_path)["account"]["remarks"]
+    assert "dropped" not in asker.ask(thinking, ["c"], tmp_path)["account"]["remarks"]
     sent = server.received[-1].body["sent"]["generationConfig"]
     assert sent["temperature"] == 0 and sent["maxOutputTokens"] == 528
     assert sent["thinkingConfig"]["thinking_budget"] == 512
 
 
-def test_nothing_answered_is_sent_again_after_ten_kills(server, tmp_path) -> None:
+def test_nothing_answered_is_sent_again_after_ten_kills(server, asker, tmp_path) -> None:
     server.reply = lambda number, body: Reply(completion(body).body, delay=0.02)
     prompts = [f"p{n}" for n in range(300)]
     own = entry("anthropic", server)
     answered_before: set[str] = set()
     before: Counter[str] = Counter()
     for _ in range(10):
-        process = started(own, prompts, tmp_path)
+        process = asker.start(own, prompts, tmp_path)
         wanted, until = len(server.received) + 12, time.monotonic() + 30
         while len(server.received) < wanted and time.monotonic() < until:
             time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        os.kill(process, signal.SIGKILL)
+        assert asker.wait() == signal.SIGKILL
         # What was under way at a kill may be sent again; nothing in the journal is.
         after = Counter(prompt_of(r.body) for r in server.received)
         assert all(after[prompt] == before[prompt] for prompt in answered_before)
         with Journal(tmp_path / "journal") as journal:
             answered_before = {str(record["text"])[1:-1] for record in journal.records()}
         before = after
-    found = ask(own, prompts, tmp_path)
+    found = asker.ask(own, prompts, tmp_path)
     after = Counter(prompt_of(r.body) for r in server.received)
     assert all(after[prompt] == before[prompt] for prompt in answered_before)
     assert len(answered_before) >= 10
     assert [row["text"] for row in found["rows"]] == [f"<{prompt}>" for prompt in prompts]
 
 
-def test_a_missing_key_is_named(server, tmp_path) -> None:
+def test_a_client_that_takes_no_number_of_retries_makes_none(server, asker, tmp_path) -> None:
+    """As Ollama's, whose constructor has no such argument."""
+    server.reply = lambda number, body: refusal(500, "an inner error")
+    own = entry("openai-api", server, name="ollama/some-model")
+    found = asker.ask(own, ["a"], tmp_path)
+    assert "attempt 3" in found["rows"][0]["error"] and len(server.received) == 3
+
+
+def test_a_missing_key_is_named(server, asker, tmp_path) -> None:
     own = entry("google", server) | {"name": "mistral/mistral-large"}
-    found = ask(own, ["a"], tmp_path)
+    found = asker.ask(own, ["a"], tmp_path)
     assert "MISTRAL_API_KEY" in found["failed"]
 
 
-def test_a_fatal_refusal_stops_all(server, tmp_path) -> None:
+def test_a_fatal_refusal_stops_all(server, asker, tmp_path) -> None:
     server.reply = lambda number, body: refusal(401, f"no {SECRET}")
-    found = ask(entry("google", server, concurrency=1), ["a", "b", "c"], tmp_path)
-    assert "status 401" in found["failed"] and len(server.received) == 1
+    found = asker.ask(entry("google", server, concurrency=1, timeout=30), ["a", "b", "c"], tmp_path)
+    assert "status 401" in found["failed"]
+    assert [prompt_of(r.body) for r in server.received] == ["a"], found["said"][-3000:]

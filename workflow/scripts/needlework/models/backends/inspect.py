@@ -111,7 +111,7 @@ class Inspect(RemoteModel):
             # Of several kinds; the first line says which package, key or argument it is.
             raise UserError(f"{self._where}: {self._said(error)}.") from None
         # Retries are ours. A client without such a number makes none.
-        client = getattr(self._model.api, "client", None)
+        client: Any = getattr(self._model.api, "client", None)
         if hasattr(client, "max_retries") and "max_retries" not in args:
             client.max_retries = 0
         super().load()
