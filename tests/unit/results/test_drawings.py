@@ -38,7 +38,18 @@ from needlework.results.figures.style import (
     Printing,
     style,
 )
-from needlework.results.result import Bars, Context, Dots, Heatmap, Lines, Points, without_controls
+from needlework.results.result import (
+    Bars,
+    Context,
+    Dots,
+    Facets,
+    Heatmap,
+    Lines,
+    Points,
+    Selection,
+    SmallPrint,
+    without_controls,
+)
 from print_rules import check_print
 
 ROOT = Path(__file__).parents[3]
@@ -148,7 +159,12 @@ FACTORS = {
     "lang": Factor("lang", label="Language", order=("en", "de"), format=language_name),
     "length": Factor("length", label="Context length", format=in_1024),
 }
-PLAIN = Lines(x="lang", panel="length", nothing="nobody answered", paper="the paper's Table 9")
+PLAIN = Lines(
+    x="lang",
+    facets=Facets(panel="length"),
+    nothing="nobody answered",
+    small_print=SmallPrint(paper="the paper's Table 9"),
+)
 
 
 def shown(drawing, data, **run):
@@ -179,7 +195,7 @@ def test_pictures_say_n_and_only_what_is_drawn(benchmark, name, shipped):
 def test_dashes_are_explained_where_the_paper_has_numbers(benchmark, name, shipped):
     it = shipped(benchmark)
     drawing, frame = it.benchmark.by_name[name].shown, it.frame(name)
-    rows = frame.query(drawing.where.format_map(it.run)) if drawing.where else frame
+    rows = frame.query(drawing.rows.where.format_map(it.run)) if drawing.rows.where else frame
     printed = "published" in rows and rows["published"].notna().any()
     assert (f"{drawing.paper_look}: " in words(it.draw(name))) == bool(printed)
     none = it.frame(name, numbers=it.numbers.iloc[:0])
@@ -302,10 +318,12 @@ def test_a_model_has_one_colour_in_every_figure(shipped):
 
 NEW = {
     "lines": PLAIN,
-    "bars": Bars(x="lang", panel="length", nothing="nobody answered"),
-    "points": Points(x="lang", where="length == 1024", nothing="nobody answered"),
-    "heatmap": Heatmap(x="length", down="lang", panel="model", nothing="nobody answered"),
-    "dots": Dots(x="lang", where="length == 1024", nothing="nobody answered"),
+    "bars": Bars(x="lang", facets=Facets(panel="length"), nothing="nobody answered"),
+    "points": Points(x="lang", rows=Selection(where="length == 1024"), nothing="nobody answered"),
+    "heatmap": Heatmap(
+        x="length", down="lang", facets=Facets(panel="model"), nothing="nobody answered"
+    ),
+    "dots": Dots(x="lang", rows=Selection(where="length == 1024"), nothing="nobody answered"),
 }
 
 
@@ -386,11 +404,13 @@ def test_a_legend_has_twelve_entries_at_most():
 
 
 def test_ends_of_an_axis_are_named_within_it():
-    drawing = Lines(x="length", panel="lang", scaled=True, nothing="nobody answered")
+    drawing = Lines(x="length", facets=Facets(panel="lang"), scaled=True, nothing="nobody answered")
     factors = {**FACTORS, "length": Factor("length", words={0: "start", 5: "middle", 10: "end"})}
     langs = [f"l{i}" for i in range(6)]
     frame = frame_of(langs=langs, lengths=(0, 5, 10))
-    figure = laid_out(only(draw(replace(drawing, columns=6), frame, factors, {})))
+    figure = laid_out(
+        only(draw(replace(drawing, facets=replace(drawing.facets, columns=6)), frame, factors, {}))
+    )
     for ax in figure.axes:
         first, *_, last = ax.get_xticklabels()
         assert (first.get_text(), last.get_text()) == ("start", "end")
@@ -399,10 +419,13 @@ def test_ends_of_an_axis_are_named_within_it():
 
 
 def test_shares_begin_at_0_and_every_interval_is_inside():
-    drawing = replace(PLAIN, limits=None)
+    drawing = replace(PLAIN, values=replace(PLAIN.values, limits=None))
     figure = shown(drawing, frame_of(ci_low=0.55, ci_high=0.7))
     assert figure.axes[0].get_ylim()[0] <= 0
-    figure = shown(replace(drawing, limits=(0.0, 0.5)), frame_of(ci_low=-0.3, ci_high=0.7))
+    figure = shown(
+        replace(drawing, values=replace(drawing.values, limits=(0.0, 0.5))),
+        frame_of(ci_low=-0.3, ci_high=0.7),
+    )
     low, high = figure.axes[0].get_ylim()
     assert low < -0.3 and high > 0.7
     assert figure.axes[0].get_ylabel() == "Accuracy (%)"
@@ -422,7 +445,12 @@ def test_lines_of_many_languages_get_panels_of_seven_at_most():
 
 def test_many_panels_get_pages_each_with_titles_and_axes(tmp_path):
     names = [f"model {i}" for i in range(15)]
-    drawing = replace(PLAIN, panel="model", line="length", row=("lang",), words="Plain.")
+    drawing = replace(
+        PLAIN,
+        facets=replace(PLAIN.facets, panel="model", row=("lang",)),
+        line="length",
+        small_print=replace(PLAIN.small_print, words="Plain."),
+    )
     frame = frame_of(names, langs=[f"l{i}" for i in range(4)])
     pages = draw(drawing, frame, FACTORS, {})
     for page in map(laid_out, pages):
@@ -467,7 +495,7 @@ def test_languages_are_all_named_on_a_narrow_axis():
 
 def test_positions_that_do_not_fit_are_not_named():
     at = [1, 50, 52, 150, 200, 250, 300]
-    drawing = Lines(x="length", panel="lang", scaled=True, nothing="nobody answered")
+    drawing = Lines(x="length", facets=Facets(panel="lang"), scaled=True, nothing="nobody answered")
     factors = {**FACTORS, "length": Factor("length")}
     ax = only(draw(drawing, frame_of(lengths=at), factors, {})).axes[0]
     named = [label.get_text() for label in ax.get_xticklabels()]
@@ -476,7 +504,9 @@ def test_positions_that_do_not_fit_are_not_named():
 
 def test_many_bars_lie_and_all_are_named():
     names = [f"model {i}" for i in range(15)]
-    drawing = Bars(x="model", line="lang", where="length == 1024", nothing="nobody answered")
+    drawing = Bars(
+        x="model", line="lang", rows=Selection(where="length == 1024"), nothing="nobody answered"
+    )
     (ax,) = shown(drawing, frame_of(names)).axes
     assert [label.get_text() for label in ax.get_yticklabels()] == names
     assert len(ax.patches) == 30
@@ -537,8 +567,11 @@ def test_half_right_is_half_way_up_the_colours():
     ("drawing", "sign"),
     [
         (PLAIN, "Ringed"),
-        (Bars(x="lang", panel="length", nothing=""), "Ringed"),
-        (Heatmap(x="lang", down="length", panel="model", nothing=""), "With an asterisk"),
+        (Bars(x="lang", facets=Facets(panel="length"), nothing=""), "Ringed"),
+        (
+            Heatmap(x="lang", down="length", facets=Facets(panel="model"), nothing=""),
+            "With an asterisk",
+        ),
     ],
 )
 def test_cells_that_lack_answers_are_marked(drawing, sign):
@@ -577,7 +610,7 @@ def test_a_file_of_nothing_says_why(benchmark, name):
 def test_a_page_explains_its_own_marks():
     names = [f"model {i}" for i in range(15)]
     frame = frame_of(names, langs=[f"l{i}" for i in range(9)])
-    drawing = replace(PLAIN, panel="", x="length", row=("lang",))
+    drawing = replace(PLAIN, facets=replace(PLAIN.facets, panel="", row=("lang",)), x="length")
     frame.loc[frame["lang"] == "l0", "published"] = 0.5
     first, *others = map(words, draw(drawing, frame, FACTORS, {"models": names}))
     assert "Dashed: the paper's Table 9." in first and others
@@ -587,7 +620,7 @@ def test_a_page_explains_its_own_marks():
 def test_a_panel_without_rows_is_not_drawn():
     frame = frame_of()
     frame = frame[~((frame["model"] == "a") & (frame["length"] == 1024))]
-    drawing = replace(PLAIN, panel="model", row=("length",))
+    drawing = replace(PLAIN, facets=replace(PLAIN.facets, panel="model", row=("length",)))
     figure = shown(drawing, frame)
     assert len(figure.axes) == 3 and "not run" not in words(figure)
     # Each panel is named where its first one stands, and the first of a row has the numbers.
@@ -615,7 +648,7 @@ def test_a_number_of_the_papers_is_drawn_as_printed():
 
 def test_rows_without_a_panel_stand_in_all():
     level = frame_of(models=("a",), langs=(None,), lengths=(None,), value=0.9)
-    drawing = Lines(x="lang", panel="length", nothing="nobody answered")
+    drawing = Lines(x="lang", facets=Facets(panel="length"), nothing="nobody answered")
     figure = shown(drawing, pd.concat([frame_of(models=("a",)), level], ignore_index=True))
     for ax in figure.axes:
         assert any(list(line.get_ydata()) == [0.9, 0.9] for line in ax.lines)

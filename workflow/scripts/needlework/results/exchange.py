@@ -47,7 +47,7 @@ class Shown(NamedTuple):
 def bounds(result: Result) -> Bounds:
     """The least and the greatest possible value of a result by its layout; None if the layout has none."""
     if isinstance(result.shown, Drawing):
-        return result.shown.limits
+        return result.shown.values.limits
     numbers = [grid.number for grid in result.shown]
     if any(number.scale != 100 for number in numbers):
         return None

@@ -232,61 +232,106 @@ Look = tuple[str, str]
 PAPER = "the paper's"
 
 
+@dataclass(frozen=True)
+class Values:
+    """The axis of values: its name and unit, and the columns of the numbers.
+
+    unit: with "%", shares are written in percent. column, n: of the number, and of how many prompts are
+    behind it; prompts: what those are called. limits: of the axis, further out where something lies there,
+    or None: from 0, around what is drawn.
+    """
+
+    name: str = "Accuracy"
+    unit: str = "%"
+    column: str = "value"
+    n: str = "n"
+    prompts: str = "prompts"
+    limits: tuple[float, float] | None = (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Facets:
+    """What parts a drawing into panels.
+
+    panel: a panel for each of this column's values; row: a row of panels for each of these columns' values.
+    columns: most panels side by side where there is one row of them. title, row_title: templates of these
+    columns (row_title "": none). why: the column that says why a panel is empty.
+    """
+
+    panel: str = ""
+    row: tuple[str, ...] = ()
+    columns: int = 3
+    title: str = ""
+    row_title: str | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which rows are drawn, and in which order.
+
+    where: a query. needs: rows of ours without which there is nothing to draw. prepare: function
+    (data, run) -> data, for what no column says. listed: columns whose values are drawn in the order of the
+    frame, not of their factor.
+    """
+
+    where: str = ""
+    needs: str = ""
+    prepare: Callable[[pd.DataFrame, Run], pd.DataFrame] | None = None
+    listed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Names:
+    """How lines, and single values of any column, are called and look.
+
+    title: the template of a line. called: what single values are called here, before their factor's words.
+    looks: of single lines. suffix: the column of words in brackets after a line's name; members: that of
+    codes, separated by spaces.
+    """
+
+    title: str = ""
+    called: Mapping[Any, str] = field(default_factory=dict)
+    looks: Mapping[Any, Look] = field(default_factory=dict)
+    suffix: str = ""
+    members: str = ""
+
+
+@dataclass(frozen=True)
+class SmallPrint:
+    """What stands below a drawing besides n, intervals and marks.
+
+    words: its start. counted: the rows of ours that n is of. paper: where the paper's numbers are printed,
+    or a function (data, run) -> str. note: function (data, run) -> str, its end.
+    """
+
+    words: str = ""
+    counted: str = ""
+    paper: Callable[[pd.DataFrame, Run], str] | str = PAPER
+    note: Callable[[pd.DataFrame, Run], str] | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
     """What every drawing says.
 
     x: the column across (down, where bars or points lie); several give a row of panels each, of the rows
-    that have a value in it. nothing: why there may be nothing to draw. y: what the axis of values is
-    called, and y_unit its unit ("%": shares are written in percent). line: the column of lines or bars
-    within a panel. panel: a panel for each of its values; row: a row of panels for each of these columns'
-    values. value, n: the columns of the number and of how many prompts are behind it; unit: what those are
-    called. limits: of the axis of values, further out where something lies there, or None: from 0, around
-    what is drawn. columns: most panels side by side where there is one row of them.
-
-    where: which rows are drawn. needs: rows of ours without which there is nothing to draw. prepare:
-    function (data, run) -> data, for what no column says. counted: the rows of ours in the small print.
-
-    words: the start of the small print. paper: where the paper's numbers are printed, or a function
-    (data, run) -> str. note: function (data, run) -> str, the end of the small print. panel_title, row_title,
-    line_title: templates of these columns (row_title "": none). called: what single values are called
-    here, before their factor's words. looks: of single values of `line`. suffix: the column of words in
-    brackets after a line's name; members: that of codes, separated by spaces. why: the column that says
-    why a panel is empty. listed: columns whose values are drawn in the order of the frame, not of their
-    factor. scaled: numbers across are drawn to scale instead of at equal distances. level: a column with
-    one number a panel, such as chance, and what that is called: a dotted line in panels of lines and bars.
+    that have a value in it. line: the column of lines or bars within a panel. nothing: why there may be
+    nothing to draw. scaled: numbers across are drawn to scale instead of at equal distances. level: a column
+    with one number a panel, such as chance, and what that is called: a dotted line in panels of lines and
+    bars.
     """
 
     x: str | tuple[str, ...]
     nothing: str
-    y: str = "Accuracy"
-    y_unit: str = "%"
     line: str = "model"
-    panel: str = ""
-    row: tuple[str, ...] = ()
-    value: str = "value"
-    n: str = "n"
-    unit: str = "prompts"
-    limits: tuple[float, float] | None = (0.0, 1.0)
-    columns: int = 3
-    where: str = ""
-    needs: str = ""
-    prepare: Callable[[pd.DataFrame, Run], pd.DataFrame] | None = None
-    counted: str = ""
-    words: str = ""
-    paper: Callable[[pd.DataFrame, Run], str] | str = PAPER
-    note: Callable[[pd.DataFrame, Run], str] | None = None
-    panel_title: str = ""
-    row_title: str | None = None
-    line_title: str = ""
-    called: Mapping[Any, str] = field(default_factory=dict)
-    looks: Mapping[Any, Look] = field(default_factory=dict)
-    suffix: str = ""
-    members: str = ""
-    why: str = ""
-    listed: tuple[str, ...] = ()
     scaled: bool = False
     level: tuple[str, str] | None = None
+    values: Values = Values()
+    facets: Facets = Facets()
+    rows: Selection = Selection()
+    names: Names = Names()
+    small_print: SmallPrint = SmallPrint()
 
     # What the small print calls a mark, the paper's numbers, and marks of prompts that are too short ("":
     # they have no mark) and of cells that lack answers.

@@ -24,7 +24,19 @@ from needlework.data.language_names import language_name
 from needlework.factor import Factor
 from needlework.results.columns import MCNEMAR as MCNEMAR_COLUMNS
 from needlework.results.figures.style import COLOURS
-from needlework.results.result import MCNEMAR, Context, Lines, Run, figure, model_order
+from needlework.results.result import (
+    MCNEMAR,
+    Context,
+    Facets,
+    Lines,
+    Names,
+    Run,
+    Selection,
+    SmallPrint,
+    Values,
+    figure,
+    model_order,
+)
 from needlework.results.tabulate import (
     MODEL,
     PAIRED,
@@ -130,18 +142,20 @@ NO_DOCUMENTS = "no model answered English questions with documents"
 CURVES = Lines(
     x="position",
     scaled=True,
-    panel="n_documents",
-    panel_title="{n_documents} documents",
-    limits=None,
-    paper=origin,
+    facets=Facets(panel="n_documents", title="{n_documents} documents"),
+    values=Values(limits=None),
+    small_print=SmallPrint(paper=origin),
     nothing=NO_DOCUMENTS,
 )
 BY_MODEL = replace(
     CURVES,
-    panel="model",
-    panel_title="",
-    row=("task", "n_documents"),
-    row_title="{n_documents} {task}",
+    facets=replace(
+        CURVES.facets,
+        panel="model",
+        title="",
+        row=("task", "n_documents"),
+        row_title="{n_documents} {task}",
+    ),
 )
 # The model of the paper's Figure 1.
 EXAMPLE = "GPT-3.5-Turbo"
@@ -182,12 +196,15 @@ def _main(asked: pd.DataFrame, rows: pd.DataFrame, run: Context, **more: Any) ->
     "The U-shaped curve",
     replace(
         CURVES,
-        panel="model",
-        panel_title="",
-        row=("n_documents",),
-        row_title="{n_documents} documents",
+        facets=replace(
+            CURVES.facets,
+            panel="model",
+            title="",
+            row=("n_documents",),
+            row_title="{n_documents} documents",
+        ),
         line="task",
-        called={QA: "with documents"},
+        names=Names(called={QA: "with documents"}),
     ),
     when=("english",),
 )
@@ -201,7 +218,7 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "Accuracy by the gold document's position",
-    replace(CURVES, where="position == position"),
+    replace(CURVES, rows=Selection(where="position == position")),
     when=("english",),
 )
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -215,9 +232,8 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Accuracy by the number of documents",
     Lines(
         x="n_documents",
-        limits=None,
-        y="Accuracy, all positions",
-        paper=means,
+        values=Values(limits=None, name="Accuracy, all positions"),
+        small_print=SmallPrint(paper=means),
         nothing=NO_DOCUMENTS,
     ),
     when=("english",),
@@ -240,9 +256,9 @@ def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Key-value retrieval by position",
     replace(
         CURVES,
-        panel_title="{n_documents} pairs",
-        prepare=lowest_as_level,
-        counted="variant != 'lowest'",
+        facets=replace(CURVES.facets, title="{n_documents} pairs"),
+        rows=Selection(prepare=lowest_as_level),
+        small_print=replace(CURVES.small_print, counted="variant != 'lowest'"),
         nothing="no model was asked for the values of UUIDs",
     ),
     when=("uuids",),
@@ -302,7 +318,7 @@ def _lowest(among: pd.DataFrame, asked: pd.DataFrame, run: Context) -> Iterator[
     "Encoder-decoder models",
     replace(
         CURVES,
-        row=("architecture",),
+        facets=replace(CURVES.facets, row=("architecture",)),
         nothing="no encoder-decoder model answered English questions with documents",
     ),
     when=("encoder_decoder",),
@@ -323,14 +339,15 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     replace(
         CURVES,
         x="n_documents",
-        panel="",
-        y="Recall, accuracy",
-        where="task != 'gain'",
-        called={"": "retriever recall"},
-        looks={"": ("#333333", "*")},
-        prepare=recall_named,
-        counted="task == 'open_domain'",
-        words="Recall: the share of questions for which a document holds an accepted answer.",
+        facets=replace(CURVES.facets, panel=""),
+        values=replace(CURVES.values, name="Recall, accuracy"),
+        rows=Selection(where="task != 'gain'", prepare=recall_named),
+        names=Names(called={"": "retriever recall"}, looks={"": ("#333333", "*")}),
+        small_print=replace(
+            CURVES.small_print,
+            counted="task == 'open_domain'",
+            words="Recall: the share of questions for which a document holds an accepted answer.",
+        ),
         nothing="no model answered questions with retrieved documents (open_domain)",
     ),
     when=("open_domain",),
@@ -396,7 +413,11 @@ def _gains(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "All models on the questions that all answered",
-    replace(CURVES, why="absent", note=shared),
+    replace(
+        CURVES,
+        facets=replace(CURVES.facets, why="absent"),
+        small_print=replace(CURVES.small_print, note=shared),
+    ),
     when=("english",),
 )
 def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -450,8 +471,10 @@ def _lines(variant: str, changed: str, plain: str, nothing: str, **more: Any) ->
     return replace(
         BY_MODEL,
         line="variant",
-        looks={variant: (COLOURS[0], "o"), "main": ("#777777", "s")},
-        called={variant: changed, "main": plain},
+        names=Names(
+            looks={variant: (COLOURS[0], "o"), "main": ("#777777", "s")},
+            called={variant: changed, "main": plain},
+        ),
         nothing=nothing,
         **more,
     )
@@ -500,9 +523,8 @@ def figure12(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Base and instruction-tuned models",
     replace(
         CURVES,
-        row=("pair",),
-        row_title="",
-        suffix="role",
+        facets=replace(CURVES.facets, row=("pair",), row_title=""),
+        names=Names(suffix="role"),
         nothing="no base model and its instruction-tuned variant answered English questions",
     ),
     when=("instruction_tuning",),
@@ -531,8 +553,7 @@ def figure13(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         "unambiguous questions",
         "all questions",
         "no list says which English questions are unambiguous",
-        counted="variant == 'main'",
-        note=unambiguous,
+        small_print=replace(CURVES.small_print, counted="variant == 'main'", note=unambiguous),
     ),
     when=("unambiguous",),
 )

@@ -28,7 +28,18 @@ from needlework.benchmarks.m4le.tables import (
     table3,
 )
 from needlework.factor import Factor
-from needlework.results.result import Bars, Context, Dots, Lines, figure
+from needlework.results.result import (
+    Bars,
+    Context,
+    Dots,
+    Facets,
+    Lines,
+    Names,
+    Selection,
+    SmallPrint,
+    Values,
+    figure,
+)
 from needlework.results.tabulate import MODEL, mean, tabulate, where
 
 if TYPE_CHECKING:
@@ -61,13 +72,13 @@ NOTHING = "no model answered prompts that can be normalised"
     "Normalised scores by length",
     Lines(
         x="column",
-        y=SCORE,
-        y_unit="",
-        where=f"column != 'average' and ({DRAWN})",
-        words=HALF,
-        paper="the paper's Table 3, by the released scorer",
+        values=Values(name=SCORE, unit=""),
+        rows=Selection(where=f"column != 'average' and ({DRAWN})"),
+        small_print=SmallPrint(words=HALF, paper="the paper's Table 3, by the released scorer"),
         nothing=NOTHING,
-        called={str(n * 1000): f"{n}K" for n in (1, 2, 4, 6, 8, 12, 16, 24, 32, 64, 128)},
+        names=Names(
+            called={str(n * 1000): f"{n}K" for n in (1, 2, 4, 6, 8, 12, 16, 24, 32, 64, 128)}
+        ),
     ),
     notes=(f"The left half of the paper's figure. {NORMALISED} {LONG}",),
 )
@@ -81,12 +92,11 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         x="model",
         line="model",
         horizontal=True,
-        y="Slope",
-        y_unit="normalised score a bucket",
-        limits=None,
-        where=DRAWN,
-        words="Metric: {metric}.",
-        paper="the paper's Figure 3, by the released scorer",
+        values=Values(name="Slope", unit="normalised score a bucket", limits=None),
+        rows=Selection(where=DRAWN),
+        small_print=SmallPrint(
+            words="Metric: {metric}.", paper="the paper's Figure 3, by the released scorer"
+        ),
         nothing="no model answered prompts of two lengths",
     ),
 )
@@ -110,12 +120,12 @@ def figure3_slopes(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Normalised scores by ability and length",
     Dots(
         x="ability",
-        panel="range",
-        y=SCORE,
-        y_unit="",
-        where=DRAWN,
-        words=HALF,
-        paper="the paper's Tables 4 to 6, by the released scorer",
+        facets=Facets(panel="range"),
+        values=Values(name=SCORE, unit=""),
+        rows=Selection(where=DRAWN),
+        small_print=SmallPrint(
+            words=HALF, paper="the paper's Tables 4 to 6, by the released scorer"
+        ),
         nothing=NOTHING,
     ),
     notes=(f"The paper draws radars. {NORMALISED}",),
@@ -126,7 +136,13 @@ def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "Normalised scores by language and length",
-    Lines(x="length", panel="lang", y=SCORE, y_unit="", words=HALF, nothing=NOTHING),
+    Lines(
+        x="length",
+        facets=Facets(panel="lang"),
+        values=Values(name=SCORE, unit=""),
+        small_print=SmallPrint(words=HALF),
+        nothing=NOTHING,
+    ),
     notes=(f"Without tasks of both languages. The paper prints no numbers. {NORMALISED}",),
 )
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -139,9 +155,9 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Lines(
         x="place",
         scaled=True,
-        panel="group",
-        y="Score",
-        words="Mean of the tasks.",
+        facets=Facets(panel="group"),
+        values=Values(name="Score"),
+        small_print=SmallPrint(words="Mean of the tasks."),
         nothing="no prompt studies places",
     ),
     when=("places",),

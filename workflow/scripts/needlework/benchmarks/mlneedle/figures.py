@@ -19,7 +19,19 @@ from needlework.benchmarks.mlneedle.tables import BY_MODEL, exact
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1024
 from needlework.results.columns import COMPARISON, MEASURES
-from needlework.results.result import Context, Dots, Lines, Run, figure, model_order
+from needlework.results.result import (
+    Context,
+    Dots,
+    Facets,
+    Lines,
+    Names,
+    Run,
+    Selection,
+    SmallPrint,
+    Values,
+    figure,
+    model_order,
+)
 from needlework.results.tabulate import (
     MODEL,
     By,
@@ -92,9 +104,11 @@ def depth(cell: Cell) -> float:
     "Accuracy by language, needle and haystack alike",
     Dots(
         x="needle_lang",
-        y=EXACT,
-        words="Exact accuracy, mean of all lengths.",
-        paper="the paper's Table 2, which is of the longest length alone",
+        values=Values(name=EXACT),
+        small_print=SmallPrint(
+            words="Exact accuracy, mean of all lengths.",
+            paper="the paper's Table 2, which is of the longest length alone",
+        ),
         nothing="no model answered prompts whose needle and haystack share a language",
     ),
 )
@@ -117,13 +131,13 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Effect of the needle's language",
     Lines(
         x="needle_lang",
-        panel="length",
-        y=EXACT,
-        panel_title=TOKENS,
-        called={0: "No distractors"},
-        needs="length > 0",
-        words="Haystack English.",
-        paper="the paper's Table 2, haystack English",
+        facets=Facets(panel="length", title=TOKENS),
+        values=Values(name=EXACT),
+        names=Names(called={0: "No distractors"}),
+        rows=Selection(needs="length > 0"),
+        small_print=SmallPrint(
+            words="Haystack English.", paper="the paper's Table 2, haystack English"
+        ),
         nothing="no model answered prompts with an English haystack",
     ),
 )
@@ -157,11 +171,9 @@ def with_languages(data: pd.DataFrame, run: Run) -> pd.DataFrame:
     Lines(
         x="depth",
         scaled=True,
-        row=("resources",),
-        panel="length",
-        y=EXACT,
-        panel_title=TOKENS,
-        prepare=with_languages,
+        facets=Facets(row=("resources",), panel="length", title=TOKENS),
+        values=Values(name=EXACT),
+        rows=Selection(prepare=with_languages),
         nothing=NO_HAYSTACK,
     ),
 )
@@ -183,14 +195,15 @@ def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Lines(
         x="size",
         scaled=True,
-        panel="model",
+        facets=Facets(panel="model"),
         line="length",
-        limits=None,
-        y=EXACT,
-        line_title=TOKENS,
+        values=Values(limits=None, name=EXACT),
+        names=Names(title=TOKENS),
         levels=("size",),
-        words="Prompts are drawn at random; the last point is all of them.",
-        paper="the paper's Table 1",
+        small_print=SmallPrint(
+            words="Prompts are drawn at random; the last point is all of them.",
+            paper="the paper's Table 1",
+        ),
         nothing=NO_HAYSTACK,
     ),
 )
@@ -227,11 +240,10 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Lines(
         x=("depth", "needle_lang"),
         scaled=True,
-        row=("task",),
-        panel="model",
+        facets=Facets(row=("task",), panel="model"),
         line="length",
-        line_title=TOKENS,
-        words="By needle language, the haystack is English.",
+        names=Names(title=TOKENS),
+        small_print=SmallPrint(words="By needle language, the haystack is English."),
         nothing=NO_HAYSTACK,
     ),
 )
@@ -262,11 +274,10 @@ def _by_position_and_language(
     "Exact and existence accuracy by haystack language",
     Lines(
         x="haystack_lang",
-        row=("task",),
-        panel="model",
+        facets=Facets(row=("task",), panel="model"),
         line="length",
-        line_title=TOKENS,
-        words="Needle English; mix: a haystack of all languages.",
+        names=Names(title=TOKENS),
+        small_print=SmallPrint(words="Needle English; mix: a haystack of all languages."),
         nothing="no model answered prompts with an English needle",
     ),
 )
@@ -285,15 +296,14 @@ def figure7(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Lines(
         x=("needle_lang", "depth"),
         scaled=True,
-        row=("pair",),
-        panel="length",
-        y=EXACT,
-        panel_title=TOKENS,
-        row_title="",
-        suffix="decoding",
+        facets=Facets(row=("pair",), panel="length", title=TOKENS, row_title=""),
+        values=Values(name=EXACT),
+        names=Names(suffix="decoding"),
         levels=("depth",),
-        words="By needle language, the haystack is English.",
-        paper="the paper's means over the positions (Table 4)",
+        small_print=SmallPrint(
+            words="By needle language, the haystack is English.",
+            paper="the paper's means over the positions (Table 4)",
+        ),
         nothing="no pair of models, one greedy and one sampled, answered such prompts",
     ),
 )

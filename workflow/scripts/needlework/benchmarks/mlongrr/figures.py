@@ -30,7 +30,16 @@ from needlework.benchmarks.mlongrr.rows import (
 )
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1000
-from needlework.results.result import Bars, Context, Dots, Heatmap, Run, figure
+from needlework.results.result import (
+    Bars,
+    Context,
+    Dots,
+    Facets,
+    Heatmap,
+    Run,
+    SmallPrint,
+    figure,
+)
 from needlework.results.tabulate import MODEL, tabulate
 
 if TYPE_CHECKING:
@@ -90,18 +99,22 @@ def guesses(data: pd.DataFrame, run: Run) -> str:
     return f"A guess among the needles is right in {' and '.join(said)}." if said else ""
 
 
-DEPTHS = Heatmap(x="length", down="depth", panel="model", columns=6, nothing=NOBODY, note=guesses)
-DETAILS = replace(DEPTHS, panel="lang", row=("n_needles",))
+DEPTHS = Heatmap(
+    x="length",
+    down="depth",
+    facets=Facets(panel="model", columns=6),
+    nothing=NOBODY,
+    small_print=SmallPrint(note=guesses),
+)
+DETAILS = replace(DEPTHS, facets=replace(DEPTHS.facets, panel="lang", row=("n_needles",)))
 
 
 @figure(
     "News or essays",
     replace(
         DEPTHS,
-        panel="haystack",
-        row=("model",),
-        note=None,
-        words="English, one needle.",
+        facets=replace(DEPTHS.facets, panel="haystack", row=("model",)),
+        small_print=replace(DEPTHS.small_print, note=None, words="English, one needle."),
         nothing="no model answered English prompts with one needle",
     ),
     when=("one", "texts", "english"),
@@ -118,7 +131,7 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Bars(
         x="model",
         line="template",
-        words="One needle, all languages, lengths and depths.",
+        small_print=SmallPrint(words="One needle, all languages, lengths and depths."),
         nothing="no model answered prompts with one needle",
     ),
     when=("one", "prompts"),
@@ -134,9 +147,8 @@ def figure2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Accuracy by language",
     Dots(
         x="lang",
-        panel="n_needles",
-        words="All lengths and depths.",
-        paper="the abstract's best models",
+        facets=Facets(panel="n_needles"),
+        small_print=SmallPrint(words="All lengths and depths.", paper="the abstract's best models"),
         level=CHANCE,
         nothing=NOBODY,
     ),
@@ -153,7 +165,11 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "Accuracy by depth and length",
-    replace(DEPTHS, row=("n_needles",), words="All languages."),
+    replace(
+        DEPTHS,
+        facets=replace(DEPTHS.facets, row=("n_needles",)),
+        small_print=replace(DEPTHS.small_print, words="All languages."),
+    ),
     when=("number",),
 )
 def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -170,7 +186,12 @@ def by_language(rows: pd.DataFrame, run: Context, *by: Factor, **labels: Any) ->
 
 @figure(
     "Accuracy by depth, length and language",
-    replace(DETAILS, words="Mean over the models that answered, without controls."),
+    replace(
+        DETAILS,
+        small_print=replace(
+            DETAILS.small_print, words="Mean over the models that answered, without controls."
+        ),
+    ),
     when=("number",),
     over_models=True,
 )
@@ -184,10 +205,9 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Bars(
         x="lang",
         line="question",
-        panel="n_needles",
-        row=("model",),
+        facets=Facets(panel="n_needles", row=("model",)),
         level=CHANCE,
-        words="All lengths and depths.",
+        small_print=SmallPrint(words="All lengths and depths."),
         nothing="no model was asked for numbers and cities",
     ),
     when=("city",),
@@ -236,7 +256,9 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 @figure(
     f"Other models {IN_DETAIL}",
     replace(
-        DETAILS, row=("model", "n_needles"), nothing="every model of this run has its own figure"
+        DETAILS,
+        facets=replace(DETAILS.facets, row=("model", "n_needles")),
+        nothing="every model of this run has its own figure",
     ),
     when=("number",),
 )

@@ -58,7 +58,20 @@ from needlework.factor import Factor, in_1000
 from needlework.results import published as publications
 from needlework.results.columns import COMPARISON
 from needlework.results.figures.style import COLOURS
-from needlework.results.result import Bars, Context, Heatmap, Lines, Points, Run, figure
+from needlework.results.result import (
+    Bars,
+    Context,
+    Facets,
+    Heatmap,
+    Lines,
+    Names,
+    Points,
+    Run,
+    Selection,
+    SmallPrint,
+    Values,
+    figure,
+)
 from needlework.results.tabulate import MODEL, By, Cell, arranged, tabulate, where
 
 if TYPE_CHECKING:
@@ -118,26 +131,20 @@ def with_groups(data: pd.DataFrame, run: Run) -> pd.DataFrame:
 HEAT = Heatmap(
     x="length",
     down="context_lang",
-    panel="model",
-    columns=7,
+    facets=Facets(panel="model", columns=7),
     margin="all",
-    listed=("context_lang",),
-    where=DRAWN,
-    prepare=with_groups,
+    rows=Selection(listed=("context_lang",), where=DRAWN, prepare=with_groups),
     tinted=("group == 'low'", "low-resource languages"),
-    counted="context_lang != 'all'",
-    words="Mean of all NIAH tasks.",
+    small_print=SmallPrint(counted="context_lang != 'all'", words="Mean of all NIAH tasks."),
     nothing=NO_NEEDLES,
 )
 ERRORS_BY_LANGUAGE = Points(
     x="context_lang",
-    panel="model",
+    facets=Facets(panel="model", columns=2),
     line="error",
-    looks=ERROR_LOOKS,
-    limits=None,
-    columns=2,
-    y="Share of prompts",
-    words="S-NIAH in {long_contexts}.",
+    names=Names(looks=ERROR_LOOKS),
+    values=Values(limits=None, name="Share of prompts"),
+    small_print=SmallPrint(words="S-NIAH in {long_contexts}."),
     nothing="no model behind an endpoint answered S-NIAH",
 )
 
@@ -152,14 +159,13 @@ def languages_of(cell: Cell) -> str:
     Lines(
         x="length",
         line="group",
-        members="languages",
-        limits=None,
-        y="S-NIAH accuracy",
-        where=DRAWN,
-        called={"top": "largest Wikipedias", "bottom": "smallest Wikipedias"},
-        listed=("group",),
-        counted="group != 'gap'",
-        words="All models.",
+        names=Names(
+            members="languages",
+            called={"top": "largest Wikipedias", "bottom": "smallest Wikipedias"},
+        ),
+        values=Values(limits=None, name="S-NIAH accuracy"),
+        rows=Selection(where=DRAWN, listed=("group",)),
+        small_print=SmallPrint(counted="group != 'gap'", words="All models."),
         nothing="fewer than two languages have a Wikipedia of known size",
     ),
     when=("single",),
@@ -197,17 +203,12 @@ def which_language(data: pd.DataFrame, run: Run) -> str:
     "With and without the option none",
     Lines(
         x="length",
-        panel="model",
+        facets=Facets(panel="model", columns=4),
         line="prompt",
-        limits=None,
-        y="S-NIAH accuracy",
-        columns=4,
-        where=DRAWN,
-        called={"with": '"none" allowed', "without": '"none" not mentioned'},
-        listed=("prompt",),
-        prepare=one_language,
-        counted="prompt != 'drop'",
-        note=which_language,
+        values=Values(limits=None, name="S-NIAH accuracy"),
+        rows=Selection(where=DRAWN, listed=("prompt",), prepare=one_language),
+        names=Names(called={"with": '"none" allowed', "without": '"none" not mentioned'}),
+        small_print=SmallPrint(counted="prompt != 'drop'", note=which_language),
         nothing="no model answered S-NIAH both with and without the option none",
     ),
     when=("without_none",),
@@ -244,9 +245,9 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Bars(
         x="model",
         line="group",
-        looks=GROUP_LOOKS,
-        y="NIAH accuracy",
-        words="In {long_contexts}.",
+        names=Names(looks=GROUP_LOOKS),
+        values=Values(name="NIAH accuracy"),
+        small_print=SmallPrint(words="In {long_contexts}."),
         nothing=NO_NEEDLES,
     ),
     when=("needles",),
@@ -264,12 +265,11 @@ def figure4a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Bars(
         x="context_lang",
         line="group",
-        looks=GROUP_LOOKS,
+        names=Names(looks=GROUP_LOOKS),
         horizontal=True,
-        listed=("context_lang",),
-        y="NIAH accuracy",
-        where=DRAWN,
-        words="All models, in {long_contexts}.",
+        rows=Selection(listed=("context_lang",), where=DRAWN),
+        values=Values(name="NIAH accuracy"),
+        small_print=SmallPrint(words="All models, in {long_contexts}."),
         nothing=NO_NEEDLES,
     ),
     when=("needles",),
@@ -296,9 +296,9 @@ def figure4b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Bars(
         x="task",
         line="group",
-        looks=GROUP_LOOKS,
-        where=f"{DRAWN} and task != 'niah' and group != 'all'",
-        words="All models and lengths.",
+        names=Names(looks=GROUP_LOOKS),
+        rows=Selection(where=f"{DRAWN} and task != 'niah' and group != 'all'"),
+        small_print=SmallPrint(words="All models and lengths."),
         nothing="no model answered any task",
     ),
     over_models=True,
@@ -319,15 +319,14 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Cross-lingual accuracy",
     Lines(
         x="length",
-        panel="context_lang",
-        panel_title="{context_lang} context",
+        facets=Facets(panel="context_lang", title="{context_lang} context"),
         line="instruction_lang",
-        line_title="{instruction_lang} instructions",
-        listed=("context_lang", "instruction_lang"),
-        y="NIAH accuracy",
-        where=DRAWN,
-        words="All models.",
-        paper="the text of the paper, mean of its models",
+        names=Names(title="{instruction_lang} instructions"),
+        rows=Selection(listed=("context_lang", "instruction_lang"), where=DRAWN),
+        values=Values(name="NIAH accuracy"),
+        small_print=SmallPrint(
+            words="All models.", paper="the text of the paper, mean of its models"
+        ),
         nothing="no model answered prompts whose instruction is in another language",
     ),
     when=("crossed",),
@@ -347,9 +346,8 @@ def figure6a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Points(
         x="model",
         line="error",
-        looks=ERROR_LOOKS,
-        limits=None,
-        y="Share of all S-NIAH prompts",
+        names=Names(looks=ERROR_LOOKS),
+        values=Values(limits=None, name="Share of all S-NIAH prompts"),
         nothing="no model answered S-NIAH",
     ),
     when=("single",),
@@ -421,7 +419,12 @@ def text_lengths(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "Accuracy by model and length",
-    Lines(x="length", y="NIAH accuracy", words="All languages.", nothing=NO_NEEDLES),
+    Lines(
+        x="length",
+        values=Values(name="NIAH accuracy"),
+        small_print=SmallPrint(words="All languages."),
+        nothing=NO_NEEDLES,
+    ),
     when=("needles",),
 )
 def figure17(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -464,14 +467,13 @@ def figure19(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Reasoning tokens of right and wrong answers",
     Lines(
         x="length",
-        panel="model",
+        facets=Facets(panel="model"),
         line="answer",
-        line_title="{answer} answers",
-        looks={"right": (COLOURS[2], "o"), "wrong": (COLOURS[1], "s")},
-        limits=None,
-        y="Reasoning, mean",
-        y_unit="tokens",
-        words="NIAH tasks.",
+        names=Names(
+            title="{answer} answers", looks={"right": (COLOURS[2], "o"), "wrong": (COLOURS[1], "s")}
+        ),
+        values=Values(limits=None, name="Reasoning, mean", unit="tokens"),
+        small_print=SmallPrint(words="NIAH tasks."),
         nothing="no model reported reasoning tokens",
     ),
     when=("needles", "reasoning"),
@@ -490,15 +492,16 @@ def figure20(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Answers cut by the output limit",
     Points(
         x="length",
-        panel="model",
+        facets=Facets(panel="model", columns=4),
         line="task",
-        value="n_cut",
-        n="n_all",
-        unit="answers",
-        limits=None,
-        columns=4,
-        y="Cut by the limit",
-        y_unit="answers",
+        values=Values(
+            column="n_cut",
+            n="n_all",
+            prompts="answers",
+            limits=None,
+            name="Cut by the limit",
+            unit="answers",
+        ),
         nothing=NO_WORDS,
     ),
     when=("words", "reasoning"),
@@ -513,7 +516,13 @@ def figure21(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "Common words by length",
-    Lines(x="length", panel="task", where=DRAWN, words="All languages.", nothing=NO_WORDS),
+    Lines(
+        x="length",
+        facets=Facets(panel="task"),
+        rows=Selection(where=DRAWN),
+        small_print=SmallPrint(words="All languages."),
+        nothing=NO_WORDS,
+    ),
     when=("words",),
 )
 def figure22(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -534,14 +543,11 @@ def figure22(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Right words in wrong answers",
     Lines(
         x="length",
-        row=("task",),
-        panel="model",
+        facets=Facets(row=("task",), panel="model"),
         line="group",
-        looks=GROUP_LOOKS,
-        limits=(0, 10),
-        y="Right",
-        y_unit="words of ten",
-        words="Wrong answers only.",
+        names=Names(looks=GROUP_LOOKS),
+        values=Values(limits=(0, 10), name="Right", unit="words of ten"),
+        small_print=SmallPrint(words="Wrong answers only."),
         nothing="no wrong answer to a task of common words was given",
     ),
     when=("words",),
@@ -566,13 +572,11 @@ def which_text(data: pd.DataFrame, run: Run) -> str:
     Points(
         x="context_lang",
         line="tokenizer",
-        value="n_tokens",
-        unit="texts",
-        limits=None,
-        y="The same text",
-        y_unit="tokens",
-        needs="tokenizer != tokenizer.min()",
-        note=which_text,
+        values=Values(
+            column="n_tokens", prompts="texts", limits=None, name="The same text", unit="tokens"
+        ),
+        rows=Selection(needs="tokenizer != tokenizer.min()"),
+        small_print=SmallPrint(note=which_text),
         nothing="texts are counted in fewer than two tokenizers",
     ),
     needs="token_counts",
@@ -590,7 +594,9 @@ def figure24(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Equal text by language and length",
     replace(
         HEAT,
-        words="Mean of all NIAH tasks; every model reads the same text.",
+        small_print=replace(
+            HEAT.small_print, words="Mean of all NIAH tasks; every model reads the same text."
+        ),
         nothing="no pair of models is named in comparisons.equal_text",
     ),
     when=("equal_text",),

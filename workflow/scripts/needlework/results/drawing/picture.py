@@ -80,16 +80,18 @@ class Picture:
         printing: Printing = PRINTING,
     ) -> Picture:
         """The picture of these rows; NothingToDraw where they hold no number of ours."""
-        if spec.where:
-            frame = frame.query(spec.where.format_map(run), engine="python")
+        if spec.rows.where:
+            frame = frame.query(spec.rows.where.format_map(run), engine="python")
         frame = frame.reset_index(drop=True)
         data = frame if "source" in frame else frame.assign(source="ours")
-        if spec.prepare and len(data):
-            data = spec.prepare(data, run)
-        empty = data[spec.value] * float("nan")
+        if spec.rows.prepare and len(data):
+            data = spec.rows.prepare(data, run)
+        empty = data[spec.values.column] * float("nan")
         theirs = data["published"].astype("float64") if "published" in data else empty
         # A model of the paper's that was not run has its number as `value`.
-        data = data.assign(paper_value=theirs.where(data["source"] == "ours", data[spec.value]))
+        data = data.assign(
+            paper_value=theirs.where(data["source"] == "ours", data[spec.values.column])
+        )
         # Without rows, a file's columns have no type to compute with.
         counts = len(data) and {"lowest", "n_skipped", "n_error"} <= set(data)
         marked = data.index.isin(data.query(MARKED).index) if counts else False
@@ -97,13 +99,16 @@ class Picture:
         # Rows are chosen many times, which takes three times as long with columns of Arrow's strings.
         data = data.astype(dict.fromkeys(data.select_dtypes("str"), "object"))
         ours = data[data["source"] == "ours"]
-        if spec.panel not in ("", "model"):
+        if spec.facets.panel not in ("", "model"):
             # No panel is of the paper's numbers alone.
-            data = data[data[spec.panel].isin(ours[spec.panel]) | data[spec.panel].isna()]
+            data = data[
+                data[spec.facets.panel].isin(ours[spec.facets.panel])
+                | data[spec.facets.panel].isna()
+            ]
         picture = cls(spec, frame, data, factors, run, printing)
-        if ours.empty or (spec.needs and ours.query(spec.needs, engine="python").empty):
+        if ours.empty or (spec.rows.needs and ours.query(spec.rows.needs, engine="python").empty):
             raise NothingToDraw(spec.nothing)
-        if ours[spec.value].isna().all():
+        if ours[spec.values.column].isna().all():
             raise NothingToDraw(f"every answer was skipped or failed. {picture.note}".strip())
         return picture
 
@@ -116,7 +121,7 @@ class Picture:
     def incomplete(self) -> bool:
         """Whether a mark is one of a cell that lacks answers."""
         ours = self.ours
-        return bool((ours["incomplete"] & ours[self.spec.value].notna()).any())
+        return bool((ours["incomplete"] & ours[self.spec.values.column].notna()).any())
 
     @cached_property
     def across(self) -> tuple[str, ...]:
@@ -127,12 +132,14 @@ class Picture:
     @cached_property
     def note(self) -> str:
         """The end of the small print."""
-        return self.spec.note(self.frame, self.run) if self.spec.note else ""
+        return (
+            self.spec.small_print.note(self.frame, self.run) if self.spec.small_print.note else ""
+        )
 
     def values(self, column: str, data: pd.DataFrame | None = None) -> list[Any]:
         """The values of a column, each once, in order."""
         found = (self.data if data is None else data)[column].dropna()
-        if column == "model" or column in self.spec.listed:
+        if column == "model" or column in self.spec.rows.listed:
             return list(dict.fromkeys(found))
         if (factor := self.factors.get(column)) and (factor.order or factor.last):
             return factor.sorted(found)
@@ -145,13 +152,13 @@ class Picture:
     @cached_property
     def panels(self) -> list[Any]:
         """The values that have a panel."""
-        return self.places(self.spec.panel) if self.spec.panel else [None]
+        return self.places(self.spec.facets.panel) if self.spec.facets.panel else [None]
 
     def called(self, column: str, value: Any) -> str:
         """A value's label."""
         value = int(value) if isinstance(value, float) and value.is_integer() else value
-        if value in self.spec.called:
-            return self.spec.called[value]
+        if value in self.spec.names.called:
+            return self.spec.names.called[value]
         return self.factors.get(column, Factor(column)).called(value)
 
     def tick(self, column: str, value: Any) -> str:
@@ -167,7 +174,7 @@ class Picture:
     def title(self, columns: Sequence[str], values: Sequence[Any], template: str) -> str:
         """The title of a panel, or of a row of panels; one value's own words are a title as they are."""
         names = [self.called(*pair) for pair in zip(columns, values, strict=True)]
-        if template and not (len(values) == 1 and values[0] in self.spec.called):
+        if template and not (len(values) == 1 and values[0] in self.spec.names.called):
             own = dict(zip(columns, names, strict=True))
             return template.format_map({"unit_of_length": "tokens", **self.run, **own})
         if columns == ("model",) and values[0] not in set(self.ours["model"]):
@@ -192,8 +199,8 @@ class Picture:
             every = dict(zip(ours, each, strict=False))
         else:
             every = looks(ours)
-        found = {("ours", name): self.spec.looks.get(name, every[name]) for name in ours}
-        if column != "model" or self.spec.panel == "model":
+        found = {("ours", name): self.spec.names.looks.get(name, every[name]) for name in ours}
+        if column != "model" or self.spec.facets.panel == "model":
             return found
         theirs = self.values(column, self.data[self.data["source"] == "published"])
         markers = PUBLISHED_MARKERS if len(theirs) <= MOST_PUBLISHED else "d" * len(theirs)
@@ -226,11 +233,11 @@ class Picture:
             rows = rows[rows["source"] == key[0]] if column == "model" else rows
             if rows.empty:
                 continue
-            name = self.title((column,), (key[1],), spec.line_title)
+            name = self.title((column,), (key[1],), spec.names.title)
             if key[0] == "published":
                 # A model of ours may have the same name.
                 name = self._published_name(key[1])
-            for more in {spec.suffix, spec.members} & set(rows):
+            for more in {spec.names.suffix, spec.names.members} & set(rows):
                 words = [word for word in rows[more].dropna().unique() if word]
                 name += f" ({', '.join(' '.join(words).split())})" if words else ""
             theirs = self.run.get("published", {}).get(key[1]) if column == "model" else None
@@ -252,7 +259,7 @@ class Picture:
     @cached_property
     def _crowded(self) -> bool:
         """Whether a legend that names each model of ours and the paper's is too long."""
-        if self.spec.line != "model" or self.spec.panel == "model":
+        if self.spec.line != "model" or self.spec.facets.panel == "model":
             return False
         ours = self.ours
         beside = set(ours.loc[ours["paper_value"].notna(), "model"])
@@ -278,9 +285,9 @@ def evenly(values: Sequence[T], most: int) -> list[list[T]]:
 def small_print(picture: Picture) -> str:
     """How many prompts are behind a mark, which are missing, what bars, dashes and other looks mean."""
     spec, data = picture.spec, picture.data
-    parts = [picture.say(spec.words), counted(picture), *intervals(picture)]
+    parts = [picture.say(spec.small_print.words), counted(picture), *intervals(picture)]
     if data["paper_value"].notna().any():
-        paper = spec.paper
+        paper = spec.small_print.paper
         where = paper if isinstance(paper, str) else paper(picture.frame, picture.run)
         parts.append(f"{spec.paper_look}: {where}.")
     if "n_exhausted" in data and (data["n_exhausted"] > 0).any():
@@ -304,11 +311,11 @@ def counted(picture: Picture) -> str:
     spec, data = picture.spec, picture.ours
     if data.empty:
         return ""
-    if spec.counted:
-        data = data.query(spec.counted, engine="python")
+    if spec.small_print.counted:
+        data = data.query(spec.small_print.counted, engine="python")
     # What has no answer has no mark.
-    given = data[data[spec.n] > 0]
-    words = f"n\u00a0=\u00a0{span_of(given[spec.n])} {spec.unit} a {spec.mark}"
+    given = data[data[spec.values.n] > 0]
+    words = f"n\u00a0=\u00a0{span_of(given[spec.values.n])} {spec.values.prompts} a {spec.mark}"
     if "n_questions" in given:
         asked = span_of(given["n_questions"])
         words += f" ({asked} question{'' if asked == '1' else 's'})"
