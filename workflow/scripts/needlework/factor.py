@@ -1,4 +1,4 @@
-"""Factors: what tells the prompts of a benchmark apart, and how their values are ordered and named.
+"""Factors: the columns in which prompts of a benchmark differ, with order and names of their values.
 
 Every room from prompts to results reads it, and so does planning: it needs the standard library alone.
 """
@@ -48,7 +48,7 @@ class Factor:
     asked: bool = True
 
     def sorted(self, present: Iterable[Any]) -> list[Any]:
-        """These values, each once, in order."""
+        """These values, sorted and without repeats."""
         found = set(present)
         listed = [value for value in self.order if value in found]
         last = [value for value in self.last if value in found]

@@ -173,7 +173,7 @@ NO_FACTORS = frozenset({*scores_schema({}).names, "similarity"})
 
 
 def instance_id(benchmark: str, task: str, factors: Mapping[str, object], prompt: str) -> str:
-    """The name of a prompt, the same on every machine: what it asks, under which factors, in which words."""
+    """The name of a prompt, from its question, factors and text; the same on every machine."""
     digest = hashlib.sha256()
     for part in (benchmark, task, _sorted_json(factors), prompt):
         digest.update(part.encode() + b"\0")

@@ -48,7 +48,7 @@ def find(name: str) -> Path | None:
 
 
 def local_name(name: str, where: str) -> str:
-    """A name as loaders take it: that of a packaged file as its path, any other as it is.
+    """A name for loaders: the path of a packaged file; any other name is unchanged.
 
     Raises UserError, with `where` in words, if the package or the file is not installed.
     """

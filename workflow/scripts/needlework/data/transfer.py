@@ -76,7 +76,7 @@ class Whole:
 
 
 class Part:
-    """A file that is still arriving: `<destination>.part`, and in `.part.json` what it is a part of."""
+    """A file that is still being fetched: `<destination>.part`; `.part.json` describes the whole file."""
 
     def __init__(self, destination: Path, *, title: str) -> None:
         self.destination = destination

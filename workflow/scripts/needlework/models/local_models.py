@@ -224,7 +224,7 @@ def _plain(tokenizer: Any, text: str, prompt: str, *, chat: bool) -> list[int]:
 
 @cache
 def warn_of_template() -> None:
-    """Warn, once, of prompts whose texts of control tokens stay what they are."""
+    """Warn once that the model reads quoted control tokens as tokens, since the template changes prompts."""
     logger.warning(
         "A prompt quotes the text of a control token, and the chat template changes the prompt: the model "
         "reads the text as that token."

@@ -1,4 +1,4 @@
-"""The prompts of a benchmark that a model gets: those with the values in its `only`."""
+"""The prompts of a benchmark that a model gets: prompts with the values in its `only`."""
 
 from __future__ import annotations
 

@@ -305,17 +305,17 @@ class Layout:
         return "words" if kinds == {"words"} else "tokens"
 
     def asked(self, benchmark: str) -> str:
-        """Which models were asked a part of a benchmark's prompts, and which, in words."""
+        """A description of the models that were asked a part of a benchmark's prompts, and of these parts."""
         models = self.config["run"]["models"]
         return in_words({model: only_of(self.config, model, benchmark) for model in models})
 
     def data(self, benchmark: str) -> str:
-        """The data of a benchmark's prompts and of the paper's, in words; "" if they are the same."""
+        """Descriptions of the data of a benchmark's prompts and of the paper's; "" if they are the same."""
         ours, theirs = self.benchmark(benchmark).run.data(self.settings(benchmark))
         return "" if ours == theirs else f"This run: {ours}. The paper: {theirs}."
 
     def counted(self, benchmark: str) -> str:
-        """Which models are in a benchmark's means over models, and which controls are not, in words."""
+        """A description of the models in a benchmark's means, and of the controls that are in none."""
         config, models = self.config, self.config["run"]["models"]
         models = [m for m in models if not asks_nothing(only_of(config, m, benchmark))]
         left = [m for m in models if self.config["models"][m]["backend"] in CONTROLS]
@@ -366,7 +366,7 @@ class Layout:
         return [result for result in found if several or result.needs != "token_counts"]
 
     def results_by_needs(self, benchmark: str) -> dict[Needs, list[Result]]:
-        """The results that this configuration fills, by what they are made of."""
+        """The results that this configuration fills, by their input (`Result.needs`)."""
         found: dict[Needs, list[Result]] = {}
         for result in self.results(benchmark):
             found.setdefault(result.needs, []).append(result)

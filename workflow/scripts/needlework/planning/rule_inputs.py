@@ -41,7 +41,7 @@ _OVERVIEW_PARTS = (
 
 
 def paths(value: Any) -> list[str]:
-    """All paths in nested mappings and lists, in order, each once."""
+    """All paths in nested mappings and lists, in order, without repeats."""
     return list(dict.fromkeys(_leaves(value)))
 
 

@@ -272,7 +272,7 @@ def missing(table: Sequence[Mapping[str, Any]], base: str, changed: str) -> list
 
 
 def name_of(row: Mapping[str, Any]) -> str:
-    """A cell in words."""
+    """A description of a cell."""
     benchmark, by, level = str(row["benchmark"]).replace("_", " "), str(row["by"]), row["level"]
     if by == "all":
         return benchmark

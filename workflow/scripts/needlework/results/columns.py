@@ -1,4 +1,4 @@
-"""The columns of numbers, by what they say, and what they mean (resources/columns.csv).
+"""Groups of number columns, and the meaning of each column (resources/columns.csv).
 
 Descriptions name them, so this needs the standard library alone.
 """

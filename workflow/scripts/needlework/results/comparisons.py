@@ -453,7 +453,7 @@ def _few(overall: pd.DataFrame) -> str:
 
 
 def small_print(overall: pd.DataFrame, sets: Sets) -> list[str]:
-    """What stands below: n, what marks mean, and which models are not told apart."""
+    """The text below: n, the meaning of marks, and models that cannot be told apart."""
     from needlework.results.drawing.picture import span_of
 
     n, questions = span_of(overall["n"]), span_of(overall["n_questions"])

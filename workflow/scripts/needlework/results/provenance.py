@@ -164,7 +164,7 @@ def made_from(files: Iterable[str | Path]) -> dict[str, str]:
 
 
 def sources(leaves: Mapping[str, str], registry: str | Path) -> list[dict[str, Any]]:
-    """What was downloaded of the files in `leaves`: what it is, where it came from, how it was checked."""
+    """The downloads among the files in `leaves`: what each is, its address, and how it was checked."""
     known = load_registry(registry)
     found = []
     for name, digest in leaves.items():

@@ -1,4 +1,4 @@
-"""A paper's printed numbers, and how ours stand to them."""
+"""A paper's printed numbers, and comparisons of our numbers with them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Line: TypeAlias = dict[str, Number]
 
 
 def load(path: str | Path) -> pd.DataFrame:
-    """The published numbers of `resources/published/<benchmark>.csv`, one a row.
+    """The published numbers of `resources/published/<benchmark>.csv`: one per row.
 
     Columns: paper, table, row, column (text: which number), value (float), n (Int64, missing where
     it cannot be derived), source ("paper": as printed; "repository": from the paper's released

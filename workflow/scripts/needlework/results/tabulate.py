@@ -63,7 +63,7 @@ class By:
     shares: bool = False
 
     def sorted(self, present: Collection[Any], run: Context) -> list[Any]:
-        """These values, each once, in order; models in the run's."""
+        """These values, sorted and without repeats; models are in the run's order."""
         if self.order is not None:
             return self.order(list(present), run)
         if self.factor.name == MODEL.name:
@@ -510,7 +510,7 @@ def bounded_number(line: Line, column: str) -> tuple[Number | None, str | None]:
 
 
 def mean_of_line(line: Line) -> Number | None:
-    """The mean of all numbers in a line of the paper's table."""
+    """The mean of all numbers in a row (line) of the paper's table."""
     numbers = list(line.values())
     if not numbers:
         return None

@@ -1,4 +1,4 @@
-"""What a terminal of 80 columns shows of a run: a line for each model."""
+"""A run on a terminal of 80 columns: one line per model."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Written:
 
     @property
     def underlined(self) -> bool:
-        """Whether a line stands under it."""
+        """Whether the number is underlined."""
         return any(mark.underline for mark in self.marks)
 
     @property
@@ -77,7 +77,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Head:
-    """What stands above the blocks: words over columns, from the outermost, and counts of answers."""
+    """The head above the blocks: labels over columns, the outermost first, and counts of answers."""
 
     above: tuple[tuple[str, ...], ...]
     labels: tuple[str, ...]

@@ -66,7 +66,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, o
 
 
 def read_questions(kind: str, path: str | Path) -> pa.Table:
-    """RANKED_QUESTIONS rows of a file of this kind, in its order, which is that of the ids.
+    """RANKED_QUESTIONS rows of a file of this kind, in the file's order, which is the order of the ids.
 
     An answer that does not stand verbatim in the gold passage has the place -1. UserError if the
     file is damaged, or a line lacks a field or has a wrong one.
@@ -98,7 +98,7 @@ def _holds(passage: Passage, answers: Sequence[Answer]) -> bool:
 
 
 def read_passages(kind: str, path: str | Path) -> pa.Table:
-    """TITLED rows of all passages but the gold ones, each once, sorted by id: by their first place.
+    """TITLED rows of all passages except gold passages, without repeats, sorted by id (first occurrence).
 
     UserError as `read_questions`.
     """

@@ -1,4 +1,4 @@
-"""What tells Lost in the Middle's prompts apart, and what the paper's settings are."""
+"""The factors of Lost in the Middle's prompts, and the paper's settings."""
 
 from __future__ import annotations
 

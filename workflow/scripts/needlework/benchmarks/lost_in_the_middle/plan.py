@@ -106,14 +106,14 @@ FILLED_BY = {
 
 
 def data(own: Own) -> tuple[str, str]:
-    """The data of the run's prompts and of the paper's, in words."""
+    """Descriptions of the data of the run's prompts and of the paper's."""
     every = own["questions"] == "all"
     number = "2,655" if every and own["needles"] == NQ_OPEN else own["questions"]
     return in_words(own["needles"], number, "questions"), f"{NQ_OPEN}, 2,655 questions"
 
 
 def slices(own: Own) -> list[str]:
-    """The slices of the benchmark's configuration: one a language, task and ablation.
+    """The slices of the benchmark's configuration: one per language, task and ablation.
 
     `<lang>-documents-<variant>` and `<lang>-pairs-<keys>-<variant>` hold all numbers of documents or
     pairs of that variant, so that each document is tokenized once for all of them.
@@ -251,7 +251,10 @@ def _places(entries: list[dict[str, Any]], numbers: list[int], key: str) -> list
 
 
 def read_list(path: str | Path) -> list[str]:
-    """The questions of a user's file, one a line, sorted, each once. UserError where it has none."""
+    """The questions of a user's file (one per line), sorted and without repeats.
+
+    UserError if there are none.
+    """
     try:
         lines = Path(path).read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -375,7 +378,7 @@ def notices(own: Own) -> list[str]:
 
 
 def run_settings(config: Config) -> Run:
-    """The settings of a run that this benchmark's results need, besides the common ones.
+    """The facts on a run that this benchmark's results need, beside those that all results get.
 
     instruction_tuning: pairs [base, instruction-tuned]. encoder_decoder: models of that architecture.
     tokenizers: all tokenizers, in the order of rows. published_tokenizers: tokenizer to its row in the

@@ -1,4 +1,4 @@
-"""What tells M4LE's prompts apart, and what the paper calls it."""
+"""The factors of M4LE's prompts, and their names in the paper."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def sentence(answer: str, reference: str, lang: str) -> float:
 
 
 def corpus(rows: npt.ArrayLike) -> float:
-    """The BLEU, in [0, 1], of answers whose `Statistics.flat` are the rows; 0 of none or of empty ones."""
+    """The BLEU, in [0, 1], of answers with these rows of `Statistics.flat`; 0 without any text."""
     table = np.asarray(rows, dtype=np.int64).reshape(-1, 2 * ORDER + 2)
     return float(of_sums(table.sum(axis=0, keepdims=True))[0])
 
@@ -271,7 +271,7 @@ def _common_length(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def common(first: Sequence[str], others: Sentences) -> list[int]:
-    """Which of `others.words` stand in longest common subsequences of `first` and each of `others`.
+    """Indices in `others.words`: the words in longest common subsequences of `first` and each sentence.
 
     Of several, the one that is read from the texts' ends: equal words are taken; else `first` steps
     back where that alone makes it shorter, otherwise the other sentence.

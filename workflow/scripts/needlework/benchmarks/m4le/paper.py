@@ -108,7 +108,7 @@ def _other_task(cell: Cell, number: Number) -> Iterator[str]:
 
 
 def beside_table2(task: str, run: Context) -> dict[str, Any]:
-    """Table 2 has the mean length of each task's data set; not of which buckets."""
+    """Table 2 has the mean length of each task's data set, without saying of which buckets."""
     own = CONSTRUCTED[task]
     kind, ability = own.task_type.replace("+", " + "), own.ability.replace("_", " ").title()
     number = run.find("table2", f"{ability}/{own.source}/{kind}", "ave_len")

@@ -60,7 +60,7 @@ LIMITS: dict[str, int | None] = {
 
 
 def tasks(own: Own) -> list[str]:
-    """The names of the tasks that are asked: the paper's in its order, then those in further languages."""
+    """The names of the asked tasks: the paper's tasks in its order, then tasks in further languages."""
     missing = _missing(own)
     return [name for name in _asked(own) if name not in missing]
 
@@ -94,7 +94,7 @@ def notices(own: Own) -> list[str]:
 
 
 def data(own: Own) -> tuple[str, str]:
-    """The data of the run's prompts and of the paper's, in words."""
+    """Descriptions of the data of the run's prompts and of the paper's."""
     theirs = "M4LE's release of 2023, 200 rows a task and length"
     if own["source"] == "released":
         mine = in_words(f"M4LE's release of {own['release']}", 200, "rows a task and length")
@@ -211,7 +211,7 @@ def conditions(config: Config) -> dict[str, bool]:
 
 
 def run_settings(config: Config) -> Run:
-    """The settings of a run that this benchmark's results need, besides the common ones.
+    """The facts on a run that this benchmark's results need, beside those that all results get.
 
     reference_name: the model that scores are normalised by. instructions: the tasks with a user's.
     lengths: the buckets, in order. places: how many are studied. chat: the models whose prompts go through

@@ -109,5 +109,8 @@ def _add(
 
 
 def position(gold: Sequence[int], n_items: int) -> float | None:
-    """Where the one needle stands: 0 before all others, 1 after them; None without one, or alone."""
+    """The position of the only needle: 0 before all other items, 1 after them.
+
+    None without a needle or others.
+    """
     return gold[0] / (n_items - 1) if len(gold) == 1 and n_items > 1 else None

@@ -1,4 +1,4 @@
-"""What tells MLNeedle's prompts apart, and what the paper's settings are."""
+"""The factors of MLNeedle's prompts, and the paper's settings."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def lines_of_pair(run: Context, rows: pd.DataFrame, table: str, pair: str) -> di
 
 
 def beside_pair(cell: Cell, table: str, lines: Mapping[str, str]) -> dict[str, Any]:
-    """Tables 3 and 4 have a line a model, and one of their difference."""
+    """Tables 3 and 4 have one line per model and one for their difference."""
     line = lines.get(cell.labels["role"], "")
     number = cell.run.find(table, line, cell.labels["column"])
     why = other_lengths(cell, table, line) or other_second(cell, lines)

@@ -65,7 +65,7 @@ class Position(NamedTuple):
         return self.k / (self.n - 1)
 
     def place(self, n_distractors: int) -> int:
-        """How many distractors stand before the needle."""
+        """The number of distractors before the needle."""
         if self.name == "middle":  # the released code's middle, whatever n is
             return n_distractors // 2
         return round(self.k * n_distractors / (self.n - 1))
@@ -80,7 +80,7 @@ def positions(setting: int | list[str]) -> list[Position]:
 
 
 def data(own: Own) -> tuple[str, str]:
-    """The data of the run's prompts and of the paper's, in words."""
+    """Descriptions of the data of the run's prompts and of the paper's."""
     texts = own["needles"] if own["needles"].startswith("sample") else " among ".join(_corpora(own))
     mine = in_words(texts, own["questions"], "questions a language")
     return mine, "mlqa among mmarco, 100 questions a language"
@@ -226,7 +226,7 @@ def notices(own: Own) -> list[str]:
 
 
 def run_settings(config: Config) -> Run:
-    """The settings of a run that this benchmark's results need, besides the common ones.
+    """The facts on a run that this benchmark's results need, beside those that all results get.
 
     claimed_length: model to the context length that its makers claim, in tokens. instruction_tuning:
     pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling].

@@ -50,7 +50,7 @@ _AFFIRMED = re.compile(
 
 
 def said(text: str) -> str | None:
-    """ "yes" or "no", as an English text says it; None where it says neither.
+    """ "yes" or "no", whichever an English text asserts; None if it asserts neither.
 
     That is the first of both words that is a verdict: not one in "Yes or No", before a number ("Document
     No. 3") or in "no doubt". Without such a word, a sentence that the passages hold the answer, or do not,
@@ -154,7 +154,7 @@ _cleaned_reference = lru_cache(maxsize=65536)(clean)
 def released_accuracy(
     prediction: str, translated: str | None, references: Iterable[str]
 ) -> tuple[float, str]:
-    """1.0 if the released scorer accepts the answer or its English translation, and why.
+    """1.0 if the released scorer accepts the answer or its English translation, and the verdict.
 
     A reference is met if it is part of the text, or if each of its words is a word of the text. Three
     more quirks are kept: a reference that repeats a word cannot be met the second way (the released
@@ -233,7 +233,7 @@ class Semantic:
 def exact_verdict(
     text: str, translated: str | None, references: Sequence[str], langs: Sequence[str]
 ) -> Verdict:
-    """1.0 if an answer or its English translation asserts any reference, and why."""
+    """1.0 if an answer or its English translation asserts any reference, and the verdict."""
     own = of_words(text, references, langs)
     if translated is None:
         return own
@@ -251,7 +251,7 @@ def existence_verdict(
     langs: Sequence[str],
     words: Sequence[str] = ENGLISH,
 ) -> Verdict:
-    """1.0 if an answer says Yes or No as the reference does, and why.
+    """1.0 if an answer says Yes or No like the reference, and the verdict.
 
     `words` are the prompt's for the two. A user's own are looked for first.
     """

@@ -51,7 +51,7 @@ def draw(
 
 
 def places(where: tuple[object, ...], n: int, first: int, last: int) -> list[int]:
-    """After how many sentences each of n needles stands: one after `first`, the others up to `last`.
+    """Sentences before each of n needles: `first` for one needle, `first` to `last` for the others.
 
     Any boundary from the first on is equally likely, the first too. No two of the others share one, unless
     there are too few (released code).

@@ -1,4 +1,4 @@
-"""What tells mLongRR's prompts apart, and how its values are ordered."""
+"""The factors of mLongRR's prompts, and the order of their values."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Haystack:
         return int(np.searchsorted(self._tokens, tokens, side="right")) - 1
 
     def before(self, n: int, depth: int, rule: str) -> int:
-        """How many of n sentences stand before a needle at `depth` percent.
+        """The number of sentences, of n, before a needle at `depth` percent.
 
         By the rule "gpt4o", the fewest that have so many percent of the haystack's tokens; by the older
         "gpt4", the most whose own tokens sum to no more. All of them at 100, none at 0.

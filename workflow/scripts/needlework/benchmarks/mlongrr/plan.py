@@ -78,7 +78,7 @@ def decided(own: Own) -> Own:
 
 
 def data(own: Own) -> tuple[str, str]:
-    """The data of the run's prompts and of the paper's, in words."""
+    """Descriptions of the data of the run's prompts and of the paper's."""
     n = own["examples"]
     mine = in_words(own["haystacks"][0], n, f"example{'s' * (n != 1)} a cell")
     return mine, f"{ARTICLES}, 1 example a cell"
@@ -207,7 +207,7 @@ def conditions(config: Config) -> dict[str, bool]:
 
 
 def run_settings(config: Config) -> Run:
-    """The settings of a run that this benchmark's results need, besides the common ones.
+    """The facts on a run that this benchmark's results need, beside those that all results get.
 
     metric: that of figures. instructions: the languages with tables or texts of the user's. haystack,
     template: the text and the prompt that come first.

@@ -145,7 +145,7 @@ def cities(paths: Iterable[str | Path], lang: str) -> list[tuple[str, str]]:
 
 
 def part_of_another(names: Sequence[str]) -> tuple[str, str] | None:
-    """The first name that stands in another as `name_pattern` finds it, and that other."""
+    """The first name that is part of another name (by `name_pattern`), and that other name."""
     for name in names:
         pattern = name_pattern(name)
         for other in names:

@@ -36,7 +36,7 @@ Tables = Mapping[str, Mapping[str, pa.Table]]
 
 
 class Context(NamedTuple):
-    """What stands in a prompt's haystack, in the order of the text, and the factors that tell of it."""
+    """The contents of a prompt's haystack in the order of the text, and the factors that describe it."""
 
     needles: list[Needle]
     factors: dict[str, Any]

@@ -39,7 +39,7 @@ _SEVEN = range(10**6, 10**7)
 def score_number(
     text: str, gold: str, others: Iterable[str], unanswerable: Iterable[str]
 ) -> tuple[float, str]:
-    """1.0 if `gold` is the one number of seven digits in an answer, and why.
+    """1.0 if `gold` is the only number of seven digits in an answer, and the verdict.
 
     `others` are the numbers of the other needles. Verdicts: "correct"; "several" where the gold is
     among others; "other_needle"; "wrong_number"; without such a number "unanswerable" or "no_number".
@@ -58,7 +58,7 @@ def score_number(
 def score_city(
     text: str, gold: Sequence[str], others: Iterable[str], unanswerable: Iterable[str]
 ) -> tuple[float, str]:
-    """1.0 if an answer has one of the names of the `gold` city, and why.
+    """1.0 if an answer has one of the names of the `gold` city, and the verdict.
 
     `others` are the names of the other needles' cities. A name is a whole word, in any letter case.
     Verdicts: "correct"; "several" where another needle's city is named too; "other_needle"; without
@@ -73,7 +73,7 @@ def score_city(
 
 
 def score_absent(text: str, unanswerable: Iterable[str]) -> tuple[float, str]:
-    """1.0 if an answer to a question without a needle says so and has no number, and why.
+    """1.0 if an answer to a question without a needle says so and has no number, and the verdict.
 
     Verdicts: "correct", "wrong_number", "no_refusal".
     """
@@ -119,7 +119,7 @@ CITY_NAMES = RESOURCES / "mlongrr/city_names.tsv"
 
 
 def number_verdict(text: str, gold: str, lang: str) -> Verdict:
-    """1.0 if an answer chooses the number `gold`, after any comparison, and why."""
+    """1.0 if an answer chooses the number `gold`, after any comparison, and the verdict."""
     value, why = of_numbers(text, [int(gold)], [lang], compared=True)
     # The question asks for one number.
     return (0.0 if value is None and why == "several" and bare_list(text) else value), why
@@ -132,7 +132,7 @@ def city_verdict(
     lang: str,
     further: Mapping[str, Sequence[str]],
 ) -> Verdict:
-    """1.0 if an answer chooses the gold city by any of its names, and why.
+    """1.0 if an answer chooses the gold city by any of its names, and the verdict.
 
     `cities` are the names of all needles' cities, `further` those in other languages (`city_names`).
     """
@@ -145,7 +145,7 @@ def city_verdict(
 
 
 def absent_verdict(text: str, words: Iterable[str], lang: str) -> Verdict:
-    """1.0 if an answer to a question without a needle says so and gives no number, and why."""
+    """1.0 if an answer to a question without a needle says so and gives no number, and the verdict."""
     said = tagged(text)
     if given_numbers(said, set(), [lang]):
         return 0.0, "other"

@@ -1,4 +1,4 @@
-"""ONERULER: books, nouns, words and prompts of 26 languages, and of further ones in the same layout.
+"""ONERULER: books, nouns, words and prompts of 26 languages, and of further languages in the same layout.
 
 Released at github.com/mungg/OneRuler. The embedded sample and a user's folder (docs/adding-a-language.md)
 have the same files with shorter names. Files are UTF-8; a byte order mark is dropped.

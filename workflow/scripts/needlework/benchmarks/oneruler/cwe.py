@@ -1,4 +1,4 @@
-"""The tasks of common words: a shuffled, numbered list in which ten words stand more often than the others.
+"""The tasks of common words: a shuffled, numbered list in which ten words are more frequent than the others.
 
 Paper, section 2.2; what it leaves open is as in the released code.
 """
@@ -62,7 +62,7 @@ class WordTasks:
         self._names: list[str] = []
 
     def room(self) -> int:
-        """The tokens of the ten longest words, numbered, with what may stand around them."""
+        """The tokens of the ten longest words, numbered, with what an answer may put around them."""
         longest = np.argsort(self._lists.costs, kind="stable")[-COMMON_WORDS:]
         answer = "\n".join(f"{i}. {self._words[k]}" for i, k in enumerate(longest, start=1))
         return self._pieces.count(self._around_answer) + self._pieces.count(answer) + SPARE_TOKENS

@@ -46,7 +46,7 @@ def findings(
     own_words: Sequence[str] = (),
     own_tags: Sequence[str] = (),
 ) -> Iterator[Finding]:
-    """All that can be said of a language. Raises UserError where the folder itself is none."""
+    """The findings on a language. Raises UserError if its folder is no folder."""
     if not re.fullmatch(LANGUAGE, lang):
         yield Finding(
             "code", f"{lang!r} is not a code: use small letters and digits only", missing=True

@@ -153,7 +153,7 @@ class NeedleTasks:
         return {n for text in self._haystack.documents for n in re.findall(r"\d+", text)}
 
     def room(self) -> int:
-        """The tokens of the longest right answer with what may stand around it."""
+        """The tokens of the longest right answer, with the texts that an answer may put around it."""
         answers = [", ".join(["8888888"] * 4), self._prompt.none]
         around = self._pieces.count(self._prompt.around_answer)
         return around + max(map(self._pieces.count, answers)) + SPARE_TOKENS

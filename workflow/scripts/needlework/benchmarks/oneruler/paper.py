@@ -1,4 +1,4 @@
-"""ONERULER's cells beside the paper's numbers, and why a number of the paper's is of something else."""
+"""ONERULER's cells beside the paper's numbers, and reasons why a cell cannot be compared."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Needles(NamedTuple):
 
 
 class Frequencies(NamedTuple):
-    """A task of common words: how often a common and any other word stand in the list."""
+    """A task of common words: the frequencies of a common word and of any other word in the list."""
 
     common: int
     other: int
@@ -139,7 +139,7 @@ def word_tasks(own: Own) -> list[str]:
 
 
 def data(own: Own) -> tuple[str, str]:
-    """The data of the run's prompts and of the paper's, in words."""
+    """Descriptions of the data of the run's prompts and of the paper's."""
     corpus = own["haystack"] or own["data"]
     return in_words(corpus, own["examples"], "examples a cell"), "oneruler, 50 examples a cell"
 
@@ -244,7 +244,7 @@ def needles(slice_settings: SliceSettings, task: str) -> Needles:
 
 
 def frequencies(slice_settings: SliceSettings, task: str, length: int) -> Frequencies:
-    """How often words stand in the list of a slice's task of common words (paper, section 2.2)."""
+    """The frequencies of words in the list of a slice's task of common words (paper, section 2.2)."""
     short = length < SHORT or (length == SHORT and slice_settings["cwe_frequencies"] == "released")
     return (SHORT_FREQUENCIES if short else FREQUENCIES)[task]
 
@@ -285,7 +285,7 @@ def quotes(own: Own) -> list[CorpusTable]:
 
 
 def run_settings(config: Config) -> Run:
-    """The settings of a run that this benchmark's results need, besides the common ones.
+    """The facts on a run that this benchmark's results need, beside those that all results get.
 
     metric: "strict" or "released", whose values the figures draw. equal_text: pairs of models, one
     with prompts measured in its own tokenizer, the other the same with prompts measured in a common

@@ -79,7 +79,7 @@ def answer(text: str, model: str) -> str:
 def score_numbers(
     text: str, expected: Sequence[str], none_words: Iterable[str]
 ) -> tuple[float, str]:
-    """1.0 if the numbers of two digits or more are the `expected` ones, and why.
+    """1.0 if the numbers of two digits or more are exactly the `expected` numbers, and the verdict.
 
     Verdicts: "correct", "none_word" (the answer holds one), "no_number", "wrong_number".
     """
@@ -96,7 +96,7 @@ def score_numbers(
 
 
 def score_none(text: str, none_words: Iterable[str]) -> tuple[float, str]:
-    """1.0 if a word for "none" stands anywhere in an answer, and why: "correct", "no_none_word"."""
+    """1.0 if an answer has a word for "none" anywhere, and the verdict: "correct" or "no_none_word"."""
     text = re.sub(r"\b\d\b", "", _squeezed(unicodedata.normalize("NFKC", text)))
     found = any(_squeezed(word) in text for word in none_words)
     return (1.0, "correct") if found else (0.0, "no_none_word")
@@ -124,7 +124,7 @@ _NONE = "none"
 def needles_verdict(
     text: str, expected: Sequence[str], none_words: Iterable[str | Wording], lang: str
 ) -> Verdict:
-    """1.0 if an answer gives exactly the expected numbers, and why."""
+    """1.0 if an answer gives exactly the expected numbers, and the verdict."""
     value, why = of_numbers(text, map(int, expected), [lang])
     if why in ("no number", "unspelled") and says_none(bounded(text), none_words):
         return 0.0, _NONE
@@ -157,7 +157,7 @@ def _nouns(none_words: Iterable[str | Wording]) -> list[str]:
 
 
 def common_words_verdict(text: str, expected: Sequence[str], lang: str) -> Verdict:
-    """1.0 if an answer lists all the expected words and no further ones, and why."""
+    """1.0 if an answer lists exactly the expected words, and the verdict."""
     return of_list(text, expected, [lang])
 
 

@@ -236,7 +236,7 @@ def score_numbers(
     none_words: Iterable[str | Wording],
     quotes: Callable[[str], bool] = lambda text: False,
 ) -> tuple[float, str]:
-    """1.0 if the numbers in an answer are exactly the `expected` ones, and why.
+    """1.0 if an answer has exactly the `expected` numbers, and the verdict.
 
     Verdicts: "correct"; "partial:<right>/<expected>", with "+<others>" where there are wrong ones;
     "wrong_number" where none is right; "none_error" where the answer has no number and says that there
@@ -258,7 +258,7 @@ def score_none(
     none_words: Iterable[str | Wording],
     quotes: Callable[[str], bool] = lambda text: False,
 ) -> tuple[float, str]:
-    """1.0 if an answer says that there is no number, and gives none, and why.
+    """1.0 if an answer says that there is no number and gives no number, and the verdict.
 
     An answer that `quotes` its own context says nothing (`says_none`).
 
@@ -270,7 +270,7 @@ def score_none(
 
 
 def score_words(text: str, expected: Sequence[str]) -> tuple[float, str]:
-    """1.0 if all `expected` words stand in an answer, each as a word of its own, and why.
+    """1.0 if an answer has all `expected` words as words of their own, and the verdict.
 
     Verdicts: "correct", "partial:<right>/<expected>", "wrong_words". A word that is written with
     spaces stands for itself alone if it is expected: "công" is not found in "công ty" if both are, but

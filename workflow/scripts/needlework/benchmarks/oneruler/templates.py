@@ -61,17 +61,17 @@ class NeedlePrompt:
 
     @property
     def head(self) -> str:
-        """What stands before the text."""
+        """The text before the haystack."""
         return self.instruction["task"].partition("{context}")[0]
 
     @property
     def middle(self) -> str:
-        """What stands between the text and the question."""
+        """The text between the haystack and the question."""
         return self.instruction["task"].partition("{context}")[2]
 
     @property
     def end(self) -> str:
-        """What stands after the question."""
+        """The text after the question."""
         return self.instruction["answer_prefix"] + self.joint + self.instruction["answer_numbers"]
 
     @property

@@ -68,7 +68,7 @@ def phrases(path: str | Path = PHRASES) -> dict[str, tuple[Wording, ...]]:
 
 
 def languages(path: str | Path = PHRASES) -> list[str]:
-    """The languages that the file has, told without reading it as YAML: planning asks each time."""
+    """The languages in the file, found without parsing YAML, since each planning asks for them."""
     text = Path(path).read_text(encoding="utf-8")
     return sorted(re.findall(r'^"?([a-z0-9]+)"?:', text, re.MULTILINE))
 

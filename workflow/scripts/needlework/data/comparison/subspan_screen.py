@@ -59,7 +59,7 @@ class Text:
         return self._letters
 
     def shows(self, words: str) -> bool:
-        """Whether letters, digits and single spaces stand in it as they will when it is normalised."""
+        """Whether the text has `words` (letters, digits, spaces) in a form that normalisation keeps."""
         lower = self._text.lower()
         end = lower.find(words) + len(words)
         # A mark behind the last letter may be composed with it.

@@ -190,7 +190,7 @@ class Row(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The row's id: that of its column, or its place, which is the same in every language."""
+        """The row's id: its value in the id column, or its number, which is the same in every language."""
         return self.text("id") or f"{self.place:08d}"
 
 

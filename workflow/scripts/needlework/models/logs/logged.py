@@ -224,5 +224,5 @@ def _word(token: str) -> str:
 
 
 def beside_prompt(text: str | None) -> dict[str, Any]:
-    """The field of an answer that tells of other text in the chat template."""
+    """The field of an answer that reports other text in the chat template."""
     return {"remarks": (f"{BESIDE_PROMPT}: {text!r}",)} if text else {}

@@ -423,7 +423,7 @@ def fit(
     least: int,
     most: int,
 ) -> tuple[int, int] | None:
-    """The size n of `least` to `most` whose prompt fits while that of n + 1 does not, and its tokens.
+    """A size n from `least` to `most` whose prompt fits while that of n + 1 does not, and its tokens.
 
     `predict(n)` says the tokens of a prompt of size n, `count(n)` counts the finished prompt, and
     `guess(tokens)` is near the size that has so many. A prediction that the count confirms is trusted

@@ -333,7 +333,7 @@ def supposed(count: Callable[[str], int]) -> Proof:
 
 
 def of_words(pattern: str, starts: Callable[[str], list[int]]) -> Proof:
-    """Of a tokenizer whose tokens are the matches of a pattern, at `starts`; what lies between is none."""
+    """The proof for a tokenizer whose tokens are the matches of a pattern, beginning at `starts`."""
     automaton = Automaton(pattern)
 
     def before(text: str, places: Array) -> Array:
@@ -345,7 +345,7 @@ def of_words(pattern: str, starts: Callable[[str], list[int]]) -> Proof:
 
 
 def of_characters() -> Proof:
-    """Of the tokenizer whose tokens are characters."""
+    """The proof for the tokenizer whose tokens are characters."""
     return Proof(lambda a, b: True, len, lambda text, places: places, _digest("characters"))
 
 

@@ -54,7 +54,7 @@ class Date(NamedTuple):
 
 
 def dates_in(words: Sequence[str]) -> Iterator[tuple[int, int, Date]]:
-    """(start, end, date) of each month's name with a number beside it, and of numbers with 年, 月, 日."""
+    """(start, end, date) of each date: a month's name next to a number, or numbers with 年, 月, 日."""
     names = months()
     end_of_last = 0
     for place, word in enumerate(words):

@@ -132,7 +132,7 @@ def common(langs: tuple[str, ...]) -> frozenset[str]:
 
 @cache
 def endings(langs: tuple[str, ...]) -> frozenset[str]:
-    """What languages add to a word's end, and what they take from it before they do."""
+    """The endings that languages add to words, and what they remove from a word first."""
     kinds = ("endings", "dropped")
     listed = (
         str(mapping(f"phrases/{lang}.yaml").get(kind, "")) for lang in langs for kind in kinds

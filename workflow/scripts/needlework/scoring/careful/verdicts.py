@@ -428,7 +428,7 @@ def _stands(words: Words, end: int) -> bool:
 
 
 def of_list(text: str, expected: Sequence[str], langs: Sequence[str] = ()) -> Verdict:
-    """1.0 if an answer lists all the expected words, and no other beside them."""
+    """1.0 if an answer lists exactly the expected words."""
     said = _COUNTED.sub("\n", tagged(text))
     if said.count("・") > 2:
         said = said.replace("・", "、")
@@ -503,7 +503,7 @@ def _counts(words: Words, item: Span) -> bool:
 
 
 def denies(text: str, nouns: Sequence[str], langs: Sequence[str] = ()) -> bool:
-    """Whether an answer without numbers says in a sentence that there is none of `nouns`.
+    """Whether a sentence of an answer without numbers says that there is none of `nouns`.
 
     Not so where it only says that the model does not know.
     """

@@ -137,7 +137,7 @@ def cyrillic(word: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def in_latin(word: str) -> str:
-    """A word in small Cyrillic letters as Serbian writes it in Latin ones; any other as it is."""
+    """A word in small Cyrillic letters, converted to Serbian Latin; other words are unchanged."""
     return word.translate(_latin()) if cyrillic(word) else word
 
 
@@ -344,7 +344,7 @@ MOST_REFERENCES, _SHORT = 4096, 200
 
 @dataclass
 class Words:
-    """Words in small letters; `gaps[i]` is what stands before word i, and `gaps[-1]` behind the last."""
+    """Words in small letters; `gaps[i]` is the text before word i, and `gaps[-1]` the text after the last."""
 
     words: list[str]
     gaps: list[int]

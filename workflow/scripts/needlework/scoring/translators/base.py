@@ -68,7 +68,7 @@ class Translator(ABC):
 
 
 def translator_kinds() -> list[str]:
-    """The kinds that there are: the modules beside this one."""
+    """The kinds of translators: the other modules of this package."""
     modules = {path.stem for path in Path(__file__).parent.glob("*.py")}
     return sorted(modules - {"__init__", "base", "http"})
 

@@ -76,7 +76,7 @@ class Nllb(Translator):
             )
 
     def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
-        """The texts in English; one in a language that NLLB has no code for stays as it is."""
+        """The texts in English. Texts in a language without a code in NLLB are unchanged."""
         translations = list(texts)
         for language in sorted(FLORES.keys() & set(languages)):
             places = [place for place, code in enumerate(languages) if code == language]

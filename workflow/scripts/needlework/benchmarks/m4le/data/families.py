@@ -29,7 +29,7 @@ _TRIED_COUNTS = 200
 
 
 class Recipe(NamedTuple):
-    """What is made: the buckets, the rows of each, the seed beside the names, and the study of places."""
+    """What to make: the buckets, the rows per bucket, the seed, and the study of places."""
 
     lengths: Sequence[int]
     examples: int
@@ -51,7 +51,7 @@ class Study(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """A prompt before its ids: its documents, the places of the needles, and what else it says."""
+    """A prompt before it gets ids: its documents, the indices of the needles, and its other texts."""
 
     items: Sequence[Item]
     gold: Sequence[int]

@@ -62,7 +62,7 @@ class Task(NamedTuple):
 
     @property
     def frame(self) -> str:
-        """The name of its wording: that of the paper's task, or of its further languages."""
+        """The name of the task's wording: of the paper's task, or of its further languages."""
         if self.name == self.follows:
             return self.name
         return self.follows.replace("zh", "xx") if "zh" in self.follows else f"{self.follows}-xx"
@@ -74,7 +74,7 @@ class Task(NamedTuple):
 
     @property
     def archived(self) -> tuple[str, ...]:
-        """The names that its file may have in the first release: its own, or those of the released scorer."""
+        """The names that the task's file may have in the first release: its own, or the released scorer's."""
         return self.name, PRINTED.get(self.name, f"{self.name}_{self.task_type.lower()}")
 
     @property
@@ -187,7 +187,7 @@ SLUGS = {task.slug: task for task in CONSTRUCTED.values()}
 
 
 def task_in(name: str, lang: str) -> Task:
-    """A task, or what it is of a user's records in another language."""
+    """A task, or its variant for a user's records in another language."""
     task = CONSTRUCTED[name]
     if lang == task.lang:
         return task
@@ -311,7 +311,7 @@ def texts_of(frame: Frame) -> dict[str, tuple[str, ...]]:
 
 
 def worded(frame: Frame, texts: Mapping[str, str]) -> Frame:
-    """The frame with a user's texts in the place of all those of `texts_of`; one that lacks is left out.
+    """The frame with a user's texts in place of all texts of `texts_of`; missing texts are left out.
 
     The white space around the frame's texts stays, and what has no words: ids, and what joins items.
     """
@@ -326,7 +326,7 @@ def worded(frame: Frame, texts: Mapping[str, str]) -> Frame:
 def render(
     frame: Frame, items: Sequence[Item], values: Mapping[str, str], needles: Collection[int]
 ) -> Rendered:
-    """The prompt of `items`; those at the places `needles` are needles, the others distractors.
+    """The prompt of `items`. The items at the indices `needles` are needles, the others distractors.
 
     Without needles all items are haystack. `values` fill the frame's placeholders beside the items.
     """
