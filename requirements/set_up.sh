@@ -76,11 +76,32 @@ run() {
     fi
 }
 
+# How far pip is, by its log, every ten seconds until this script ends. (`sleep` must not keep its output open.)
+report() {
+    while sleep 10 > /dev/null 2>&1 && kill -0 $$ 2> /dev/null; do
+        if says '^Installing collected packages'; then
+            echo "set-up: all are here and are being unpacked"
+        else
+            echo "set-up: $(grep -c '^Collecting ' "$log") of $packages packages"
+        fi
+    done
+}
+
+install() {
+    packages=$(grep -c '^[A-Za-z0-9]' "$file")
+    echo "set-up: $packages packages into $folder, which takes one to four minutes"
+    report &
+    reporter=$!
+    run "$bin/python" -m pip install --progress-bar off --disable-pip-version-check "$@" -r "$file"
+    kill "$reporter" 2> /dev/null
+}
+
 folder=$1 file=$2
 shift 2
 bin=$folder/bin
 log=$(mktemp) || stop "no temporary file can be written: free some space, or set TMPDIR."
-trap 'rm -f "$log"' EXIT
+reporter=
+trap 'rm -f "$log"; test -z "$reporter" || kill "$reporter" 2> /dev/null' EXIT
 
 python=${PYTHON:-$(find_python)}
 if [ -z "$python" ]; then
@@ -95,4 +116,4 @@ if [ ! -x "$bin/python" ]; then
 elif ! supported "$bin/python"; then
     stop "$folder was made by a Python that is not there any more or is too old: remove $folder and repeat."
 fi
-run "$bin/python" -m pip install --quiet --disable-pip-version-check "$@" -r "$file"
+install "$@"

@@ -71,6 +71,26 @@ def test_the_listed_packages_are_installed(tmp_path: Path) -> None:
     assert subprocess.check_output([python, "-c", version], text=True) == "1.0\n"
 
 
+def test_the_set_up_says_how_far_it_is(made: Path) -> None:
+    """Of a pip that takes its time: the third of three packages is what it waits for."""
+    lines = "one==1.0\ntwo==1.0\nthree==1.0\n"
+    slow = made / "slow"
+    slow.mkdir()
+    (slow / "sitecustomize.py").write_text(
+        "import sys, time\n"
+        "if sys.argv[0] == '-m':\n"
+        "    print('Collecting one==1.0', 'Collecting two==1.0', sep='\\n', flush=True)\n"
+        "    time.sleep(12)\n"
+    )
+    (made / "wanted.txt").write_text(lines)
+    env = os.environ | {"PYTHON": sys.executable, "PYTHONPATH": str(slow), "PIP_NO_INDEX": "1"}
+    command = ["sh", SCRIPT, made / "made", made / "wanted.txt"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert "set-up: 3 packages into" in done.stdout
+    assert "set-up: 2 of 3 packages\n" in done.stdout
+    assert done.returncode and "the package index has no one==1.0" in done.stderr
+
+
 def fake_pythons(folder: Path, *versions: str) -> str:
     """A PATH whose Pythons are this one under other names, and those that run nothing."""
     for name in ("sh", "mktemp", "rm", "tail", "grep", "sed", "basename", "cat"):

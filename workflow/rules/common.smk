@@ -24,6 +24,7 @@ from needlework.planning.config import (
 from needlework.data.corpora.registry import LANGUAGE
 from needlework.errors import UserError
 from needlework.jobs.guard import announce
+from needlework.jobs.short_log import shorten
 from needlework.benchmarks.parts import part_file
 from needlework.jobs.job import NEW_OBJECTS
 from needlework.planning.audits import check_audits
@@ -193,6 +194,14 @@ remember(Path(".snakemake/code.json").absolute())
 # A dry run ends with the counts of jobs. With another --quiet than the profile's, it lists each.
 if workflow.output_settings.dryrun and workflow.output_settings.quiet == BRIEF:
     workflow.output_settings.quiet = {Quietness.RULES, Quietness.PROGRESS}
+
+# A run says how far it is; with another --quiet than the profile's, Snakemake's own lines of each job.
+if (
+    workflow.is_main_process
+    and workflow.output_settings.quiet == BRIEF
+    and not workflow.output_settings.dryrun
+):
+    shorten(logger)
 
 # A job ends with the Snakemake that started it, even one that is killed before the job is ready.
 announce()

@@ -192,11 +192,14 @@ def test_progress_is_seldom_in_the_log(tmp_path: Path) -> None:
 def test_progress_is_drawn_on_the_terminal(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     try:
-        body = 'for i in progress(["a", "b"], desc="prompts"):\n    print("item", i)'
+        body = (
+            "from needlework.jobs import progress as module\nmodule.DELAY_S = 0\n"
+            'for i in progress(["a", "b"], desc="prompts", told=True):\n    print("item", i)'
+        )
         assert run(tmp_path, body, stderr=theirs).returncode == 0
         seen = os.read(ours, 10000).decode()
     finally:
         os.close(ours)
         os.close(theirs)
-    assert "prompts: 100%" in seen and "2/2" in seen
+    assert ": prompts (log: " in seen and "100%" in seen and "2/2" in seen
     assert log(tmp_path) == "item a\nitem b\n"

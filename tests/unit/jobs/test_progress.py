@@ -60,6 +60,28 @@ def test_a_terminal_shows_a_bar_with_job_and_log() -> None:
     assert "3/4" in text and "1 failed" in text and "prompt/s" in text
 
 
+def test_the_time_left_goes_by_the_size_of_units() -> None:
+    """Three short prompts of four are answered, and the long one takes nine times as long as they."""
+    terminal = Terminal(watched=False)
+    show_on(terminal, "generate_answers m b", "logs/m/b.log")
+    with progress(desc="answers", total=4, unit="prompt", told=True, work=3000) as bar:
+        for _ in range(3):
+            bar.advance(100)
+        bar.start_t -= 60
+        until = time.monotonic() + 10
+        while "09:" not in terminal.getvalue() and time.monotonic() < until:
+            time.sleep(0.01)
+    assert re.search(r"answers 3 of 4 prompts, .*, 09:0\d left", terminal.getvalue())
+
+
+def test_a_terminal_keeps_no_bar_of_short_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(watched=True)
+    show_on(terminal)
+    for _ in progress(range(3), desc="keys", unit="prompt", told=True):
+        pass
+    assert terminal.getvalue() == ""
+
+
 def test_short_work_says_nothing_without_a_terminal() -> None:
     assert answer(Terminal(watched=False), told=False) == ""
 

@@ -14,6 +14,8 @@ T = TypeVar("T")
 
 # Seconds between these lines.
 HEARTBEAT_S = 30.0
+# Seconds of work before a bar is drawn on a terminal: most jobs are shorter.
+DELAY_S = 3.0
 
 _watched: TextIO | None = None
 _told: TextIO | None = None
@@ -46,19 +48,28 @@ def progress(
     total: int | None = None,
     unit: str = "it",
     told: bool = False,
+    work: int = 0,
     **options: object,
 ) -> Any:
     """`items`, with a bar that says `desc` and counts `unit`s; `options` are tqdm's.
 
-    `told` is for long work: without a terminal, a line is printed now and then.
+    `told` is for long work: without a terminal, a line is printed now and then. If units differ in size,
+    `work` is the size of all, and `advance` counts each with its own: the time left goes by that.
     """
     file = _watched or sys.stderr
     interval = 0.2 if file.isatty() else 10
     if told and _watched:
         desc = f"{_job}: {desc} (log: {_log})"
+    if work:
+        options["bar_format"] = (
+            "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{left}, {rate_fmt}{postfix}]"
+        )
     return _bar_class()(
         items,
         told=told,
+        work=work,
+        delay=DELAY_S if file.isatty() else 0,
+        leave=told or not file.isatty(),
         desc=desc,
         total=total,
         unit=unit,
@@ -74,7 +85,10 @@ def _bar_class() -> type:
     from tqdm import tqdm
 
     class Bar(tqdm):
-        def __init__(self, *arguments: Any, told: bool = False, **options: Any) -> None:
+        def __init__(
+            self, *arguments: Any, told: bool = False, work: int = 0, **options: Any
+        ) -> None:
+            self._work, self._worked = work, 0
             super().__init__(*arguments, **options)
             self._over = Event()
             if told and _told is not None:
@@ -83,6 +97,25 @@ def _bar_class() -> type:
         def _beat(self) -> None:
             while not self._over.wait(HEARTBEAT_S):
                 print(self._line(), file=_told, flush=True)
+
+        def advance(self, work: int) -> None:
+            """Count one unit of this size."""
+            self._worked += work
+            self.update()
+
+        @property
+        def format_dict(self) -> Any:
+            found = super().format_dict
+            return {**found, "left": self._left(found["elapsed"], found["initial"])}
+
+        def _left(self, elapsed: float, initial: float) -> str:
+            """The time left, by the size of what is done if units have one, else by their number."""
+            if self._work:
+                done, total = self._worked, self._work
+            else:
+                done, total = self.n - initial, (self.total or self.n) - initial
+            left = (total - done) * elapsed / done if done else None
+            return "?" if left is None else tqdm.format_interval(max(left, 0))
 
         def _line(self) -> str:
             now = self.format_dict
@@ -98,8 +131,7 @@ def _bar_class() -> type:
                     f"{rate * 60:.3g} a minute" if rate < 1 else f"{scaled(round(rate))} a second"
                 )
                 if self.total is not None:
-                    left = tqdm.format_interval((self.total - self.n) / rate)
-                    parts.append(f"{left} left")
+                    parts.append(f"{now['left']} left")
             parts += [self.postfix] if self.postfix else []
             return f"{_job}: {self.desc.removesuffix(': ')} {', '.join(parts)} (log: {_log})"
 

@@ -402,7 +402,10 @@ class _Job:
     def _keep(self, answers: Iterable[tuple[str, Answer]], writer: _Writer) -> set[str]:
         """Take answers as they come, and write those without an error into the journal; their keys."""
         sent, failed = set(), 0
-        with progress(desc="answers", total=len(self.missing), unit="prompt", told=True) as bar:
+        # By the tokens of prompts and answers: prompts differ in length, and short ones come first.
+        tokens = {key: self._sizes[key].tokens + self._sizes[key].new for key in self.missing}
+        total, work = len(tokens), sum(tokens.values())
+        with progress(desc="answers", total=total, unit="prompt", told=True, work=work) as bar:
             for key, answer in answers:
                 sent.add(key)
                 self._outcomes[key] = outcome(answer)
@@ -410,7 +413,7 @@ class _Job:
                     writer.put({"key": key, **self._outcomes[key]})
                 failed += self._outcomes[key]["finish_reason"] == ERROR
                 bar.set_postfix_str(f"{failed} failed", refresh=False)
-                bar.update()
+                bar.advance(tokens[key])
         return sent
 
     def rows(self) -> list[dict[str, Any]]:

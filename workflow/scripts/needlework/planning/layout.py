@@ -389,6 +389,7 @@ class Layout:
                 for name in self.card_models()
             },
             "readers": self.readers(),
+            "notice": run["notice"],
             "data": {
                 self.benchmark(name).title: self.benchmark(name).run.data(self.settings(name))[0]
                 for name in run["benchmarks"]

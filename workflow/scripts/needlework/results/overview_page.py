@@ -55,6 +55,7 @@ def what_was_run(run: Mapping[str, Any]) -> dict[str, Any]:
         "files": [],
         "models": {},
         "readers": {},
+        "notice": "",
         "data": {},
         **run,
         "date": datetime.now(UTC).date().isoformat(),
