@@ -114,6 +114,12 @@ def test_the_first_table_is_on_the_first_screen(watched, page, width) -> None:
     watched.page.set_viewport_size({"width": width, "height": 800})
     watched.open(page.as_uri(), "table.finding")
     assert watched.page.locator("table").first.bounding_box()["y"] < 500
+    # No cell of it hangs over the edge.
+    cells = watched.page.eval_on_selector_all(
+        "table.finding td, table.finding tbody th",
+        "all => all.map(a => a.getBoundingClientRect().right)",
+    )
+    assert max(cells) <= width
     assert watched.page.locator("h1").bounding_box()["y"] < 200
 
 

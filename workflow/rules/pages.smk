@@ -2,6 +2,7 @@
 
 from needlework.planning.digests import card_digest
 from needlework.planning.effective_config import effective_config
+from needlework.results.figures.style import model_colours
 
 # The models with a report card, and what it is made from, by benchmark.
 CARD_MODELS = files.card_models()
@@ -54,9 +55,9 @@ rule report_card:
             category="Report cards",
             labels={"model": "{model}"},
         ),
-        pictures=[f"results/cards/{{model}}.{ending}" for ending in ("pdf", "png")],
-        page="results/cards/page/{model}.svg",
         text="results/cards/{model}.txt",
+        pictures=[f"results/cards/{{model}}.{ending}" for ending in ("pdf", "png")],
+        forms=[f"results/cards/{form}/{{model}}.svg" for form in ("page", "phone")],
     log:
         "logs/report_card/{model}.log",
     benchmark:
@@ -68,6 +69,7 @@ rule report_card:
         runtime=30,
     params:
         titles={name: files.benchmark(name).title for name in CARD_BENCHMARKS},
+        colours=model_colours(CARD_MODELS, config["figures"]["coloured"]),
         code=code_digest("draw_card.py"),
     message:
         "Report card of {wildcards.model}"
@@ -150,7 +152,7 @@ rule overview:
     params:
         benchmarks=SHOWN,
         models=MODELS,
-        run=RAN,
+        run={**RAN, "coloured": config["figures"]["coloured"]},
         code=code_digest("write_overview.py"),
     message:
         "Writing the overview"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from needlework.jobs.job import running
 from needlework.results.cards.drawn import draw, legend, said
-from needlework.results.cards.numbers import read
+from needlework.results.cards.numbers import read, reportable
 from needlework.results.figures.save import save_figure
 
 with running(snakemake) as logger:
@@ -17,12 +17,15 @@ with running(snakemake) as logger:
             (read(snakemake.input.answers), "model"),
         )
     )
+    compared = reportable(points, compared)
     words = said(model, points, compared, answers, titles)
     logger.info("%s", words)
     text = f"{words}\n{legend(model, points, answers)}\n"
     Path(snakemake.output.text).write_text(text, encoding="utf-8")
     shown = model, points, compared, answers, titles
-    save_figure([draw(*shown)], Path(snakemake.output.svg).with_suffix(""))
+    colour = snakemake.params.colours[model]
+    save_figure([draw(*shown, colour=colour)], Path(snakemake.output.svg).with_suffix(""))
     # The page of results has the sentence as text.
-    page = Path(snakemake.output.page).with_suffix("")
-    save_figure([draw(*shown, page=True)], page, ["svg"])
+    for path in map(Path, snakemake.output.forms):
+        picture = draw(*shown, colour=colour, form=path.parent.name)
+        save_figure([picture], path.with_suffix(""), ["svg"])

@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from needlework.factor import Factor
 from needlework.results import published
 from needlework.results.cards.card import Card, Part
-from needlework.results.cards.drawn import draw, percent
+from needlework.results.cards.drawn import draw, lengths_in_words, percent
 from needlework.results.cards.numbers import (
     COMPARED,
     FACTS,
@@ -23,6 +23,7 @@ from needlework.results.cards.numbers import (
     facts,
     missed,
     read,
+    reportable,
     sentence,
     sides,
     tables,
@@ -232,7 +233,7 @@ def test_prompts_of_one_kind_show_nothing() -> None:
     assert "cannot show where it breaks" in said
     figure = draw("mine", points, compared, answers, TITLES)
     assert figure.get_size_inches()[0] == pytest.approx(COLUMN)
-    bare = draw("mine", points, compared, answers, TITLES, page=True)
+    bare = draw("mine", points, compared, answers, TITLES, form="page")
     assert bare.get_supxlabel() == "" != figure.get_supxlabel()
     assert bare.get_size_inches()[1] < figure.get_size_inches()[1]
 
@@ -284,3 +285,37 @@ def test_a_card_from_its_files_is_the_same(tmp_path, langs, depths) -> None:
         for tables in (kept, again)
     ]
     assert words[0] == words[1] and "2000" in words[0]
+
+
+@pytest.mark.parametrize("n, shown", [(9, False), (10, True)])
+def test_curves_of_few_answers_are_in_no_sentence(n: int, shown: bool) -> None:
+    rows = scores("mine", lambda *place: place[1] == 1000, lengths=(1000, 2000), n=n)
+    points, compared, _ = made(rows, "mine")
+    assert bool(len(reportable(points, compared))) is shown
+
+
+def test_lengths_have_the_unit_of_the_models_tokenizer() -> None:
+    rows = pd.concat(
+        scores(model, lambda *_: True, lengths=(1000, 2000)) for model in ("by_words", "by_tokens")
+    )
+    run = Context(published.none(), {"in_words": ["by_words"]})
+    points, compared = tables(
+        list(curves("b", CARD, rows.reset_index(drop=True), run, ["by_words", "by_tokens"]))
+    )
+    units = points.drop_duplicates("card").set_index("card")["unit"]
+    assert units.to_dict() == {"by_words": "words", "by_tokens": "tokens"}
+    assert "from 1000 to 2000 words" in compared["comparison"].tolist()
+    fact = {"benchmark": "b", "model": "by_words", "claimed": 131072.0, "effective": 2000.0}
+    said = ("128K words", "at least 2K words, the longest asked")
+    assert lengths_in_words(fact, points) == said
+
+
+def test_languages_are_one_strip_with_the_best_first() -> None:
+    rows = scores("a", lambda lang, n, d, i: i < {"en": 20, "hi": 5}[lang], ("hi", "en"))
+    figure = draw("a", *made(rows, "a"), TITLES, colour="#123456", form="page")
+    (strip,) = [
+        ax
+        for ax in figure.axes
+        if [tick.get_text() for tick in ax.get_xticklabels()] == ["en", "hi"]
+    ]
+    assert [text.get_text() for text in strip.texts] == ["100", "25", "Bench, n\u00a0=\u00a020"]

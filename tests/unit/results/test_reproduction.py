@@ -242,3 +242,12 @@ def test_agreement_counts_and_gives_the_usual_reason() -> None:
     assert (rest.tables, rest.cannot_tell, rest.reason) == ({"u": "", "v": ""}, 2, "a")
     # One sentence says so.
     assert reproduction.agreements(pd.concat(nowhere)) == []
+
+
+def test_agreement_in_a_line_counts_verdicts_alone() -> None:
+    mixed = printed("t", ("covers", 1.0, ""), ("below", 1.0, ""), ("cannot tell", 1.0, "a"))
+    both = pd.concat([mixed, printed("e", ("equals", 2.0, ""), ("differs", 3.0, ""))])
+    both["benchmark"] = "b"
+    said = "Agreement with the paper: 2 of 4 numbers covered, 1 below, 1 above"
+    assert reproduction.agreement(both) == said
+    assert reproduction.agreement(both[both["verdict"] == "cannot tell"]) == ""

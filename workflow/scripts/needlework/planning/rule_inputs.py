@@ -260,18 +260,21 @@ class RuleInputs(Layout):
         """The pictures, texts and numbers of all report cards; none if the run has no model."""
         models, endings = self.card_models(), ("svg", "pdf", "png", "txt")
         found = [f"results/cards/{model}.{ending}" for model, ending in product(models, endings)]
-        found += [f"results/cards/page/{model}.svg" for model in models]
+        forms = product(("page", "phone"), models)
+        found += [f"results/cards/{form}/{model}.svg" for form, model in forms]
         numbers = ("points", "comparisons", "answers")
         return found + [f"results/tables/cards/{name}.csv" for name in numbers if found]
 
     def card_benchmarks(self) -> dict[str, dict[str, Any]]:
         """The inputs of report cards, by benchmark."""
-        models = self.card_models()
+        models, kinds = self.card_models(), self.config["tokenizers"]
+        # The models whose lengths are counted in words.
+        in_words = [model for model in models if kinds[self.tokenizer(model)]["kind"] == "words"]
         return {
             name: {
                 "scores": [f"results/scores/{model}/{name}.parquet" for model in models],
                 "published": self.paper(name),
-                "run": self.run_settings(name, "scores"),
+                "run": {**self.run_settings(name, "scores"), "in_words": in_words},
             }
             for name in self.benchmarks
             if self.benchmark(name).shown.card

@@ -11,8 +11,16 @@ import numpy as np
 
 from needlework.data.language_names import language_name
 from needlework.results import comparisons, overview, stats
-from needlework.results.cards.drawn import LEAST_ANSWERS, lengths_in_words
-from needlework.results.cards.numbers import ASKED, BY, called, missed, size
+from needlework.results.cards.drawn import lengths_in_words
+from needlework.results.cards.numbers import (
+    ASKED,
+    BY,
+    LEAST_ANSWERS,
+    called,
+    missed,
+    reportable,
+    size,
+)
 from needlework.results.terminal import headline
 
 if TYPE_CHECKING:
@@ -51,13 +59,17 @@ class Asked:
 
 @dataclass(frozen=True)
 class Row:
-    """A model: its range of ranks, mean over benchmarks in percent, lengths and drops in words."""
+    """A model: its range of ranks, mean over benchmarks in percent, lengths and drops in words.
+
+    effective, claimed: lengths with their units; "" where no benchmark measures them.
+    """
 
     model: str
     rank: str
     mean: float | None
     asked: Mapping[str, Asked | None]
-    lengths: str
+    effective: str
+    claimed: str
     breaks: str
 
 
@@ -97,6 +109,8 @@ def finding(
         for model in models
     }
     means, ranks, matrices = _ranked(given, benchmarks, models)
+    if cards:
+        cards = {**cards, "comparisons": reportable(cards["points"], cards["comparisons"])}
     order = sorted(models, key=lambda model: -means.get(model, -1.0))
     compared = cards.get("comparisons")
     rows = [
@@ -105,11 +119,12 @@ def finding(
             ranks.get(model, ""),
             means.get(model),
             asked[model],
-            _lengths(model, cards),
+            *_lengths(model, cards),
             _breaks(model, compared, titles),
         )
         for model in order
     ]
+    open_drops = [] if compared is None else list(missed(compared, titles))
     left = [title for name, title in titles.items() if given[name].empty]
     return {
         "title": _title(rows, cards),
@@ -120,7 +135,8 @@ def finding(
         "not_compared": []
         if compared is None
         else [words for axis, words in ASKED.items() if axis not in set(compared["axis"])],
-        "missed": [] if compared is None else list(missed(compared, titles)),
+        "missed": open_drops,
+        "missed_ranges": _ranges(open_drops),
         "axes": {axis: BY.get(axis, axis) for axis in ("length", "depth", "needles", "language")},
     }
 
@@ -190,13 +206,15 @@ def _ranked(
 ) -> tuple[dict[str, float], dict[str, str], list[Matrix]]:
     """Means over the benchmarks that all models answered, in percent; ranks; and every pair of models.
 
+    Benchmarks of which a model has fewer than LEAST_ANSWERS answers count as not answered.
+
     Two models share a rank unless their answers to these benchmarks are told apart.
     """
-    shared = [
-        name
+    enough = {
+        name: [model for model in models if (own["model"] == model).sum() >= LEAST_ANSWERS]
         for name, own in given.items()
-        if len(own) and set(models) <= set(own["model"].unique())
-    ]
+    }
+    shared = [name for name, own in enough.items() if len(own) == len(models)]
     sides = {
         name: {str(model): rows for model, rows in own.groupby("model", sort=False)}
         for name, own in given.items()
@@ -208,8 +226,8 @@ def _ranked(
     }
     matrices = [
         _compared(str(benchmarks[name]["title"]), {name: sides[name]}, benchmarks, own)
-        for name in given
-        if len(own := [model for model in models if model in sides[name]]) > 1
+        for name, own in enough.items()
+        if len(own) > 1
     ]
     if len(models) < 2 or not shared:
         return means, {}, matrices
@@ -256,16 +274,25 @@ def _compared(
     return Matrix(title, cells)
 
 
-def _lengths(model: str, cards: Mapping[str, pd.DataFrame]) -> str:
-    """Claimed and effective length in a few words, if a benchmark defines these."""
+def _lengths(model: str, cards: Mapping[str, pd.DataFrame]) -> tuple[str, str]:
+    """Effective and claimed length in a few words, if a benchmark defines these."""
     if "answers" not in cards:
-        return ""
+        return "", ""
     answers = cards["answers"]
     for row in answers[answers["model"] == model].to_dict("records"):
         if (found := lengths_in_words(row, cards["points"])) is not None:
             claimed, effective = found
-            return f"{effective}; claimed {claimed}"
-    return ""
+            return effective, claimed
+    return "", ""
+
+
+def _ranges(missed: Sequence[tuple[str, str, Mapping[str, str]]]) -> str:
+    """By axis, the smallest and the largest drop that could have been missed, in points."""
+    sizes: dict[str, list[float]] = {}
+    for _, _, found in missed:
+        for axis, points in found.items():
+            sizes.setdefault(BY.get(axis, axis), []).append(float(points.lstrip("<")))
+    return ", ".join(f"{axis} {min(own):.0f} to {max(own):.0f}" for axis, own in sizes.items())
 
 
 def _drops(model: str, compared: pd.DataFrame | None) -> pd.DataFrame | None:

@@ -17,8 +17,9 @@ from needlework.models.accounts import UNANSWERED, Account, last_lines
 from needlework.results import misreads, overview
 from needlework.results.cards.numbers import read as read_card_table
 from needlework.results.clone import workflow
+from needlework.results.figures.style import model_colours
 from needlework.results.finding import finding
-from needlework.results.reproduction import agreements
+from needlework.results.reproduction import agreement, agreements
 from needlework.results.reproduction import summary as in_words
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ CONTROLS = {
     "oracle": (1.0, "answers with the references and is right in"),
     "empty": (0.0, "answers nothing and is wrong in"),
 }
+# What an answer is, whatever rates it.
+KEYS = ["model", "instance_id", "sample"]
 # Less than this is rounding.
 ROUNDING = 1e-6
 
@@ -117,6 +120,7 @@ def card_images(files: Sequence[str | Path], folder: Path) -> Iterator[dict[str,
         yield {
             "model": file.stem,
             "file": file.relative_to(folder).as_posix(),
+            "phone": f"{whole.parent.relative_to(folder).as_posix()}/phone/{file.name}",
             "stem": whole.with_suffix("").relative_to(folder).as_posix(),
             "sentence": said,
             "legend": legend,
@@ -153,7 +157,8 @@ def write_page(
     of the requests, `own_data` what the user's data held (sentences, each with whether nothing lacks);
     `judge` what a judge says (`judge.summary`);
     `unfinished` that a job failed, so that results are missing.
-    `run` says what was run: files of the configuration, models and data in words, by name, and `readers`, the
+    `run` says what was run: files of the configuration, models and data in words, by name, `coloured`, the
+    models that have a colour, and `readers`, the
     backends of the models that are built-in readers: these are in no mean, unless there is no other model.
     `cards` are the SVGs of report cards for pages (`front.cards`), `card_tables` their numbers by name.
     """
@@ -203,6 +208,9 @@ def write_page(
         "finding": finding(
             mine, benchmarks, {part["name"]: part["grids"] for part in parts}, shown, tables
         ),
+        "answers": sum(len(own.drop_duplicates(KEYS)) for own in mine.values()),
+        "agreement": "" if printed is None else agreement(printed),
+        "colours": model_colours(shown, (run or {}).get("coloured", ())),
         "reproduction": None if printed is None else _reproduction(printed, reproduction[1]),
         "own_data": own_data,
         "judge": judge,

@@ -212,6 +212,19 @@ def summary(table: pd.DataFrame) -> str:
     return f"{covered:,} of {len(judged):,} printed numbers are covered; {left:,} more have no verdict."
 
 
+def agreement(printed: pd.DataFrame) -> str:
+    """How many of the numbers with a verdict ours cover, in a line; "" if no number has one."""
+    judged = printed[printed["verdict"].isin(JUDGED)]
+    if judged.empty:
+        return ""
+    found = _agreement("", judged)
+    papers = "paper" if judged["benchmark"].nunique() == 1 else "papers"
+    return (
+        f"Agreement with the {papers}: {found.covers:,} of {found.total:,} numbers covered, "
+        f"{found.below:,} below, {found.above:,} above"
+    )
+
+
 def agreements(printed: pd.DataFrame) -> list[Agreement]:
     """How our numbers compare with those that a paper prints, table by table.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from needlework.factor import in_1000, in_1024
 from needlework.results.cards.card import AXES
-from needlework.results.cards.numbers import METHOD, called, sentence
+from needlework.results.cards.numbers import LEAST_ANSWERS, METHOD, called, sentence
 from needlework.results.drawing.grid import LINE, figure_of
 from needlework.results.figures.style import COLOURS, COLUMN, PAGE, TALLEST, style
 
@@ -21,17 +21,36 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
-# A panel has at least so many answers a point.
-LEAST_ANSWERS = 10
 OTHERS, SMALL = "#b4b4b4", 6
-# Panels side by side; inches of a row of panels, of a strip of languages, of a head, of a line of the table.
-ACROSS, PANEL, STRIP, HEAD, ROW = 3, 0.86, 0.62, 0.16, 0.15
-# Letters of codes side by side.
-MOST_LETTERS = 44
+# Inches of a row of panels, of a head, of a line of a table.
+PANEL, HEAD, ROW = 0.86, 0.16, 0.15
+# Letters of codes side by side in a strip; languages of which each has room for a number, in half a page.
+MOST_LETTERS, MOST_NUMBERS = 44, 26
+# The colour of 0%; 100% is white.
+WORST = "#d98a45"
 # Characters of 6-point text in an inch, at least.
 CHARACTERS = 22
 PADS = {"h_pad": 0.015, "w_pad": 0.02, "hspace": 0.0, "wspace": 0.02}
 HEADS = ("answers", "cut", "empty", "failed", "\u201cnone\u201d", "other lang.")
+
+
+@dataclass(frozen=True)
+class Form:
+    """A card's width in inches and panels side by side; whether words stand below; its largest height."""
+
+    width: float
+    across: int
+    words: bool
+    tallest: float
+
+
+FORMS = {
+    "column": Form(COLUMN, 3, words=True, tallest=TALLEST),
+    # For the page of results.
+    "page": Form(PAGE, 6, words=False, tallest=TALLEST),
+    # 6 points here are 10 on a screen of 400 pixels.
+    "phone": Form(2.25, 1, words=False, tallest=float("inf")),
+}
 
 
 def draw(
@@ -41,35 +60,38 @@ def draw(
     facts: pd.DataFrame,
     titles: Mapping[str, str],
     *,
-    page: bool = False,
+    colour: str = COLOURS[0],
+    form: str = "column",
 ) -> Figure:
     """Draw the card of a model from its rows of POINTS, COMPARED and FACTS. `titles` are by benchmark.
 
-    page: draw it for the page of results: two columns wide, without the sentences and the small print.
+    colour: the model's own. form: one of FORMS.
     """
-    words = ""
-    if not page:
+    words, chosen = "", FORMS[form]
+    if chosen.words:
         below = said(model, points, compared, facts, titles), legend(model, points, facts)
         words = "\n".join(map(_lines, below))
-    sections = list(_sections(points, page))
-    # Rows of the grid: their inches, and whether these give way if the page is too short.
+    sections = list(_sections(points, chosen))
+    # Rows of the grid, in inches: panels give way if the page is too short.
     heights = [height for section in sections for height in section.heights]
     fixed = 0.35 + (LINE * (words.count("\n") + 2) if words else 0)
-    fixed += sum(height for height in heights if height < STRIP) + ROW * (len(facts) + 1)
-    wanted = sum(height for height in heights if height >= STRIP)
-    scale = min(1.0, (TALLEST - fixed) / wanted) if wanted else 1.0
-    heights = [height * scale if height >= STRIP else height for height in heights]
-    heights.append(ROW * (len(facts) + 1))
+    fixed += sum(height for height in heights if height != PANEL) + _height(facts, chosen)
+    wanted = sum(height for height in heights if height == PANEL)
+    scale = min(1.0, (chosen.tallest - fixed) / wanted) if wanted else 1.0
+    heights = [height * scale if height == PANEL else height for height in heights]
+    heights.append(_height(facts, chosen))
     with style():
-        figure = figure_of(PAGE if page else COLUMN, fixed + scale * wanted)
-        figure.suptitle(_broken(model, 44), fontsize=8, fontweight="bold", x=0.01, ha="left")
+        figure = figure_of(chosen.width, fixed + scale * wanted)
+        figure.suptitle(
+            _broken(model, int(13 * chosen.width)), fontsize=8, fontweight="bold", x=0.01, ha="left"
+        )
         figure.set_layout_engine("constrained", **PADS)
         grid = figure.add_gridspec(len(heights), 6, height_ratios=heights)
         row = 0
         for section in sections:
-            section.draw(figure, grid, row, model, titles)
+            section.draw(figure, grid, row, model, titles, colour)
             row += len(section.heights)
-        _table(figure.add_subplot(grid[-1, :]), facts, titles)
+        _table(figure.add_subplot(grid[-1, :]), facts, titles, chosen)
         if words:
             figure.supxlabel(words, x=0.01, ha="left", fontsize=SMALL, color="#333333")
     return figure
@@ -77,45 +99,62 @@ def draw(
 
 @dataclass(frozen=True)
 class _Section:
-    """Panels below one head; strips take the whole width, or on the page of results a third."""
+    """Panels below one head, or one heat strip of languages, whose rows they are."""
 
     head: str
     panels: Sequence[pd.DataFrame]
-    strips: bool
-    page: bool
+    strip: bool
+    form: Form
 
     @property
     def across(self) -> int:
         """Panels side by side."""
-        if self.page:
-            return 3 if self.strips else 6
-        return 1 if self.strips else min(ACROSS, max(2, len(self.panels)))
+        if self.form.words:
+            return min(self.form.across, max(2, len(self.panels)))
+        return self.form.across
+
+    @property
+    def beside(self) -> bool:
+        """Whether there is room for names beside a strip."""
+        return self.form.width == PAGE
 
     @property
     def heights(self) -> list[float]:
         """Inches of its rows in the grid."""
-        rows = -(-len(self.panels) // self.across)
-        return [HEAD, *[STRIP if self.strips else PANEL] * rows]
+        if self.strip:
+            lines = 1 if self.beside else 2
+            return [HEAD, ROW * (lines * len(self.panels) + 2)]
+        return [HEAD, *[PANEL] * -(-len(self.panels) // self.across)]
 
     def draw(
-        self, figure: Figure, grid: GridSpec, row: int, model: str, titles: Mapping[str, str]
+        self,
+        figure: Figure,
+        grid: GridSpec,
+        row: int,
+        model: str,
+        titles: Mapping[str, str],
+        colour: str,
     ) -> None:
         """Draw it into the grid from this row on."""
         ax = figure.add_subplot(grid[row, :])
         ax.set_axis_off()
-        ax.text(0, 0.5, self.head, fontsize=7, fontweight="bold", va="center")
+        head = ax.text(0, 0.5, self.head, fontsize=7, fontweight="bold", va="center")
+        # Panels do not make room for words beside them.
+        head.set_in_layout(False)
+        if self.strip:
+            ax = figure.add_subplot(grid[row + 1, 2 if self.beside else 0 :])
+            _heat(ax, model, self.panels, titles, beside=self.beside)
+            return
         wide = 6 // self.across
         for place, own in enumerate(self.panels):
             down, column = divmod(place, self.across)
             spot = grid[row + 1 + down, column * wide : (column + 1) * wide]
             ax = figure.add_subplot(spot)
-            if self.strips:
-                _strip(ax, model, own, titles, first=column == 0)
-            else:
-                _panel(ax, model, own, titles, first=column == 0)
+            width = min(38, int(self.form.width * CHARACTERS / self.across) - 3)
+            _panel(ax, model, own, titles, colour, width, first=column == 0)
 
 
-def _sections(points: pd.DataFrame, page: bool) -> Iterator[_Section]:
+def _sections(points: pd.DataFrame, form: Form) -> Iterator[_Section]:
     """Panels by length; by depth, with those of needles; by language."""
     found: dict[str, list[pd.DataFrame]] = {axis: [] for axis in AXES}
     for (axis, _, _), own in points.groupby(["axis", "benchmark", "part"], sort=False):
@@ -123,18 +162,25 @@ def _sections(points: pd.DataFrame, page: bool) -> Iterator[_Section]:
             found[str(axis)].append(own)
     depths = [*found["depth"], *found["needles"]]
     more = "number of needles" if found["needles"] else ""
-    heads = " and ".join(filter(None, ["depth in the prompt" if found["depth"] else "", more]))
-    for head, panels, strips in (
+    heads = " and ".join(filter(None, ["depth" if found["depth"] else "", more]))
+    for head, panels, strip in (
         ("By length", found["length"], False),
         (f"By {heads}", depths, False),
-        ("By language, the best first", found["language"], True),
+        ("By language in %, the best first", found["language"], True),
     ):
         if panels:
-            yield _Section(head, panels, strips, page)
+            yield _Section(head, panels, strip, form)
 
 
 def _panel(
-    ax: Axes, model: str, rows: pd.DataFrame, titles: Mapping[str, str], *, first: bool
+    ax: Axes,
+    model: str,
+    rows: pd.DataFrame,
+    titles: Mapping[str, str],
+    colour: str,
+    width: int,
+    *,
+    first: bool,
 ) -> None:
     """Means over a length, a depth or a number of needles; depths to scale."""
     own = rows[rows["model"] == model]
@@ -144,7 +190,7 @@ def _panel(
     for other, theirs in rows.groupby("model", sort=False):
         if other != model:
             ax.plot(x, theirs["value"], color=OTHERS, linewidth=0.6, zorder=1)
-    _points(ax, x, own, "-")
+    _points(ax, x, own, colour)
     if depth:
         ax.set_xticks([0, 0.5, 1], ["start", "middle", "end"], size=SMALL)
         ax.set_xlim(-0.12, 1.12)
@@ -158,35 +204,66 @@ def _panel(
         ax.set_xlim(-0.4, len(own) - 0.6)
     _values(ax, named=first)
     unit = {"depth": "", "needles": "needles"}.get(axis, own["unit"].iloc[0])
-    ax.set_title(_named(own, titles, 19, unit), fontsize=SMALL, pad=2, loc="left")
+    ax.set_title(_named(own, titles, width, unit), fontsize=SMALL, pad=2, loc="left")
 
 
-def _strip(
-    ax: Axes, model: str, rows: pd.DataFrame, titles: Mapping[str, str], *, first: bool
+def _heat(
+    ax: Axes, model: str, panels: Sequence[pd.DataFrame], titles: Mapping[str, str], *, beside: bool
 ) -> None:
-    """Means by language, the best first."""
-    own = rows[rows["model"] == model].sort_values("value", ascending=False, kind="stable")
-    place = {level: i for i, level in enumerate(own["level"])}
-    for other, theirs in rows.groupby("model", sort=False):
-        if other != model:
-            ax.plot(theirs["level"].map(place), theirs["value"], "_", color=OTHERS, zorder=1)
-    _points(ax, np.arange(len(own), dtype=float), own, "none")
+    """Means by language in one strip: a row per benchmark and part, the best language first.
+
+    beside: whether the names of rows stand to the left of the axes, not above each row.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    own = [rows[rows["model"] == model] for rows in panels]
+    languages = _languages(own)
+    n, ramp = len(languages), LinearSegmentedColormap.from_list("worse", [WORST, "#ffffff"])
+    step = 1 if beside else 2
+    for place, rows in enumerate(own):
+        shares = rows.set_index("level")["value"].reindex(languages).to_numpy(dtype=float)
+        top = step * place + step - 1
+        ax.pcolormesh(
+            np.arange(n + 1), [top, top + 1], shares[None, :], vmin=0, vmax=1, cmap=ramp,
+            edgecolors="white", linewidth=0.8,
+        )  # fmt: skip
+        for column, share in enumerate(shares):
+            if share == share and n <= MOST_NUMBERS * step:
+                middle = column + 0.5, top + 0.5
+                ax.text(*middle, f"{100 * share:.0f}", fontsize=SMALL, ha="center", va="center")
+        name = _named(rows, titles, 99)
+        if beside:
+            label = ax.text(-0.1, top + 0.5, name, fontsize=SMALL, ha="right", va="center")
+            label.set_in_layout(False)
+        else:
+            ax.text(0, top - 0.4, name, fontsize=SMALL, va="center").set_in_layout(False)
+    ax.set(xlim=(0, n), ylim=(step * len(own), 0))
+    ax.grid(visible=False)
+    ax.spines[:].set_visible(False)
     # Codes of two letters touch each other from here on.
-    turned = max(map(len, own["level"])) * len(own) > MOST_LETTERS
-    ax.set_xticks(range(len(own)), own["level"], size=SMALL, rotation=90 if turned else 0)
-    ax.set_xlim(-0.6, len(own) - 0.4)
-    _values(ax, named=first)
-    ax.set_title(_named(own, titles, 70), fontsize=SMALL, pad=2, loc="left")
+    turned = max(map(len, languages)) * n > MOST_LETTERS
+    ax.set_xticks(np.arange(n) + 0.5, languages, size=SMALL, rotation=90 if turned else 0)
+    ax.set_yticks([])
+    ax.tick_params(length=0, pad=1.5)
 
 
-def _points(ax: Axes, x: Any, own: pd.DataFrame, line: str) -> None:
+def _languages(panels: Sequence[pd.DataFrame]) -> list[str]:
+    """The languages of some panels, those with the highest mean of means first."""
+    found: dict[str, list[float]] = {}
+    for rows in panels:
+        for level, value in zip(rows["level"].astype(str), rows["value"], strict=True):
+            found.setdefault(level, []).append(float(value))
+    return sorted(found, key=lambda level: -float(np.mean(found[level])))
+
+
+def _points(ax: Axes, x: Any, own: pd.DataFrame, colour: str) -> None:
     bars = [
         (own["value"] - own["ci_low"]).clip(lower=0),
         (own["ci_high"] - own["value"]).clip(lower=0),
     ]
     ax.errorbar(
-        x, own["value"], yerr=bars, color=COLOURS[0], marker="o", markersize=2.6, elinewidth=0.7,
-        capsize=1.2, linestyle=line, linewidth=1.1, zorder=3,
+        x, own["value"], yerr=bars, color=colour, marker="o", markersize=2.6, elinewidth=0.7,
+        capsize=1.2, linewidth=1.1, zorder=3,
     )  # fmt: skip
 
 
@@ -204,15 +281,22 @@ def _named(own: pd.DataFrame, titles: Mapping[str, str], width: int, unit: str =
     return _broken(f"{name}, n\u00a0=\u00a0{int(first['n']):,}", width)
 
 
-def _table(ax: Axes, facts: pd.DataFrame, titles: Mapping[str, str]) -> None:
+def _height(facts: pd.DataFrame, form: Form) -> float:
+    """Inches of the table: in the narrow form a benchmark's name stands above its numbers."""
+    return ROW * (len(facts) * (2 if form.across == 1 else 1) + 1)
+
+
+def _table(ax: Axes, facts: pd.DataFrame, titles: Mapping[str, str], form: Form) -> None:
     """Answers of each benchmark, and what became of them."""
+    narrow = form.across == 1
+    lines = len(facts) * (2 if narrow else 1)
     ax.set_axis_off()
-    ax.set(xlim=(0, 1), ylim=(len(facts) + 0.5, -0.5))
+    ax.set(xlim=(0, 1), ylim=(lines + 0.5, -0.5))
     # Across the whole column, not only the width of the panels.
-    at = [0.4, 0.49, 0.6, 0.71, 0.83, 1.0]
+    at = [0.13, 0.27, 0.43, 0.59, 0.76, 1.0] if narrow else [0.4, 0.49, 0.6, 0.71, 0.83, 1.0]
     for x, head in zip(at, HEADS, strict=True):
         ax.text(x, 0, head, fontsize=SMALL, ha="right", va="center", color="#555555")
-    for y, row in enumerate(facts.to_dict("records"), 1):
+    for place, row in enumerate(facts.to_dict("records"), 1):
         n, failed = row["n"], row["failed"] + row["skipped"]
         given = n - failed
         cells = [
@@ -222,10 +306,13 @@ def _table(ax: Axes, facts: pd.DataFrame, titles: Mapping[str, str]) -> None:
             percent(row["said_none"], row["with_needle"]),
             percent(row["other_language"], given if row["decided"] else 0),
         ]
-        texts = zip([0.0, *at], [titles[row["benchmark"]], *cells], strict=True)
-        for x, text in texts:
-            side = "right" if x else "left"
-            ax.text(x, y, text, fontsize=SMALL, ha=side, va="center", clip_on=False)
+        y = 2 * place if narrow else place
+        name = titles[row["benchmark"]]
+        ax.text(0, y - narrow, name, fontsize=SMALL, va="center", clip_on=False)
+        for x, text in zip(at, cells, strict=True):
+            ax.text(x, y, text, fontsize=SMALL, ha="right", va="center", clip_on=False)
+    for text in ax.texts:
+        text.set_in_layout(False)
 
 
 def percent(n: float, of: float) -> str:
@@ -272,35 +359,36 @@ def lengths(row: Mapping[str, Any], points: pd.DataFrame, titles: Mapping[str, s
     if found is None:
         return ""
     claimed, effective = found
-    return f"Context: {claimed} tokens claimed; effective length: {effective} ({titles[row['benchmark']]})."
+    title = titles[row["benchmark"]]
+    if effective == "unknown":
+        return f"It claims a context of {claimed}."
+    return f"Effective length: {effective} ({title}); claimed: {claimed}."
 
 
 def lengths_in_words(row: Mapping[str, Any], points: pd.DataFrame) -> tuple[str, str] | None:
-    """Claimed and effective length of a row of FACTS as text.
-
-    If the effective length is the longest asked, "at least".
-    """
+    """Claimed and effective length of a row of FACTS with their unit; the longest asked is a lower bound."""
     claimed, effective = row["claimed"], row["effective"]
     if claimed != claimed or claimed is None:
         return None
-    if effective is None or effective != effective:
-        return _tokens(claimed), "unknown"
-    if not effective:
-        return _tokens(claimed), "below the shortest"
-    asked = points.loc[
+    curve = points[
         (points["benchmark"] == row["benchmark"])
         & (points["card"] == row["model"])
-        & (points["axis"] == "length"),
-        "level",
-    ].astype(float)
+        & (points["axis"] == "length")
+    ]
+    unit = curve["unit"].iloc[0] if len(curve) else "tokens"
+    asked = curve["level"].astype(float)
+    if effective is None or effective != effective:
+        return _length(claimed, unit), "unknown"
+    if not effective:
+        least = f" {_length(asked.min(), unit)}" if len(asked) else ""
+        return _length(claimed, unit), f"below{least}, the shortest asked"
     longest = len(asked) and effective >= asked.max()
-    return _tokens(claimed), (
-        f"at least {_tokens(effective)}, the longest asked" if longest else _tokens(effective)
-    )
+    found = _length(effective, unit)
+    return _length(claimed, unit), f"at least {found}, the longest asked" if longest else found
 
 
-def _tokens(n: float) -> str:
-    return in_1024(n) if n % 1024 == 0 else in_1000(n)
+def _length(n: float, unit: str) -> str:
+    return f"{in_1024(n) if n % 1024 == 0 else in_1000(n)} {unit}"
 
 
 def _lines(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -285,6 +285,8 @@ LABELS = ("card", "benchmark", "part", "axis", "level")
 POINTS = (*LABELS, "called", "unit", "model", "value", "ci_low", "ci_high", "n", "n_questions")
 # A comparison: the level less what `comparison` says; the intervals of a card hold together.
 COMPARED = (*LABELS, "comparison", "difference", "ci_low", "ci_high", "n_questions", "drop")
+# A panel has at least so many answers per point, and what a card or the first screen says rests on as many.
+LEAST_ANSWERS = 10
 # Another model has a line on a card if it answered at least this share of the prompts.
 LEAST_SHARED = 0.95
 # Columns that say which prompt a row is of, when levels ask the same questions.
@@ -356,7 +358,10 @@ class Curve:
 def curves(
     benchmark: str, card: Card, rows: pd.DataFrame, run: Context, models: Sequence[str]
 ) -> Iterator[Curve]:
-    """The curves of these models in a benchmark; `rows` are its scores."""
+    """The curves of these models in a benchmark; `rows` are its scores.
+
+    `in_words` of the run are the models whose lengths are counted in words: their unit is not tokens.
+    """
     for part in card.parts:
         chosen = part.rows(rows, run)
         chosen = cells.kept(chosen, cells.judged(chosen) & chosen["model"].isin(list(models)))
@@ -364,7 +369,21 @@ def curves(
             own = cells.kept(chosen, chosen[factor.name].notna())
             if len(own):
                 labels = {"benchmark": benchmark, "part": part.name}
-                yield from _curves(_Rows(own, part, factor), name, labels, models)
+                for curve in _curves(_Rows(own, part, factor), name, labels, models):
+                    counted = factor.label == "tokens" and curve.model in run.run.get(
+                        "in_words", ()
+                    )
+                    words = replace(factor, label="words") if counted else factor
+                    yield replace(curve, factor=words)
+
+
+def reportable(points: pd.DataFrame, compared: pd.DataFrame) -> pd.DataFrame:
+    """The rows of COMPARED whose curve has LEAST_ANSWERS answers or more at each point."""
+    curve = ["card", "benchmark", "part", "axis"]
+    own = points[points["card"] == points["model"]]
+    few = set(own.loc[own["n"] < LEAST_ANSWERS, curve].itertuples(index=False, name=None))
+    names = compared[curve].itertuples(index=False, name=None)
+    return compared[[name not in few for name in names]]
 
 
 def tables(found: Sequence[Curve]) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -108,6 +108,15 @@ def looks(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     }
 
 
+def model_colours(models: Sequence[str], coloured: Sequence[str] = ()) -> dict[str, str]:
+    """Each model's own colour on cards and pages, as in figures: six have one, the rest dark grey.
+
+    coloured: models in colour, instead of the first six.
+    """
+    own = looks((list(coloured) or list(models))[:MOST_COLOURED])
+    return {model: own[model][0] if model in own else COLOURS[-1] for model in models}
+
+
 def ordered_colours(n: int) -> list[str]:
     """`n` colours from light to dark, for what has an order (context lengths)."""
     from matplotlib import colormaps
