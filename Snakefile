@@ -33,6 +33,7 @@ if workflow.modifier.skip_configfile:
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/start_and_end.smk"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/retrieval.smk"
 include: "workflow/rules/instances.smk"

@@ -113,7 +113,9 @@ use rule score_answers as score_audit with:
         instances=["results/audit_answers/{model}/{benchmark}/{turn}/prompts.parquet"],
         generations="results/audit_answers/{model}/{benchmark}/{turn}/generations.parquet",
         translations=lambda w: (
-            f"results/audit_answers/{w.model}/{w.benchmark}/{w.turn}/translations.parquet"
+            [
+                f"results/audit_answers/{w.model}/{w.benchmark}/{w.turn}/translations.parquet"
+            ]
             if files.translated(w.benchmark)
             else []
         ),

@@ -1,14 +1,11 @@
 # Shared by all rules: the validated configuration, the digest of a rule's code, and the paths of files.
 
-import functools
 import gc
-import os
 import re
 import shutil
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
-from snakemake.io import IOFile
 from snakemake.logging import logger
 from snakemake.settings.enums import Quietness
 from snakemake.settings.types import DeploymentMethod
@@ -30,28 +27,11 @@ from needlework.jobs.job import NEW_OBJECTS
 from needlework.planning.audits import check_audits
 from needlework.planning.config_files import check_folder, located, read_nodes
 from needlework.planning.devices import job_gpus, job_threads
-from needlework.planning.digests import check_times
 from needlework.planning.layout import resource
 from needlework.planning.papers import check_published
 from needlework.planning.rule_inputs import RuleInputs, paths, result_file
-from needlework.planning.preflight import (
-    check,
-    check_gpus,
-    check_model_files,
-    judge_warnings,
-    missing_packages,
-    used_by,
-    without_records,
-)
-from needlework.planning.run_end import (
-    accounts,
-    own_data_warnings,
-    request_lines,
-    result_lines,
-    write_unfinished_page,
-)
+from needlework.planning.preflight import check_model_files, without_records
 from needlework.planning.schema import command_line_values
-from needlework.planning.secret_checks import check_verbose
 from needlework.atomic import atomic_write
 
 
@@ -275,95 +255,3 @@ def in_report(benchmark, result, path):
         subcategory=result.kind.capitalize(),
         labels={"result": result.label},
     )
-
-
-def say_requests():
-    """Print what became of the requests, and what the user's own data lack."""
-    first, others = request_lines(files)
-    for line in own_data_warnings(files):
-        logger.warning(line)
-    if first:
-        logger.info(first)
-    for line in others:
-        logger.warning(line)
-
-
-def show_unfinished():
-    """Write results/index.html of what there is after a job of answers failed."""
-    try:
-        page = write_unfinished_page(files, RAN, OVERVIEW)
-        # Snakemake's record, if there is one, is of a whole page: this one is always to be made again.
-        workflow.persistence.cleanup_metadata(IOFile(page))
-        os.utime(page, (0, 0))
-        logger.warning(f"{page} shows what there is.")
-    except Exception as error:
-        logger.warning(
-            f"results/index.html cannot be written ({error}): the lines above are the account."
-        )
-
-
-def check_run():
-    """Say what the jobs of this run lack; end it if they cannot do without, by `-n` too."""
-    jobs = [(job.rule.name, job.wildcards) for job in workflow.dag.needrun_jobs()]
-    used = used_by(config, jobs)
-    # In a dry run on a cluster, only this tells of the executor that the run would have.
-    local = workflow.local_exec and not (
-        workflow.dryrun and workflow.execution_settings.use_threads
-    )
-    for name in LEFT_OUT:
-        logger.warning(
-            f"{name} is left out: its weights are not installed (`make weights` installs them)."
-        )
-    check_times(file for job in workflow.dag.needrun_jobs() for file in job.input)
-    warnings = check(
-        config,
-        used.models,
-        used.tokenizers,
-        used.translating,
-        embedders=used.embedders,
-        local=local,
-        planning=workflow.dryrun,
-    )
-    warnings += judge_warnings(config, used.judges, local, workflow.dryrun)
-    if not workflow.dryrun:
-        # An undeclared resource is unlimited; a declared one would silently cut what a job asks for.
-        declared = workflow.global_resources.get("gpu")
-        check_gpus(config, used.models | used.judges, declared and declared.value)
-    if not workflow.deployment_settings.deployment_method:
-        missing, perhaps = missing_packages(config, used)
-        if missing and local:
-            raise UserError("\n".join(missing))
-        warnings += [f"Warning: {sentence}" for sentence in missing + perhaps]
-    for sentence in warnings:
-        logger.warning(sentence)
-    check_verbose(
-        config, workflow.executor_plugin.name, workflow.output_settings.verbose
-    )
-
-
-def build_graph_and_check(build):
-    """Build the graph of jobs, and see that nothing is missing that they need.
-
-    Snakemake has no hook here; `onstart` is not called by a dry run.
-    """
-    build()
-    # `--summary` and the like have no executor: they build a graph too, and run nothing.
-    if workflow.executor_plugin is None or workflow.touch:
-        return
-    try:
-        check_run()
-    except UserError as error:
-        if workflow.dryrun and len(workflow.dag):
-            logger.info(workflow.dag.stats()[0])
-        stop(error)
-
-
-if workflow.is_main_process and workflow.modifier.is_main_snakefile():
-    workflow._build_dag = functools.partial(build_graph_and_check, workflow._build_dag)
-
-
-onstart:
-    # A limit of jobs a second costs Snakemake a timer for every job that began or ended: a run's longer end
-    # would be spent on looking for jobs. Only a cluster needs the limit.
-    if workflow.local_exec:
-        workflow.scheduler.job_rate_limiter = None

@@ -1,0 +1,76 @@
+"""The files that rules read, listed from a configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from needlework.planning.audits import Audit
+from needlework.planning.config import validated
+from needlework.planning.rule_inputs import RuleInputs, paths
+from needlework.planning.run_end import accounts, request_lines
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def inputs(**changes: Any) -> RuleInputs:
+    """The inputs of a run of MLNeedle by two readers."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    config["run"] = {"models": ["lexical", "oracle"], "benchmarks": ["mlneedle"]}
+    for key, change in changes.items():
+        config[key] |= change
+    return RuleInputs(validated(config))
+
+
+def test_paths_of_nested_mappings_are_listed_once_in_order() -> None:
+    assert paths({"b": ["2", "1"], "a": {"x": "2", "y": None, "z": ["3"]}}) == ["2", "1", "3"]
+
+
+def test_the_explorer_reads_prompts_and_answers_of_every_model() -> None:
+    files = inputs().explorer_inputs()
+    answers = [
+        f"results/{kind}/{model}/mlneedle.parquet"
+        for model in ("lexical", "oracle")
+        for kind in ("scores", "generations", "translations")
+    ]
+    assert files["answers"] == answers
+    folders = {Path(path).parts[1] for path in files["prompts"]}
+    assert folders == {"instances", "documents", "corpora"}
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_similarity_is_read_only_if_the_run_asks_for_it(asked: bool) -> None:
+    found = inputs(retrieval={"similarity": asked}).similarity_files("lexical", "mlneedle")
+    assert found == ["results/similarity/mlneedle/words.parquet"] * asked
+
+
+def test_vectors_are_read_for_semantic_retrieval_alone() -> None:
+    files = inputs()
+    assert files.vectors("sample_passages", "en", "random") == []
+    assert files.vectors("sample_passages", "en", "semantic") == [
+        "results/embeddings/ngram/sample_passages/en.npy"
+    ]
+
+
+def test_an_audit_reads_each_side_first_and_again() -> None:
+    found = inputs().audit_files(Audit("lexical", "oracle", None))["mlneedle"]
+    assert found["cells"] == "results/audit_answers/lexical/mlneedle/cells.json"
+    assert found["changed_again"] == [
+        f"results/audit_answers/oracle/mlneedle/again/{kind}.parquet"
+        for kind in ("scores", "generations")
+    ]
+
+
+def test_a_run_ends_with_every_shards_account(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = inputs(models={"lexical": {**inputs().config["models"]["lexical"], "shards": 2}})
+    folder = tmp_path / "logs/generate_answers/lexical"
+    folder.mkdir(parents=True)
+    for shard in (0, 1):
+        account = '{"model": "lexical", "benchmark": "mlneedle", "outcomes": {"answered": 3}}'
+        (folder / f"mlneedle.{shard}-of-2.json").write_text(account, encoding="utf-8")
+    assert [found.total for found in accounts(files)] == [3, 3]
+    assert request_lines(files) == ("Requests: 6 of 6 were sent, and 6 answered in full.", [])
