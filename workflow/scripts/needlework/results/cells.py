@@ -331,9 +331,9 @@ class Part:
 def difference(
     one: Part, two: Part, both: pd.DataFrame, strata: str = ""
 ) -> dict[str, float | int]:
-    """`columns.MEASURES` of the second less the first over what `paired` gives as `both`, and MCNEMAR.
+    """`columns.MEASURES` of the second less the first, and MCNEMAR; `both` are the pairs of `paired`.
 
-    The counts of lost answers are those of `one` and `two`.
+    Lost answers are counted in `one` and `two` together.
     """
     found = stats.paired_difference(
         both["value_first"].to_numpy(),

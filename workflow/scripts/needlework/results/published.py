@@ -23,9 +23,9 @@ UNPUBLISHED = "cannot tell: no published number"
 
 @dataclass(frozen=True)
 class Number:
-    """A published number, the number of answers behind it where that can be derived, and whose it is.
+    """A published number, its number of answers (if it can be derived), and its source.
 
-    cell: the table, row and column of one that is printed; None of one that is computed from several.
+    cell: the table, row and column of a printed number; None for a number computed from several.
     """
 
     value: float
@@ -135,7 +135,7 @@ def tables(published: pd.DataFrame) -> dict[str, dict[str, Line]]:
 
 
 def equal(value: float, published: Number | None, digits: int, obstacle: str | None = None) -> str:
-    """Whether our number is the published one to so many digits, rounded or cut, as papers print either.
+    """Whether our number equals the published number to so many digits, rounded or cut: papers print either.
 
     "equals", "differs", or "cannot tell: <reason>" as `compare` says it.
     """

@@ -41,7 +41,10 @@ _CELL = "published_cell"
 
 @dataclass(frozen=True)
 class Reason:
-    """Why no run can have a verdict on some printed numbers; all but `reason` are patterns as in a shell."""
+    """Why no run can have a verdict on some printed numbers.
+
+    All fields except `reason` are shell patterns.
+    """
 
     table: str
     row: str
@@ -57,7 +60,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How our numbers compare with those in tables of a paper.
+    """How our numbers compare with the numbers in some tables of a paper.
 
     tables: each with the result that shows it, or "". cannot_tell: how many cannot be compared; reason: the
     most frequent reason of these.
@@ -194,14 +197,14 @@ def _label(value: Any) -> str:
 
 
 def counts(table: pd.DataFrame) -> pd.DataFrame:
-    """How many numbers of each printed table have which verdict, or which reason."""
+    """The number of each verdict and reason, by printed table."""
     found = table.fillna({"reason": ""})
     by = ["benchmark", "table", "verdict", "reason"]
     return found.groupby(by, sort=False).size().rename("n").reset_index()
 
 
 def summary(table: pd.DataFrame) -> str:
-    """How many of the printed numbers are covered; without any verdict the reason that most of them have."""
+    """A sentence on how many printed numbers are covered; without verdicts, the most frequent reason."""
     judged = table[table["verdict"].isin(JUDGED)]
     if judged.empty:
         why = table["reason"].value_counts()
@@ -226,7 +229,7 @@ def agreement(printed: pd.DataFrame) -> str:
 
 
 def agreements(printed: pd.DataFrame) -> list[Agreement]:
-    """How our numbers compare with those that a paper prints, table by table.
+    """How our numbers compare with a paper's printed numbers, by table.
 
     `printed` are a benchmark's rows of COLUMNS. Tables without a verdict share an entry if
     their most frequent reason is the same. If no table has a verdict, the list is empty.

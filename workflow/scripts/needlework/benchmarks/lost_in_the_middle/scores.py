@@ -76,12 +76,12 @@ _IS_KEY = re.compile(r"[\"'`]?\s*(?::|=|->|→|is\b)")
 
 
 def question_verdict(text: str, references: Sequence[str]) -> Verdict:
-    """1.0 if an answer asserts any of the references, and why."""
+    """1.0 if an answer asserts any of the references, and the verdict."""
     return of_words(text, references, ["en"])
 
 
 def pair_verdict(text: str, value: str) -> Verdict:
-    """1.0 if an answer gives the value and no other, and why."""
+    """1.0 if an answer gives the value and no other, and the verdict."""
     first = _RUNS_ON.split(text.lstrip(), maxsplit=1)[0]
     said = fold(words.plain(tagged(first))).casefold()
     wanted = fold(value).casefold()

@@ -76,7 +76,7 @@ ABOVE: dict[str, Any] = {
 
 
 def position(cell: Cell) -> int | None:
-    """1 for the first of the prompt's documents or pairs; None for a cell of several."""
+    """The position of the document or pair in the prompt, from 1; None for a cell with several positions."""
     index = cell.labels.get("gold_index")
     return None if index is None else index + 1
 
@@ -244,7 +244,7 @@ CHAT_FORMATS = (
 
 
 def statistics(table: pd.DataFrame) -> pd.DataFrame:
-    """A row for each statistic, instead of a column."""
+    """The table with one row per statistic in place of one column per statistic."""
     import pandas as pd
 
     parts = []

@@ -97,7 +97,7 @@ def of_sums(sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
 # An answer is scored by two metrics, with the same cuts in most tasks.
 @lru_cache(maxsize=16)
 def recall_en(answer: str, reference: str) -> float:
-    """ROUGE-L recall of word types; ValueError where a text has no sentence."""
+    """ROUGE-L recall of word types; ValueError if a text has no sentence."""
     hypothesis, gold = _sentences(answer), _sentences(reference)
     if not hypothesis or not gold:
         raise ValueError("a text without a sentence")
@@ -110,7 +110,7 @@ def recall_en(answer: str, reference: str) -> float:
 
 @lru_cache(maxsize=16)
 def recall_zh(answer: str, reference: str) -> float:
-    """ROUGE-L recall of jieba's words; ValueError where a text has no token."""
+    """ROUGE-L recall of jieba's words; ValueError if a text has no token."""
     hypothesis, gold = _tokens(answer), _tokens(reference)
     if not hypothesis or not gold:
         raise ValueError("a text without a token")
@@ -219,7 +219,7 @@ def _most_probable(
 
 
 class Sentences:
-    """Sentences side by side: bit j of a mask is for words[j], and a bit between sentences for none."""
+    """Sentences in one bit mask: bit j belongs to words[j]; a bit between sentences belongs to no word."""
 
     def __init__(self, sentences: Iterable[Sequence[str]]) -> None:
         self.words: list[str] = []
@@ -390,7 +390,7 @@ def accurate(answer: str, accepted: Iterable[str]) -> bool:
 
 
 def equal(answer: str, accepted: Iterable[str]) -> bool:
-    """Whether the answer is an accepted one, but for case and white space around it."""
+    """Whether the answer equals an accepted answer, except for case and surrounding white space."""
     return any(text.lower().strip() == answer.lower().strip() for text in accepted)
 
 

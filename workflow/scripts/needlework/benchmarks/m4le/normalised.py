@@ -43,7 +43,7 @@ def normalised(score: Score, reference: Score, covariance: float = 0.0) -> Norma
     """r / (g + r): 0.5 where the score equals its reference (paper, section 3.5).
 
     The error is the delta method's: the derivatives are g / (g + r)^2 by r and -r / (g + r)^2 by g.
-    `covariance` is that of the two scores, where both are of the same prompts. The interval is normal on
+    `covariance` is the covariance of both scores, if they are of the same prompts. The interval is normal on
     the scale of log(r / g), whose ends stay within [0, 1]; at 0 or 1 it is cut there. NaN where both
     scores are 0, or one is missing.
     """
@@ -98,10 +98,10 @@ def combined(cells: Sequence[Weighed]) -> Normalised:
 
 
 def slope_weights(places: Sequence[int]) -> list[float]:
-    """What each value counts in the least-squares slope over the places 0, 1, ... of its bucket.
+    """The weight of each value in the least-squares slope over the indices 0, 1, ... of their buckets.
 
-    The places, not the lengths: so the printed slopes follow from Table 3 (Figure 3, right). Without two
-    values there is no slope: an empty list.
+    Indices are used in place of lengths, since the printed slopes then follow from Table 3 (Figure 3,
+    right). With fewer than two values there is no slope: the list is empty.
     """
     if len(places) < 2:
         return []
@@ -144,7 +144,7 @@ class Own:
 
     @cached_property
     def covariance(self) -> float:
-        """That with its reference: of the same prompts, if they are of one run; 0 of BLEU."""
+        """The covariance of the score with its reference, if both are of the same prompts; 0 for BLEU."""
         if CONSTRUCTED[self.task].metric == "bleu":
             return 0.0
         given = self.part.given

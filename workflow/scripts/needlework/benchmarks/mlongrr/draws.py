@@ -20,7 +20,7 @@ class Needle:
 
     @property
     def names(self) -> list[str]:
-        """The city's names, the haystack's first; one where they are the same."""
+        """The city's distinct names: in the haystack's language, then in English."""
         return list(dict.fromkeys([self.city, self.english]))
 
 

@@ -66,7 +66,7 @@ class Haystack:
 
     @property
     def longest(self) -> int:
-        """How many sentences there are counts of."""
+        """The number of sentences whose tokens are counted."""
         return len(self._tokens) - 1
 
     def tokens(self, n: int) -> int:
@@ -142,9 +142,10 @@ class Haystack:
 
 
 def fertility(table: pa.Table, tokenizer: Tokenizer) -> float:
-    """The tokens a word of a text (Table 2), on the part whose words were counted when it was read.
+    """Tokens per word of a text (Table 2), over the part whose words were counted when it was read.
 
-    Of a table without that count, words are what white space parts, and characters where it parts none.
+    Without such a count, words are separated by white space; in scripts without spaces, each character
+    counts.
     """
     row = table.to_pylist()[0]
     text = row["text"][: row.get("measured") or MEASURED]

@@ -37,7 +37,7 @@ def vocabulary(words: Iterable[str]) -> list[str]:
 class WordTasks:
     """Builds the prompts of the tasks of common words of a pair of languages, and the lists in them.
 
-    Raises UserError where there are too few words.
+    Raises UserError if there are too few words.
     """
 
     def __init__(

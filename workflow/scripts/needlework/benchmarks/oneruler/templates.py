@@ -108,7 +108,7 @@ class NeedlePrompt:
 
 @dataclass(frozen=True)
 class WordPrompt:
-    """The prompt of the tasks of common words: `pieces` around the list, which stands between any two.
+    """The prompt of the tasks of common words: the list is put between every two of its `pieces`.
 
     The released template has the list once, in Vietnamese twice.
     """
