@@ -110,14 +110,14 @@ PERCENT = Number(digits=1, scale=100)
 class Mark:
     """A sign at (or a line under) the numbers for which `where` holds; `note` explains it below.
 
-    paper: marks the paper's number, not ours. sign: in LaTeX.
+    paper: marks the paper's number, not ours. sign: behind the number, if it is not underlined.
     """
 
     where: str
     note: str
     underline: bool = False
     paper: bool = False
-    sign: str = r"\dag"
+    sign: str = "†"
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ INCOMPLETE = Mark(
     MARKED,
     "more than 1% of the answers were skipped or failed; the line below gives the mean if all of them were "
     "wrong, and if all were right",
-    sign=r"\ddag",
+    sign="‡",
 )
 LOST = Line("skipped, failed", ("n_skipped", "n_error"), Number(0), "n_skipped + n_error > 0")
 # What is said of sums over answers, by column.

@@ -1,17 +1,20 @@
-"""Tidy tables as they are printed: laid out in blocks of text, and written as LaTeX and as HTML."""
+"""Tidy tables as they are printed: cells of text with the markup of HTML, written as HTML and as LaTeX.
+
+The markup is that of HTML: `<i>` for the paper's numbers, `<u>`, `<sup>` for signs, `<small>` for intervals.
+"""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from itertools import groupby, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from needlework.factor import Factor, in_1000, in_1024
 from needlework.results.columns import MARKED
-from needlework.results.result import ABSENT, INCOMPLETE, MISSING, Grid, Layout, Line, Mark, Number
+from needlework.results.result import ABSENT, INCOMPLETE, MISSING, Grid, Layout, Line, Number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,37 +34,14 @@ SIGNS = {"covers": "=", "below": "<", "above": ">", "equals": "=", "differs": "�
 
 
 @dataclass(frozen=True)
-class Written:
-    """A number as written in a cell, with its footnote marks, and whether it is underlined."""
-
-    text: str
-    marks: tuple[Mark, ...] = ()
-
-    @property
-    def underlined(self) -> bool:
-        """Whether the number is underlined."""
-        return any(mark.underline for mark in self.marks)
-
-    @property
-    def signs(self) -> tuple[str, ...]:
-        """The signs behind it, in LaTeX."""
-        return tuple(mark.sign for mark in self.marks if not mark.underline)
-
-
-@dataclass(frozen=True)
 class Cell:
-    """The content of a cell: our number, its interval, the paper's number with a sign, and further lines.
+    """Our number, its interval, the paper's number, then further lines (`Grid.lines`): markup, or "".
 
-    theirs: whether the first number is the paper's. value: the number, to sort by.
+    value: the number, to sort by.
     """
 
-    number: Written
-    theirs: bool
+    lines: tuple[str, ...]
     value: float | None = None
-    interval: str = ""
-    paper: Written | None = None
-    sign: str = ""
-    further: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,25 +56,22 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Head:
-    """The head above the blocks: labels over columns, the outermost first, and counts of answers."""
-
-    above: tuple[tuple[str, ...], ...]
-    labels: tuple[str, ...]
-    columns: tuple[str, ...]
-    counts: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Part:
-    """A grid's rows of one value of `Grid.float_per`, which `words` names; notes are (sign, sentence)."""
+    """A grid's rows of one value of `Grid.float_per`, which `words` names.
+
+    above: words over the columns, from the outermost. labels, columns: heads. counts: of the answers behind
+    each column. notes: markup.
+    """
 
     grid: Grid
     words: str
     across: tuple[Key, ...]
-    head: Head
+    above: tuple[tuple[str, ...], ...]
+    labels: tuple[str, ...]
+    columns: tuple[str, ...]
+    counts: tuple[str, ...]
     blocks: tuple[Block, ...]
-    notes: tuple[tuple[str, str], ...]
+    notes: str
 
 
 def parts_of(table: pd.DataFrame, layout: Layout) -> Iterator[Part]:
@@ -110,8 +87,8 @@ def parts_of(table: pd.DataFrame, layout: Layout) -> Iterator[Part]:
         for key, part in rows.groupby(per, sort=False) if per and len(rows) else [((), rows)]:
             words = " ".join(f.called(v) for f, v in zip(grid.float_per, key, strict=False))
             across = _across(grid, part)
-            head, blocks = _head(grid, part, across), _blocks(grid, part, across)
-            yield Part(grid, words, tuple(across), head, tuple(blocks), tuple(_notes(grid, part)))
+            blocks, notes = tuple(_blocks(grid, part, across)), " ".join(_notes(grid, part))
+            yield Part(grid, words, tuple(across), *_head(grid, part, across), blocks, notes)
 
 
 def _with_bounds(grid: Grid) -> Grid:
@@ -155,8 +132,8 @@ def _across(grid: Grid, table: pd.DataFrame) -> list[Key]:
     return keys
 
 
-def _head(grid: Grid, table: pd.DataFrame, across: Sequence[Key]) -> Head:
-    """What the factors across are called, their values, and how many answers are behind each column."""
+def _head(grid: Grid, table: pd.DataFrame, across: Sequence[Key]) -> tuple[Any, ...]:
+    """Of a part `above`, `labels`, `columns` and `counts`."""
     axis = ", ".join(factor.label for factor in grid.columns if factor.label)
     heads = [tuple(f.called(key[i]) for key in across) for i, f in enumerate(grid.columns)]
     above = [(axis,) * len(across)] if axis else []
@@ -169,7 +146,7 @@ def _head(grid: Grid, table: pd.DataFrame, across: Sequence[Key]) -> Head:
         ends = [sorted({min(found[key]), max(found[key])} if found[key] else ()) for key in across]
         counts = tuple("–".join(f"{end:,}" for end in pair) for pair in ends)
     columns = heads[-1] if heads else (grid.head,) * len(across)
-    return Head((*above, *heads[:-1]), labels, columns, counts if any(counts) else ())
+    return (*above, *heads[:-1]), labels, columns, counts if any(counts) else ()
 
 
 def _blocks(grid: Grid, table: pd.DataFrame, across: Sequence[Key]) -> Iterator[Block]:
@@ -194,50 +171,60 @@ def _cell(grid: Grid, table: pd.DataFrame, row: Row) -> Cell:
     found = (n for (name, value), n in grid.numbers.items() if str(row.get(name)) == value)
     form, theirs = next(found, grid.number), row["source"] == "published"
 
-    def number(value: Any, paper: bool) -> Written | None:
+    def number(value: Any, paper: bool) -> str:
         if absent(value):
-            return None
+            return ""
         text = form.write(value, row, table, paper) if form.write else written(form, value)
-        return Written(text, tuple(m for m in grid.marks if m.paper == paper and row[m.where]))
+        marked = html.escape(text)
+        marked = f"<i>{marked}</i>" if paper and text != ABSENT else marked
+        for mark in grid.marks:
+            if mark.paper == paper and row[mark.where]:
+                marked = f"<u>{marked}</u>" if mark.underline else marked + _sign(mark.sign)
+        return marked
 
     first = number(row[form.column], theirs)
     value = float(row[form.column]) if first else None
-    cell = Cell(first or Written(ABSENT), theirs, value, further=("",) * len(grid.lines))
+    first, interval, paper = first or ABSENT, "", ""
     if theirs:
-        return cell
+        return Cell((first,), value)
     if not absent(row.get("low")):
         ends = ", ".join(written(form, row[end]) for end in ("low", "high"))
         # A share without the zero before its point.
         ends = re.sub(r"(?<!\d)0\.", ".", ends) if form.scale == 1 else ends
-        cell = replace(cell, interval=f"[{ends}]")
+        interval = f"<small>[{html.escape(ends)}]</small>"
     if paper := number(row.get(form.published), True):
         sign = SIGNS.get(str(row["comparison"]).partition(":")[0], "?")
-        cell = replace(cell, paper=paper, sign=sign if form.compared else "")
+        paper += _sign(sign) if form.compared else ""
     further = (
-        ", ".join(written(line.number, row[name]) for name in line.columns)
+        html.escape(", ".join(written(line.number, row[name]) for name in line.columns))
         if row[line.where]
         else ""
         for line in grid.lines
     )
-    return replace(cell, further=tuple(further))
+    return Cell((first, interval, paper, *further), value)
 
 
-def _notes(grid: Grid, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+def _sign(sign: str) -> str:
+    return f"<sup>{html.escape(sign)}</sup>"
+
+
+def _notes(grid: Grid, table: pd.DataFrame) -> Iterator[str]:
     """What stands below: the grid's own note, what marks mean, what is missing."""
     ours = table[table["source"] == "ours"]
     if grid.note:
-        yield "", grid.note
+        yield html.escape(grid.note)
     for mark in grid.marks:
         if table[mark.where].any():
-            yield ("Underlined" if mark.underline else mark.sign), f"{mark.note}."
+            sign = "Underlined" if mark.underline else _sign(mark.sign)
+            yield f"{sign}: {html.escape(mark.note)}."
     if "low" in table and ours["low"].notna().any():
-        yield "", f"In brackets: 95% intervals over {grid.over}."
+        yield html.escape(f"In brackets: 95% intervals over {grid.over}.")
     if "published" in table and table["published"].notna().any():
-        yield "", PAPER if "low" in table else EXACT
+        yield html.escape(PAPER if "low" in table else EXACT)
     answers = ours.query(grid.answers) if grid.answers else ours
     for name, sentence in {**MISSING, **grid.counts}.items():
         if name in answers and (total := answers[name].sum()):
-            yield "", sentence.replace("{}", f"{int(total):,}")
+            yield html.escape(sentence.replace("{}", f"{int(total):,}"))
 
 
 def written(number: Number, value: Any) -> str:
@@ -268,7 +255,7 @@ def absent(value: Any) -> bool:
 
 
 def grouped(words: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Runs of equal neighbouring words, with their lengths."""
+    """Neighbours that are the same word, with how many they are."""
     for word, group in groupby(words):
         yield word, len(list(group))
 
@@ -285,14 +272,47 @@ _SPECIAL = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
+    **{"†": r"\dag", "‡": r"\ddag"},
     **{"−": "$-$", "±": r"$\pm$", "Δ": r"$\Delta$", "τ": r"$\tau$", "≠": r"$\neq$", "–": "--"},
 }
-PAPERS = r"\textit{paper}"
 
 
 def escape(text: str) -> str:
     """Text as LaTeX prints it: special characters escaped, line breaks turned into spaces."""
     return "".join(_SPECIAL.get(character, character) for character in " ".join(text.split()))
+
+
+def _tex_number(text: str) -> str:
+    """A number, or what stands in its place, as LaTeX prints it; of several, separated by ", ", each."""
+    if ", " in text:
+        return ", ".join(map(_tex_number, text.split(", ")))
+    if text.startswith("["):
+        return f"[{_tex_number(text[1:])}"
+    if text.startswith("<"):
+        return f"$<${escape(text[1:])}"
+    if text[:1] in ("+", "-") and text != ABSENT:
+        number, end = text.removesuffix("]"), "]" * text.endswith("]")
+        return f"${number}${end}"
+    return escape(text).replace(",", "{,}")
+
+
+_TAGS = {
+    "i": r"\textit{",
+    "u": r"\underline{",
+    "sup": r"\textsuperscript{",
+    "small": r"{\scriptsize",
+}
+# Signs behind the paper's numbers.
+_MATH = {"≠": r"$\neq$", **{sign: f"${sign}$" for sign in "=<>?"}}
+
+
+def latex_of(markup: str, write: Callable[[str], str] = _tex_number) -> str:
+    """Markup as LaTeX; `write` writes the text between tags."""
+    made = []
+    for closing, tag, text in re.findall(r"<(/?)(\w+)>|([^<]+)", markup):
+        plain = html.unescape(text)
+        made.append(("}" if closing else _TAGS[tag]) if tag else _MATH.get(plain) or write(plain))
+    return "".join(made)
 
 
 def lay_out(table: pd.DataFrame, layout: Layout, name: str, title: str, asked: str = "") -> str:
@@ -312,8 +332,8 @@ def lay_out(table: pd.DataFrame, layout: Layout, name: str, title: str, asked: s
 def _floats(part: Part, slug: str, caption: str, asked: str) -> list[str]:
     """Floats of these rows, as many as it takes to fit a page."""
     grid, across = part.grid, part.across
-    note = " ".join(filter(None, (_note(part), escape(asked))))
-    blocks = [_lines(part, block) for block in part.blocks]
+    note = " ".join(filter(None, (latex_of(part.notes, _spaced), escape(asked))))
+    blocks = [_tex_lines(part, block) for block in part.blocks]
     n, wide = len(grid.rows), len(grid.rows) + len(across) > NARROW
     used = 8 + 2 * len(grid.columns) + (len(caption) + len(note)) / CHARACTERS[wide]
     units, sizes = [block.unit for block in part.blocks], [len(lines) + 0.5 for lines in blocks]
@@ -355,81 +375,43 @@ def _floats(part: Part, slug: str, caption: str, asked: str) -> list[str]:
 
 def _tex_head(part: Part, places: Sequence[int]) -> list[str]:
     """The lines above the blocks, of these columns."""
-    head, n = part.head, len(part.grid.rows)
+    n = len(part.grid.rows)
     lines = []
-    for words in head.above:
+    for words in part.above:
         cells, rules, end = [""] * n, "", n
         for word, wide in grouped([words[place] for place in places]):
             start, end = end + 1, end + wide
             cells.append(rf"\multicolumn{{{wide}}}{{c}}{{{escape(word)}}}")
             rules += rf"\cmidrule(lr){{{start}-{end}}}"
         lines += [_tex_row(cells), rules] if rules else []
-    columns = [escape(head.columns[place]) for place in places]
-    lines.append(_tex_row([*map(escape, head.labels), *columns]))
-    counts = [_tex_number(head.counts[place]) for place in places] if head.counts else []
+    columns = [escape(part.columns[place]) for place in places]
+    lines.append(_tex_row([*map(escape, part.labels), *columns]))
+    counts = [_tex_number(part.counts[place]) for place in places] if part.counts else []
     lines += [_tex_row(["{$n$}", *[""] * (n - 1), *counts])] if any(counts) else []
     return [*lines, r"\midrule"]
 
 
-def _lines(part: Part, block: Block) -> list[list[str]]:
+def _tex_lines(part: Part, block: Block) -> list[list[str]]:
     """A block's lines of cells, the labels first."""
     labels = [escape(label) for label in block.labels]
     if block.theirs:
         labels = [rf"\textit{{{label}}}" for label in labels]
     labels[0] += f" ({escape(block.kind)})" if block.kind else ""
-    starts = [rf"\quad {text}" for text in (PAPERS, *(escape(o.label) for o in part.grid.lines))]
-    texts = [_texts(cell) if cell else [ABSENT, *[""] * (len(starts) + 1)] for cell in block.cells]
-    lines = [[*labels, *(text[0] for text in texts)]]
-    for i, start in enumerate(["", *starts], 1):
-        if any(text[i] for text in texts):
-            lines.append([start, *[""] * (len(labels) - 1), *(text[i] for text in texts)])
-    return lines
-
-
-def _texts(cell: Cell) -> list[str]:
-    """What stands in a cell, line by line: number, interval, the paper's number, further lines."""
-    ends = ", ".join(map(_tex_number, cell.interval.strip("[]").split(", ")))
-    paper = _marked(cell.paper, True) if cell.paper else ""
+    further = ["", r"\quad \textit{paper}", *(rf"\quad {escape(o.label)}" for o in part.grid.lines)]
+    starts = [labels, *([start, *[""] * (len(labels) - 1)] for start in further)]
+    cells = [cell.lines if cell else (ABSENT,) for cell in block.cells]
+    texts = zip_longest(*([latex_of(line) for line in cell] for cell in cells), fillvalue="")
     return [
-        _marked(cell.number, cell.theirs and cell.number.text != ABSENT),
-        rf"{{\scriptsize[{ends}]}}" if cell.interval else "",
-        paper
-        + (rf"\textsuperscript{{${_tex_SIGNS.get(cell.sign, cell.sign)}$}}" if cell.sign else ""),
-        *(", ".join(map(_tex_number, text.split(", "))) if text else "" for text in cell.further),
+        [*start, *line]
+        for i, (start, line) in enumerate(zip(starts, texts, strict=False))
+        if not i or any(line)
     ]
 
 
-_tex_SIGNS = {"≠": r"\neq"}
-
-
-def _marked(number: Written, theirs: bool) -> str:
-    """A number, in italics where it is the paper's, with its marks in order."""
-    text = rf"\textit{{{_tex_number(number.text)}}}" if theirs else _tex_number(number.text)
-    for mark in number.marks:
-        text = rf"\underline{{{text}}}" if mark.underline else text + _sign(mark.sign)
-    return text
-
-
-def _tex_number(text: str) -> str:
-    """A number, or what stands in its place, as LaTeX prints it."""
-    if text.startswith("<"):
-        return f"$<${escape(text[1:])}"
-    if text[:1] in ("+", "-") and text != ABSENT:
-        return f"${text}$"
-    return escape(text).replace(",", "{,}")
-
-
-def _note(part: Part) -> str:
-    """What stands below."""
-    said = [
-        f"{sign if sign == 'Underlined' else _sign(sign)}: {escape(text)}" if sign else escape(text)
-        for sign, text in part.notes
-    ]
-    return " ".join(said)
-
-
-def _sign(sign: str) -> str:
-    return rf"\textsuperscript{{{sign}}}"
+def _spaced(text: str) -> str:
+    """Text between tags, with the spaces around it."""
+    inner = escape(text)
+    return f"{' ' * text.startswith(' ')}{inner}{' ' * (text.endswith(' ') and bool(inner))}"
 
 
 def _tex_row(cells: Sequence[str]) -> str:
@@ -452,7 +434,6 @@ def _packed(units: Sequence[Hashable], sizes: Sequence[float], room: float) -> l
 
 # Rows of a table that the page shows; its CSV has all.
 MOST_ROWS = 300
-_html_SIGNS = {r"\dag": "†", r"\ddag": "‡"}
 
 
 def html_table(table: pd.DataFrame, layout: Layout, title: str, asked: str = "") -> str:
@@ -476,35 +457,30 @@ def html_table(table: pd.DataFrame, layout: Layout, title: str, asked: str = "")
 def _part(part: Part, blocks: list[Block], title: str) -> str:
     name = f"{title}: {part.words}" if part.words else title
     heading = f"<h4>{html.escape(part.words)}</h4>\n" if part.words else ""
-    wide = len(part.head.labels) + len(part.across)
+    wide = len(part.labels) + len(part.across)
     rows = [_html_row(part, block) for block in blocks]
     if not rows:
         rows = [f'<tr><td colspan="{wide}">{html.escape(part.grid.empty)}</td></tr>']
-    notes = " ".join(
-        f"{_html_SIGNS.get(sign, sign)}: {html.escape(text)}" if sign else html.escape(text)
-        for sign, text in part.notes
-    )
     return (
         f'{heading}<div class="scroll" tabindex="0" role="region" aria-label="{html.escape(name)}">\n'
         f'<table class="laid">\n<thead>\n{"".join(_html_head(part))}</thead>\n<tbody>\n'
         + "\n".join(rows)
         + "\n</tbody>\n</table>\n</div>\n"
-        + (f'<p class="soft">{notes}</p>\n' if notes else "")
+        + (f'<p class="soft">{part.notes}</p>\n' if part.notes else "")
     )
 
 
 def _html_head(part: Part) -> Iterator[str]:
-    """Rows above the blocks; those of the last are named by the column that they head."""
-    head, n = part.head, len(part.head.labels)
-    empty = f'<td colspan="{n}"></td>'
-    for words in head.above:
+    """Rows above the blocks; those of the last are named by the column that they part."""
+    empty = f'<td colspan="{len(part.labels)}"></td>'
+    for words in part.above:
         cells = "".join(
             f'<th scope="colgroup" colspan="{wide}">{html.escape(word)}</th>'
             for word, wide in grouped(words)
         )
         yield f"<tr>{empty}{cells}</tr>\n" if cells else ""
-    names = [*head.labels, *head.columns]
-    counts = ["" for _ in head.labels] + [*(head.counts or ("" for _ in head.columns))]
+    names = [*part.labels, *part.columns]
+    counts = ["" for _ in part.labels] + [*(part.counts or ("" for _ in part.columns))]
     cells = "".join(
         f'<th scope="col">{html.escape(name)}{f"<small>n {html.escape(n)}</small>" if n else ""}</th>'
         for name, n in zip(names, counts, strict=True)
@@ -526,25 +502,11 @@ def _html_cell(part: Part, cell: Cell | None) -> str:
     """Our number, then its interval, the paper's number and further lines, each in a line of its own."""
     if cell is None:
         return "<td>–</td>"
-    value = "" if cell.value is None else f' data-v="{cell.value:.6g}"'
-    lines = [_html_number(cell.number, cell.theirs)]
-    if cell.interval:
-        lines.append(f"<small>{html.escape(cell.interval)}</small>")
-    if cell.paper:
-        sign = f"<sup>{html.escape(cell.sign)}</sup>" if cell.sign else ""
-        lines.append(f"{_html_number(cell.paper, True)}{sign}")
-    lines += [
-        f"<small>{html.escape(line.label)}: {html.escape(text)}</small>"
-        for line, text in zip(part.grid.lines, cell.further, strict=False)
-        if text
+    heads = ["", "", "", *(f"{html.escape(line.label)}: " for line in part.grid.lines)]
+    lines = [
+        f"<small>{head}{line}</small>" if head else line.replace(ABSENT, "–")
+        for head, line in zip(heads, cell.lines, strict=False)
+        if line
     ]
+    value = "" if cell.value is None else f' data-v="{cell.value:.6g}"'
     return f"<td{value}>{'<br>'.join(lines)}</td>"
-
-
-def _html_number(number: Written, theirs: bool) -> str:
-    text = "–" if number.text == ABSENT else html.escape(number.text)
-    text = f"<u>{text}</u>" if number.underlined else text
-    text = f"<i>{text}</i>" if theirs and number.text != ABSENT else text
-    return text + "".join(
-        f"<sup>{_html_SIGNS.get(sign, html.escape(sign))}</sup>" for sign in number.signs
-    )
