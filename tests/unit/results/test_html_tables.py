@@ -7,7 +7,14 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from needlework.factor import Factor, in_1024
-from needlework.results.result import INCOMPLETE, Grid, Line, Mark, Number
+from needlework.results.result import (
+    INCOMPLETE,
+    Below,
+    Grid,
+    Line,
+    Mark,
+    Number,
+)
 from needlework.results.written_tables import MOST_ROWS, html_table
 
 GRID = Grid(
@@ -15,7 +22,7 @@ GRID = Grid(
     columns=(Factor("length", label="Context", format=in_1024), Factor("metric")),
     lines=(Line("failed", ("n_error",), Number(0), "n_error > 0"),),
     marks=(Mark("value > 0.7", "high", underline=True),),
-    note="Shares.",
+    below=Below(note="Shares."),
 )
 
 

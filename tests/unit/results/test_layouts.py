@@ -134,7 +134,7 @@ def test_every_number_of_ours_stands_in_latex(benchmark, name):
     page = html_table(table, layout, "A_title")
     shown = 0
     for grid in layout:
-        rows = table.query(grid.show) if grid.show else table
+        rows = table.query(grid.kept.where) if grid.kept.where else table
         for value in rows[grid.number.column].dropna():
             number = f"{grid.number.scale * value:.{grid.number.digits}f}"
             assert number.removeprefix("-") in text

@@ -7,7 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from needlework.factor import Factor
-from needlework.results.result import PERCENT, Context, Grid, Result, table
+from needlework.results.result import (
+    PERCENT,
+    Below,
+    Context,
+    Grid,
+    Result,
+    table,
+)
 from needlework.results.tabulate import MODEL, tabulate
 
 if TYPE_CHECKING:
@@ -43,7 +50,9 @@ def answered_in(
         rows=(MODELS, *named),
         columns=(ANSWERED,),
         number=PERCENT,
-        note="Accuracy in % of the answers in each language; the CSV has their share of all answers.",
+        below=Below(
+            note="Accuracy in % of the answers in each language; the CSV has their share of all answers."
+        ),
     )
 
     @table("Accuracy by the language of the answers", grid, when=when)

@@ -24,7 +24,12 @@ from needlework.models.audits import MOST_LEVELS
 from needlework.results import stats
 from needlework.results.figures.style import COLOURS, PAGE, style
 from needlework.results.misreads import CAREFUL
-from needlework.results.result import PERCENT, Grid, Number
+from needlework.results.result import (
+    PERCENT,
+    Below,
+    Grid,
+    Number,
+)
 from needlework.results.written_tables import lay_out
 
 if TYPE_CHECKING:
@@ -374,7 +379,7 @@ _GRID = Grid(
         ("measure", "difference"): replace(PERCENT, signed=True),
         ("measure", "p_holm"): Number(3, least=0.001),
     },
-    empty="nothing was compared",
+    below=Below(empty="nothing was compared"),
 )
 # Panels beside each other; inches of a row, and of what stands around a row of panels.
 _PANELS, _ROW, _AROUND = 3, 0.2, 0.55
@@ -393,7 +398,10 @@ def as_latex(table: pd.DataFrame, sets: Sets, name: str, title: str) -> str:
     tidy[["ci_low", "ci_high"]] = tidy[["ci_low", "ci_high"]].mask(other)
     # A pair has one row, where it was compared in this order.
     tidy = tidy.sort_values(["metric", "pair"], kind="stable")
-    grid = replace(_GRID, note=" ".join([_NOTE + _few(overall), *not_told_apart(sets)]))
+    grid = replace(
+        _GRID,
+        below=replace(_GRID.below, note=" ".join([_NOTE + _few(overall), *not_told_apart(sets)])),
+    )
     return lay_out(tidy, (grid,), f"{name}-comparisons", f"{title}: models compared")
 
 

@@ -152,19 +152,43 @@ MISSING = {
 
 
 @dataclass(frozen=True)
+class Kept:
+    """Which rows and columns of a table are laid out.
+
+    prepare: `function(table)` that returns the rows. where: a query of them. without: columns across all of
+    whose cells are so are left out.
+    """
+
+    prepare: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    where: str = ""
+    without: str = ""
+
+
+@dataclass(frozen=True)
+class Below:
+    """What stands below a table, and in one without rows (`empty`).
+
+    note: a text. over: what intervals are over. answers: which rows count every answer once; counts: by
+    column, a sentence on its sum over these rows, with "{}".
+    """
+
+    note: str = ""
+    over: str = "questions"
+    empty: str = "no scores"
+    answers: str = ""
+    counts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Grid:
     """Blocks of lines down, columns across: in each block numbers, intervals, the paper's numbers.
 
     rows: columns of labels; blocks come in the table's order. columns: what goes across, the outer
     level first; without any, there is one column with the head `head`. by: what parts blocks but is
     not shown (blocks that agree in the first of `by`, or else of `rows`, share a page). apart: never
-    averaged over; shown behind the first label where the table has several values. number, numbers:
-    how values are written, and those whose column (of the table) has a certain value, as text.
-    prepare: `function(table)` that returns the rows to lay out. show: which of them. without:
-    columns across all of whose cells are so are left out. float_per: a float for each value. lines,
-    marks: further lines below, and marks at numbers. answers: which rows count every answer once;
-    counts: by column, a sentence on its sum over these rows, with "{}". over: what intervals are over.
-    note, empty: a text below, and what stands in a table without rows.
+    averaged over; shown behind the first label where the table has several values. float_per: a float for
+    each value. number, numbers: how values are written, and those whose column (of the table) has a certain
+    value, as text. lines, marks: further lines below, and marks at numbers.
     """
 
     rows: tuple[Factor, ...]
@@ -172,26 +196,22 @@ class Grid:
     head: str = ""
     by: tuple[str, ...] = ()
     apart: tuple[Factor, ...] = ()
+    float_per: tuple[Factor, ...] = ()
     number: Number = Number()
     numbers: Mapping[tuple[str, str], Number] = field(default_factory=dict)
-    prepare: Callable[[pd.DataFrame], pd.DataFrame] | None = None
-    show: str = ""
-    without: str = ""
-    float_per: tuple[Factor, ...] = ()
     lines: tuple[Line, ...] = ()
     marks: tuple[Mark, ...] = ()
-    answers: str = ""
-    counts: Mapping[str, str] = field(default_factory=dict)
-    over: str = "questions"
-    note: str = ""
-    empty: str = "no scores"
+    kept: Kept = Kept()
+    below: Below = Below()
 
 
 # One or more grids: each makes floats of the rows that it shows.
 Layout = tuple[Grid, ...]
 
 
-def pairs(columns: tuple[Factor, ...], number: Number = Number(), **more: Any) -> Grid:
+def pairs(
+    columns: tuple[Factor, ...], number: Number = Number(), answers: str = "", **more: Any
+) -> Grid:
     """Two models and their difference: rows of the roles first, second and delta, by `pair`."""
     test = Number(3, least=0.001)
     return Grid(
@@ -201,7 +221,7 @@ def pairs(columns: tuple[Factor, ...], number: Number = Number(), **more: Any) -
         number=number,
         numbers={("role", "delta"): replace(number, signed=True)},
         lines=(Line("McNemar's p", ("p_mcnemar",), test, "p_mcnemar == p_mcnemar"),),
-        empty="no pair was run",
+        below=Below(empty="no pair was run", answers=answers),
         **more,
     )
 

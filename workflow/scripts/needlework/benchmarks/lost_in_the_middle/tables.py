@@ -22,7 +22,18 @@ from needlework.factor import Factor
 from needlework.results import published as publications
 from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.columns import MEASURES
-from needlework.results.result import LOST, PERCENT, Context, Grid, Mark, Number, PromptTable, table
+from needlework.results.result import (
+    LOST,
+    PERCENT,
+    Below,
+    Context,
+    Grid,
+    Kept,
+    Mark,
+    Number,
+    PromptTable,
+    table,
+)
 from needlework.results.tabulate import (
     MODEL,
     By,
@@ -71,7 +82,7 @@ ABOVE: dict[str, Any] = {
         ),
     ),
     "number": PERCENT,
-    "note": "Accuracy in %.",
+    "below": Below(note="Accuracy in %."),
 }
 
 
@@ -169,7 +180,9 @@ def table7(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def _cells(show: str, **more: Any) -> Grid:
-    return Grid(rows=(MODELS,), apart=(KEYS_CALLED, LANGS, VARIANTS), show=show, **ABOVE, **more)
+    return Grid(
+        rows=(MODELS,), apart=(KEYS_CALLED, LANGS, VARIANTS), kept=Kept(where=show), **ABOVE, **more
+    )
 
 
 @table(
@@ -266,9 +279,11 @@ def _token_grid(label: str) -> Grid:
         apart=(KEYS_CALLED, LANGS),
         number=Number(digits=1),
         numbers={("statistic", "max"): Number(digits=0)},
-        prepare=statistics,
-        note="Tokens of the prompts, without a chat template; n: examples. " + CHAT_FORMATS,
-        empty="no prompts",
+        kept=Kept(prepare=statistics),
+        below=Below(
+            note="Tokens of the prompts, without a chat template; n: examples. " + CHAT_FORMATS,
+            empty="no prompts",
+        ),
     )
 
 

@@ -23,7 +23,16 @@ from needlework.factor import Factor
 from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.columns import MEASURES
 from needlework.results.published import equal
-from needlework.results.result import PERCENT, Context, Grid, Number, PromptTable, table
+from needlework.results.result import (
+    PERCENT,
+    Below,
+    Context,
+    Grid,
+    Kept,
+    Number,
+    PromptTable,
+    table,
+)
 from needlework.results.tabulate import MODEL, By, Cell, Measure, tabulate, where
 
 if TYPE_CHECKING:
@@ -72,7 +81,12 @@ def at_lengths(rows: pd.DataFrame, run: Context, *further: str) -> pd.DataFrame:
 
 @table(
     "Lengths of the tasks' rows",
-    Grid(rows=(ABILITY, TASK, LANG), head="Mean length", number=Number(0), empty="no prompts"),
+    Grid(
+        rows=(ABILITY, TASK, LANG),
+        head="Mean length",
+        number=Number(0),
+        below=Below(empty="no prompts"),
+    ),
     needs="instances",
 )
 def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -154,7 +168,7 @@ def table6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         rows=(MODELS, METRIC),
         columns=(LENGTH,),
         number=PERCENT,
-        show="source == 'ours'",
+        kept=Kept(where="source == 'ours'"),
         float_per=(TASK,),
     ),
 )
@@ -233,7 +247,7 @@ _BUCKETS = [str(length) for length in PAPER_BUCKETS]
             COLUMN.renamed("column", last=(AVERAGE, SLOPE), words={**COLUMN.words, SLOPE: "Slope"}),
         ),
         number=Number(digits=3),
-        empty="no printed numbers",
+        below=Below(empty="no printed numbers"),
     ),
     needs="published",
     notes=(LONG,),

@@ -23,8 +23,10 @@ from needlework.results.columns import COMPARISON, MEASURES
 from needlework.results.result import (
     ABSENT,
     DELTA,
+    Below,
     Context,
     Grid,
+    Kept,
     Mark,
     Number,
     PromptTable,
@@ -109,7 +111,7 @@ def write_effective_length(
                 "share_of_baseline >= 0.75 - 1e-12", "at least 75% of the baseline", underline=True
             ),
         ),
-        answers="column == 'average'",
+        below=Below(answers="column == 'average'"),
     ),
 )
 def table1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -179,9 +181,9 @@ def _share_of_baseline(own: pd.DataFrame) -> pd.Series:
         columns=(NEEDLES,),
         apart=APART,
         number=TWO,
-        show="length == 'average' or source == 'published'",
+        kept=Kept(where="length == 'average' or source == 'published'"),
         float_per=(MODELS,),
-        note="Averaged over the context lengths.",
+        below=Below(note="Averaged over the context lengths."),
     ),
 )
 def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -247,8 +249,9 @@ def _in_pairs(
             ),
         ),
         apart=APART,
-        answers="length == 'all' and needle != 'balanced'",
-        empty="no existence prompts",
+        below=Below(
+            answers="length == 'all' and needle != 'balanced'", empty="no existence prompts"
+        ),
     ),
 )
 def existence(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -278,8 +281,7 @@ def existence(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         columns=(NEEDLES,),
         apart=APART,
         number=TWO,
-        answers="needle_lang == 'all'",
-        empty="no closed-book prompts",
+        below=Below(answers="needle_lang == 'all'", empty="no closed-book prompts"),
     ),
 )
 def closed_book(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -301,8 +303,7 @@ def closed_book(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Grid(
         rows=(Factor("lang", label="Language"), Factor("n", label="n")),
         head="Survived",
-        over="answers",
-        empty="nothing was translated",
+        below=Below(over="answers", empty="nothing was translated"),
     ),
     needs="ceilings",
     when=("english_answers",),

@@ -27,7 +27,17 @@ from needlework.benchmarks.mlongrr.rows import (
 )
 from needlework.factor import Factor, in_1000
 from needlework.results.answer_languages import answered_in as by_answers_language
-from needlework.results.result import PERCENT, Context, Grid, Line, Mark, Number, PromptTable, table
+from needlework.results.result import (
+    PERCENT,
+    Below,
+    Context,
+    Grid,
+    Line,
+    Mark,
+    Number,
+    PromptTable,
+    table,
+)
 from needlework.results.tabulate import MODEL, By, Cell, Measure, tabulate
 
 if TYPE_CHECKING:
@@ -62,8 +72,7 @@ def _tokens_a_word_grid(digits: int) -> Grid:
         rows=(TOKENIZERS,),
         columns=(LANGUAGES_CALLED,),
         number=Number(digits=digits),
-        note="Tokens a word.",
-        empty="no prompts",
+        below=Below(note="Tokens a word.", empty="no prompts"),
     )
 
 
@@ -108,7 +117,7 @@ def _tokens_a_word(rows: pd.DataFrame, run: Context, name: str, digits: int) -> 
         float_per=(TOKENIZERS,),
         number=Number(0, column="sentences"),
         numbers={("what", "haystack_tokens"): Number(0, column="tokens")},
-        empty="no prompts with one needle",
+        below=Below(empty="no prompts with one needle"),
     ),
     needs="instances",
     when=("one",),
@@ -158,8 +167,10 @@ def with_numbers(rows: pd.DataFrame) -> pd.DataFrame:
         columns=(Factor("depth", label="Depth (%)"),),
         number=Number(digits=1),
         lines=(Line("least, most", ("least", "most"), Number(1), "least == least"),),
-        note="Percent of the haystack's tokens before the first needle, mean of all prompts.",
-        empty="no prompts with one needle",
+        below=Below(
+            note="Percent of the haystack's tokens before the first needle, mean of all prompts.",
+            empty="no prompts with one needle",
+        ),
     ),
     needs="instances",
     when=("one",),
@@ -215,9 +226,11 @@ EXHAUSTED = Mark(
         rows=(MODELS, NEEDLES, ASKED, METRICS),
         columns=(LANGS,),
         number=PERCENT,
-        answers="metric == 'strict' and lang == 'all'",
+        below=Below(
+            answers="metric == 'strict' and lang == 'all'",
+            note="Accuracy in %, over all lengths and depths.",
+        ),
         marks=(EXHAUSTED,),
-        note="Accuracy in %, over all lengths and depths.",
     ),
 )
 def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -236,9 +249,11 @@ def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         rows=(MODELS, NEEDLES, ASKED),
         columns=(LANGS,),
         number=PERCENT,
-        answers="lang == 'all'",
+        below=Below(
+            answers="lang == 'all'",
+            note="Questions without an answer in the text that were refused, in %.",
+        ),
         marks=(EXHAUSTED,),
-        note="Questions without an answer in the text that were refused, in %.",
     ),
     when=("absent",),
 )

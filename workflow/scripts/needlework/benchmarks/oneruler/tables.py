@@ -41,7 +41,18 @@ from needlework.benchmarks.oneruler.rows import (
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1000
 from needlework.results.answer_languages import answered_in as by_answers_language
-from needlework.results.result import PERCENT, Context, Grid, Line, Mark, Number, PromptTable, table
+from needlework.results.result import (
+    PERCENT,
+    Below,
+    Context,
+    Grid,
+    Kept,
+    Line,
+    Mark,
+    Number,
+    PromptTable,
+    table,
+)
 from needlework.results.tabulate import MODEL, UNPUBLISHED, By, arranged, stacked, tabulate, where
 
 if TYPE_CHECKING:
@@ -76,13 +87,15 @@ EXHAUSTED = Mark(
         rows=(MODELS, TASK_NAMES),
         columns=(LENGTHS, METRIC),
         number=PERCENT,
-        show=f"context_lang == 'all' and (none_option == True or task in {list(CWE)})",
+        kept=Kept(where=f"context_lang == 'all' and (none_option == True or task in {list(CWE)})"),
         lines=(ALL_PROMPTS,),
         marks=(EXHAUSTED,),
-        answers="metric == 'strict' and task != 'niah'",
-        counts=LEFT_OUT,
-        note="Accuracy in %, all languages, instructions in the context's; by the strict rules, and "
-        "by the released ones.",
+        below=Below(
+            answers="metric == 'strict' and task != 'niah'",
+            counts=LEFT_OUT,
+            note="Accuracy in %, all languages, instructions in the context's; by the strict rules, and "
+            "by the released ones.",
+        ),
     ),
 )
 def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -136,13 +149,15 @@ def ranks(table: pd.DataFrame) -> pd.DataFrame:
         ),
         columns=(Factor("model", words=MODELS.words), METRIC),
         number=PERCENT,
-        prepare=ranks,
+        kept=Kept(prepare=ranks),
         lines=(ALL_PROMPTS,),
         marks=(EXHAUSTED,),
-        answers="metric == 'strict' and model != 'all'",
-        counts=LEFT_OUT,
-        note=f"Accuracy in % over the NIAH tasks in {LONG_CONTEXTS}, by the strict rules, and by the "
-        "released ones. After a rank, in brackets: the paper's.",
+        below=Below(
+            answers="metric == 'strict' and model != 'all'",
+            counts=LEFT_OUT,
+            note=f"Accuracy in % over the NIAH tasks in {LONG_CONTEXTS}, by the strict rules, and by the "
+            "released ones. After a rank, in brackets: the paper's.",
+        ),
     ),
     over_models=True,
 )
@@ -179,10 +194,12 @@ def languages(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         ),
         columns=(LENGTHS,),
         number=Number(digits=2),
-        over="languages",
-        note="Kendall's τ between the accuracies of languages with equal tokens and with equal text; "
-        "n: languages. The paper's is over all of its models.",
-        empty="no pair was run",
+        below=Below(
+            over="languages",
+            note="Kendall's τ between the accuracies of languages with equal tokens and with equal text; "
+            "n: languages. The paper's is over all of its models.",
+            empty="no pair was run",
+        ),
     ),
     when=("equal_text",),
     over_models=True,
@@ -202,9 +219,8 @@ def lengths_tau(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         rows=(MODELS, TASK_NAMES),
         columns=(ERROR_NAMES,),
         number=PERCENT,
-        show="length == 'long' and context_lang == 'all'",
-        without="n_errors == 0",
-        note=f"Share of prompts in %, by the strict rules, in {LONG_CONTEXTS}.",
+        kept=Kept(where="length == 'long' and context_lang == 'all'", without="n_errors == 0"),
+        below=Below(note=f"Share of prompts in %, by the strict rules, in {LONG_CONTEXTS}."),
     ),
     when=("present",),
 )
@@ -265,8 +281,7 @@ ENCODINGS = ("o200k_base", "cl100k_base")
         rows=(Factor("context_lang", label="Language", format=language_name),),
         columns=(Factor("tokenizer", label="Tokenizer"),),
         number=Number(digits=0),
-        note="Tokens of each book.",
-        empty="no books",
+        below=Below(note="Tokens of each book.", empty="no books"),
     ),
     needs="books",
     when=("books",),
