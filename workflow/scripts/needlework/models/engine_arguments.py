@@ -100,10 +100,9 @@ def gpus(engine: Mapping[str, Any]) -> int:
 def judging(entry: Entry) -> dict[str, Any]:
     """Changes to the entry of a judge: temperature 0, one sample, and failures never end its job.
 
-    A null temperature stays, since the endpoint may take none.
+    A null temperature stays, in `sampling` and in `request`, since the endpoint may take none.
     """
-    sampling, request = dict(entry["sampling"]), dict(entry["request"])
+    sampling = dict(entry["sampling"])
     if sampling["temperature"] is not None:
         sampling["temperature"] = 0
-    request.pop("temperature", None)
-    return {"sampling": sampling, "request": request, "samples": 1, "max_failed": 1 << 30}
+    return {"sampling": sampling, "samples": 1, "max_failed": 1 << 30}
