@@ -8,9 +8,8 @@
 import sys
 from pathlib import Path
 
-from snakemake.common.configfile import load_configfile
 from snakemake.exceptions import WorkflowError
-from snakemake.utils import min_version, update_config
+from snakemake.utils import min_version
 
 min_version("9.27")
 
@@ -23,13 +22,6 @@ sys.path.append(str(here / "workflow/scripts"))
 
 # The workflow's own file, also with --directory.
 configfile: here / "config.yaml"
-
-
-# In a module, `config:` replaces `configfile:`: what it leaves out comes from the same file.
-if workflow.modifier.skip_configfile:
-    defaults = load_configfile(here / "config.yaml")
-    update_config(defaults, config)
-    config = defaults
 
 
 include: "workflow/rules/common.smk"

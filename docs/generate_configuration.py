@@ -30,10 +30,16 @@ PREAMBLE = """\
 `config.yaml` holds the default run, on the embedded sample. A file that `--configfile` names is merged into
 it: mappings key by key, while lists and single values are replaced. So a file of your own needs only what
 differs. If there are several files, later ones win, so name your own after a preset; a run warns if a later
-file replaces what `run` selected. The models, tokenizers and translators of `config.yaml` stay defined, and
-`run.models` and `run.benchmarks` choose which of them run. The defaults below apply if no file has the key;
-`config.yaml` sets some keys for the sample. A top-level value can be set on the command line (`--config
-mirror=/data/mirror`).
+file replaces what `run` selected. The models, tokenizers, embedders and translators of `config.yaml` stay
+defined, and `run.models` and `run.benchmarks` choose which of them run.
+
+Of each key this page names the value that holds if no file has the key. A benchmark's keys may have two: its
+default, and its value *on the sample*. The latter hold, all together, as long as your files leave a benchmark
+its data. With data of your own or the paper's (`needles`, `source` or `data`, marked *chooses the data*), the
+defaults hold, and nothing of the sample.
+
+`--config` sets values on the command line, by the same names: `--config mirror=/data/mirror`, or
+`--config 'benchmarks={mlneedle: {questions: 5}}'`. Targets stand before such options.
 
 Paths are relative to the folder in which the workflow runs (`--directory`, or the folder in which Snakemake
 was started); `~/` begins one in your home folder. If a `chat_template` is not there, it is looked for among
@@ -53,6 +59,9 @@ HF_TOKEN).
 `<name>` is a name of your choice. It becomes part of file names: letters, digits, `.`, `-` and `_`, at most
 100 characters, and no two that differ only in case.
 """
+
+
+DEMO = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 
 
 def page(described: Node) -> str:
@@ -85,9 +94,9 @@ def _lists(path: str, node: Node) -> Iterator[str]:
         for key, child in children.items():
             yield f"### `{path}.{key}`\n"
             yield from [f"{_description(child)}\n"] if _description(child) else []
-            yield _list(list(_rows(child)))
+            yield _list(list(_rows(child)), f"{path}.{key}")
     else:
-        yield _list(list(_rows(node)))
+        yield _list(list(_rows(node)), path)
 
 
 def _entries(path: str, entry: Node) -> Iterator[str]:
@@ -143,11 +152,25 @@ def _rows(node: Node, prefix: str = "") -> Iterator[tuple[str, Node, bool]]:
                 yield from _rows(entry, f"{prefix}{key}.<name>.")
 
 
-def _list(rows: list[tuple[str, Node, bool]]) -> str:
+def _of_the_demo(path: str) -> object:
+    """What config.yaml has at a dotted path; None if it has nothing."""
+    found: Any = DEMO
+    for part in path.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
+
+
+def _list(rows: list[tuple[str, Node, bool]], path: str = "") -> str:
     """An entry for each key: a table's cells would be wider than a screen."""
     lines = []
     for key, node, required in rows:
         default = f"; default {_code(node['default'])}" if "default" in node else ""
+        demo = _of_the_demo(f"{path}.{key}") if path.startswith(("run", "benchmarks")) else None
+        if demo is not None and path == "run":
+            default, required = f"; default {_code(demo)}", False
+        elif demo not in (None, node.get("default")) and node.get("type") != "mapping":
+            default += f"; on the sample {_code(demo)}"
+        default += "; *chooses the data*" if node.get("chooses_data") else ""
         values = _values(node) + ("; *required*" if required else default)
         takers = f"; with {', '.join(map(_code, node['backends']))}" if "backends" in node else ""
         lines.append(f"- **`{key}`** ({values}{takers}): {_description(node)}".removesuffix(": "))

@@ -30,6 +30,7 @@ sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
 from needlework.data.packaged import find  # noqa: E402
 from needlework.planning.config import validated  # noqa: E402
+from needlework.planning.schema import layered  # noqa: E402
 from needlework.records import read_table  # noqa: E402
 from needlework.results import cells, stats  # noqa: E402
 from needlework.results.cells import Table  # noqa: E402
@@ -235,12 +236,11 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--suffix", default="")
     given = parser.parse_args()
-    from snakemake.utils import update_config
-
-    config: dict[str, Any] = {}
-    for path in (ROOT / "config.yaml", *given.configuration):
-        update_config(config, yaml.safe_load(path.read_text(encoding="utf-8")))
-    config = validated(config)
+    demo, *own = [
+        yaml.safe_load(path.read_text(encoding="utf-8"))
+        for path in (ROOT / "config.yaml", *given.configuration)
+    ]
+    config = validated(layered(demo, own))
     tables: dict[str, list[Row]] = {}
     for name, table in (("lost_in_the_middle", natural_questions), ("mlneedle", xquad)):
         path = given.folder / f"results/scores/{MODEL}/{name}.parquet"

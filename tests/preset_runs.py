@@ -6,7 +6,6 @@ printed one is right. Token counts are made up.
 
 from __future__ import annotations
 
-import copy
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -19,7 +18,6 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import yaml
-from snakemake.utils import update_config
 
 import lost_in_the_middle_scores
 import m4le_scores
@@ -30,6 +28,7 @@ from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, PRINTED, TASKS
 from needlework.benchmarks.m4le.factors import TABLES
 from needlework.planning.config import lengths_of, validated
 from needlework.planning.layout import Layout
+from needlework.planning.schema import layered
 from needlework.results import published
 from needlework.results.result import Context, Needs
 
@@ -49,10 +48,8 @@ BESIDE = {
 @cache
 def layout(name: str, changes: str = "") -> Layout:
     """A preset, laid over the default configuration; then `changes` (YAML)."""
-    config = copy.deepcopy(DEFAULT)
-    update_config(config, yaml.safe_load((ROOT / f"presets/{name}.yaml").read_text("utf-8")))
-    update_config(config, yaml.safe_load(changes) or {})
-    return Layout(validated(config))
+    preset = yaml.safe_load((ROOT / f"presets/{name}.yaml").read_text("utf-8"))
+    return Layout(validated(layered(DEFAULT, [preset, yaml.safe_load(changes) or {}])))
 
 
 def context(files: Layout, benchmark: str, needs: Needs) -> Context:

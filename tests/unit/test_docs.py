@@ -15,13 +15,12 @@ from types import ModuleType
 
 import pytest
 import yaml
-from snakemake.utils import update_config
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.parts import names
 from needlework.data.corpora.registry import CORPORA, languages_of
 from needlework.planning.config import validated
-from needlework.planning.schema import schema
+from needlework.planning.schema import layered, schema
 from needlework.results.columns import COMPARISON, MEASURES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -284,9 +283,8 @@ EXAMPLES = [(page, block) for page, text in TEXTS.items() for block in blocks(te
     "page, block", EXAMPLES, ids=[f"{p}-{i}" for i, (p, _) in enumerate(EXAMPLES)]
 )
 def test_configurations_that_are_shown_are_valid(page, block) -> None:
-    config = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
-    update_config(config, yaml.safe_load(block))
-    validated(config)
+    demo = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    validated(layered(demo, [yaml.safe_load(block)]))
 
 
 def test_names_of_the_page_on_benchmarks_exist() -> None:

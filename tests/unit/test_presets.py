@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 import resource
 from importlib import import_module
@@ -10,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from snakemake.utils import update_config
 
 import preset_runs
 from needlework.planning.config import lengths_of, validated
+from needlework.planning.schema import layered
 from runs import ROOT, Workflow
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -23,9 +22,7 @@ PAGE = ROOT / "docs/models.md"
 
 def merged(text: str) -> dict:
     """The default configuration with what `text` (YAML) says laid over it, as --configfile does."""
-    config = copy.deepcopy(DEFAULT)
-    update_config(config, yaml.safe_load(text))
-    return config
+    return layered(DEFAULT, [yaml.safe_load(text)])
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda path: path.stem)
@@ -51,11 +48,8 @@ def test_a_preset_to_fill_in_has_fifteen_lines(name: str) -> None:
 def test_a_papers_preset_inherits_nothing_of_the_demos_size(benchmark: str) -> None:
     """The demo asks a part of the languages and lengths, which no paper's run may get from it."""
     preset = yaml.safe_load((ROOT / f"presets/{benchmark}.yaml").read_text(encoding="utf-8"))
-    over, alone = copy.deepcopy(DEFAULT), copy.deepcopy(DEFAULT)
-    alone["benchmarks"] = {}
-    for config in (over, alone):
-        update_config(config, copy.deepcopy(preset))
-    over, alone = validated(over), validated(alone)
+    over = validated(layered(DEFAULT, [preset]))
+    alone = validated(layered(DEFAULT | {"benchmarks": {}}, [preset]))
     plan = import_module(f"needlework.benchmarks.{benchmark}.plan")
     assert plan.slices(over["benchmarks"][benchmark]) == plan.slices(alone["benchmarks"][benchmark])
     for name in plan.slices(over["benchmarks"][benchmark]):

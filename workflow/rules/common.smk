@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
+from snakemake.common.configfile import load_configfile
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 from snakemake.settings.enums import Quietness
@@ -31,7 +32,7 @@ from needlework.planning.layout import resource
 from needlework.planning.papers import check_published
 from needlework.planning.rule_inputs import RuleInputs, paths, result_file
 from needlework.planning.preflight import check_model_files, without_records
-from needlework.planning.schema import command_line_values
+from needlework.planning.schema import command_line_values, layered
 from needlework.atomic import atomic_write
 
 
@@ -50,9 +51,15 @@ try:
     check_folder(Path.cwd(), Path(workflow.current_basedir))
     for file in workflow.configfiles if workflow.is_main_process else []:
         read_nodes(file)
-    update_config(
-        config, command_line_values(workflow.config_settings.config_args or [])
-    )
+    # In a module, `config:` replaces `configfile:` and the command line.
+    if workflow.modifier.skip_configfile:
+        given = [config]
+    else:
+        given = [
+            *map(load_configfile, workflow.config_settings.configfiles),
+            command_line_values(workflow.config_settings.config_args or []),
+        ]
+    config = layered(load_configfile(here / "config.yaml"), given)
     GIVEN = config
     config = validated(config)
     UNPUBLISHED = check_published(config) if workflow.is_main_process else []

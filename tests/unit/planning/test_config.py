@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from needlework.errors import UserError
 from needlework.planning.config import lengths_of, notices, replaced_choices, validated
 from needlework.planning.effective_config import effective_config
 from needlework.planning.layout import Layout
-from needlework.planning.schema import schema
+from needlework.planning.schema import command_line_values, layered, plain, schema, with_defaults
 
 ROOT = Path(__file__).resolve().parents[3]
 PRESETS = sorted((ROOT / "presets").glob("*.yaml"))
@@ -58,11 +59,7 @@ def test_the_papers_preset_is_there() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda path: path.stem)
 def test_every_preset_is_valid_on_top_of_the_default(preset: Path) -> None:
-    from snakemake.utils import update_config
-
-    config = copy.deepcopy(DEFAULT)
-    update_config(config, yaml.safe_load(preset.read_text(encoding="utf-8")))
-    validated(config)
+    validated(layered(DEFAULT, [yaml.safe_load(preset.read_text(encoding="utf-8"))]))
 
 
 def test_the_configuration_given_is_left_as_it_is() -> None:
@@ -84,6 +81,7 @@ def test_defaults_are_filled_in_at_every_level() -> None:
             "partly": {"backend": "empty", "tokenizer": "w", "context": 1, "sampling": {"seed": 3}},
         },
         "embedders": {"mpnet": {"kind": "sentence-transformers", "name": "n"}},
+        "retrieval": {"embedder": "mpnet"},
         "benchmarks": {},
     }
     full = validated(config)
@@ -878,3 +876,104 @@ def test_other_limits_are_refused(limit) -> None:
     given["run"]["limit"] = limit
     with pytest.raises(UserError, match=r"run\.limit"):
         validated(given)
+
+
+# Layers: the schema's defaults, the sample's settings, the user's files, the command line
+
+OTHER_DATA = {
+    "mlneedle": {"needles": "mlqa"},
+    "lost_in_the_middle": {"needles": "nq_open", "source": "released"},
+    "oneruler": {"data": "oneruler"},
+    "mlongrr": {"source": "constructed", "data": "mlongrr"},
+    "m4le": {"source": "released"},
+}
+
+
+def keys_of_the_page() -> list[tuple[str, str]]:
+    """(dotted key, what stands in brackets) of docs/configuration.md, without entries of registries."""
+    found, section = [], ""
+    for line in (ROOT / "docs/configuration.md").read_text("utf-8").splitlines():
+        if heading := re.match(r"###? `([^`]+)`", line):
+            section = heading[1]
+        if (
+            row := re.match(r"- \*\*`([^`]+)`\*\* \((.*?)\)(: |$)", line)
+        ) and "<" not in section + row[1]:
+            found.append((row[1] if row[1] == section else f"{section}.{row[1]}", row[2]))
+    return found
+
+
+def value_at(config: Any, path: str) -> Any:
+    for part in path.split("."):
+        config = config[part]
+    return config
+
+
+@pytest.mark.parametrize("data", ["sample", "own"])
+def test_the_page_names_the_values_that_hold(data: str) -> None:
+    given = [] if data == "sample" else [{"benchmarks": OTHER_DATA}]
+    demo = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    # Of what follows from other keys, the default is null.
+    follows = ("benchmarks.mlneedle.question_lang", "benchmarks.mlneedle.answer_languages")
+    full, checked = with_defaults(plain(layered(demo, given)), schema()), 0
+    for path, said in keys_of_the_page():
+        chosen = path.split(".")[-1] in OTHER_DATA.get(
+            path.split(".")[1] if "." in path else "", {}
+        )
+        sample = re.search(r"on the sample `(.*?)`(;|$)", said)
+        default = re.search(r"default `(.*?)`(;|$)", said)
+        if path in follows or (chosen and data == "own") or not (sample or default):
+            continue
+        shown = sample if sample and data == "sample" else default
+        if shown and path != "records.names":
+            assert value_at(full, path) == plain(yaml.safe_load(shown[1])), path
+            checked += 1
+    assert checked > 140
+
+
+@pytest.mark.parametrize("benchmark", OTHER_DATA)
+def test_other_data_begin_from_the_defaults(benchmark: str) -> None:
+    demo = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    own = layered(demo, [{"benchmarks": {benchmark: OTHER_DATA[benchmark]}}])["benchmarks"]
+    assert own[benchmark] == OTHER_DATA[benchmark]
+    assert {n: b for n, b in own.items() if n != benchmark} == {
+        n: b for n, b in demo["benchmarks"].items() if n != benchmark
+    }
+
+
+def test_a_run_on_the_sample_keeps_its_settings() -> None:
+    demo = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    same = {"lost_in_the_middle": {"source": "constructed"}, "mlneedle": {"lengths": [512]}}
+    own = layered(demo, [{"benchmarks": same}])["benchmarks"]
+    assert own["lost_in_the_middle"] == demo["benchmarks"]["lost_in_the_middle"]
+    assert own["mlneedle"] == demo["benchmarks"]["mlneedle"] | {"lengths": [512]}
+    # A file may name the sample's settings and then other data.
+    both = layered(demo, [demo, {"benchmarks": {"mlneedle": {"needles": "xquad"}}}])
+    assert both["benchmarks"]["mlneedle"]["tasks"] == ["exact", "existence", "closed_book"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("journal=5", {"journal": "5"}),
+        ("mirror=null", {"mirror": None}),
+        ("run={limit: 5}", {"run": {"limit": 5}}),
+        ("retrieval={top: 5, similarity: true}", {"retrieval": {"top": 5, "similarity": True}}),
+        ("models={m: {context: 9, sampling: {temperature: 1e-1}}}", None),
+        ("models={m: {backend: vllm, name: 7, engine: {max_num_seqs: 4}}}", None),
+        ("benchmarks={oneruler: {languages: [no, 5]}}", None),
+        ("benchmarks={mlneedle: {questions: all, positions: 3}}", None),
+        ("benchmarks={m4le: {release: 2023}}", None),
+        ("run={limit", {"run": "{limit"}),
+    ],
+)
+def test_the_command_line_has_the_types_of_the_schema(argument: str, value: Any) -> None:
+    wanted = {
+        "models={m: {c": {"m": {"context": 9, "sampling": {"temperature": 0.1}}},
+        "models={m: {b": {"m": {"backend": "vllm", "name": "7", "engine": {"max_num_seqs": 4}}},
+        "benchmarks={on": {"oneruler": {"languages": ["no", "5"]}},
+        "benchmarks={ml": {"mlneedle": {"questions": "all", "positions": 3}},
+        "benchmarks={m4": {"m4le": {"release": "2023"}},
+    }
+    key = argument.partition("=")[0]
+    other = next((found for begins, found in wanted.items() if argument.startswith(begins)), None)
+    assert command_line_values([argument]) == (value if value is not None else {key: other})

@@ -18,6 +18,7 @@ from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
+from needlework.planning.schema import layered
 
 NAME = "lost_in_the_middle"
 TABLES, FIGURES = results(NAME, "tables"), results(NAME, "figures")
@@ -390,12 +391,8 @@ def test_the_preset_compares_no_other_revision_with_the_paper() -> None:
 
 
 def test_the_preset_has_the_paper_s_settings() -> None:
-    from snakemake.utils import update_config
-
-    found = copy.deepcopy(DEFAULT)
     preset = ROOT / "presets/lost_in_the_middle.yaml"
-    update_config(found, yaml.safe_load(preset.read_text(encoding="utf-8")))
-    full = validated(found)
+    full = validated(layered(DEFAULT, [yaml.safe_load(preset.read_text(encoding="utf-8"))]))
     own = full["benchmarks"]["lost_in_the_middle"]
     wanted = benchmark()
     same = set(wanted) - {"comparisons", "words", "key_languages"}

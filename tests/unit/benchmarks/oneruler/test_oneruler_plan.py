@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-from snakemake.utils import update_config
 
 import oneruler_scores
 from described import filled, numbers, results
@@ -18,6 +17,7 @@ from needlework.benchmarks.oneruler.paper import MODELS, TEXT
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
+from needlework.planning.schema import layered
 from needlework.results import published
 from oneruler_data import LANGUAGES
 
@@ -59,9 +59,8 @@ def test_the_papers_set() -> None:
 @pytest.fixture(scope="module")
 def preset() -> dict[str, Any]:
     """The paper's preset, with every default."""
-    config = copy.deepcopy(DEFAULT)
-    update_config(config, yaml.safe_load((ROOT / "presets/oneruler.yaml").read_text("utf-8")))
-    return validated(config)
+    given = yaml.safe_load((ROOT / "presets/oneruler.yaml").read_text("utf-8"))
+    return validated(layered(DEFAULT, [given]))
 
 
 def test_the_preset_asks_what_the_paper_asks_and_no_more(preset) -> None:

@@ -187,6 +187,44 @@ def with_defaults(value: Any, node: Mapping[str, Any]) -> Any:
     return filled
 
 
+def layered(demo: Mapping[str, Any], given: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The demo's configuration with the user's over it, in order.
+
+    The demo's settings of a benchmark are those of the embedded sample. If the user names other data for the
+    benchmark (keys with the keyword `chooses_data`), none of them holds.
+    """
+    found = copy.deepcopy(dict(demo))
+    files = [each for each in given if isinstance(each, Mapping)]
+    for name, block in schema()["properties"]["benchmarks"]["properties"].items():
+        sample = found["benchmarks"].get(name, {})
+        usual = {
+            key: sample.get(key, node["default"])
+            for key, node in block["properties"].items()
+            if node.get("chooses_data")
+        }
+        owns = [own for each in files if (own := _block(each, name))]
+        if any(own.get(key, value) != value for own in owns for key, value in usual.items()):
+            found["benchmarks"].pop(name, None)
+    for each in files:
+        _merge(found, each)
+    return found
+
+
+def _block(given: Mapping[str, Any], benchmark: str) -> Mapping[str, Any]:
+    blocks = given.get("benchmarks")
+    own = blocks.get(benchmark) if isinstance(blocks, Mapping) else None
+    return own if isinstance(own, Mapping) else {}
+
+
+def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
+    """Lay `other` over `into` as Snakemake does: mappings key by key, all else replaced."""
+    for key, value in other.items():
+        if isinstance(value, Mapping) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = copy.deepcopy(value)
+
+
 # Errors
 
 
