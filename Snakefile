@@ -75,5 +75,6 @@ onsuccess:
 
 onerror:
     say_requests()
-    if any(account.failed for account in accounts(files)):
+    asked = {job.rule.name for job in workflow.dag.jobs}
+    if request_lines(files, asked)[0] and any(a.failed for a in accounts(files)):
         show_unfinished()

@@ -105,6 +105,9 @@ def test_a_larger_limit_asks_only_further_questions(run) -> None:
     assert {"start", "middle", "end"} < set(table.index)
     summary = run.result("audit.md").read_text(encoding="utf-8")
     assert "`name`: base → changed" in summary and "worse by" in summary
+    # The last line is the answer to the command.
+    last = said.strip().splitlines()[-1]
+    assert last.startswith("other against plain: Worse in ") and last.endswith("other/audit.md")
     assert run.result("audit.svg").stat().st_size and run.result("audit.png").stat().st_size
 
 

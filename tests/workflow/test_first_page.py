@@ -55,3 +55,35 @@ def test_what_the_first_page_took_is_kept(tmp_path: Path) -> None:
     assert not re.search("Select jobs|Execute|Finished jobid", "\n".join(said))
     (log, *_) = (tmp_path / ".snakemake/log").glob("*.log")
     assert log.read_text("utf-8").count("Finished jobid") > 30
+
+
+@pytest.mark.slow
+def test_the_last_lines_are_the_answer_to_the_command(tmp_path: Path) -> None:
+    workflow = Workflow(ROOT, tmp_path)
+    small = {"languages": ["en"], "tasks": ["multi_document_qa"]}
+    small["n_documents"] = [{"n": 10, "gold_indices": [0]}]
+    run = {"models": ["lexical"], "benchmarks": ["lost_in_the_middle"]}
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump({"run": run, "benchmarks": {"lost_in_the_middle": small}}))
+
+    def says(*targets: str) -> list[str]:
+        done = workflow.run(*targets, "--configfile", str(file))
+        return (done.stdout + done.stderr).strip().splitlines()
+
+    *_, line, page = says()
+    assert page == "Open results/index.html to read the results."
+    assert re.fullmatch(
+        r"lexical  Lost in the Middle  \d+ \[\d+, \d+\]  n=\d+  best_subspan_em  10 documents  \S+",
+        line,
+    )
+    *_, artifact, records, export, reproduction = says(
+        "artifact", "records", "export", "reproduction"
+    )
+    assert artifact.startswith("Wrote results/artifact.crate.zip: ")
+    assert records.startswith("Wrote results/records: ")
+    assert export.startswith("Wrote results/export: ")
+    assert re.match(r"Wrote results/reproduction\.csv, \d+ printed numbers", reproduction)
+    # What becomes of requests is not the answer to these.
+    for target, answer in (("verify", "sealed them"), ("estimate", "Left to do")):
+        said = "\n".join(says(target))
+        assert answer in said and "request" not in said.lower(), said

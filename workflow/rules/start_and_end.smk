@@ -85,7 +85,7 @@ if workflow.is_main_process and workflow.modifier.is_main_snakefile():
 
 def say_requests():
     """Print what became of the requests, and what the user's own data lack."""
-    first, others = request_lines(files)
+    first, others = request_lines(files, {job.rule.name for job in workflow.dag.jobs})
     for line in own_data_warnings(files):
         logger.warning(line)
     if first:

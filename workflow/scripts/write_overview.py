@@ -7,11 +7,12 @@ from pathlib import Path
 from needlework.data.corpora.found import counted
 from needlework.jobs.job import running
 from needlework.models.accounts import Account, account_of, read_account
-from needlework.records import read_notes, read_table
+from needlework.records import read_names, read_notes, read_table
 from needlework.results import judge
+from needlework.results.clone import workflow
 from needlework.results.overview_page import write_page
 from needlework.results.own_data import read_report
-from needlework.results.terminal import lines_of_models, mean_of
+from needlework.results.terminal import SIZES, Cell, cell_of, lines_of_models, lines_to_paste
 
 
 def account(path: str) -> Account:
@@ -41,21 +42,29 @@ def own_data() -> list[tuple[str, bool]]:
     return [*read_report(snakemake.input.own_data), *((text, False) for text in said if text)]
 
 
-def means() -> dict[str, dict[str, str]]:
-    """The means of models by the titles of benchmarks, for the run's last lines."""
-    found: dict[str, dict[str, str]] = {model: {} for model in snakemake.params.models}
-    columns = ["instance_id", "sample", "value", "finish_reason", "example_id", "task"]
+def last_lines() -> list[str]:
+    """The run's last lines: what each model scores in each benchmark."""
+    found: dict[str, dict[str, Cell | None]] = {model: {} for model in snakemake.params.models}
+    columns = ["instance_id", "sample", "value", "finish_reason", "example_id", "task", "metric"]
     for own in snakemake.params.benchmarks.values():
-        of_benchmark = list(dict.fromkeys([*columns, own["closed_book"][0]]))
+        sizes = [name for name in SIZES if name in read_names(own["scores"][0])]
+        of_benchmark = list(dict.fromkeys([*columns, *sizes, own["closed_book"][0]]))
         for model, path in zip(snakemake.params.models, own["scores"], strict=True):
             scores = read_table(path, of_benchmark).to_pandas()
-            found[model][own["title"]] = mean_of(scores, own["designed"], own["closed_book"])
-    return found
+            found[model][own["title"]] = cell_of(scores, own["designed"], own["closed_book"])
+    readers, version = snakemake.params.run["readers"], workflow()
+    commit = (version["commit"] or version["version"])[:7] + "+" * bool(version["modified"])
+    if lines := lines_to_paste(found, readers, commit):
+        return ["", "Means in %, 95% intervals over n questions:", *lines]
+    means = {
+        model: {title: f"{one.mean}, n = {one.n:,}" if one else "-" for title, one in own.items()}
+        for model, own in found.items()
+    }
+    return lines_of_models(means, readers)
 
 
 with running(snakemake):
-    lines = lines_of_models(means(), snakemake.params.run["readers"])
-    Path(snakemake.output.lines).write_text("\n".join(lines), encoding="utf-8")
+    Path(snakemake.output.lines).write_text("\n".join(last_lines()), encoding="utf-8")
     write_page(
         snakemake.params.benchmarks,
         snakemake.params.models,

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from needlework.results.terminal import WIDTH, fill, lines_of_models, mean_of
+from needlework.results.terminal import (
+    MOST_LINES,
+    WIDTH,
+    cell_of,
+    fill,
+    lines_of_models,
+    lines_to_paste,
+    mean_of,
+)
 
 TITLES = ("MLNeedle", "Lost in the Middle", "ONERULER", "mLongRR", "M4LE")
 
@@ -53,6 +61,19 @@ def test_each_model_has_a_line_of_80_columns(name: str) -> None:
     assert max(map(len, lines)) <= WIDTH
     assert sum("n = 12" in line for line in lines) in (6, 9)
     assert all(title in "\n".join(lines) for title in TITLES)
+
+
+def test_a_line_to_paste_says_all_that_a_reader_must_know() -> None:
+    own = scores(metric=["best_subspan_em", "other"] * 4, n_documents=[10] * 8, length=[0] * 8)
+    cell = cell_of(own, (), CLOSED_BOOK)
+    cells = {"smollm2": {"A": cell, "B": None}, "oracle": {"A": cell, "B": cell}}
+    assert lines_to_paste(cells, ["oracle"], "3c6c7f1") == [
+        "smollm2  A  75 [26, 96]  n=2  best_subspan_em  10 documents  3c6c7f1"
+    ]
+    own["length"] = [512, 512, 2048, 2048] * 2
+    assert cell_of(own, (), CLOSED_BOOK).size == "512 to 2,048 tokens and 10 documents"
+    many = {f"m{i}": {"A": cell} for i in range(MOST_LINES + 1)}
+    assert lines_to_paste(many, [], "x") == [] and lines_to_paste({}, [], "x") == []
 
 
 def test_controls_are_shown_only_alone() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from needlework.data.corpora.found import read_found
 from needlework.models.accounts import Account, last_lines, read_account
@@ -19,9 +21,9 @@ _OWN_DATA = Path("results/own_data.json")
 
 
 def accounts(files: RuleInputs) -> list[Account]:
-    """The accounts of the run's jobs that have ended."""
+    """The accounts of the run's jobs that have ended. A failure is told until its answers are there."""
     found = [
-        read_account(_ACCOUNTS / model / f"{benchmark}{part}.json")
+        _mended(read_account(_ACCOUNTS / model / f"{benchmark}{part}.json"), part)
         for model in files.models
         for benchmark in files.benchmarks
         for part in _parts(files, model)
@@ -29,6 +31,13 @@ def accounts(files: RuleInputs) -> list[Account]:
     if judge := files.config["judge"]:
         found.append(read_account(Path("logs/judge_replies", f"{judge}.json")))
     return [account for account in found if account]
+
+
+def _mended(account: Account | None, part: str) -> Account | None:
+    if account is None or not account.failed:
+        return account
+    answers = Path("results/generations", account.model, f"{account.benchmark}{part}.parquet")
+    return replace(account, failed="") if answers.is_file() else account
 
 
 def _parts(files: RuleInputs, model: str) -> list[str]:
@@ -47,9 +56,13 @@ def own_data_warnings(files: RuleInputs) -> list[str]:
     return list(dict.fromkeys(said))
 
 
-def request_lines(files: RuleInputs) -> tuple[str, list[str]]:
-    """How many requests were answered ("" if none was planned), and warnings about the others."""
-    first, *others = last_lines(accounts(files)) or [""]
+def request_lines(files: RuleInputs, asked: Collection[str]) -> tuple[str, list[str]]:
+    """How many requests were answered ("" if none was planned), and warnings about the others.
+
+    `asked` are the run's rules: a run that asks no model says nothing of earlier ones.
+    """
+    asks = any(rule.startswith(("generate_", "merge_answers", "judge")) for rule in asked)
+    first, *others = last_lines(accounts(files) if asks else []) or [""]
     return first, others
 
 
@@ -64,7 +77,46 @@ def result_lines(files: RuleInputs, asked: Collection[str]) -> list[str]:
     if "overview" in asked:
         lines += Path("results/summary.txt").read_text(encoding="utf-8").splitlines()
         lines.append("Open results/index.html to read the results.")
+    return [*lines, *_answer_lines(files, asked)]
+
+
+def _answer_lines(files: RuleInputs, asked: Collection[str]) -> list[str]:
+    """What the target of a run found or wrote: the answer to its command."""
+    lines = []
+    if "audit" in asked:
+        for pair in files.config["run"]["audits"]:
+            page = Path("results/audits", pair["base"], pair["changed"], "audit.md")
+            lines += [f"{pair['changed']} against {pair['base']}: {_verdict(page)} More: {page}"]
+    for rule, path, what in (
+        ("artifact", "results/artifact.crate.zip", "the run for reviewers"),
+        ("records", "results/records", "the results in the exchange format"),
+        ("export", "results/export", "prompts, and tasks of inspect_ai and lm-eval"),
+    ):
+        if rule in asked:
+            lines.append(f"Wrote {path}: {what} ({_size(Path(path))}).")
+    for rule in ("reproduction", "reproduction_without_models"):
+        if rule in asked:
+            file = Path(f"results/{rule}.csv")
+            n = max(0, len(_lines(file)) - 1)
+            lines.append(f"Wrote {file}, {n:,} printed numbers beside ours, and {rule}.svg.")
     return lines
+
+
+def _verdict(page: Path) -> str:
+    """The first bold sentences of an audit's summary: how many cells say what."""
+    return " ".join(line.strip("*") for line in _lines(page) if line.startswith("**"))
+
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines()
+
+
+def _size(path: Path) -> str:
+    """How many files a result is, and how large."""
+    found: Iterable[Any] = path.rglob("*") if path.is_dir() else [path]
+    sizes = [file.stat().st_size for file in found if file.is_file()]
+    files = "1 file" if len(sizes) == 1 else f"{len(sizes):,} files"
+    return f"{files}, {sum(sizes) / 1e6:.1f} MB"
 
 
 def write_unfinished_page(files: RuleInputs, run: dict[str, object], template: str) -> str:

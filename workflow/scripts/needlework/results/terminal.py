@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from needlework.models.accounts import UNANSWERED
 
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WIDTH = 80
+# More pairs of a model and a benchmark than this are a table, and no line each.
+MOST_LINES = 10
+# The columns of scores that say how long prompts are, and what they count.
+SIZES = {"length": "tokens", "n_documents": "documents", "n_pairs": "pairs"}
 # Of a model's name, and of a benchmark's title in a column head.
 _NAME, _TITLE = 30, 18
 
@@ -53,6 +57,58 @@ def mean_of(scores: pd.DataFrame, designed: Collection[str], closed_book: tuple[
     low, high = 100 * found.ci_low, 100 * found.ci_high
     error = f" [{low:.0f}, {high:.0f}]" if low == low else ""
     return f"{100 * found.value:.0f}{error}, n = {found.n_questions:,}"
+
+
+class Cell(NamedTuple):
+    """What a model scores in a benchmark: its mean with interval, n, the metric and the size of prompts."""
+
+    mean: str
+    n: int
+    metric: str
+    size: str
+
+
+def cell_of(
+    scores: pd.DataFrame, designed: Collection[str], closed_book: tuple[str, Any]
+) -> Cell | None:
+    """The cell of a model's answers as in `mean_of`; None if there is none."""
+    given = headline(scores, designed, closed_book)
+    if given.empty:
+        return None
+    mean, _, n = mean_of(scores, designed, closed_book).partition(", n = ")
+    sizes = []
+    for column, unit in SIZES.items():
+        if column in given and not (values := given.loc[given[column] > 0, column]).empty:
+            low, high = int(values.min()), int(values.max())
+            sizes.append(f"{low:,} {unit}" if low == high else f"{low:,} to {high:,} {unit}")
+    metric = " and ".join(given["metric"].unique())
+    return Cell(mean, int(n.replace(",", "")) if n else len(given), metric, " and ".join(sizes))
+
+
+def lines_to_paste(
+    cells: Mapping[str, Mapping[str, Cell | None]], controls: Collection[str], version: str
+) -> list[str]:
+    """A line for each model and benchmark that says all that a reader must know; [] if they are many.
+
+    `cells` are by model and title of the benchmark; `version` names the workflow's code.
+    """
+    models = [model for model in cells if model not in controls] or list(cells)
+    found = [
+        (model, title, cell) for model in models for title, cell in cells[model].items() if cell
+    ]
+    if not 0 < len(found) <= MOST_LINES:
+        return []
+    rows = [
+        (model, title, cell.mean, f"n={cell.n}", cell.metric, cell.size, version)
+        for model, title, cell in found
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            part.ljust(width) for part, width in zip(row, widths, strict=True) if width
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def lines_of_models(cells: Mapping[str, Mapping[str, str]], controls: Collection[str]) -> list[str]:
