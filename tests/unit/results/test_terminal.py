@@ -63,7 +63,7 @@ def test_each_model_has_a_line_of_80_columns(name: str) -> None:
     assert all(title in "\n".join(lines) for title in TITLES)
 
 
-def test_a_line_to_paste_says_all_that_a_reader_must_know() -> None:
+def test_a_line_to_paste_says_all_of_a_mean() -> None:
     own = scores(metric=["best_subspan_em", "other"] * 4, n_documents=[10] * 8, length=[0] * 8)
     cell = cell_of(own, (), CLOSED_BOOK)
     cells = {"smollm2": {"A": cell, "B": None}, "oracle": {"A": cell, "B": cell}}
