@@ -28,8 +28,8 @@ UNANSWERED = (SKIPPED, ERROR)
 
 # Each outcome that is not an answer, and each remark: what happened, and what to do.
 _SAID = {
-    EMPTY: "{n} of {sent} answers are empty{reasoned}: {remedy_empty} `generation: {{again: [empty]}}` asks "
-    "them again, and pays again",
+    EMPTY: "{n} of {sent} answers are empty{reasoned} and count as wrong. {remedy_empty} You can ask again, "
+    "and pay again: set `generation: {{again: [empty]}}`",
     CUT: "{n} of {sent} answers were cut at the limit on new tokens and are scored as they are; if the "
     "model reasons, set `reasoning`",
     PROMPT_CUT: "{n} of {sent} prompts were cut by the server ({example}): they count as failures, not as "
@@ -120,10 +120,10 @@ class Account:
             "sent": f"{self.sent:,}",
             "total": f"{self.total:,}",
             "example": self.examples.get(kind, ""),
-            "reasoned": f", {reasoned:,} of them beside reasoning" if reasoned else "",
-            "remedy_empty": "raise the answer's limit, or set the server's reasoning parser; "
+            "reasoned": f", {reasoned:,} of them beside reasoning," if reasoned else "",
+            "remedy_empty": "Raise the answer's limit, or set the server's reasoning parser."
             if reasoned
-            else "check the server's chat template;",
+            else "Check the server's chat template.",
         }
         return " ".join(_SAID[kind].format(**words).split())
 
@@ -215,7 +215,8 @@ def last_lines(accounts: Iterable[Account]) -> list[str]:
         if own.failed:
             lines.append(f"{where}: the job failed: {own.failed}")
     lines += _of_addresses(every)
-    return [*lines, *(_of_many(kind, own) for kind, own in having.items() if len(own) > MOST_ALIKE)]
+    many = [kind for kind, own in having.items() if len(own) > MOST_ALIKE]
+    return [*lines, *(_of_many(kind, having[kind], every) for kind in many)]
 
 
 def _of_addresses(accounts: Iterable[Account]) -> Iterator[str]:
@@ -233,9 +234,10 @@ def _of_addresses(accounts: Iterable[Account]) -> Iterator[str]:
             )
 
 
-def _of_many(kind: str, accounts: Sequence[Account]) -> str:
-    """One line of what happened in many jobs alike, with those where it happened most."""
-    (every,) = added(replace(own, model="", benchmark="") for own in accounts)
+def _of_many(kind: str, accounts: Sequence[Account], run: Sequence[Account]) -> str:
+    """One line of what happened in many jobs of a run alike, with those where it happened most."""
+    counted = [own for own in run if own.asked or own in accounts]
+    (every,) = added(replace(own, model="", benchmark="", asked=True) for own in counted)
     most = sorted(accounts, key=lambda own: -own.count(kind))[:MOST_ALIKE]
     named = "; ".join(f"{own.model}, {own.benchmark} ({own.count(kind):,})" for own in most)
     more = len(accounts) - len(most)

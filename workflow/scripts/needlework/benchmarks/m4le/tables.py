@@ -52,8 +52,8 @@ TWO = Number(digits=2)
 ABILITIES = Grid(rows=(MODELS, METRIC), columns=(ABILITY,), number=TWO)
 BY_METRIC = By(METRIC, order=metrics)
 NORMALISED = (
-    "Normalised score r / (r + g): r is the model's score, g the reference's on the same task at 1K. 0.5 "
-    "means equal, if one metric gave both. The printed references are the released scorer's. A task without "
+    "Normalised score r / (r + g): r is the model's score, g the reference's on the same task at 1K. If one "
+    "metric gave both, 0.5 means equal. The printed references are the released scorer's. A task without "
     "a score or reference is left out."
 )
 BOTH = (
