@@ -125,7 +125,7 @@ def test_the_first_table_is_on_the_first_screen(watched, page, width) -> None:
 
 def test_links_open_the_table_that_they_name(watched, page) -> None:
     watched.open(page.as_uri(), "table.finding")
-    watched.page.click("a:has-text('agreement with the paper')")
+    watched.page.click("p.links a:has-text('agreement with the paper')")
     assert not watched.page.is_visible("td:has-text('covers')")
     watched.page.click("table.agreement a:has-text('table 9')")
     watched.page.wait_for_selector("td:has-text('covers')", timeout=2000)
@@ -160,3 +160,15 @@ def test_a_mean_leads_to_its_answers(watched, full) -> None:
     watched.page.click("table.means >> nth=0 >> tr:has-text('poor') a")
     watched.page.wait_for_selector(".list .row")
     assert "reference not found" in watched.page.inner_text(".list .row >> nth=0")
+
+
+@pytest.mark.parametrize("name", ["index", "made_up"])
+def test_no_cell_is_cut_in_print(chromium, page, name) -> None:
+    tab = chromium.new_page(viewport={"width": 718, "height": 1000})
+    tab.emulate_media(media="print")
+    tab.goto(page.with_name(f"{name}.html").as_uri())
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    right = "all => all.map(a => a.getBoundingClientRect().right)"
+    assert max(tab.eval_on_selector_all("td, th, img", right)) <= 718
+    assert tab.eval_on_selector_all("details", "all => all.every(one => one.open)")
+    tab.close()
