@@ -79,7 +79,6 @@ with running(snakemake) as logger:
                 done,
                 names=(model, benchmark),
                 gpus=params.gpus[model],
-                guess=config["estimate"],
                 only=only,
                 retried=retried,
                 counted_in=unit if unit in ("words", "characters") else "tokens",

@@ -30,7 +30,6 @@ from needlework.records import SPAN, write_table
 from needlework.seeding import rng
 from prefix_cache import lower_bound
 
-GUESS = {"prefill": 160_000, "decode": 16_000}
 ENTRY = {
     "backend": "lexical",
     "name": None,
@@ -102,7 +101,7 @@ def of(
     names = ("m", "b")
     lengths = options.pop("lengths", [])
     return Work(
-        entry, prompts, lengths, backend, done, names=names, gpus=gpus, guess=GUESS, **options
+        entry, prompts, lengths, backend, done, names=names, gpus=gpus, **options
     ).estimate()
 
 
@@ -116,7 +115,7 @@ def test_further_prompts_cost_as_much_as_the_others(tmp_path) -> None:
     )
     price = {"price": {"input": 1e6, "cached_input": None, "output": 0}}
     entry, backend = ENTRY | price, load_backend("lexical", {**ENTRY, "model": "m"})
-    work = Work(entry, prompts, [], backend, (), names=("m", "b"), gpus=0, guess=GUESS)
+    work = Work(entry, prompts, [], backend, (), names=("m", "b"), gpus=0)
     work.left = work.left * 0
     more = work.with_more(5)
     assert (more.prompts, more.left_prompts) == (7, 5)
@@ -283,7 +282,7 @@ def test_costs_are_tokens_by_price(tmp_path) -> None:
 )
 def test_a_name_tells_a_size(name, size) -> None:
     assert billions(name) == size
-    found = throughput(ENTRY | {"name": name}, 1, GUESS)
+    found = throughput(ENTRY | {"name": name}, 1)
     assert (found and found.prefill) == (size and 160_000 / size)
 
 

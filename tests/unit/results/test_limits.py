@@ -79,7 +79,6 @@ def works(*asked: tuple[str, PromptSet], **changes: Any) -> list[Work]:
             (),
             names=(f"m{i}", name),
             gpus=0,
-            guess={"prefill": 1, "decode": 1},
             only={"lang": ["en"]} if i else None,
         )
         for i, (name, prompts) in enumerate(asked)

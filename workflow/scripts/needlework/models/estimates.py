@@ -134,11 +134,16 @@ class Throughput(NamedTuple):
     basis: str
 
 
-def throughput(entry: Entry, gpus: int, guess: Mapping[str, float]) -> Throughput | None:
+# Tokens per second of one GPU with a model of a billion parameters, good to an order of magnitude: 160,000
+# times 2 billion operations a token is a third of what an H100 does in bfloat16. Answers are taken to be ten
+# times as slow.
+PREFILL_PER_S, DECODE_PER_S = 160_000, 16_000
+
+
+def throughput(entry: Entry, gpus: int) -> Throughput | None:
     """A model's throughput: the configured one, or a guess from the size in its name.
 
-    `guess` has the tokens a second that one GPU reads (`prefill`) and writes (`decode`) with a model of
-    a billion parameters. None if nothing is configured and there is no GPU or no size to tell from.
+    None if nothing is configured and there is no GPU or no size to tell from.
     """
     own = entry["throughput"]
     if own:
@@ -147,7 +152,7 @@ def throughput(entry: Entry, gpus: int, guess: Mapping[str, float]) -> Throughpu
     if not gpus or size is None:
         return None
     return Throughput(
-        guess["prefill"] * gpus / size, guess["decode"] * gpus / size, f"guessed from {size:g}B"
+        PREFILL_PER_S * gpus / size, DECODE_PER_S * gpus / size, f"guessed from {size:g}B"
     )
 
 
@@ -202,7 +207,6 @@ class Work:
         *,
         names: tuple[str, str],
         gpus: int,
-        guess: Mapping[str, float],
         only: Selection | None = None,
         retried: Callable[[Mapping[str, Size]], Set[str]] = lambda sizes: set(),
         counted_in: str = "tokens",
@@ -210,15 +214,15 @@ class Work:
         """`entry` is the model's, and its `backend` is not loaded.
 
         `done` are the keys of the answers in its journal that still hold (`Backend.holds`), `names` the
-        model's and the benchmark's, `guess` as in `throughput`; `retried` gives those of some requests that
-        are done and asked again all the same (`generation.again`).
+        model's and the benchmark's; `retried` gives those of some requests that are done and asked again all
+        the same (`generation.again`).
         """
         self.entry, self.prompts, self.names, self.gpus = entry, prompts, names, gpus
         self.counted_in = counted_in
         places = prompts.of_lengths(lengths, only)
         fitting = places[prompts.tokens[places] <= entry["context"]]
         samples = entry["samples"]
-        self.rate = throughput(entry, gpus, guess)
+        self.rate = throughput(entry, gpus)
         self.output = _most_new(entry, prompts.table["max_new_tokens"].to_numpy())
         self.counts = np.zeros(len(prompts.tokens), np.int64)
         self.counts[fitting] = samples
