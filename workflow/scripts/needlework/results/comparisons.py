@@ -412,7 +412,12 @@ def figure(table: pd.DataFrame, sets: Sets, title: str) -> Figure:
 
     overall = table[table["by"] == "all"]
     metrics = list(dict.fromkeys(overall["metric"]))
-    pairs = list(dict.fromkeys(overall[["first", "second"]].itertuples(index=False, name=None)))
+    # The largest difference by the first metric stands first.
+    other = overall["metric"] != metrics[0]
+    by_size = overall.assign(other=other).sort_values(
+        ["other", "difference"], ascending=[True, False]
+    )
+    pairs = list(dict.fromkeys(by_size[["first", "second"]].itertuples(index=False, name=None)))
     panels = evenly(metrics, _PANELS)
     nrows, ncols = len(panels), len(panels[0])
     words = small_print(overall, sets)

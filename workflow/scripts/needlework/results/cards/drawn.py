@@ -13,7 +13,16 @@ from needlework.factor import in_1000, in_1024
 from needlework.results.cards.card import AXES
 from needlework.results.cards.numbers import LEAST_ANSWERS, METHOD, called, sentence
 from needlework.results.drawing.grid import LINE, figure_of
-from needlework.results.figures.style import COLOURS, COLUMN, PAGE, TALLEST, style
+from needlework.results.figures.style import (
+    COLOURS,
+    COLUMN,
+    GROUND,
+    ON_DARK,
+    ON_LIGHT,
+    PAGE,
+    TALLEST,
+    style,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -195,10 +204,11 @@ def _panel(
         ax.set_xticks([0, 0.5, 1], ["start", "middle", "end"], size=SMALL)
         ax.set_xlim(-0.12, 1.12)
     else:
-        # Names that would lie on each other are left out, the last one never.
-        step = -(-sum(map(len, own["called"])) // 16)
+        # Names that would lie on each other are left out, those of the ends never.
+        step, last = -(-sum(map(len, own["called"])) // 16), len(own) - 1
         names = [
-            name if (len(own) - 1 - i) % step == 0 else "" for i, name in enumerate(own["called"])
+            name if i in (0, last) or ((last - i) % step == 0 and i >= step) else ""
+            for i, name in enumerate(own["called"])
         ]
         ax.set_xticks(x, names, size=SMALL)
         ax.set_xlim(-0.4, len(own) - 0.6)
@@ -218,19 +228,20 @@ def _heat(
 
     own = [rows[rows["model"] == model] for rows in panels]
     languages = _languages(own)
-    n, ramp = len(languages), LinearSegmentedColormap.from_list("worse", [WORST, "#ffffff"])
+    n, ramp = len(languages), LinearSegmentedColormap.from_list("worse", [WORST, ON_DARK])
     step = 1 if beside else 2
     for place, rows in enumerate(own):
         shares = rows.set_index("level")["value"].reindex(languages).to_numpy(dtype=float)
         top = step * place + step - 1
         ax.pcolormesh(
             np.arange(n + 1), [top, top + 1], shares[None, :], vmin=0, vmax=1, cmap=ramp,
-            edgecolors="white", linewidth=0.8,
+            edgecolors=GROUND, linewidth=0.8,
         )  # fmt: skip
         for column, share in enumerate(shares):
             if share == share and n <= MOST_NUMBERS * step:
                 middle = column + 0.5, top + 0.5
-                ax.text(*middle, f"{100 * share:.0f}", fontsize=SMALL, ha="center", va="center")
+                number = ax.text(*middle, f"{100 * share:.0f}", fontsize=SMALL, color=ON_LIGHT)
+                number.set(ha="center", va="center")
         name = _named(rows, titles, 99)
         if beside:
             label = ax.text(-0.1, top + 0.5, name, fontsize=SMALL, ha="right", va="center")
@@ -396,4 +407,4 @@ def _lines(text: str) -> str:
 
 
 def _broken(text: str, width: int) -> str:
-    return textwrap.fill(text, width)
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)

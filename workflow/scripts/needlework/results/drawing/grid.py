@@ -290,6 +290,8 @@ def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
             axis.set_major_formatter(lambda value, _: in_percent(value))
         elif high > 100:
             axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+            # Numbers of six digits touch each other at the usual distances.
+            ax.locator_params(axis="x" if down else "y", nbins=5)
     name = values_name(picture)
     if down:
         name_across(panels, lambda row: name)
