@@ -31,6 +31,7 @@ NAMES = {
     "google": "google/gemini-2.5-flash",
 }
 KEYS = ("LOCAL_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY")
+AMAZON = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
 pytestmark = [
     pytest.mark.slow,
@@ -73,7 +74,10 @@ class Asker:
             cwd=home,
             env={
                 **{"PATH": os.environ["PATH"], "HOME": str(home), "NO_PROXY": "127.0.0.1"},
-                **{"PYTHONPATH": str(ROOT / "workflow/scripts"), **dict.fromkeys(KEYS, SECRET)},
+                **{
+                    "PYTHONPATH": str(ROOT / "workflow/scripts"),
+                    **dict.fromkeys((*KEYS, *AMAZON), SECRET),
+                },
             },
         )
 
@@ -248,10 +252,13 @@ def test_nothing_answered_is_sent_again_after_ten_kills(server, asker, tmp_path)
     assert [row["text"] for row in found["rows"]] == [f"<{prompt}>" for prompt in prompts]
 
 
-def test_a_client_that_takes_no_number_of_retries_makes_none(server, asker, tmp_path) -> None:
-    """As Ollama's, whose constructor has no such argument."""
+@pytest.mark.parametrize("name", ["ollama/some-model", "bedrock/meta.llama3-1-70b-instruct-v1:0"])
+def test_a_providers_client_retries_nothing_by_itself(server, asker, tmp_path, name) -> None:
+    """Ollama's knows no such argument, and Amazon's asks the environment."""
     server.reply = lambda number, body: refusal(500, "an inner error")
-    own = entry("openai-api", server, name="ollama/some-model")
+    amazon = name.startswith("bedrock")
+    args = {"base_url": server.host, "region_name": "x"} if amazon else {"base_url": server.url}
+    own = entry("openai-api", server, name=name, args=args, timeout=30)
     found = asker.ask(own, ["a"], tmp_path)
     assert "attempt 3" in found["rows"][0]["error"] and len(server.received) == 3
 

@@ -99,18 +99,23 @@ class Inspect(RemoteModel):
                 "versions of requirements/inspect.txt beside Snakemake."
             ) from None
         # Their logs may hold URLs and headers; which settings a provider drops is read from what is sent.
-        for library in ("inspect_ai", "httpx", "httpx2", "openai", "anthropic", "google_genai"):
+        libraries = (
+            "inspect_ai httpx httpx2 openai anthropic google_genai botocore aiobotocore azure"
+        )
+        for library in libraries.split():
             logging.getLogger(library).setLevel(logging.ERROR)
         self._hidden = sorted(
             {v for n, v in os.environ.items() if _SECRET.search(n) and len(v) >= 6}, key=len
         )[::-1]
         args = self.config["args"]
+        # Retries are ours. Amazon's client takes their number from the environment alone, others have an
+        # attribute; Azure's cannot be reached.
+        os.environ.setdefault("AWS_MAX_ATTEMPTS", "1")
         try:
             self._model = get_model(self.config["name"], memoize=False, **args)
         except Exception as error:
             # Of several kinds; the first line says which package, key or argument it is.
             raise UserError(f"{self._where}: {self._said(error)}.") from None
-        # Retries are ours. A client without such a number makes none.
         client: Any = getattr(self._model.api, "client", None)
         if hasattr(client, "max_retries") and "max_retries" not in args:
             client.max_retries = 0
