@@ -322,8 +322,8 @@ def _table(ax: Axes, facts: pd.DataFrame, titles: Mapping[str, str], form: Form)
         ax.text(0, y - narrow, name, fontsize=SMALL, va="center", clip_on=False)
         for x, text in zip(at, cells, strict=True):
             ax.text(x, y, text, fontsize=SMALL, ha="right", va="center", clip_on=False)
-    for words in ax.texts:
-        words.set_in_layout(False)
+    for label in ax.texts:
+        label.set_in_layout(False)
 
 
 def percent(n: float, of: float) -> str:
