@@ -361,15 +361,10 @@ def test_the_front_says_what_was_run_before_it_shows_cards(tmp_path) -> None:
 def test_folders_of_this_machine_are_on_no_page() -> None:
     layout = Layout(
         {
-            "run": {"models": ["m", "e"], "benchmarks": []},
+            "run": {"models": ["m", "e"], "benchmarks": [], "notice": None},
             "models": {
-                "m": {
-                    "backend": "vllm",
-                    "name": "/home/me/weights/llama",
-                    "revision": None,
-                    "notice": None,
-                },
-                "e": {"backend": "empty", "name": None, "revision": None, "notice": None},
+                "m": {"backend": "vllm", "name": "/home/me/weights/llama", "revision": None},
+                "e": {"backend": "empty", "name": None, "revision": None},
             },
         }
     )
