@@ -182,17 +182,19 @@ def entries():
             yield f"{section}.{name}", node
 
 
+# What tells the entries of a section apart.
+APART = ("kind", "backend")
 QUIET = [
-    (section, key, node["properties"].get("kind", {}).get("const"))
+    (section, key, {k: c for k in APART if (c := node["properties"].get(k, {}).get("const"))})
     for section, node in entries()
     for key, child in node["properties"].items()
     if child.get("affects") in ("speed", "place", "nothing")
 ]
 
 
-@pytest.mark.parametrize("section, key, kind", QUIET)
-def test_speed_and_places_are_no_parameters(section, key, kind) -> None:
-    entry = {key: object(), **({"kind": kind} if kind else {})}
+@pytest.mark.parametrize("section, key, apart", QUIET)
+def test_speed_and_places_are_no_parameters(section, key, apart) -> None:
+    entry = {key: object(), **apart}
     for wanted in ("prompts", "answers", "scores", "results"):
         assert key not in affecting(section, entry, wanted)
 

@@ -670,7 +670,7 @@ def test_answers_in_all_languages_of_the_corpus_are_accepted() -> None:
                 layout.slice_settings("mlneedle", "words", name),
                 layout.slice_tables("mlneedle", "words", name),
             )
-            for name in layout.benchmark("mlneedle").slices(layout.settings("mlneedle"))
+            for name in layout.benchmark("mlneedle").plan.slices(layout.settings("mlneedle"))
         }
         for layout in layouts
     )
