@@ -25,7 +25,7 @@ from matplotlib.figure import Figure  # noqa: E402
 from needlework.benchmarks.benchmark import load_benchmark  # noqa: E402
 from needlework.results import reproduction  # noqa: E402
 from needlework.results.drawing.grid import figure_of  # noqa: E402
-from needlework.results.figures.style import COLOURS, COLUMN, style  # noqa: E402
+from needlework.results.drawing.style import COLOURS, COLUMN, style  # noqa: E402
 from needlework.results.printed import page as between_papers  # noqa: E402
 
 READING: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}

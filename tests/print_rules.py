@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from needlework.results.figures.style import COLUMN, PAGE, SMALLEST, TALLEST
+from needlework.results.drawing.style import COLUMN, PAGE, SMALLEST, TALLEST
 
 
 def check_print(figure: Figure, wide: float = PAGE) -> None:

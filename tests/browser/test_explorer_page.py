@@ -17,9 +17,9 @@ import pytest
 from explorer_run import PROGRAM, ROOT, STYLE, Asked, explore, identifier, write_files
 from needlework.prompts.spans import Span, literal, numbered
 from needlework.records import DOCUMENTS, write_table
-from needlework.results import overview
 from needlework.results.explorer.data import Explored
 from needlework.results.explorer.page import write_explorer
+from needlework.results.page import overview
 
 pytestmark = [pytest.mark.xdist_group("chromium")]
 

@@ -9,7 +9,7 @@ import pytest
 
 from explorer_run import ROOT
 from needlework.factor import Factor
-from needlework.results.overview_page import write_page
+from needlework.results.page.overview_page import write_page
 from needlework.results.result import Grid
 from needlework.results.written_tables import html_table
 

@@ -21,8 +21,8 @@ from needlework.results import published, written_tables
 from needlework.results.cards.drawn import draw as draw_card
 from needlework.results.cards.numbers import curves, facts, tables
 from needlework.results.drawing import draw
+from needlework.results.drawing.style import COLUMN, TALLEST, style
 from needlework.results.exchange import Shown, bounds, cells, evaluation_results
-from needlework.results.figures.style import COLUMN, TALLEST, style
 from needlework.results.result import Context, Heatmap, Lines
 from needlework.results.rows import frame
 from needlework.results.written_tables import lay_out

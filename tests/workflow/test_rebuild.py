@@ -144,7 +144,7 @@ def test_a_scoring_function_touches_no_generation(edited, file) -> None:
     assert would == {"score_answers": 2} | FROM_SCORES | CEILING
 
 
-@pytest.mark.parametrize("file", ["results/written_tables.py", "results/figures/style.py"])
+@pytest.mark.parametrize("file", ["results/written_tables.py", "results/drawing/style.py"])
 def test_what_shows_numbers_makes_none_of_them(edited, file) -> None:
     would = edited(f"{LIBRARY}/{file}", appending("\n\nUNUSED = 1\n"))
     assert would == SHOWN

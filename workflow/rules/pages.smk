@@ -2,7 +2,7 @@
 
 from needlework.planning.digests import card_digest
 from needlework.planning.effective_config import effective_config
-from needlework.results.figures.style import model_colours
+from needlework.results.drawing.style import model_colours
 
 # The models with a report card, and what it is made from, by benchmark.
 CARD_MODELS = files.card_models()

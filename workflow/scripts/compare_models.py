@@ -16,7 +16,7 @@ from needlework.results.comparisons import (
     prompts_differ,
     sets_of,
 )
-from needlework.results.figures.save import save_figure
+from needlework.results.drawing.save import save_figure
 
 with running(snakemake) as logger:
     params, output = snakemake.params, snakemake.output

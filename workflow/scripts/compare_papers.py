@@ -4,7 +4,7 @@ from pathlib import Path
 
 from needlework.jobs.job import running
 from needlework.records import read_table
-from needlework.results.figures.save import save_figure
+from needlework.results.drawing.save import save_figure
 from needlework.results.printed.agreement import COLUMNS, Scores, between, of_the_run
 from needlework.results.printed.numbers import labels, table
 from needlework.results.printed.page import draw, page

@@ -8,7 +8,7 @@ from needlework.jobs.job import running
 from needlework.jobs.progress import tell
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import read_notes, read_table
-from needlework.results.own_data import Size, Use, report, write_report
+from needlework.results.page.own_data import Size, Use, report, write_report
 
 with running(snakemake):
     files = {f"{Path(path).parent.name}/{Path(path).stem}": path for path in snakemake.input}

@@ -2,7 +2,7 @@
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
-from needlework.results.prompts import describe
+from needlework.results.page.prompts import describe
 
 with running(snakemake):
     spec = load_benchmark(snakemake.wildcards.benchmark).shown.prompts

@@ -5,7 +5,7 @@ from pathlib import Path
 from needlework.jobs.job import running
 from needlework.results.cards.drawn import draw, legend, said
 from needlework.results.cards.numbers import read, reportable
-from needlework.results.figures.save import save_figure
+from needlework.results.drawing.save import save_figure
 
 with running(snakemake) as logger:
     model, titles = snakemake.wildcards.model, snakemake.params.titles

@@ -8,7 +8,7 @@ from needlework.jobs.job import running
 from needlework.records import read_table
 from needlework.results import published, reproduction
 from needlework.results.drawing import notice
-from needlework.results.figures.save import save_figure
+from needlework.results.drawing.save import save_figure
 
 
 def shown(files: list[str], factors: list[str]) -> dict[str, set[str]]:

@@ -7,8 +7,8 @@ import pandas as pd
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
 from needlework.results.drawing import NothingToDraw, draw, notice
-from needlework.results.figures.save import save_figure, save_notes
-from needlework.results.figures.style import Printing
+from needlework.results.drawing.save import save_figure, save_notes
+from needlework.results.drawing.style import Printing
 from needlework.results.result import Drawing, told, without_controls
 from needlework.results.written_tables import html_table, lay_out
 

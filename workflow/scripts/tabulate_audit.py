@@ -20,7 +20,7 @@ from needlework.results.audits import (
     rows,
     summary,
 )
-from needlework.results.figures.save import save_figure
+from needlework.results.drawing.save import save_figure
 
 with running(snakemake) as logger:
     params, output = snakemake.params, snakemake.output

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from needlework.jobs.job import running
 from needlework.records import read_table
-from needlework.results import judge
+from needlework.results.page import judge
 from needlework.scoring.judge import known_cases
 
 with running(snakemake):

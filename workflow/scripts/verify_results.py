@@ -6,7 +6,7 @@ from pathlib import Path
 
 from needlework.errors import UserError
 from needlework.jobs.job import running
-from needlework.results.provenance import differences
+from needlework.results.sealed.provenance import differences
 
 # The job's own output goes to its log.
 terminal = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")

@@ -1,7 +1,7 @@
 """Pack the run as a Workflow Run RO-Crate."""
 
 from needlework.jobs.job import running
-from needlework.results.artifact import RulePaths, write_artifact
+from needlework.results.sealed.artifact import RulePaths, write_artifact
 
 with running(snakemake) as logger:
     counts = write_artifact(

@@ -8,11 +8,11 @@ from needlework.data.corpora.found import counted
 from needlework.jobs.job import running
 from needlework.models.accounts import Account, account_of, read_account
 from needlework.records import read_names, read_notes, read_table
-from needlework.results import judge
-from needlework.results.clone import workflow
-from needlework.results.overview_page import write_page
-from needlework.results.own_data import read_report
-from needlework.results.terminal import SIZES, Cell, cell_of, lines_of_models, lines_to_paste
+from needlework.results.page import judge
+from needlework.results.page.overview_page import write_page
+from needlework.results.page.own_data import read_report
+from needlework.results.page.terminal import SIZES, Cell, cell_of, lines_of_models, lines_to_paste
+from needlework.results.sealed.clone import workflow
 
 
 def account(path: str) -> Account:

@@ -4,7 +4,7 @@ import os
 
 from needlework.jobs.job import running
 from needlework.planning.effective_config import key_variables
-from needlework.results.provenance import collect, write
+from needlework.results.sealed.provenance import collect, write
 
 with running(snakemake):
     found = collect(

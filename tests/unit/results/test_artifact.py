@@ -18,9 +18,9 @@ from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.generation import generate
 from needlework.prompts.spans import literal
 from needlework.records import GENERATIONS, ROOT, file_digest, write_table
-from needlework.results import artifact
-from needlework.results.artifact import RulePaths, jobs_of, withheld, write_artifact
-from needlework.results.provenance import differences, seal, used_records
+from needlework.results.sealed import artifact
+from needlework.results.sealed.artifact import RulePaths, jobs_of, withheld, write_artifact
+from needlework.results.sealed.provenance import differences, seal, used_records
 from needlework.services.endpoints import PRIVATE_URL
 from rocrate_cache import errors
 

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from between_papers import coverage
-from needlework.results.figures.style import PAGE
+from needlework.results.drawing.style import PAGE
 from needlework.results.printed import agreement
 from needlework.results.printed.agreement import Scores, between, compared_orders, tau
 from needlework.results.printed.numbers import labels, table

@@ -28,7 +28,7 @@ from needlework.results.cards.numbers import (
     sides,
     tables,
 )
-from needlework.results.figures.style import COLUMN, TALLEST, style
+from needlework.results.drawing.style import COLUMN, TALLEST, style
 from needlework.results.result import Context
 
 RUN = Context(published.none(), {})

@@ -26,8 +26,8 @@ from needlework.factor import Factor, in_1024
 from needlework.results import published
 from needlework.results.drawing import NothingToDraw, draw, notice
 from needlework.results.drawing.marks import HEAT
-from needlework.results.figures.save import save_figure, save_notes
-from needlework.results.figures.style import (
+from needlework.results.drawing.save import save_figure, save_notes
+from needlework.results.drawing.style import (
     COLOURS,
     COLUMN,
     DARK,

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from needlework.results import overview
 from needlework.results.cards.numbers import COMPARED, POINTS
-from needlework.results.finding import finding
+from needlework.results.page import overview
+from needlework.results.page.finding import finding
 
 BENCHMARKS = {
     "b": {

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from needlework.records import GENERATIONS, write_table
-from needlework.results import judge
+from needlework.results.page import judge
 from needlework.results.stats import estimate, wilson
 from needlework.scoring.judge import Case
 

@@ -22,7 +22,7 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.factor import Factor
 from needlework.records import write_table
 from needlework.results import published, written_tables
-from needlework.results.prompts import describe
+from needlework.results.page.prompts import describe
 from needlework.results.result import PERCENT, Context, Grid, Line, Mark, Number, PromptTable
 from needlework.results.written_tables import escape, html_table, lay_out
 
@@ -441,7 +441,7 @@ def values(spec):
 
 def test_descriptions_need_the_standard_library_alone():
     code = "import sys; sys.modules.update(dict.fromkeys(('pandas', 'numpy', 'pyarrow')))\n"
-    code += "import needlework.results.result, needlework.results.prompts"
+    code += "import needlework.results.result, needlework.results.page.prompts"
     path = ROOT / "workflow" / "scripts"
     subprocess.run([sys.executable, "-c", code], cwd=path, check=True)
 

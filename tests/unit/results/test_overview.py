@@ -13,11 +13,12 @@ import pytest
 from needlework.factor import Factor
 from needlework.planning.layout import Layout
 from needlework.records import scores_schema, write_table
-from needlework.results import overview, reproduction
+from needlework.results import reproduction
 from needlework.results.drawing import notice
 from needlework.results.drawing.grid import figure_of
-from needlework.results.figures.save import save_figure
-from needlework.results.overview_page import write_page
+from needlework.results.drawing.save import save_figure
+from needlework.results.page import overview
+from needlework.results.page.overview_page import write_page
 from needlework.results.reproduction import draw
 from needlework.results.result import Grid
 from needlework.results.written_tables import html_table

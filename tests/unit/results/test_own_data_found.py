@@ -8,7 +8,7 @@ import pytest
 
 from needlework.data.corpora.found import Found, naming_left_out, read_found, write_found
 from needlework.errors import UserError
-from needlework.results.own_data import (
+from needlework.results.page.own_data import (
     BOOKS,
     PASSAGES,
     Size,

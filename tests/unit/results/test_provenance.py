@@ -22,8 +22,8 @@ from needlework.planning.config import validated
 from needlework.planning.effective_config import effective_config, key_variables
 from needlework.prompts.spans import literal
 from needlework.records import GENERATIONS, file_digest, write_table
-from needlework.results import clone as version
-from needlework.results import provenance
+from needlework.results.sealed import clone as version
+from needlework.results.sealed import provenance
 from needlework.services.endpoints import PRIVATE_URL
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -14,8 +14,8 @@ import pytest
 import preset_runs
 from needlework.errors import UserError
 from needlework.results import published, reproduction
-from needlework.results.figures.save import save_figure
-from needlework.results.figures.style import PAGE, TALLEST
+from needlework.results.drawing.save import save_figure
+from needlework.results.drawing.style import PAGE, TALLEST
 from needlework.results.reproduction import COVERED, JUDGED, Reason, draw
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from needlework.results.terminal import (
+from needlework.results.page.terminal import (
     MOST_LINES,
     WIDTH,
     cell_of,

@@ -36,7 +36,7 @@ from needlework.planning.config import validated
 from needlework.prompts.spans import ROLES, Documents, render
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import DISTRACTORS, instances_schema, write_table
-from needlework.results.prompts import describe
+from needlework.results.page.prompts import describe
 from needlework.retrieval.embedders import NgramEmbedder
 from needlework.retrieval.search import AnswerFree, distractors, search
 from tokenizers_made import TOKENIZERS, tiktoken_cache

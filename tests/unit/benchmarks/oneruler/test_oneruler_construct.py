@@ -25,7 +25,7 @@ from needlework.prompts.counting.pieces import Pieces, fit
 from needlework.prompts.spans import Documents, render, span_text
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import DOCUMENTS, read_table, write_table
-from needlework.results.prompts import describe
+from needlework.results.page.prompts import describe
 from needlework.seeding import rng
 from oneruler_data import book_of, tables, tiktoken_cache
 

@@ -7,7 +7,7 @@ from dataclasses import astuple
 from typing import Any
 
 from needlework.planning.layout import Layout
-from needlework.results.own_data import uses
+from needlework.results.page.own_data import uses
 
 # The file of a table (`corpus_table`).
 _TABLE = re.compile(r"results/corpora/([^/]+)/([^/]+)\.parquet")

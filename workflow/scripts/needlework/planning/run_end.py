@@ -11,9 +11,9 @@ from needlework.data.corpora.found import read_found
 from needlework.models.accounts import Account, last_lines, read_account
 from needlework.planning.own_data import own_tables
 from needlework.planning.rule_inputs import RuleInputs
-from needlework.results.overview_page import write_unfinished
-from needlework.results.own_data import read_report
-from needlework.results.terminal import fill
+from needlework.results.page.overview_page import write_unfinished
+from needlework.results.page.own_data import read_report
+from needlework.results.page.terminal import fill
 
 # Beside the log of a job of answers, so that it exists if the job fails.
 _ACCOUNTS = Path("logs/generate_answers")

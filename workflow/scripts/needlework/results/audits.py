@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from needlework.journal import Journal
 from needlework.models.accounts import SKIPPED, UNANSWERED
-from needlework.results.figures.style import COLOURS, PAGE, style
+from needlework.results.drawing.style import COLOURS, PAGE, style
 
 if TYPE_CHECKING:
     import pandas as pd

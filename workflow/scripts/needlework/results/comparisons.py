@@ -22,8 +22,8 @@ from needlework.factor import Factor
 from needlework.models.accounts import UNANSWERED
 from needlework.models.audits import MOST_LEVELS
 from needlework.results import stats
-from needlework.results.figures.style import COLOURS, PAGE, style
-from needlework.results.misreads import CAREFUL
+from needlework.results.drawing.style import COLOURS, PAGE, style
+from needlework.results.page.misreads import CAREFUL
 from needlework.results.result import (
     PERCENT,
     Below,

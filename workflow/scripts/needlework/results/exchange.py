@@ -22,8 +22,8 @@ from needlework.models.logs.logged import NAMED
 from needlework.models.selection import READERS
 from needlework.records import NO_FACTORS, read_table
 from needlework.results import published
-from needlework.results.artifact import withheld
 from needlework.results.result import Drawing, Result
+from needlework.results.sealed.artifact import withheld
 
 # The cells of a benchmark's tables and figures as results of a record.
 

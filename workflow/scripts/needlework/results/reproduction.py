@@ -17,8 +17,8 @@ from needlework.errors import UserError
 from needlework.factor import in_1000
 from needlework.results.drawing.grid import figure_of, wrapped
 from needlework.results.drawing.picture import evenly
-from needlework.results.figures.style import COLOURS, COLUMN, PAGE, style
-from needlework.results.overview import explorer
+from needlework.results.drawing.style import COLOURS, COLUMN, PAGE, style
+from needlework.results.page.overview import explorer
 from needlework.results.published import cell_name
 
 if TYPE_CHECKING:

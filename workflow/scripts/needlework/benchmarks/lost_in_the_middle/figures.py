@@ -23,7 +23,7 @@ from needlework.benchmarks.lost_in_the_middle.tables import POSITION, TASK, VARI
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
 from needlework.results.columns import MCNEMAR as MCNEMAR_COLUMNS
-from needlework.results.figures.style import COLOURS
+from needlework.results.drawing.style import COLOURS
 from needlework.results.result import (
     MCNEMAR,
     Context,

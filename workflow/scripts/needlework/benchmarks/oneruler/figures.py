@@ -57,7 +57,7 @@ from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1000
 from needlework.results import published as publications
 from needlework.results.columns import COMPARISON
-from needlework.results.figures.style import COLOURS
+from needlework.results.drawing.style import COLOURS
 from needlework.results.result import (
     Bars,
     Context,

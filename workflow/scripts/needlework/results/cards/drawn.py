@@ -13,7 +13,7 @@ from needlework.factor import in_1000, in_1024
 from needlework.results.cards.card import AXES
 from needlework.results.cards.numbers import LEAST_ANSWERS, METHOD, called, sentence
 from needlework.results.drawing.grid import LINE, figure_of
-from needlework.results.figures.style import (
+from needlework.results.drawing.style import (
     COLOURS,
     COLUMN,
     GROUND,

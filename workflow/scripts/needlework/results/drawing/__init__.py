@@ -9,7 +9,7 @@ from needlework.factor import Factor
 from needlework.results.drawing import marks
 from needlework.results.drawing.grid import figure_of, wrapped
 from needlework.results.drawing.picture import NothingToDraw, Picture
-from needlework.results.figures.style import COLUMN, NOTHING, PRINTING, Printing, style
+from needlework.results.drawing.style import COLUMN, NOTHING, PRINTING, Printing, style
 from needlework.results.result import Drawing, Heatmap, Lines, Run
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from needlework.results.drawing.picture import OTHERS, PAPER, SAME, Picture, evenly, small_print
-from needlework.results.figures.style import COLUMN, SMALLEST, TALLEST
+from needlework.results.drawing.style import COLUMN, SMALLEST, TALLEST
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,7 @@ from needlework.results.drawing.grid import (
     wrapped,
 )
 from needlework.results.drawing.picture import Line, Picture
-from needlework.results.figures.style import (
+from needlework.results.drawing.style import (
     COLOURS,
     COLUMN,
     GROUND,

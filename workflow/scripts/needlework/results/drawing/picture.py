@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
 from needlework.results.columns import MARKED
-from needlework.results.figures.style import (
+from needlework.results.drawing.style import (
     MOST_COLOURED,
     PRINTING,
     PUBLISHED_COLOUR,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from needlework.results.drawing.grid import figure_of
-from needlework.results.figures.style import COLOURS, PAGE, style
+from needlework.results.drawing.style import COLOURS, PAGE, style
 
 if TYPE_CHECKING:
     import pandas as pd

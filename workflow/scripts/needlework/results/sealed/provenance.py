@@ -29,7 +29,7 @@ from needlework.models.generation import is_answer
 from needlework.models.job_records import software
 from needlework.models.thoughts import written
 from needlework.records import file_digest, read_names, read_notes, read_table
-from needlework.results.clone import workflow
+from needlework.results.sealed.clone import workflow
 
 logger = logging.getLogger("needlework")
 

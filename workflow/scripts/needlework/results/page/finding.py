@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from needlework.data.language_names import language_name
-from needlework.results import comparisons, overview, stats
+from needlework.results import comparisons, stats
 from needlework.results.cards.drawn import lengths_in_words
 from needlework.results.cards.numbers import (
     ASKED,
@@ -21,7 +21,8 @@ from needlework.results.cards.numbers import (
     reportable,
     size,
 )
-from needlework.results.terminal import headline
+from needlework.results.page import overview
+from needlework.results.page.terminal import headline
 
 if TYPE_CHECKING:
     import pandas as pd

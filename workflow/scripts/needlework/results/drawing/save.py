@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from needlework.atomic import atomic_write
-from needlework.results.figures.style import DARK, DARK_GROUND, DARK_INK, style
+from needlework.results.drawing.style import DARK, DARK_GROUND, DARK_INK, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from needlework import __version__
 from needlework.atomic import atomic_write
 from needlework.models.accounts import UNANSWERED, Account, last_lines
-from needlework.results import misreads, overview
 from needlework.results.cards.numbers import read as read_card_table
-from needlework.results.clone import workflow
-from needlework.results.figures.style import model_colours
-from needlework.results.finding import finding
+from needlework.results.drawing.style import model_colours
+from needlework.results.page import misreads, overview
+from needlework.results.page.finding import finding
 from needlework.results.reproduction import agreement, agreements
 from needlework.results.reproduction import summary as in_words
+from needlework.results.sealed.clone import workflow
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,7 +22,7 @@ from needlework.folders import files_below
 from needlework.journal import Journal
 from needlework.models.thoughts import without_reasoning
 from needlework.records import ROOT, file_digest, read_table
-from needlework.results.provenance import times, used_records
+from needlework.results.sealed.provenance import times, used_records
 from needlework.services.endpoints import published_url
 
 PROFILES = {

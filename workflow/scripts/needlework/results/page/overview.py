@@ -14,7 +14,7 @@ from needlework.models.accounts import UNANSWERED
 from needlework.records import NO_FACTORS, read_table
 from needlework.results import stats
 from needlework.results.answer_languages import of_language
-from needlework.results.figures.style import NOTHING
+from needlework.results.drawing.style import NOTHING
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,0 +1,1 @@
+"""results/index.html and the lines of the terminal: what a run found."""
