@@ -71,6 +71,8 @@ def build_graph_and_check(build):
     # `--summary` and the like have no executor: they build a graph too, and run nothing.
     if workflow.executor_plugin is None or workflow.touch:
         return
+    # Jobs behind those of `--until` are no part of the run: Snakemake takes them out next.
+    workflow.dag.cleanup()
     try:
         check_run()
     except UserError as error:
