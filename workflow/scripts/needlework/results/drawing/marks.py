@@ -236,6 +236,8 @@ def _named(ax: Axes, axis: Across) -> None:
 
 # More bars than these lie, as no page has room for their names below them; languages have codes.
 MOST_STANDING, MOST_CODES = 7, 40
+# Inches of a page that rows of bars or dots have at most: the rest is for the legend and the notes.
+ROWS_HIGH = 7.0
 # Names below bars that stand have no longer word.
 MOST_LETTERS = 10
 # From 0 to 1, in equal steps.
@@ -264,6 +266,9 @@ def bars(picture: Picture) -> list[Figure]:
     names = [wrapped(name, 1.6 if down else 0.75) for name in names]
     tall = 0.03 + LINE * (1 + max(name.count("\n") for name in names))
     each = max(tall, 0.06 * n + 0.07) if down else max(0.12 if codes else 0.8, 0.1 * n)
+    if down:
+        # All rows stand on one page; many models then lie closer together.
+        each = max(tall, min(each, ROWS_HIGH / len(places)))
     long = each * len(places)
     height = max(0.8, long) + 0.3 if down else 1.3 if spec.facets.row else 1.8
     size = Size(2.0, COLUMN * 1.2, height) if down else Size(long + 0.4, max(2.0, 2 * long), height)
@@ -363,7 +368,9 @@ def heat_map(picture: Picture) -> list[Figure]:
                     spec.values.column,
                     with_paper,
                 )
-            ax.set_title(ax.get_title(), pad=14, fontweight="bold")
+            # Bold letters are a tenth wider than those that the title's size is chosen for.
+            points = max(SMALLEST, 0.9 * ax.title.get_fontsize())
+            ax.set_title(ax.get_title(), pad=14, fontweight="bold", fontsize=points)
             ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(max(y.values()) + 0.5, -0.5))
             ax.set_xticks(range(len(columns)), [picture.tick(x, value) for value in columns])
             ax.xaxis.tick_top()
