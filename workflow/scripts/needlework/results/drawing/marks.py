@@ -369,7 +369,7 @@ def heat_map(picture: Picture) -> list[Figure]:
                     with_paper,
                 )
             # Bold letters are a tenth wider than those that the title's size is chosen for.
-            points = max(SMALLEST, 0.9 * ax.title.get_fontsize())
+            points = max(SMALLEST, 0.9 * float(ax.title.get_fontsize()))
             ax.set_title(ax.get_title(), pad=14, fontweight="bold", fontsize=points)
             ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(max(y.values()) + 0.5, -0.5))
             ax.set_xticks(range(len(columns)), [picture.tick(x, value) for value in columns])

@@ -132,6 +132,7 @@ def finding(
         "rows": rows,
         "matrices": matrices,
         "titles": {name: titles[name] for name in titles if not given[name].empty},
+        "losing": [model for model, _ in _losing(order, compared)],
         "not_asked": left,
         "not_compared": []
         if compared is None
@@ -323,12 +324,16 @@ def _place(row: Mapping[str, Any]) -> str:
     return {"depth": "middle", "needles": "more needles"}.get(axis, axis)
 
 
+def _losing(models: Sequence[str], compared: pd.DataFrame | None) -> list[tuple[str, pd.DataFrame]]:
+    """The models with a shown drop and these drops; the model with the largest drop comes first."""
+    found = [(model, drops) for model in models if (drops := _drops(model, compared)) is not None]
+    return sorted(found, key=lambda one: float(one[1]["difference"].iloc[0]))
+
+
 def _title(rows: Sequence[Row], cards: Mapping[str, pd.DataFrame]) -> list[str]:
     """The heading, then further sentences."""
     compared = cards.get("comparisons")
-    losing = [
-        (row.model, drops) for row in rows if (drops := _drops(row.model, compared)) is not None
-    ]
+    losing = _losing([row.model for row in rows], compared)
     if len(rows) == 1:
         if losing:
             model, drops = losing[0]
@@ -342,7 +347,6 @@ def _title(rows: Sequence[Row], cards: Mapping[str, pd.DataFrame]) -> list[str]:
         said.append(f"{', '.join(first[:-1])} and {first[-1]} are best and not told apart")
     else:
         said.append(f"{len(rows)} models, none told apart as the best")
-    losing.sort(key=lambda one: float(one[1]["difference"].iloc[0]))
     for model, drops in losing[:MOST_NAMED]:
         said.append(_loss(model, drops.iloc[0], cards["points"]))
     return said

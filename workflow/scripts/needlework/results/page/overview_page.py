@@ -160,7 +160,7 @@ def write_page(
     `run` says what was run: files of the configuration, models and data in words, by name, `coloured`, the
     models that have a colour, and `readers`, the
     backends of the models that are built-in readers: these are in no mean, unless there is no other model.
-    `cards` are the SVGs of report cards for pages (`front.cards`), `card_tables` their numbers by name.
+    `cards` are the SVGs of report cards for pages (`card_images`), `card_tables` their numbers by name.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -196,6 +196,14 @@ def write_page(
         last_lines(accounts),
         control_sentences(scores, titles, readers, overview.explorer),
     )
+    found = finding(
+        mine, benchmarks, {part["name"]: part["grids"] for part in parts}, shown, tables
+    )
+    # The card that is open is of the model that loses most.
+    images = sorted(
+        card_images(cards, folder),
+        key=lambda one: [*found["losing"], one["model"]].index(one["model"]),
+    )
     values = {
         "version": __version__,
         **_sorting(templates / "sort.js"),
@@ -205,16 +213,14 @@ def write_page(
         "n_warnings": len(account[1:])
         + sum(bool(said.link) for said in controls)
         + sum(len(part["warnings"]) for part in parts),
-        "finding": finding(
-            mine, benchmarks, {part["name"]: part["grids"] for part in parts}, shown, tables
-        ),
+        "finding": found,
         "answers": sum(len(own.drop_duplicates(KEYS)) for own in mine.values()),
         "agreement": "" if printed is None else agreement(printed),
         "colours": model_colours(shown, (run or {}).get("coloured", ())),
         "reproduction": None if printed is None else _reproduction(printed, reproduction[1]),
         "own_data": own_data,
         "judge": judge,
-        "cards": list(card_images(cards, folder)),
+        "cards": images,
         "run": what_was_run(run or {}),
         "controls_alone": bool(readers) and shown == models,
         "controls": controls,
