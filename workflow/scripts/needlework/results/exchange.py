@@ -11,9 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from needlework.entry import Entry
 from needlework.errors import UserError
@@ -24,6 +22,9 @@ from needlework.records import NO_FACTORS, read_table
 from needlework.results import published
 from needlework.results.result import Drawing, Result
 from needlework.results.sealed.artifact import withheld
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # The cells of a benchmark's tables and figures as results of a record.
 
