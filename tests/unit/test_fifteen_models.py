@@ -22,7 +22,7 @@ from needlework.results.cards.drawn import draw as draw_card
 from needlework.results.cards.numbers import curves, facts, tables
 from needlework.results.drawing import draw
 from needlework.results.drawing.style import COLUMN, TALLEST, style
-from needlework.results.exchange import Shown, bounds, cells, evaluation_results
+from needlework.results.exchange import Shown, cells, evaluation_results
 from needlework.results.result import Context, Heatmap, Lines
 from needlework.results.rows import frame
 from needlework.results.written_tables import lay_out
@@ -177,7 +177,7 @@ def test_results_of_fifteen_models_are_valid_records(benchmark, name, tmp_path, 
     if not {"model", "value"} <= set(data):
         pytest.skip("no model has cells of its own in it")
     data.to_csv(tmp_path / "a.csv", index=False)
-    shown = {name: Shown(str(tmp_path / "a.csv"), result.label, bounds(result))}
+    shown = {name: Shown(str(tmp_path / "a.csv"), result.label, result.bounds)}
     source = {"dataset_name": benchmark, "source_type": "other"}
     if "tokens" in data:
         # Lengths stand in a column of their own.

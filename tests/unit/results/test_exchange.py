@@ -16,7 +16,6 @@ from needlework.results import exchange
 from needlework.results.exchange import (
     Recorded,
     Shown,
-    bounds,
     cells,
     check_names,
     evaluation_results,

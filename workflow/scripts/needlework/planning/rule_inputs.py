@@ -20,7 +20,6 @@ from needlework.planning.config import lengths_of
 from needlework.planning.devices import job_gpus
 from needlework.planning.layout import Layout, resource
 from needlework.planning.own_data import own_tables
-from needlework.results.exchange import bounds
 from needlework.results.result import Needs, Result
 
 # The files of the prompts of a benchmark in a tokenizer: "instances", "corpora" and "documents".
@@ -310,7 +309,7 @@ class RuleInputs(Layout):
             "metric": self.settings(benchmark).get("metric") or "score",
             "published": self.paper(benchmark),
             "results": {
-                result.name: (result_file(benchmark, result, "csv"), result.label, bounds(result))
+                result.name: (result_file(benchmark, result, "csv"), result.label, result.bounds)
                 for result in self.results(benchmark)
                 if result.needs == "scores"
             },

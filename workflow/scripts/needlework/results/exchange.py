@@ -20,7 +20,6 @@ from needlework.models.logs.logged import NAMED
 from needlework.models.selection import READERS
 from needlework.records import NO_FACTORS, read_table
 from needlework.results import published
-from needlework.results.result import Drawing, Result
 from needlework.results.sealed.artifact import withheld
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ INTERVAL = ("ci_low", "ci_high")
 QUANTITIES = ("value", "tokens")
 # What a cell says that has a place of its own in a record.
 _PLACED = {"model", "source", "metric", *QUANTITIES, "n", "se_independent", *INTERVAL}
-Bounds = tuple[float, float] | None
 
 
 class Shown(NamedTuple):
@@ -42,17 +40,7 @@ class Shown(NamedTuple):
 
     file: str
     label: str
-    bounds: Bounds
-
-
-def bounds(result: Result) -> Bounds:
-    """The least and the greatest possible value of a result by its layout; None if the layout has none."""
-    if isinstance(result.shown, Drawing):
-        return result.shown.values.limits
-    numbers = [grid.number for grid in result.shown]
-    if any(number.scale != 100 for number in numbers):
-        return None
-    return (-1.0 if any(number.signed for number in numbers) else 0.0, 1.0)
+    bounds: tuple[float, float] | None
 
 
 class Cell(NamedTuple):
