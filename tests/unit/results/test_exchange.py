@@ -211,7 +211,7 @@ def test_a_model_is_called_as_the_hub_calls_it(entry, engine, given, name) -> No
 def test_bounds_follow_from_how_a_table_is_written() -> None:
     def of(*numbers: Number) -> object:
         grids = tuple(Grid(rows=(), number=number) for number in numbers)
-        return bounds(Result("a", "A", "", lambda rows, run: rows, grids))
+        return Result("a", "A", "", lambda rows, run: rows, grids).bounds
 
     assert of(PERCENT) == (0.0, 1.0)
     assert of(PERCENT, Number(scale=100, signed=True)) == (-1.0, 1.0)

@@ -11,7 +11,6 @@ from needlework.data.corpora.found import read_found
 from needlework.models.accounts import Account, last_lines, read_account
 from needlework.planning.own_data import own_tables
 from needlework.planning.rule_inputs import RuleInputs
-from needlework.results.page.overview_page import write_unfinished
 from needlework.results.page.own_data import read_report
 from needlework.results.page.terminal import fill
 
@@ -121,6 +120,9 @@ def _size(path: Path) -> str:
 
 def write_unfinished_page(files: RuleInputs, run: dict[str, object], template: str) -> str:
     """Write the page of what exists after a job of answers failed, and return its path."""
+    # The page needs packages that the process of Snakemake may lack.
+    from needlework.results.page.overview_page import write_unfinished
+
     page = "results/index.html"
     own_data = read_report(_OWN_DATA) if own_tables(files) else []
     shown = {name: files.overview(name) for name in files.benchmarks}
