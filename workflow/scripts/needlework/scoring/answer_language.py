@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
-from py3langid.langid import MODEL_FILE, LanguageIdentifier
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
 
 # Of a longer answer, the beginning.
 _MOST = 400
@@ -72,4 +74,7 @@ _NO_LANGUAGE = "zxx"
 
 @cache
 def _identifier() -> LanguageIdentifier:
+    # The judge's jobs import this module, and their environments lack the package.
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
