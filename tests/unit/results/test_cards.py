@@ -294,6 +294,11 @@ def test_curves_of_few_answers_are_in_no_sentence(n: int, shown: bool) -> None:
     assert bool(len(reportable(points, compared))) is shown
 
 
+def test_a_run_without_comparisons_keeps_their_columns() -> None:
+    points, compared = tables([])
+    assert list(reportable(points, compared)) == list(compared) != []
+
+
 def test_lengths_have_the_unit_of_the_models_tokenizer() -> None:
     rows = pd.concat(
         scores(model, lambda *_: True, lengths=(1000, 2000)) for model in ("by_words", "by_tokens")

@@ -383,7 +383,8 @@ def reportable(points: pd.DataFrame, compared: pd.DataFrame) -> pd.DataFrame:
     own = points[points["card"] == points["model"]]
     few = set(own.loc[own["n"] < LEAST_ANSWERS, curve].itertuples(index=False, name=None))
     names = compared[curve].itertuples(index=False, name=None)
-    return compared[[name not in few for name in names]]
+    # Not a list: an empty one would choose columns.
+    return compared[np.array([name not in few for name in names], dtype=bool)]
 
 
 def tables(found: Sequence[Curve]) -> tuple[pd.DataFrame, pd.DataFrame]:
