@@ -93,7 +93,7 @@ install() {
     report &
     reporter=$!
     run "$bin/python" -m pip install --progress-bar off --disable-pip-version-check "$@" -r "$file"
-    kill "$reporter" 2> /dev/null
+    kill "$reporter" 2> /dev/null || true
 }
 
 folder=$1 file=$2

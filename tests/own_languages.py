@@ -222,8 +222,10 @@ def configuration(lang: str) -> dict[str, Any]:
             "needles": "asked",
             "source": "constructed",
             # The paper's ablations are of numbers of documents and pairs that this run does not ask.
-            **dict.fromkeys(("query_aware", "query_aware_pairs"), []),
-            **dict.fromkeys(("random_order", "random_distractors"), []),
+            "query_aware": [],
+            "query_aware_pairs": [],
+            "random_order": [],
+            "random_distractors": [],
             "languages": [lang],
             "tasks": ["closed_book", "oracle", "multi_document_qa", "key_value"],
             "n_documents": [{"n": 10, "gold_indices": [0, 9]}],

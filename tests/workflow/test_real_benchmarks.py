@@ -56,6 +56,7 @@ def configuration(mirror: Path) -> dict:
                 "cross_lingual": [["pl", "ko"]],
                 "lengths": [4000, 8000],
                 "examples": 2,
+                "none_option": [True, False],
             },
         },
     }

@@ -48,6 +48,10 @@ def real(mirror, tmp_path_factory) -> Workflow:
                 "aligned": False,
                 "lengths": [4096, 8192],
                 "tasks": ["exact"],
+                "comparisons": {
+                    "instruction_tuning": [["empty", "lexical"]],
+                    "decoding": [["lexical", "oracle"]],
+                },
             }
         },
     }

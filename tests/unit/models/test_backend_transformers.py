@@ -552,7 +552,7 @@ def test_each_batch_is_kept_as_soon_as_it_is_answered(llama, tmp_path) -> None:
     assert kept == [expected[place].text for place in answered] and len(kept) == 6
 
 
-@pytest.mark.parametrize("change", [{"batch_size": 1}, {"device": "auto"}, {"timeout": 5}])
+@pytest.mark.parametrize("change", [{"batch_size": 1}, {"device": "auto"}])
 def test_what_changes_no_answer_asks_nothing_again(llama, change) -> None:
     assert backend(llama, **change).identity() == backend(llama).identity()
     ours, theirs = Layout(configured(llama, **change)), Layout(configured(llama))
@@ -589,7 +589,7 @@ def test_the_weights_are_of_the_type_that_is_set(llama) -> None:
 @pytest.mark.parametrize(
     ("change", "wanted"),
     [
-        ({"name": None}, r"models\.tiny\.name is missing: the backend transformers needs a model"),
+        ({"name": None}, r"models\.tiny\.name is missing"),
         ({"request": {"x": 1}}, "request says nothing to the backend transformers"),
         ({"dtype": "float8"}, "dtype is 'float8'"),
     ],

@@ -285,6 +285,12 @@ def _unknown(error: Any) -> str:
     return next(key for key in error.instance if key not in known)
 
 
+def _described(node: Mapping[str, Any]) -> str:
+    """The beginning of a key's description, or its type."""
+    what = " ".join(node.get("description", "").split())
+    return re.split(r"[.:,;] ", what)[0].rstrip(".") or f"a value of type {node.get('type')}"
+
+
 def _sentence(error: Any, config: Any) -> str:
     """What is wrong, where, and what to do, in one sentence."""
     where = ".".join(map(str, error.absolute_path)) or "the configuration"
@@ -296,8 +302,7 @@ def _sentence(error: Any, config: Any) -> str:
             return f"unknown key {quoted(_unknown(error))} in {where}: {_nearest_key(error)}."
         case "required":
             missing = next(key for key in error.validator_value if key not in error.instance)
-            what = error.schema.get("properties", {}).get(missing, {}).get("description", "")
-            first = re.split(r"[.:,;] ", " ".join(what.split()))[0].rstrip(".")
+            first = _described(error.schema.get("properties", {}).get(missing, {}))
             return f"{where} lacks the key {missing!r} ({first}): {_SEE}."
         case "enum":
             return f"{where} is {shown}: {nearest(error.instance, error.validator_value)}."
@@ -321,6 +326,8 @@ def _sentence(error: Any, config: Any) -> str:
         case "elsewhere":
             backend = config["models"][error.absolute_path[1]]["backend"]
             return f"{where} says nothing to the backend {backend}, only to {error.message}: leave it out."
+        case "type" if error.instance is None and error.validator_value == "string":
+            return f"{where} is missing: {_described(error.schema)} is needed here, {_SEE}."
         case "type" if isinstance(error.instance, bool):
             return f"{where} is {shown}, but {said} ({QUOTED}): {_SEE}."
         case "type" if isinstance(error.instance, str):
