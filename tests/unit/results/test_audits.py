@@ -95,7 +95,7 @@ def test_d_is_zero_for_an_engine_repeating_one_order() -> None:
 
 
 def test_an_interval_that_touches_the_limit_is_not_beyond_it() -> None:
-    row = {"benchmark": "made", "by": "all", "sentence": "worse", "ci_high": -0.05}
+    row = {"benchmark": "made", "by": "all", "level": "all", "sentence": "worse", "ci_high": -0.05}
     assert beyond([row], 0.05) == [] and beyond([row], 0.04) == ["made: worse"]
 
 

@@ -24,7 +24,9 @@ def check_arguments(arguments: Sequence[str]) -> None:
     try:
         check_cache_folder()
         for file in named(arguments, "--configfile", "--configfiles"):
-            _check_target(file, "--configfile", not Path(file).exists(), arguments)
+            # A result that exists is a target too, and no configuration.
+            strange = not Path(file).exists() or Path(file).parts[:1] == ("results",)
+            _check_target(file, "--configfile", strange, arguments)
             read_nodes(file)
         for value in named(arguments, "--config", "-C"):
             _check_target(value, "--config", "=" not in value, arguments)
