@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from openai_server import OpenAIServer
 from runs import Workflow, copy_workflow, finished_demo
+
+
+@pytest.fixture
+def server(monkeypatch) -> Iterator[OpenAIServer]:
+    """A server on loopback that speaks OpenAI's protocol."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with OpenAIServer() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

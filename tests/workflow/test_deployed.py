@@ -34,7 +34,7 @@ def git(folder: Path, *arguments: str) -> None:
 def home(tmp_path_factory) -> Path:
     """A folder with a bare clone as Snakemake caches GitHub's, and one where snakedeploy looks for it."""
     folder = tmp_path_factory.mktemp("home")
-    work = copy_workflow(folder / "work")
+    work = copy_workflow(folder / "clone")
     for name in ("config", "profiles", "LICENSE"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         if not (work / name).exists():
@@ -60,9 +60,9 @@ def snakemake(home: Path, folder: Path, *arguments: str) -> subprocess.Completed
 def sources(home: Path) -> dict[str, str]:
     """The ways to name the workflow in `snakefile:`."""
     return {
-        "path": repr(str(home / "work/workflow/Snakefile")),
+        "path": repr(str(home / "clone/workflow/Snakefile")),
         "github": 'github("me/needlework", path="workflow/Snakefile", tag="v1")',
-        "git+file": repr(f"git+file://{home}/work/workflow/Snakefile@v1"),
+        "git+file": repr(f"git+file://{home}/clone/workflow/Snakefile@v1"),
     }
 
 

@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +24,6 @@ RESOURCES = ROOT / "resources/judge"
 JUDGED = "results/judge/gpt"
 # The second scorer is undecided whether this is the reference.
 HEDGE = "It was either Odwin Tessaly or Marie.\nCORRECT"
-
-
-@pytest.fixture
-def server(monkeypatch) -> Iterator[OpenAIServer]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with OpenAIServer() as running:
-        yield running
 
 
 class Run:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,6 @@ from runs import ROOT, Workflow
 pytestmark = [pytest.mark.xdist_group("served"), pytest.mark.slow]
 
 ANSWERS = "results/generations/served/mlneedle.parquet"
-
-
-@pytest.fixture
-def server(monkeypatch) -> Iterator[OpenAIServer]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with OpenAIServer() as running:
-        yield running
 
 
 class Run:
