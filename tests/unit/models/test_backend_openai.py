@@ -1098,7 +1098,7 @@ def test_a_url_that_is_none_is_refused(url) -> None:
 @pytest.mark.parametrize(
     ("change", "wanted"),
     [
-        ({"name": None}, r"models\.remote\.name is None"),
+        ({"name": None}, r"models\.remote\.name is missing"),
         (
             {"chat_template": "a.jinja"},
             "chat_template says nothing to the backend openai, only to vllm",
