@@ -24,7 +24,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / part) for part in ("workflow/scripts", "perf", "tests")]
 
-import oneruler_data  # noqa: E402
+import factories.oneruler  # noqa: E402
 from machine import describe, measured, peak_memory_mib  # noqa: E402
 from needlework.benchmarks.oneruler import plan, prompts  # noqa: E402
 from needlework.prompts.tokenizers import load_tokenizer  # noqa: E402
@@ -35,7 +35,7 @@ PROCESSES = 2
 LIMITS = {"peak_mib_a_process": 500, "megabytes": 118.3}
 CONFIG: dict[str, Any] = {
     "data": "oneruler",
-    "languages": list(oneruler_data.LANGUAGES),
+    "languages": list(factories.oneruler.LANGUAGES),
     "cross_lingual": [],
     "tasks": list(plan.TASKS),
     "cwe_frequencies": "paper",
@@ -54,7 +54,7 @@ def build(name: str, lengths: list[int], folder: str, mirror: str) -> dict[str, 
     """Build and write one slice; its seconds, prompts, tokens, bytes and the process's peak memory in MiB."""
     slice_settings = plan.settings(CONFIG, name, lengths)
     start = time.perf_counter()
-    tables = oneruler_data.tables(Path(mirror), plan.reads(slice_settings))
+    tables = factories.oneruler.tables(Path(mirror), plan.reads(slice_settings))
     counting = {"sums": str(Path(folder) / "token_sums")}
     tokenizer = load_tokenizer("cl100k", {"kind": "tiktoken", "encoding": "cl100k_base"}, counting)
     read = time.perf_counter()
@@ -86,7 +86,7 @@ def main() -> None:
     n = len(names)
     with tempfile.TemporaryDirectory() as folder:
         if "TIKTOKEN_CACHE_DIR" not in os.environ:
-            cache = oneruler_data.tiktoken_cache(args.mirror, Path(folder))
+            cache = factories.oneruler.tiktoken_cache(args.mirror, Path(folder))
             os.environ["TIKTOKEN_CACHE_DIR"] = cache
         with measured() as took, ProcessPoolExecutor(PROCESSES) as pool:
             slices = (names, [args.lengths] * n, [folder] * n, [str(args.mirror)] * n)

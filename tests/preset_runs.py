@@ -19,11 +19,11 @@ import numpy as np
 import pandas as pd
 import yaml
 
-import lost_in_the_middle_scores
-import m4le_scores
-import mlneedle_scores
-import mlongrr_scores
-import oneruler_scores
+import factories.lost_in_the_middle
+import factories.m4le
+import factories.mlneedle
+import factories.mlongrr
+import factories.oneruler
 from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, PRINTED, TASKS
 from needlework.benchmarks.m4le.factors import TABLES
 from needlework.planning.config import lengths_of, validated
@@ -81,8 +81,8 @@ def mlneedle(files: Layout) -> Frames:
         lengths = lengths_of(files.config, model, "mlneedle")
         means[model] = {0: line.get("baseline", USUAL)}
         means[model] |= {length: line.get(str(length), 0.1) for length in lengths}
-    with patch.object(mlneedle_scores, "MEANS", means):
-        return {"scores": mlneedle_scores.make(tuple(means), 3)}
+    with patch.object(factories.mlneedle, "MEANS", means):
+        return {"scores": factories.mlneedle.make(tuple(means), 3)}
 
 
 def lost_in_the_middle(files: Layout) -> Frames:
@@ -93,7 +93,7 @@ def lost_in_the_middle(files: Layout) -> Frames:
         line = {c: number.value for c, number in paper.line("table6", name).items()}
         start, middle, end = (line.get(index, USUAL) for index in ("0", "9", "19"))
         shapes[model] = (start, max(0.0, start - middle), start - end)
-    own = lost_in_the_middle_scores
+    own = factories.lost_in_the_middle
     with patch.object(own, "MODELS", shapes):
         scores = own.make(tuple(shapes), 12)
     tokenizers = ("cl100k_base", "mpt")
@@ -107,7 +107,7 @@ def lost_in_the_middle(files: Layout) -> Frames:
 def oneruler(files: Layout) -> Frames:
     """All tasks, languages, lengths and pairs of languages."""
     skills = {model: (0.97 - 0.01 * i, 0.03) for i, model in enumerate(_names(files))}
-    own = oneruler_scores
+    own = factories.oneruler
     with patch.object(own, "MODELS", skills):
         scores = own.make(tuple(skills), tuple(own.LANGS), own.LENGTHS, 2)
     # Needles as often as Figure 3 has it.
@@ -132,7 +132,7 @@ def oneruler(files: Layout) -> Frames:
 
 def mlongrr(files: Layout) -> Frames:
     """All lengths, languages, needles and depths; the essays and the second prompt of one needle."""
-    own, asked = mlongrr_scores, files.settings("mlongrr")
+    own, asked = factories.mlongrr, files.settings("mlongrr")
     with (
         patch.object(own, "MODELS", dict.fromkeys(_names(files), 0.8)),
         patch.object(own, "LANGS", tuple(asked["languages"])),
@@ -178,7 +178,7 @@ def _answers_of_m4le(
         right = max(1, int(rng.binomial(1000, share)))
         own["bleu_statistics"] = [right] * 4 + [1000] * 4 + [1000, 1000]
     for metric in ("paper", "released"):
-        yield from m4le_scores.rows(task, bucket, values, **{**own, "metric": metric})
+        yield from factories.m4le.rows(task, bucket, values, **{**own, "metric": metric})
 
 
 MADE = {made.__name__: made for made in (mlneedle, lost_in_the_middle, oneruler, mlongrr, m4le)}

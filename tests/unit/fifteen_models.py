@@ -10,16 +10,16 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-import lost_in_the_middle_scores
-import m4le_scores
-import mlneedle_scores
-import mlongrr_scores
-import oneruler_scores
+import factories.lost_in_the_middle
+import factories.m4le
+import factories.mlneedle
+import factories.mlongrr
+import factories.oneruler
 from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, TASKS
 from needlework.benchmarks.mlongrr.plan import DETAILED
 
 NAMES = [f"mistral-7b-instruct-v0.{i}" for i in range(15)]
-LANGS = tuple(oneruler_scores.LANGS)
+LANGS = tuple(factories.oneruler.LANGS)
 Made = tuple[pd.DataFrame, dict[str, Any]]
 
 
@@ -39,20 +39,20 @@ def _paper(names: list[str]) -> dict[str, str]:
 
 def mlneedle() -> Made:
     """Every needle language in English texts, its own and the mix; English needles in all."""
-    settings = mlneedle_scores.SETTINGS
+    settings = factories.mlneedle.SETTINGS
     with (
-        patch.object(mlneedle_scores, "LANGS", LANGS),
-        patch.object(mlneedle_scores, "HAYSTACKS", (*LANGS, "multilingual")),
+        patch.object(factories.mlneedle, "LANGS", LANGS),
+        patch.object(factories.mlneedle, "HAYSTACKS", (*LANGS, "multilingual")),
         patch.object(
-            mlneedle_scores,
+            factories.mlneedle,
             "LANG_EFFECT",
             {
-                lang: mlneedle_scores.LANG_EFFECT.get(lang, -0.02 * i)
+                lang: factories.mlneedle.LANG_EFFECT.get(lang, -0.02 * i)
                 for i, lang in enumerate(LANGS)
             },
         ),
     ):
-        one = mlneedle_scores.make(("mistral",), 1, {f"p{i}": i / 6 for i in range(7)})
+        one = factories.mlneedle.make(("mistral",), 1, {f"p{i}": i / 6 for i in range(7)})
     english = (one["needle_lang"] == "en") | (one["haystack_lang"] == "en")
     one = one[english | (one["needle_lang"] == one["haystack_lang"])]
     return _by_all(
@@ -72,8 +72,8 @@ def mlneedle() -> Made:
 
 def lost_in_the_middle() -> Made:
     """Ten to thirty documents and 75 to 300 pairs, at three to seven positions."""
-    settings = lost_in_the_middle_scores.SETTINGS
-    one = lost_in_the_middle_scores.make(("mpt",), 4, mlneedle_scores.LANGS)
+    settings = factories.lost_in_the_middle.SETTINGS
+    one = factories.lost_in_the_middle.make(("mpt",), 4, factories.mlneedle.LANGS)
     return _by_all(
         one,
         {
@@ -87,8 +87,8 @@ def lost_in_the_middle() -> Made:
 
 def oneruler() -> Made:
     """All tasks and lengths."""
-    settings = oneruler_scores.SETTINGS
-    one = oneruler_scores.make(("o3",), LANGS, oneruler_scores.LENGTHS, 1)
+    settings = factories.oneruler.SETTINGS
+    one = factories.oneruler.make(("o3",), LANGS, factories.oneruler.LENGTHS, 1)
     names = list(settings["published"].values())[:6]
     return _by_all(
         one,
@@ -108,23 +108,23 @@ def mlongrr() -> Made:
     """The paper's lengths, languages and needles at seven depths, in two texts and two prompts."""
     depths = {n: tuple(range(0, 100, 16)) for n in (1, 2, 3)}
     with (
-        patch.object(mlongrr_scores, "MODELS", {"gpt-4": 0.9}),
-        patch.object(mlongrr_scores, "DEPTHS", depths),
-        patch.object(mlongrr_scores, "LANGS", (*mlongrr_scores.LANGS, "az")),
-        patch.dict(mlongrr_scores.FERTILITY, az=1.7),
+        patch.object(factories.mlongrr, "MODELS", {"gpt-4": 0.9}),
+        patch.object(factories.mlongrr, "DEPTHS", depths),
+        patch.object(factories.mlongrr, "LANGS", (*factories.mlongrr.LANGS, "az")),
+        patch.dict(factories.mlongrr.FERTILITY, az=1.7),
     ):
         one = pd.concat(
             [
-                mlongrr_scores.make(),
-                mlongrr_scores.make(1, haystack="paul_graham_essays"),
-                mlongrr_scores.make(2, template="prompt2"),
+                factories.mlongrr.make(),
+                factories.mlongrr.make(1, haystack="paul_graham_essays"),
+                factories.mlongrr.make(2, template="prompt2"),
             ],
             ignore_index=True,
         )
     return _by_all(
         one,
         {
-            **mlongrr_scores.SETTINGS,
+            **factories.mlongrr.SETTINGS,
             "published": _paper(list(DETAILED)),
             "decoding": dict.fromkeys(NAMES, "the endpoint's own"),
         },
@@ -140,18 +140,18 @@ def m4le() -> Made:
             counts["bleu_statistics"] = [20, 22, 12, 19, 7, 18, 5, 17, 4, 16]
         for i in range(7):
             place = {**counts, "candidates": 2 ** (i % 5), "position": i / 6}
-            made += m4le_scores.rows(task, length, [float(i % 2), 1.0], **place)
+            made += factories.m4le.rows(task, length, [float(i % 2), 1.0], **place)
     # Length 0: prompts that study places alone.
     for task, i in product(("c3", "hotpotqa", "arxiv", "drcd_explicit-single"), range(7)):
-        made += m4le_scores.rows(task, 0, [float(i % 2), 1.0], candidates=7, position=i / 6)
+        made += factories.m4le.rows(task, 0, [float(i % 2), 1.0], candidates=7, position=i / 6)
     one = pd.DataFrame(made)
     one["example_id"] = [f"{e}-{i}" for i, e in enumerate(one["example_id"])]
     return _by_all(
         one,
         {
-            **m4le_scores.SETTINGS,
+            **factories.m4le.SETTINGS,
             "published": _paper(["LLaMA2-7B", "GPT-3.5-Turbo-16K"]),
-            "decoding": dict.fromkeys(NAMES, m4le_scores.GREEDY),
+            "decoding": dict.fromkeys(NAMES, factories.m4le.GREEDY),
             "reference_name": "GPT-3.5-Turbo-16K",
             "places": 7,
         },

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 import yaml
 
-import lost_in_the_middle_scores
-import m4le_scores
-import mlneedle_scores
-import mlongrr_scores
-import oneruler_scores
+import factories.lost_in_the_middle
+import factories.m4le
+import factories.mlneedle
+import factories.mlongrr
+import factories.oneruler
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
@@ -27,19 +27,19 @@ ROOT = Path(__file__).parents[2]
 LANGS = ("en", "ko", "pl", "hi", "st")
 # Scores, and a model that the control answers like, but right.
 MADE = {
-    "mlneedle": (mlneedle_scores, mlneedle_scores.make(questions=2), "mistral"),
+    "mlneedle": (factories.mlneedle, factories.mlneedle.make(questions=2), "mistral"),
     "lost_in_the_middle": (
-        lost_in_the_middle_scores,
-        lost_in_the_middle_scores.make(questions=6, languages=("en", "de")),
+        factories.lost_in_the_middle,
+        factories.lost_in_the_middle.make(questions=6, languages=("en", "de")),
         "qwen",
     ),
     "oneruler": (
-        oneruler_scores,
-        oneruler_scores.make(("o3", "qwen7b", "qwen7b-equal"), LANGS, (8000, 64000), 2),
+        factories.oneruler,
+        factories.oneruler.make(("o3", "qwen7b", "qwen7b-equal"), LANGS, (8000, 64000), 2),
         "qwen7b",
     ),
-    "mlongrr": (mlongrr_scores, mlongrr_scores.make(), "gpt-4"),
-    "m4le": (m4le_scores, m4le_scores.make(), "b"),
+    "mlongrr": (factories.mlongrr, factories.mlongrr.make(), "gpt-4"),
+    "m4le": (factories.m4le, factories.m4le.make(), "b"),
 }
 RESULTS = [
     (benchmark, result.name)

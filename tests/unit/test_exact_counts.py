@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 import yaml
 
-import lost_in_the_middle_data
-import m4le_data
-import mlongrr_data
-import oneruler_data
+import factories.lost_in_the_middle
+import factories.m4le
+import factories.mlongrr
+import factories.oneruler
 import prompt_sets
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
@@ -143,7 +143,7 @@ def sample_of_lost_in_the_middle() -> Build:
 
 
 def mirror_of_lost_in_the_middle(mirror: Path, folder: Path) -> Build:
-    data = lost_in_the_middle_data
+    data = factories.lost_in_the_middle
     made = data.stand_ins(mirror, folder, 10, distinct=True)
     corpora = {"nq_open/en": nq_open.read_questions("nq_open", made / data.ORACLE)}
     for kind, file in (
@@ -173,8 +173,8 @@ def of_mlneedle(build: Callable[..., prompt_sets.PromptSet], *arguments: Any) ->
 def of_mlongrr(languages: list[str], mirror: Path | None = None, **own: Any) -> Build:
     def build(tokenizer: Tokenizer) -> Iterator[tuple[pa.Table, Mapping[str, str]]]:
         for lang in languages:
-            chosen = mlongrr_data.settings(lang, [1500], examples=2, **own)
-            tables = mlongrr_data.tables(chosen, mirror)
+            chosen = factories.mlongrr.settings(lang, [1500], examples=2, **own)
+            tables = factories.mlongrr.tables(chosen, mirror)
             built = mlongrr.build(chosen, tables, [], tokenizer)
             corpora = {"haystack": mlongrr_plan.reads(chosen)["haystack"]}
             yield built.instances, documents_of(tables, corpora, built, f"mlongrr/{lang}")
@@ -201,7 +201,7 @@ def mirror_of_m4le(mirror: Path) -> Build:
         task.slug: m4le_corpora.table(
             m4le_plan.corpus(config),
             task.slug,
-            [str(m4le_data.FRAMES_FILE), str(mirror / "m4le" / task.file)],
+            [str(factories.m4le.FRAMES_FILE), str(mirror / "m4le" / task.file)],
             m4le_plan.corpus_settings(config, task.slug),
         )
         for task in list(TASKS.values())[::4]
@@ -234,7 +234,7 @@ def builders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Any], B
         elif name == "mlongrr, mirror":
             found = of_mlongrr(["en", "vi"], request.getfixturevalue("mirror"))
         elif name == "m4le, sample":
-            found = of_m4le(configured("m4le"), {"sample": m4le_data.sample()})
+            found = of_m4le(configured("m4le"), {"sample": factories.m4le.sample()})
         elif name == "m4le, mirror":
             found = mirror_of_m4le(request.getfixturevalue("mirror"))
         else:
@@ -242,7 +242,7 @@ def builders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Any], B
             languages = {"languages": ["ja", "pl", "hi"], "cross_lingual": [["hi", "vi"]]}
             config = configured("oneruler", data="oneruler", examples=1, **languages)
             found = of_oneruler(
-                config, [6_000], lambda corpora: oneruler_data.tables(mirror, corpora)
+                config, [6_000], lambda corpora: factories.oneruler.tables(mirror, corpora)
             )
         return known.setdefault(name, found)
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from fifteen_models import NAMES
 
-import oneruler_scores
+import factories.oneruler
 from eee_schema import errors
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.results import published, written_tables
@@ -197,7 +197,7 @@ def test_eight_tokenizers_stay_on_their_pages():
     known, (_, run) = load_benchmark("oneruler"), scores("oneruler")
     names = tuple(f"tok-{i}" for i in range(8))
     context = Context(published.none(), {**run, "text_tokenizer": "tok-0"})
-    data = known.by_name["figure24"](oneruler_scores.token_counts(names), context)
+    data = known.by_name["figure24"](factories.oneruler.token_counts(names), context)
     for page in draw(known.by_name["figure24"].shown, data, known.shown.called, run):
         assert page.get_size_inches()[1] <= TALLEST
         _check_texts(page)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-import mlneedle_scores
+import factories.mlneedle
 from needlework import codedigest
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.parts import names, part_file
@@ -138,8 +138,8 @@ def test_a_further_result_gives_every_output(like, files, monkeypatch, tmp_path)
     assert "mlneedle_further" in files.unfilled()
 
     paper = publications.load(ROOT / "resources/published/mlneedle.csv")
-    run = {"unit_of_length": "words", **mlneedle_scores.SETTINGS}
-    scores = mlneedle_scores.make(("mistral", "llama3"), questions=2)
+    run = {"unit_of_length": "words", **factories.mlneedle.SETTINGS}
+    scores = factories.mlneedle.make(("mistral", "llama3"), questions=2)
     numbers = added.by_name["further"](scores, Context(paper, run))
     assert len(numbers) > 5
     if more.kind == "figures":

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from oneruler_data import tiktoken_cache
+from factories.oneruler import tiktoken_cache
 from runs import ROOT, Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("real")]

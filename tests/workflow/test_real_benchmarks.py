@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from factories.lost_in_the_middle import pairs_path, stand_ins
 from invariants import check_lengths, check_pairs
-from lost_in_the_middle_data import pairs_path, stand_ins
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.prompts.tokenizers import load_tokenizer

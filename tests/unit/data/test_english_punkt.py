@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mlongrr_data import LANGUAGES, PUNKT, ROOT, table
+from factories.mlongrr import LANGUAGES, PUNKT, ROOT, table
 from needlework.data import english_punkt
 from needlework.errors import UserError
 

@@ -16,9 +16,9 @@ from matplotlib.colors import to_hex
 from matplotlib.image import imread
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-import lost_in_the_middle_scores
-import mlneedle_scores
-import oneruler_scores
+import factories.lost_in_the_middle
+import factories.mlneedle
+import factories.oneruler
 from described import results
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.data.language_names import language_name
@@ -54,10 +54,13 @@ from print_rules import check_print
 
 ROOT = Path(__file__).parents[3]
 SCORES = {
-    "mlneedle": (mlneedle_scores, {"questions": 2}),
-    "lost_in_the_middle": (lost_in_the_middle_scores, {"questions": 6, "languages": ("en", "de")}),
+    "mlneedle": (factories.mlneedle, {"questions": 2}),
+    "lost_in_the_middle": (
+        factories.lost_in_the_middle,
+        {"questions": 6, "languages": ("en", "de")},
+    ),
     "oneruler": (
-        oneruler_scores,
+        factories.oneruler,
         {
             "models": ("gemini", "o3", "qwen7b", "qwen7b-equal"),
             "langs": ("en", "ko", "hi", "pl", "st"),
@@ -103,7 +106,7 @@ class Shipped:
         settings = self.settings
         if name == "figure24":
             scores, settings = (
-                oneruler_scores.token_counts(),
+                factories.oneruler.token_counts(),
                 {**settings, "text_tokenizer": "cl100k_base"},
             )
         numbers = self.numbers if numbers is None else numbers

@@ -14,9 +14,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-import lost_in_the_middle_scores
-import mlneedle_scores
-import oneruler_scores
+import factories.lost_in_the_middle
+import factories.mlneedle
+import factories.oneruler
 from described import results
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.factor import Factor
@@ -29,9 +29,9 @@ from needlework.results.written_tables import escape, html_table, lay_out
 ROOT = Path(__file__).parents[3]
 CEILINGS = pd.DataFrame({"lang": ["hi", "de"], "n": [90, 100], "n_survived": [70, 91]})
 SCORES = {
-    "mlneedle": mlneedle_scores,
-    "lost_in_the_middle": lost_in_the_middle_scores,
-    "oneruler": oneruler_scores,
+    "mlneedle": factories.mlneedle,
+    "lost_in_the_middle": factories.lost_in_the_middle,
+    "oneruler": factories.oneruler,
 }
 TABLES = [(benchmark, name) for benchmark in SCORES for name in results(benchmark, "tables")]
 TOKENS = ("table2", "table3", "table4")
@@ -40,12 +40,12 @@ TOKENS = ("table2", "table3", "table4")
 @cache
 def scores(benchmark):
     if benchmark == "mlneedle":
-        return mlneedle_scores.make(questions=2)
+        return factories.mlneedle.make(questions=2)
     if benchmark == "oneruler":
         models = ("o3", "qwen7b", "qwen7b-equal")
-        return oneruler_scores.make(models, ("en", "ko", "zh", "pl"), (8000, 64000, 128000), 4)
+        return factories.oneruler.make(models, ("en", "ko", "zh", "pl"), (8000, 64000, 128000), 4)
     models = ("gpt-16k", "mpt-instruct", "qwen")
-    return lost_in_the_middle_scores.make(models, questions=12, languages=("en", "de"))
+    return factories.lost_in_the_middle.make(models, questions=12, languages=("en", "de"))
 
 
 def numbers(benchmark, name, rows=None, **changes):
@@ -54,9 +54,9 @@ def numbers(benchmark, name, rows=None, **changes):
     if rows is None:
         rows = scores(benchmark)
         if benchmark == "lost_in_the_middle" and name in TOKENS:
-            rows = lost_in_the_middle_scores.lengths(8)
+            rows = factories.lost_in_the_middle.lengths(8)
         if (benchmark, name) == ("oneruler", "table4"):
-            rows = oneruler_scores.books()
+            rows = factories.oneruler.books()
         if name == "translation_ceiling":
             rows = CEILINGS
     paper = published.load(ROOT / "resources" / "published" / f"{benchmark}.csv")

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-import oneruler_data
+import factories.oneruler
 from needlework.benchmarks.oneruler import scores, strict
 from needlework.benchmarks.oneruler.wording import ANSWER_TAGS, check, phrases
 from needlework.errors import UserError
@@ -239,7 +239,7 @@ def test_words_of_a_script_without_spaces(text, verdict):
 @pytest.mark.parametrize("lang", ["zh", "ja"])
 def test_what_joins_words_breaks_no_word(mirror, lang):
     """No word is found in another one that holds a joint or a copula, and each is found by itself."""
-    table = oneruler_data.tables(mirror, {"words": [("oneruler_words", lang)]})["words"][lang]
+    table = factories.oneruler.tables(mirror, {"words": [("oneruler_words", lang)]})["words"][lang]
     words = table["word"].to_pylist()
     known, joints = set(words), "以及|[和与與及と]|[是为為は]|包括|包含|有"
     holding = [word for word in words if re.search(joints, word)]

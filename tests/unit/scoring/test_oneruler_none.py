@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import oneruler_data
+import factories.oneruler
 from needlework.benchmarks.oneruler import strict
 from needlework.benchmarks.oneruler.strict import says_none
 from needlework.benchmarks.oneruler.wording import ANSWER_TAGS, Wording, phrases
@@ -686,7 +686,7 @@ def test_an_answer_that_repeats_itself_is_read_in_no_time(lang):
 @pytest.mark.parametrize("lang", NONE_WORDS)
 def test_sentences_of_a_book_do_not_say_it(mirror, lang):
     """A hundredth at the most: "Nothing.", "I have none."; of bare negations there are many."""
-    (book,) = oneruler_data.files(mirror, "oneruler_books", lang)
+    (book,) = factories.oneruler.files(mirror, "oneruler_books", lang)
     text = Path(book).read_text(encoding="utf-8")[:60_000]
     found = sentences.split(text, sentences.rules(lang))
     assert sum(says_none(sentence, NONE_WORDS[lang]) for sentence in found) <= 0.01 * len(found)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
-import lost_in_the_middle_data as data
+import factories.lost_in_the_middle as data
 from invariants import check_documents
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle import corpus as nq_open

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import lost_in_the_middle_data as data
+import factories.lost_in_the_middle as data
 from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
 from needlework.benchmarks.lost_in_the_middle import pairs_corpus as key_value
 from needlework.benchmarks.lost_in_the_middle import wikipedia

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import lost_in_the_middle_scores
+import factories.lost_in_the_middle
 from described import numbers, results
-from lost_in_the_middle_scores import SETTINGS
+from factories.lost_in_the_middle import SETTINGS
 from needlework.benchmarks.lost_in_the_middle import answers
 from needlework.results import published
 
@@ -28,7 +28,7 @@ ABLATIONS = {
 
 @pytest.fixture(scope="module")
 def scores():
-    return lost_in_the_middle_scores.make(MODELS, questions=8, languages=("en", "de"))
+    return factories.lost_in_the_middle.make(MODELS, questions=8, languages=("en", "de"))
 
 
 @pytest.fixture(scope="module")
@@ -462,7 +462,7 @@ def test_numbers_do_not_depend_on_the_order_of_rows(scores, data):
 
 def test_other_indices_and_sizes_are_drawn():
     """A run's own settings: as in a small demo."""
-    made = lost_in_the_middle_scores.make(("qwen",), questions=4)
+    made = factories.lost_in_the_middle.make(("qwen",), questions=4)
     small = made[made["n_documents"].isin([0, 1, 10])].assign(unambiguous=None)
     small = small.assign(n_documents=small["n_documents"].replace(10, 7))
     small["gold_index"] = small["gold_index"].replace(9, 6)

@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 import yaml
 
-import lost_in_the_middle_scores
+import factories.lost_in_the_middle
 from described import numbers, printed, results
-from lost_in_the_middle_scores import SETTINGS
+from factories.lost_in_the_middle import SETTINGS
 from needlework.benchmarks.lost_in_the_middle import factors, plan
 from needlework.benchmarks.lost_in_the_middle.paper import SETUP
 from needlework.benchmarks.lost_in_the_middle.tables import PROMPTS
@@ -33,14 +33,14 @@ TOKENS = ("table2", "table3", "table4")
 
 @pytest.fixture(scope="module")
 def scores():
-    return lost_in_the_middle_scores.make(
+    return factories.lost_in_the_middle.make(
         ("gpt-16k", "mpt-instruct", "qwen"), questions=12, languages=("en", "de")
     )
 
 
 @pytest.fixture(scope="module")
 def prompts():
-    return lost_in_the_middle_scores.lengths(8)
+    return factories.lost_in_the_middle.lengths(8)
 
 
 def made(name, rows, settings=SETTINGS):
@@ -294,7 +294,7 @@ def test_counts_of_other_data_are_not_compared(prompts):
 
 
 def test_counts_of_drawn_pairs_are_not_compared():
-    rows = lost_in_the_middle_scores.lengths(1000, ("cl100k_base",))
+    rows = factories.lost_in_the_middle.lengths(1000, ("cl100k_base",))
     rows = of(rows, task="key_value", keys="uuid")
     for source, wanted in (
         ("constructed", "cannot tell: pairs are drawn, in the paper released"),
@@ -363,7 +363,7 @@ def test_the_papers_counts_of_released_prompts_to_the_last_digit(mirror):
         rows.append(("key_value", place, prompt))
     counted = pd.DataFrame(
         [
-            lost_in_the_middle_scores.DEFAULTS
+            factories.lost_in_the_middle.DEFAULTS
             | {"task": task, "example_id": f"{task}-{place}", "n_tokens": len(tokens(prompt))}
             | {"tokenizer": "cl100k_base"}
             | ({"n_documents": 75, "keys": "uuid"} if task == "key_value" else {})

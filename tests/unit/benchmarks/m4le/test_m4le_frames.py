@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from m4le_data import frames, items_of, mirrored
+from factories.m4le import frames, items_of, mirrored
 from needlework.benchmarks.m4le.data.rows import _gold, counted, length, read_rows
 from needlework.benchmarks.m4le.data.tasks import (
     TASKS,

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from described import printed as published_number
-from m4le_scores import SETTINGS, rows, shares
+from factories.m4le import SETTINGS, rows, shares
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.m4le import measures
 from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, PRINTED, TASKS

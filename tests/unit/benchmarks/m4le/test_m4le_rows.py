@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from m4le_data import FRAMES_FILE, frames, sample
+from factories.m4le import FRAMES_FILE, frames, sample
 from needlework.benchmarks.m4le import corpus as m4le
 from needlework.benchmarks.m4le.data import rows as sample_module
 from needlework.benchmarks.m4le.data.families import Recipe, construct, lower_bound, positions

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from m4le_data import mirrored, sample
+from factories.m4le import mirrored, sample
 from needlework.benchmarks.m4le import measures, plan
 from needlework.benchmarks.m4le.data.tasks import TASKS
 from needlework.benchmarks.m4le.prompts import build

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import mlneedle_scores
+import factories.mlneedle
 from described import numbers, results
-from mlneedle_scores import SETTINGS
+from factories.mlneedle import SETTINGS
 from needlework.results import published
 
 FIGURES = results("mlneedle", "figures")
@@ -21,7 +21,7 @@ MODELS = ("mistral", "mistral-greedy", "llama3")
 
 @pytest.fixture(scope="module")
 def scores():
-    return mlneedle_scores.make(MODELS, questions=2)
+    return factories.mlneedle.make(MODELS, questions=2)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_figure5_draws_by_name_not_by_order(scores, data):
     shuffled = scores.sample(frac=1, random_state=3)
     again = numbers(FIGURES["figure5"], shuffled, NUMBERS, SETTINGS)
     assert again.to_csv() == data["figure5"].to_csv()
-    more = mlneedle_scores.make(("mistral",), questions=9)
+    more = factories.mlneedle.make(("mistral",), questions=9)
     sizes = numbers(FIGURES["figure5"], more, NUMBERS, SETTINGS).query("length == 4096")["size"]
     assert list(sizes) == [100, 600, 1100, 9 * 7 * 8 * 3]
 
@@ -147,7 +147,7 @@ def test_the_papers_variant_is_drawn_where_there_are_several(scores, data):
 
 def test_more_than_three_positions_are_depths():
     positions = {"start": 0.0, "1/4": 0.25, "middle": 0.5, "3/4": 0.75, "end": 1.0}
-    scores = mlneedle_scores.make(("llama2",), questions=1, positions=positions)
+    scores = factories.mlneedle.make(("llama2",), questions=1, positions=positions)
     data = numbers(FIGURES["figure4"], scores, NUMBERS, SETTINGS)
     assert sorted(set(data["depth"])) == [0, 0.25, 0.5, 0.75, 1]
 

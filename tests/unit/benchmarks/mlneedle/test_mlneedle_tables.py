@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import mlneedle_scores
+import factories.mlneedle
 from described import numbers, results
-from mlneedle_scores import SETTINGS
+from factories.mlneedle import SETTINGS
 from needlework.benchmarks.mlneedle import factors
 from needlework.benchmarks.mlneedle.card import CARD
 from needlework.results import published, stats
@@ -25,7 +25,7 @@ CEILINGS = pd.DataFrame({"lang": ["hi", "de"], "n": [90, 100], "n_survived": [70
 
 @pytest.fixture(scope="module")
 def scores():
-    return mlneedle_scores.make(questions=3)
+    return factories.mlneedle.make(questions=3)
 
 
 @pytest.fixture(scope="module")

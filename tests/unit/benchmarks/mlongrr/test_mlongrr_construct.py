@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from mlongrr_data import PUNKT, settings, table, tables
+from factories.mlongrr import PUNKT, settings, table, tables
 from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import draws, factors
 from needlework.benchmarks.mlongrr import prompts as construct

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mlongrr_data import LANGUAGES, PUNKT, RESOURCES, table
+from factories.mlongrr import LANGUAGES, PUNKT, RESOURCES, table
 from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import prompt_files as mlongrr_csv
 from needlework.data import english_punkt

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from mlongrr_data import ROOT
+from factories.mlongrr import ROOT
 from needlework.benchmarks.mlongrr import corpus, plan
 from needlework.benchmarks.mlongrr import prompts as construct
 from needlework.benchmarks.mlongrr import scores as scoring

@@ -12,8 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-import mlongrr_scores
-from mlongrr_data import LANGUAGES, PUNKT, ROOT, settings, table, tables
+import factories.mlongrr
+from factories.mlongrr import LANGUAGES, PUNKT, ROOT, settings, table, tables
+from factories.oneruler import tiktoken_cache
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import prompts as construct
@@ -25,7 +26,6 @@ from needlework.prompts.spans import Documents, render
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.results.published import load
 from needlework.results.result import Context
-from oneruler_data import tiktoken_cache
 
 MODEL = english_punkt.load(PUNKT)
 
@@ -275,7 +275,7 @@ def test_tables_of_the_released_files_equal_the_authors_log(
         ).instances
         frames.append(built.drop_columns(["prompt"]).to_pandas().assign(tokenizer=name))
     rows = pd.concat(frames)
-    run = {**mlongrr_scores.SETTINGS, "setup": {"source": "released", "examples": 1}}
+    run = {**factories.mlongrr.SETTINGS, "setup": {"source": "released", "examples": 1}}
     context = Context(load(ROOT / "resources/published/mlongrr.csv"), run)
     by_name = load_benchmark("mlongrr").by_name
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from mlongrr_data import ROOT, settings
+from factories.mlongrr import ROOT, settings
 from needlework.benchmarks.mlongrr import plan
 from needlework.errors import UserError
 from needlework.planning.config import decided, validated

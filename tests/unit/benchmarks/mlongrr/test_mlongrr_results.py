@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
-import mlongrr_scores
-from mlongrr_scores import SETTINGS, row
+import factories.mlongrr
+from factories.mlongrr import SETTINGS, row
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.mlongrr.factors import ABSENT
 from needlework.results import published
@@ -36,7 +36,7 @@ def cell(table: pd.DataFrame, **labels: Any) -> pd.Series:
 
 @pytest.fixture(scope="module")
 def scores() -> pd.DataFrame:
-    return mlongrr_scores.make()
+    return factories.mlongrr.make()
 
 
 def test_a_cell_is_the_mean_of_its_answers() -> None:
@@ -129,7 +129,7 @@ def test_tokens_a_word_equal_the_papers_rounded_or_cut() -> None:
 def test_the_average_is_compared_over_the_papers_five_languages() -> None:
     rows = [
         prompts("o200k_base", lang=lang, fertility=f, index=i)
-        for i, (lang, f) in enumerate(mlongrr_scores.FERTILITY.items())
+        for i, (lang, f) in enumerate(factories.mlongrr.FERTILITY.items())
     ]
     azeri = prompts("o200k_base", lang="az", fertility=3.0, index=9)
     found = cell(made("table2", [*rows, rows[0], azeri]), language="Average")
@@ -138,7 +138,7 @@ def test_the_average_is_compared_over_the_papers_five_languages() -> None:
 
 
 def test_tokens_of_articles_whose_end_is_unknown_cannot_be_compared() -> None:
-    rows = [prompts("o200k_base", lang=lang, fertility=1.5) for lang in mlongrr_scores.LANGS]
+    rows = [prompts("o200k_base", lang=lang, fertility=1.5) for lang in factories.mlongrr.LANGS]
     table = made("table2", rows)
     assert table["published"].notna().all()
     unknown = table["comparison"] == "cannot tell: where the authors' 50 articles end is unknown"

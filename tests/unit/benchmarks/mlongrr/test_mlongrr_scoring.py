@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from mlongrr_data import settings, tables
+from factories.mlongrr import settings, tables
 from needlework.benchmarks.mlongrr import prompts as construct
 from needlework.benchmarks.mlongrr import scores as released
 from needlework.benchmarks.mlongrr import scores as scoring

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from test_oneruler_plan import config
 
-import oneruler_data
+import factories.oneruler
 from described import numbers, results
 from needlework.errors import UserError
 from needlework.planning.layout import Layout
@@ -36,8 +36,8 @@ def counted(lang: str = "cs", tokenizer: str = "cl100k_base", n: int = 174_576) 
 
 def test_24_of_26_books_have_the_papers_tokens_in_cl100k(mirror, named_tokenizer):
     books = {
-        lang: oneruler_data.files(mirror, "oneruler_books", lang)
-        for lang in oneruler_data.LANGUAGES
+        lang: factories.oneruler.files(mirror, "oneruler_books", lang)
+        for lang in factories.oneruler.LANGUAGES
     }
     tokenizer = named_tokenizer("cl100k_base")
     table = made(token_counts(books, "cl100k_base", tokenizer).to_pandas())

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from factories.oneruler import book_of, tables, tiktoken_cache
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.oneruler import niah, plan
 from needlework.benchmarks.oneruler import prompts as construct
@@ -27,7 +28,6 @@ from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import DOCUMENTS, read_table, write_table
 from needlework.results.page.prompts import describe
 from needlework.seeding import rng
-from oneruler_data import book_of, tables, tiktoken_cache
 
 BLOCK = schema()["properties"]["benchmarks"]["properties"]["oneruler"]
 WORDS = load_tokenizer("words", {"kind": "words"})

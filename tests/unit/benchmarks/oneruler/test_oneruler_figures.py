@@ -7,8 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import oneruler_scores
+import factories.oneruler
 from described import numbers, results
+from factories.oneruler import SETTINGS
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.oneruler import factors, paper
 from needlework.benchmarks.oneruler import rows as measures
@@ -17,7 +18,6 @@ from needlework.results import published
 from needlework.results.cells import Table, contrast
 from needlework.results.result import Context
 from needlework.results.tabulate import Cell
-from oneruler_scores import SETTINGS
 
 FIGURES = results("oneruler", "figures")
 
@@ -35,7 +35,7 @@ COUNTED = {
 
 @pytest.fixture(scope="module")
 def scores():
-    return oneruler_scores.make(MODELS, LANGS, (8000, 64000, 128000), examples=4)
+    return factories.oneruler.make(MODELS, LANGS, (8000, 64000, 128000), examples=4)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def made(name, scores, settings=SETTINGS, metric=None):
 def token_counts():
     """The same texts in several tokenizers, named as in COUNTED."""
     names = {"cl100k_base": "common", "o200k_base": "of o3"}
-    return oneruler_scores.token_counts().replace({"tokenizer": names})
+    return factories.oneruler.token_counts().replace({"tokenizer": names})
 
 
 def of(rows, **wanted):
@@ -104,7 +104,7 @@ COMPARED = ("figure1a", "figure1b", "figure3", "figure4b", "figure5", "figure6a"
 @pytest.fixture(scope="module")
 def of_the_paper():
     """Scores of all that the paper asked, by both metrics."""
-    return oneruler_scores.make(examples=1)
+    return factories.oneruler.make(examples=1)
 
 
 @pytest.mark.parametrize("name", COMPARED)

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-import oneruler_scores
+import factories.oneruler
 from described import filled, numbers, results
+from factories.oneruler import LANGUAGES
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.oneruler import plan
 from needlework.benchmarks.oneruler.paper import MODELS, TEXT
@@ -19,7 +20,6 @@ from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.planning.schema import layered
 from needlework.results import published
-from oneruler_data import LANGUAGES
 
 TABLES, FIGURES = results("oneruler", "tables"), results("oneruler", "figures")
 
@@ -99,9 +99,9 @@ def test_the_preset_s_numbers_are_compared_with_the_paper_s(preset) -> None:
     settings = Layout(preset).run_settings("oneruler", "scores")
     assert settings["metric"] == "strict" and settings["setup"]["cwe_frequencies"] == "released"
     ours = {name: model for model, name in settings["published"].items()}
-    papers = oneruler_scores.SETTINGS["published"]
-    scores = oneruler_scores.make(
-        tuple(model for model in oneruler_scores.MODELS if papers[model] in ours),
+    papers = factories.oneruler.SETTINGS["published"]
+    scores = factories.oneruler.make(
+        tuple(model for model in factories.oneruler.MODELS if papers[model] in ours),
         examples=1,
     )
     scores = scores.assign(model=scores["model"].map(lambda model: ours[papers[model]]))

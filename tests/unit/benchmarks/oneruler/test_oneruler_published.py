@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-import oneruler_scores
+import factories.oneruler
 from described import printed as number
 from described import results
+from factories.oneruler import SETTINGS
 from needlework.benchmarks.oneruler import factors, paper, rows
 from needlework.results import published
 from needlework.results.result import Context
-from oneruler_scores import SETTINGS
 
 TABLES = results("oneruler", "tables")
 FIGURES = results("oneruler", "figures")
@@ -48,13 +48,13 @@ def test_every_number_stands_beside_one_of_ours(numbers, monkeypatch):
     monkeypatch.setattr(Context, "line", line)
     counted = {"text_tokenizer": "cl100k_base", "encodings": {"cl100k_base": "cl100k_base"}}
     counted["encodings"]["o200k_base"] = "o200k_base"
-    scores = oneruler_scores.make(examples=1, metrics=("released",))
+    scores = factories.oneruler.make(examples=1, metrics=("released",))
     settings = {**SETTINGS, **counted, "metric": "released"}
     for name, table in TABLES.items():
-        rows = oneruler_scores.books() if name == "table4" else scores
+        rows = factories.oneruler.books() if name == "table4" else scores
         table(rows, Context(numbers, settings))
     for name, figure in FIGURES.items():
-        rows = oneruler_scores.token_counts() if name == "figure24" else scores
+        rows = factories.oneruler.token_counts() if name == "figure24" else scores
         figure(rows, Context(numbers, settings))
     keys = zip(*(numbers[name] for name in ("table", "row", "column")), strict=True)
     assert not [key for key in keys if key not in found]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from factories.oneruler import tables
 from needlework.benchmarks.oneruler import plan
 from needlework.benchmarks.oneruler import prompts as construct
 from needlework.benchmarks.oneruler.scores import METRICS, score
@@ -12,7 +13,6 @@ from needlework.errors import UserError
 from needlework.planning.schema import schema, with_defaults
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import GENERATIONS, scores_schema, write_table
-from oneruler_data import tables
 
 FACTORS = {
     "instruction_lang": "string",

@@ -8,12 +8,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import oneruler_scores
+import factories.oneruler
 from described import numbers, results
+from factories.oneruler import SETTINGS
 from needlework.benchmarks.oneruler import factors
 from needlework.benchmarks.oneruler.paper import LENGTHS
 from needlework.results import published
-from oneruler_scores import SETTINGS
 
 TABLES = {n: t for n, t in results("oneruler", "tables").items() if t.needs == "scores"}
 
@@ -25,7 +25,7 @@ NIAH = list(factors.NIAH)
 
 @pytest.fixture(scope="module")
 def scores():
-    return oneruler_scores.make(MODELS, LANGS, (8000, 64000, 128000), examples=4)
+    return factories.oneruler.make(MODELS, LANGS, (8000, 64000, 128000), examples=4)
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +189,7 @@ def equal_texts(models, langs=factors.ARTICLES, lengths=LENGTHS):
     """Scores of pairs of these models, the second of each with equal text, and their settings."""
     shape = {"examples": 1, "tasks": tuple(NIAH), "crossed": False, "ablated": False}
     metrics = ("released",)
-    scores = oneruler_scores.make(tuple(models), tuple(langs), lengths, **shape, metrics=metrics)
+    scores = factories.oneruler.make(tuple(models), tuple(langs), lengths, **shape, metrics=metrics)
     # As in the preset, where entries with equal text bear no name of the paper's.
     worse = scores["value"].where(scores.index % 7 != 0, 0.0)
     both = pd.concat([scores, scores.assign(model=scores["model"] + "-same", value=worse)])
@@ -211,7 +211,7 @@ def test_pairs_that_were_not_run_have_no_tau() -> None:
 
 
 def test_tau_is_compared_over_the_papers_models_lengths_and_languages():
-    scores, own = equal_texts(oneruler_scores.MODELS)
+    scores, own = equal_texts(factories.oneruler.MODELS)
     assert whole_tau(scores, own)["comparison"] in ("covers", "below", "above")
     assert whole_tau(scores, own)["published_p"] == 0.001
     assert whole_tau(scores, own)["comparison_p"] == "covers"

@@ -1,12 +1,21 @@
-"""Scores that no model gave, shaped like the paper's: what the tests of mLongRR's results read."""
+"""Scores of mLongRR that no model gave; its tables from a mirror of the released files, by the reader."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+
+from needlework.benchmarks.mlongrr import corpus as mlongrr
+from needlework.benchmarks.mlongrr import plan
+from needlework.planning.layout import Layout
+from needlework.planning.schema import schema, with_defaults
 
 LANGS = ("en", "vi", "id", "sw", "so")
 LENGTHS = (2000, 8000, 16000, 32000, 64000)
@@ -79,3 +88,56 @@ def make(seed: int = 0, **changes: Any) -> pd.DataFrame:
                     )
                 )
     return pd.DataFrame(rows)
+
+
+# Real files
+
+ROOT = Path(__file__).resolve().parents[2]
+RESOURCES = ROOT / "resources/mlongrr"
+PUNKT = RESOURCES / "english_punkt.txt"
+LANGUAGES = {
+    "en": "English",
+    "vi": "Vietnamese",
+    "id": "Indonesian",
+    "sw": "Swahili",
+    "so": "Somali",
+    "az": "Azeri",
+}
+BLOCK = schema()["properties"]["benchmarks"]["properties"]["mlongrr"]
+
+
+def block(**own: Any) -> dict[str, Any]:
+    """A benchmark's block of the configuration, with the defaults."""
+    return with_defaults(own, BLOCK)
+
+
+def settings(lang: str, lengths: Sequence[int], **own: Any) -> dict[str, Any]:
+    """The settings of the first haystack's slice in a language."""
+    made = block(**{"languages": [lang], **own})
+    return plan.settings(made, plan.slices(made)[0], list(lengths))
+
+
+def tables(slice_settings: Mapping[str, Any], mirror: Path | None = None) -> dict:
+    """The inputs that `plan.reads` names, by input and language."""
+    return {
+        kind: {lang: table(corpus, lang, mirror) for corpus, lang in wanted}
+        for kind, wanted in plan.reads(slice_settings).items()
+    }
+
+
+@cache
+def table(corpus: str, lang: str, mirror: Path | None = None) -> pa.Table:
+    """A corpus, from the files that the layout names."""
+    config = {"sources": {}, "run": {}, "benchmarks": {}, "corpora": {}}
+    layout = Layout(config)
+    sources = [
+        str(mirror / file.removeprefix("results/sources/"))
+        if mirror and file.startswith("results/sources/")
+        else file
+        for file in layout.corpus_sources(corpus, lang)
+    ]
+    if layout.corpus_reader(corpus) == "benchmarks.oneruler.corpus":
+        from needlework.benchmarks.oneruler import corpus as oneruler
+
+        return oneruler.table(corpus, lang, sources, {})
+    return mlongrr.table(corpus, lang, sources, {})

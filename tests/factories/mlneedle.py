@@ -1,4 +1,4 @@
-"""Scores that no model gave, shaped like the paper's: what the tests of tables and figures read."""
+"""Scores of MLNeedle that no model gave, shaped like the paper's."""
 
 from __future__ import annotations
 
