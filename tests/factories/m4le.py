@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
+from factories import answering, losing
 from needlework.benchmarks.m4le import corpus as m4le
 from needlework.benchmarks.m4le.data.tasks import (
     PAPER_BUCKETS,
@@ -71,6 +73,42 @@ def make() -> pd.DataFrame:
         for task in ("c3", "nq-open", "hotpotqa", "drcd_explicit-single"):
             made += rows(task, length, shares(3 + i, 10), model=model)
     return pd.DataFrame(made)
+
+
+def golden() -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """Tasks of every ability at three lengths; places, questions without texts, and both metrics."""
+    chosen = (
+        "c3",
+        "nq-open",
+        "hotpotqa",
+        "drcd_explicit-single",
+        "dureader",
+        "tedtalks-zh2en",
+    )
+    made: list[dict[str, Any]] = []
+    for place, (task, length, model) in enumerate(product(chosen, (1000, 4000, 8000), ("a", "b"))):
+        right = [float(i % 7 < 5 - place % 3) for i in range(8)]
+        for metric in ("released", "paper"):
+            counts = [40 + place, 42, 24, 38, 14, 36, 10, 34, 60, 64]
+            own = {"bleu_statistics": counts} if TASKS[task].metric == "bleu" else {}
+            made += rows(
+                task, length, right, model=model, **{**own, "candidates": 2 ** (place % 5)}
+            )
+            for row in made[-len(right) :]:
+                row["metric"] = metric
+    for task, i in product(("c3", "hotpotqa"), range(3)):
+        made += rows(task, 0, [float(i % 2), 1.0, 0.0], candidates=7, position=i / 2)
+    made += rows("nq-open", 0, [1.0, 0.0, 0.0])
+    scores = answering(losing(pd.DataFrame(made), "b"), "lang")
+    sizes = [
+        {
+            **{"ability": TASKS[task].ability, "task": task, "lang": TASKS[task].lang},
+            **{"task_type": TASKS[task].task_type, "tokenizer": tokenizer},
+            **{"length": length, "units": length - 30 * i},
+        }
+        for task, length, tokenizer, i in product(chosen, (1000, 8000), ("words", "llama"), (0, 1))
+    ]
+    return {"scores": scores, "instances": pd.DataFrame(sizes)}, SETTINGS
 
 
 # Real files

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from factories import answering, losing
+
 LANGS = ("en", "de", "es", "zh", "vi", "hi", "ar")
-HAYSTACKS = (*LANGS, "multilingual")
 POSITIONS = {"start": 0.0, "middle": 0.5, "end": 1.0}
 LANG_EFFECT = dict(zip(LANGS, (0.28, 0.03, 0.0, -0.06, -0.03, -0.1, -0.12), strict=True))
 POSITION_EFFECT = {"start": 0.03, "middle": -0.05, "end": 0.04, "none": 0.0}
@@ -53,20 +56,22 @@ def make(
     models: tuple[str, ...] = tuple(MEANS),
     questions: int = 5,
     positions: dict[str, float] | None = None,
+    langs: Sequence[str] = LANGS,
 ) -> pd.DataFrame:
     """All tasks of these models: exact, existence (present and absent) and closed book."""
     positions = POSITIONS if positions is None else positions
+    haystacks = (*langs, "multilingual")
     rng = np.random.default_rng(0)
     frames = []
     for model in models:
         for length, mean in MEANS[model].items():
             if length == 0:
-                exact = _cross(LANGS, ("none",), {"none": np.nan}, questions)
+                exact = _cross(langs, ("none",), {"none": np.nan}, questions)
                 frames.append(_task(exact, "exact", model, 0, mean, rng))
                 frames.append(_task(exact, "closed_book", model, 0, 0.05, rng))
             else:
-                exact = _cross(LANGS, HAYSTACKS, positions, questions)
-                absent = _cross(LANGS, HAYSTACKS, {"none": np.nan}, questions)
+                exact = _cross(langs, haystacks, positions, questions)
+                absent = _cross(langs, haystacks, {"none": np.nan}, questions)
                 frames.append(_task(exact, "exact", model, length, mean, rng))
                 frames.append(_task(exact, "existence", model, length, 0.65, rng))
                 frames.append(_task(absent, "existence", model, length, 0.4, rng, present=False))
@@ -90,9 +95,11 @@ def _task(
         example: np.random.default_rng(sum(map(ord, example))).normal(0, 0.15)
         for example in frame["example_id"].unique()
     }
+    langs = frame["needle_lang"].unique()
+    effects = {lang: LANG_EFFECT.get(lang, -0.02 * i) for i, lang in enumerate(langs)}
     spread = {"exact": 1.0, "existence": 0.4, "closed_book": 0.2}[task]
     p = mean + spread * (
-        frame["needle_lang"].map(LANG_EFFECT)
+        frame["needle_lang"].map(effects)
         + frame["position"].map(lambda position: POSITION_EFFECT.get(position, -0.03))
         + frame["example_id"].map(difficulty)
     )
@@ -114,3 +121,17 @@ def _task(
         retrieval="semantic" if length else "none",
         needle_present=present and task != "closed_book",
     )
+
+
+def golden() -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """Three needle languages at two lengths; one model lost answers and has two kinds of distractors."""
+    scores = make(
+        ("mistral", "mistral-greedy", "mistral-base", "llama3"), 3, langs=("en", "zh", "hi")
+    )
+    scores = scores[scores["length"].isin([0, 8192, 32768])]
+    scores = scores[(scores["model"] != "mistral-base") | (scores["length"] != 32768)]
+    other = scores[(scores["model"] == "llama3") & (scores["length"] > 0)]
+    other = other.assign(retrieval="random", value=1 - other["value"])
+    scores = losing(pd.concat([scores, other[other["needle_lang"] == "en"]]), "llama3")
+    ceilings = pd.DataFrame({"lang": ["hi", "de"], "n": [90, 100], "n_survived": [70, 91]})
+    return {"scores": answering(scores, "question_lang"), "ceilings": ceilings}, SETTINGS

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from factories import answering, losing
 from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import plan
 from needlework.planning.layout import Layout
@@ -88,6 +89,54 @@ def make(seed: int = 0, **changes: Any) -> pd.DataFrame:
                     )
                 )
     return pd.DataFrame(rows)
+
+
+def prompt(tokenizer: str, **own: Any) -> dict[str, Any]:
+    """What is known of the prompt of such a row, in a tokenizer."""
+    made = row(**own) | {"tokenizer": tokenizer, "haystack_tokens": 1800, "exhausted": False}
+    return {"sentences": 33, "sentences_before": 8, "real_depth": 24.0, **made, **own}
+
+
+def golden() -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """Three languages at two lengths, in two texts and by two prompts; the user's model lost answers."""
+    parts = [
+        make(),
+        make(1, haystack="paul_graham_essays"),
+        make(2, template="prompt2"),
+        make(3, template="translated"),
+        make(4, task="absent", chance=None),
+    ]
+    parts[1:] = [part[(part["model"] == "gpt-4") & (part["n_needles"] == 1)] for part in parts[1:]]
+    scores = pd.concat(parts, ignore_index=True)
+    scores = scores[scores["lang"].isin(["en", "sw", "so"]) & scores["length"].isin([2000, 64000])]
+    few = scores["model"].eq("gpt-4") | scores["depth"].eq(0)
+    mine = scores[scores["model"] == "claude"].assign(model="mine")
+    scores = pd.concat([scores[few], mine])
+    scores = scores[scores["metric"].isin(["strict", "released"])]
+    scores["exhausted"] = (scores["lang"] == "so") & (scores["length"] == 64000)
+    scores = losing(scores, "mine")
+    drawn = np.random.default_rng(6)
+    prompts = [
+        prompt(
+            tokenizer,
+            **{"lang": lang, "length": length, "depth": depth, "index": i, "n_needles": n},
+            fertility=FERTILITY[lang] + round(float(drawn.normal(0, 0.1)), 3),
+            haystack_tokens=length - int(drawn.integers(9, 90)),
+            sentences=33 if length == 2000 else 1200,
+            sentences_before=8 * depth // 25,
+            real_depth=depth - 1.5 * i,
+        )
+        for tokenizer, lang, length, n, depth, i in product(
+            ("o200k_base", "cl100k_base", "words"),
+            FERTILITY,
+            (2000, 64000),
+            (1, 2),
+            (0, 50),
+            (0, 1),
+        )
+    ]
+    run = {**SETTINGS, "models": [*SETTINGS["models"], "mine"], "metric": "released"}
+    return {"scores": answering(scores, "lang"), "instances": pd.DataFrame(prompts)}, run
 
 
 # Real files

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from functools import cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from factories import answering, losing
 from needlework.benchmarks.oneruler import corpus as oneruler
 from needlework.data.corpora.books import BOOKS
 
@@ -162,6 +164,22 @@ def token_counts(tokenizers=("cl100k_base", "o200k_base", "qwen2.5", "llama3")) 
                     | {"n_needles": 1, "exhausted": False}
                 )
     return pd.DataFrame(rows)
+
+
+def golden() -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """Two models and one of equal text, one of which thinks and lost answers, in three languages."""
+    scores = make(("gemini", "o3", "qwen7b", "qwen7b-equal"), ("en", "ko", "hi"), (8000, 64000), 3)
+    tasks = scores["task"].isin(["niah_single", "niah_multivalue", "niah_none", "cwe_easy"])
+    hard = (scores["task"] == "cwe_hard") & (scores["context_lang"] == "hi")
+    known = scores["model"].isin(["o3", "qwen7b"]) | (scores["task"] == "niah_single")
+    crossed = scores["instruction_lang"] != scores["context_lang"]
+    known &= ~crossed | (scores["model"] == "o3") | (scores["length"] == 64000)
+    scores = losing(scores[(tasks | hard) & known], "o3")
+    counts = token_counts(("cl100k_base", "o200k_base", "llama3"))
+    run = {**SETTINGS, "metric": "released", "text_tokenizer": "cl100k_base"}
+    run["encodings"] = {"cl100k_base": "cl100k_base", "o200k_base": "o200k_base"}
+    rows = {"scores": answering(scores, "instruction_lang"), "books": books(("cl100k_base",))}
+    return {**rows, "token_counts": counts}, run
 
 
 # Real files

@@ -40,19 +40,7 @@ def _paper(names: list[str]) -> dict[str, str]:
 def mlneedle() -> Made:
     """Every needle language in English texts, its own and the mix; English needles in all."""
     settings = factories.mlneedle.SETTINGS
-    with (
-        patch.object(factories.mlneedle, "LANGS", LANGS),
-        patch.object(factories.mlneedle, "HAYSTACKS", (*LANGS, "multilingual")),
-        patch.object(
-            factories.mlneedle,
-            "LANG_EFFECT",
-            {
-                lang: factories.mlneedle.LANG_EFFECT.get(lang, -0.02 * i)
-                for i, lang in enumerate(LANGS)
-            },
-        ),
-    ):
-        one = factories.mlneedle.make(("mistral",), 1, {f"p{i}": i / 6 for i in range(7)})
+    one = factories.mlneedle.make(("mistral",), 1, {f"p{i}": i / 6 for i in range(7)}, LANGS)
     english = (one["needle_lang"] == "en") | (one["haystack_lang"] == "en")
     one = one[english | (one["needle_lang"] == one["haystack_lang"])]
     return _by_all(
