@@ -36,43 +36,27 @@ def numbers(benchmark: str) -> pd.DataFrame:
 
 
 def section() -> str:
-    """The generated text: the counts of each paper by table, then the reasons."""
-    parts = []
+    """The generated text: how many numbers of a paper can have a verdict, and why the others cannot."""
+    counts = ["| paper | numbers | with a verdict |", "|---|---|---|"]
+    why = []
     for name in names():
         if not (ROOT / f"resources/published/{name}.csv").is_file():
             continue
         found = numbers(name)
-        found = found.assign(verdict=found["reason"] == "")
-        head = (
-            f"{load_benchmark(name).title}: {found['verdict'].sum():,} of {len(found):,} numbers."
-        )
-        lines = [head, "", "| numbers of | numbers | with a verdict |", "|---|---|---|"]
-        by_table = found.groupby("table", sort=False)["verdict"].agg(["size", "sum"])
-        alike: dict[tuple[int, int], list[str]] = {}
-        for table, size, verdicts in by_table.itertuples():
-            alike.setdefault((size, verdicts), []).append(table)
-        for counts, some in alike.items():
-            each = " each" if len(some) > 1 else ""
-            lines.append(
-                f"| {called(some, list(by_table.index))} | {counts[0]:,}{each} | {counts[1]:,}{each} |"
-            )
-        lines.append("")
-        for reason, own in found[~found["verdict"]].groupby("reason", sort=False):
+        never = found[found["reason"] != ""]
+        title = load_benchmark(name).title
+        counts.append(f"| {title} | {len(found):,} | {len(found) - len(never):,} |")
+        for reason, own in never.groupby("reason", sort=False):
             where = called(list(dict.fromkeys(own["table"])))
-            lines += fill(f"- {len(own):,} of {where}: {reason}.", 118, subsequent_indent="  ")
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts)
+            why += fill(
+                f"- {title}, {len(own):,} of {where}: {reason}.", 118, subsequent_indent="  "
+            )
+    return "\n".join([*counts, "", *why])
 
 
-def called(tables: Sequence[str], every: Sequence[str] = ()) -> str:
-    """Names of tables: the first and the last, or, with `every` table in order, of each unbroken row."""
-    runs: list[list[str]] = []
-    for table in tables:
-        if runs and (not every or every.index(table) == every.index(runs[-1][-1]) + 1):
-            runs[-1].append(table)
-        else:
-            runs.append([table])
-    text = ", ".join(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+def called(tables: Sequence[str]) -> str:
+    """The first and the last name of tables."""
+    text = tables[0] if len(tables) == 1 else f"{tables[0]} to {tables[-1]}"
     return re.sub(r"(?<= )table(?=\d)", "", text) if text.startswith("table") else text
 
 
