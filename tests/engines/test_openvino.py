@@ -23,8 +23,7 @@ from needlework.models.generation import generate
 from needlework.models.gguf_models import _constant, _tensors, _weights, kept_folder
 from needlework.models.job_records import remember
 from needlework.planning.config import validated
-from needlework.planning.devices import job_gpus, job_threads
-from needlework.planning.layout import Layout
+from needlework.planning.layout import Layout, job_gpus, job_threads
 from needlework.prompts.openvino_runtime import runtime
 from needlework.prompts.spans import literal
 from needlework.prompts.tokenizers import load_tokenizer

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 import preset_runs
-from needlework.planning.config import lengths_of, validated
+from needlework.planning.config import validated
+from needlework.planning.model_checks import lengths_of
 from needlework.planning.schema import layered
 from runs import ROOT, Workflow
 

@@ -27,11 +27,11 @@ from needlework.benchmarks.parts import part_file
 from needlework.jobs.job import NEW_OBJECTS
 from needlework.planning.audits import check_audits
 from needlework.planning.config_files import check_folder, located, read_nodes
-from needlework.planning.devices import job_gpus, job_threads
-from needlework.planning.layout import resource
-from needlework.planning.papers import check_published
+from needlework.planning.layout import job_gpus, job_threads, resource
+from needlework.planning.model_checks import check_published
 from needlework.planning.rule_inputs import RuleInputs, paths, result_file
-from needlework.planning.preflight import check_model_files, without_records
+from needlework.planning.preflight import without_records
+from needlework.planning.model_access import check_model_files
 from needlework.planning.schema import command_line_values, layered
 from needlework.atomic import atomic_write
 

@@ -1,6 +1,6 @@
 # From the sources' own files to one table for each corpus and language, and what the user's own data hold.
 
-from needlework.planning.own_data import own_tables, own_uses
+from needlework.planning.rule_inputs import own_tables, own_uses
 
 OWN_TABLES = own_tables(files)
 OWN_DATA = "results/own_data.json"

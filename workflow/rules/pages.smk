@@ -1,7 +1,6 @@
 # What a reader of the results opens: report cards, the explorer and results/index.html; and where they are from.
 
-from needlework.planning.digests import card_digest
-from needlework.planning.effective_config import effective_config
+from needlework.planning.affects import card_digest, effective_config
 from needlework.results.drawing.style import model_colours
 
 # The models with a report card, and what it is made from, by benchmark.

@@ -2,8 +2,8 @@
 # there are two jobs: one for the numbers, one for tables and figures. Each is a target of its own:
 # `mlneedle_table1`, `oneruler_figure3` ...
 
+from needlework.planning.affects import numbers_digest, shown_digest
 from needlework.planning.audits import compared, pairs
-from needlework.planning.digests import numbers_digest, shown_digest
 
 # The titles of all results by their CSV files.
 TITLES = files.titles()

@@ -5,10 +5,10 @@ import os
 
 from snakemake.io import IOFile
 
-from needlework.planning.digests import check_times
 from needlework.planning.preflight import (
     check,
     check_gpus,
+    check_times,
     judge_warnings,
     missing_packages,
     used_by,
@@ -36,15 +36,7 @@ def check_run():
             f"{name} is left out: its weights are not installed (`make weights` installs them)."
         )
     check_times(file for job in workflow.dag.needrun_jobs() for file in job.input)
-    warnings = check(
-        config,
-        used.models,
-        used.tokenizers,
-        used.translating,
-        embedders=used.embedders,
-        local=local,
-        planning=workflow.dryrun,
-    )
+    warnings = check(config, used, local=local, planning=workflow.dryrun)
     warnings += judge_warnings(config, used.judges, local, workflow.dryrun)
     if not workflow.dryrun:
         # An undeclared resource is unlimited; a declared one would silently cut what a job asks for.

@@ -3,7 +3,7 @@
 import os
 
 from needlework.jobs.job import running
-from needlework.planning.effective_config import key_variables
+from needlework.planning.secret_checks import key_variables
 from needlework.results.sealed.provenance import collect, write
 
 with running(snakemake):

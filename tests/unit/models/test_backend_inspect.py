@@ -12,8 +12,8 @@ import yaml
 
 from needlework.errors import UserError
 from needlework.models.backends.base import load_backend
+from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
-from needlework.planning.effective_config import effective_config
 
 DEFAULT = yaml.safe_load((Path(__file__).parents[3] / "config.yaml").read_text(encoding="utf-8"))
 

@@ -1058,7 +1058,7 @@ def test_a_missing_key_is_named_before_any_work(value, monkeypatch) -> None:
         monkeypatch.setenv("A_KEY", value)
     wanted = r"the model models\.remote needs an API key: set the environment variable A_KEY"
     with pytest.raises(UserError, match=wanted):
-        preflight.check(configured(), ["remote"], [], False)
+        preflight.check(configured(), preflight.Used(models={"remote"}))
     model = backend()
     with pytest.raises(UserError, match=wanted):
         model.load()
@@ -1067,14 +1067,14 @@ def test_a_missing_key_is_named_before_any_work(value, monkeypatch) -> None:
 
 def test_a_key_that_is_not_needed_is_not_asked_for(monkeypatch) -> None:
     monkeypatch.delenv("A_KEY", raising=False)
-    preflight.check(configured(key_env=None), ["remote"], [], False, local=False)
-    preflight.check(configured(), ["lexical"], [], False)
+    preflight.check(configured(key_env=None), preflight.Used(models={"remote"}), local=False)
+    preflight.check(configured(), preflight.Used(models={"lexical"}))
 
 
 def test_an_unsendable_key_does_not_show_in_the_error(monkeypatch) -> None:
     monkeypatch.setenv("A_KEY", f"{SECRET}\nx")
     with pytest.raises(UserError, match="A_KEY") as error:
-        preflight.check(configured(), ["remote"], [], False)
+        preflight.check(configured(), preflight.Used(models={"remote"}))
     assert SECRET not in everything_of(error.value)
 
 

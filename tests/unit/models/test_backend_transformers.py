@@ -20,8 +20,7 @@ from needlework.models.backends import transformers
 from needlework.models.backends.base import Answer, Request, load_backend
 from needlework.models.generation import generate
 from needlework.planning.config import validated
-from needlework.planning.devices import job_gpus
-from needlework.planning.layout import Layout
+from needlework.planning.layout import Layout, job_gpus
 from needlework.prompts.spans import literal
 
 ROOT = Path(__file__).resolve().parents[3]

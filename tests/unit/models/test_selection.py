@@ -12,8 +12,9 @@ import yaml
 from needlework.data import packaged
 from needlework.errors import UserError
 from needlework.models.selection import in_words, mask, only_of
-from needlework.planning.config import left_out, validated
+from needlework.planning.config import validated
 from needlework.planning.layout import Layout
+from needlework.planning.model_checks import left_out
 from needlework.planning.schema import ROOT
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))

@@ -13,9 +13,10 @@ import yaml
 
 from needlework.data.corpora.registry import local_files
 from needlework.errors import UserError
-from needlework.planning.config import lengths_of, notices, replaced_choices, validated
-from needlework.planning.effective_config import effective_config
+from needlework.planning.affects import effective_config
+from needlework.planning.config import notices, replaced_choices, validated
 from needlework.planning.layout import Layout
+from needlework.planning.model_checks import lengths_of
 from needlework.planning.schema import command_line_values, layered, plain, schema, with_defaults
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -11,10 +11,9 @@ import yaml
 
 import preset_runs
 from needlework.data.corpora.registry import CORPORA, languages_of
+from needlework.planning.affects import numbers_digest, shown_digest
 from needlework.planning.config import validated
-from needlework.planning.devices import CPU_THREADS, job_gpus, job_threads
-from needlework.planning.digests import numbers_digest, shown_digest
-from needlework.planning.layout import Layout, resource
+from needlework.planning.layout import CPU_THREADS, Layout, job_gpus, job_threads, resource
 from needlework.planning.schema import schema
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -13,12 +13,12 @@ import yaml
 
 from mutated import as_yaml, mutations
 from needlework.errors import UserError
-from needlework.planning.affects import affecting
+from needlework.planning.affects import affecting, effective_config
 from needlework.planning.config import decided, notices, replaced_choices, validated
 from needlework.planning.config_files import read_nodes
-from needlework.planning.effective_config import effective_config, key_variables
 from needlework.planning.layout import Layout
-from needlework.planning.papers import check_published
+from needlework.planning.model_checks import check_published
+from needlework.planning.secret_checks import key_variables
 from runs import ROOT, Workflow
 
 # How many characters of a value a message may quote, and how many it may have.

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from needlework.errors import UserError
-from needlework.planning.papers import check_published
+from needlework.planning.model_checks import check_published
 
 ROOT = Path(__file__).parents[3]
 

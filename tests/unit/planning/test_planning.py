@@ -17,14 +17,14 @@ import yaml
 from needlework.codedigest import code_digest
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
-from needlework.planning.preflight import check
+from needlework.planning.preflight import Used, check
 config = validated(yaml.safe_load(open("config.yaml")))
 files = Layout(config)
 assert sum(len(files.results(name)) for name in config["run"]["benchmarks"]) > 30
 for language in ("en", "hi"):
     assert files.corpus_sources("mmarco", language)
     assert files.slice_tables("mlneedle", "words", f"{language}-en")
-check(config, config["run"]["models"], ["words"], True)
+check(config, Used(set(config["run"]["models"]), {"words"}, translating=True))
 assert code_digest("generate_answers.py", "needlework/models/backends/lexical.py")
 """
 

@@ -17,13 +17,14 @@ import yaml
 
 from needlework.errors import UserError
 from needlework.planning.config import validated
+from needlework.planning.model_access import check_model_files
 from needlework.planning.preflight import (
     BACKENDS,
     EMBEDDERS,
     PROVIDERS,
     TRANSLATORS,
+    Used,
     check,
-    check_model_files,
     without_records,
 )
 from needlework.scoring.translators.base import translator_kinds
@@ -50,7 +51,7 @@ def run(**changes: Any) -> list[str]:
         "context": 4096,
         **changes,
     }
-    return check(validated(config), ["mine"], [], translating=False)
+    return check(validated(config), Used(models={"mine"}))
 
 
 def test_older_answers_are_not_kept_for_a_missing_file(tmp_path: Path) -> None:
@@ -219,11 +220,11 @@ def with_smollm2(reserve: int, **changes: Any) -> dict[str, Any]:
 def test_a_length_without_room_for_the_template_names_the_reserve() -> None:
     lacking = r"8192 tokens, and its chat template and reasoning 30 more: 30 too many for the context of 8192"
     with pytest.raises(UserError, match=rf"models\.full.*{lacking}\. Set `reserve: 30` for tok"):
-        check(with_smollm2(0), ["full"], [], translating=False)
+        check(with_smollm2(0), Used(models={"full"}))
     with pytest.raises(UserError, match=r"Set `reserve: 30` for tokenizers\.own"):
-        check(with_smollm2(29), ["full"], [], translating=False)
-    assert check(with_smollm2(30), ["full"], [], translating=False) == []
+        check(with_smollm2(29), Used(models={"full"}))
+    assert check(with_smollm2(30), Used(models={"full"})) == []
 
 
 def test_a_model_without_a_template_needs_no_reserve() -> None:
-    assert check(with_smollm2(0, chat=False), ["full"], [], translating=False) == []
+    assert check(with_smollm2(0, chat=False), Used(models={"full"})) == []

@@ -9,8 +9,7 @@ import yaml
 
 from needlework.errors import UserError
 from needlework.planning.config import validated
-from needlework.planning.effective_config import key_variables
-from needlework.planning.secret_checks import check_verbose
+from needlework.planning.secret_checks import check_verbose, key_variables
 
 ROOT = Path(__file__).resolve().parents[3]
 SECRET = "sk-very-secret-0123456789"

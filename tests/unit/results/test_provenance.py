@@ -18,8 +18,9 @@ from needlework.journal import Journal
 from needlework.models import job_records
 from needlework.models.backends.base import Backend, Request
 from needlework.models.job_records import SHOWN, gpus, remember, software
+from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
-from needlework.planning.effective_config import effective_config, key_variables
+from needlework.planning.secret_checks import key_variables
 from needlework.prompts.spans import literal
 from needlework.records import GENERATIONS, file_digest, write_table
 from needlework.results.sealed import clone as version

@@ -17,8 +17,8 @@ from needlework.benchmarks.m4le.data.tasks import TASKS, load_frames, texts_of, 
 from needlework.benchmarks.m4le.prompts import build
 from needlework.benchmarks.m4le.scores import score
 from needlework.errors import UserError
+from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
-from needlework.planning.effective_config import effective_config
 from needlework.planning.layout import Layout
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import GENERATIONS, RECORDS, write_table

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -22,29 +21,25 @@ from needlework.data.corpora.registry import (
     languages_of,
     local_files,
 )
-from needlework.data.packaged import is_installed, is_packaged
 from needlework.errors import UserError
-from needlework.models.engine_arguments import ELSEWHERE
 from needlework.models.logs.files import answer_files
-from needlework.models.room import check_room
-from needlework.models.selection import COLUMNS, READERS, only_of, shared
-from needlework.planning.papers import check_key_variable, check_published_values
-from needlework.planning.requests import check_request
+from needlework.models.selection import READERS
+from needlework.planning.config_files import check_values, one_line, quoted
+from needlework.planning.model_checks import check_models, left_out
 from needlework.planning.schema import (
     QUOTED,
     ROOT,
     KeyedError,
+    check_named,
     check_schema,
     nearest,
     plain,
     schema,
     with_defaults,
 )
-from needlework.planning.values import check_values, one_line, quoted
+from needlework.planning.secret_checks import check_key_variable, check_published_values
 from needlework.services.endpoints import check_url
 
-# What a factor's type allows in `only`.
-_KINDS = {"string": (str,), "int32": (int,), "double": (int, float), "bool": (bool,)}
 # File systems take 255 bytes a name, and endings follow.
 LONGEST_NAME = 100
 
@@ -101,7 +96,7 @@ def _validated(config: Config) -> dict[str, Any]:
     for check in (
         _check_corpora,
         _check_retrieval,
-        _check_models,
+        check_models,
         _check_translation,
         _check_benchmarks,
     ):
@@ -153,37 +148,6 @@ def _choose_languages(own: dict[str, Any], corpora: Mapping[str, Any]) -> None:
         own["question_lang"] = "en" if "en" in known else own["needle_languages"][0]
 
 
-def lengths_of(config: Config, model: str, benchmark: str) -> list[int]:
-    """The prompt lengths that a model gets of a benchmark: its `lengths`, as far as `only` has them."""
-    own = config["models"][model]["lengths"]
-    if isinstance(own, Mapping):
-        own = own.get(benchmark)
-    lengths = config["benchmarks"][benchmark].get("lengths", []) if own is None else own
-    wanted = only_of(config, model, benchmark).get("length", lengths)
-    return sorted(length for length in lengths if length in wanted)
-
-
-def check_lengths(config: Config, name: str, overhead: int) -> None:
-    """Raise UserError if a model's longest length and `overhead` more tokens exceed its context.
-
-    `overhead` is the tokens of its chat template and reasoning, as far as they are known. Benchmarks whose
-    lengths are not in tokens are left out (`Plan.spare` is None).
-    """
-    model = config["models"][name]
-    reserve = config["tokenizers"][model["tokenizer"]]["reserve"]
-    taken = 0
-    for benchmark in config["run"]["benchmarks"]:
-        spare = load_benchmark(benchmark).plan.spare(config["benchmarks"][benchmark])
-        asked = only_of(config, name, benchmark).get("task", True) != []
-        if spare is not None and asked:
-            longest = max(lengths_of(config, name, benchmark), default=0)
-            taken = max(taken, longest - reserve - spare)
-    engine = model["engine"].get("max_model_len")
-    # -1 leaves it to vLLM.
-    own = isinstance(engine, int) and 0 <= engine < model["context"]
-    check_room({**model, "model": name}, taken, overhead, reserve, engine if own else None)
-
-
 def decided(given: Config, config: Config) -> list[str]:
     """Which keys of a benchmark have another value in `config`, which is validated, than was `given`.
 
@@ -216,23 +180,6 @@ def _shown(value: Any) -> str:
     return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
 
 
-def left_out(config: Config) -> list[str]:
-    """The optional models of a run whose weights are in a package that is not installed.
-
-    Raises UserError where there is no other model.
-    """
-    found = [
-        name
-        for name, model in _running(config)
-        if model.get("optional") and is_packaged(model["name"]) and not is_installed(model["name"])
-    ]
-    if found and len(found) == len(config["run"]["models"]):
-        raise UserError(
-            f"run.models has only {', '.join(found)}, whose weights are not installed: run `make weights`."
-        )
-    return found
-
-
 def unknown_target(name: str, rules: Iterable[str]) -> str:
     """The error message for a target that no rule has."""
     known = {rule for rule in rules if rule != "unknown_target"}
@@ -258,15 +205,6 @@ def replaced_choices(files: Iterable[str | Path]) -> list[str]:
                 )
             chosen[key] = file, names
     return said
-
-
-def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], where: str) -> None:
-    """Raise UserError where one of `names`, which stand under `key`, is not in the registry `where`."""
-    for name in names:
-        if name not in registry:
-            raise UserError(
-                f"{key} names {quoted(name)}, which is not in `{where}`: {nearest(name, registry)}."
-            )
 
 
 def _check_run(config: Config) -> None:
@@ -374,168 +312,6 @@ def _check_retrieval(config: Config) -> None:
         )
 
 
-def _check_models(config: Config) -> None:
-    judge = [(config["judge"], config["models"][config["judge"]])] if config["judge"] else []
-    for name, model in dict([*_running(config), *judge]).items():
-        where = f"models.{name}"
-        benchmarks = config["run"]["benchmarks"] if name in config["run"]["models"] else []
-        if isinstance(model["lengths"], Mapping):
-            check_named(f"{where}.lengths", model["lengths"], config["benchmarks"], "benchmarks")
-            for benchmark in model["lengths"]:
-                if "lengths" not in config["benchmarks"][benchmark]:
-                    raise UserError(
-                        f"{where}.lengths names {benchmark!r}, whose prompts have no lengths to choose "
-                        "among: leave it out."
-                    )
-        check_named(f"{where}.tokenizer", [model["tokenizer"]], config["tokenizers"], "tokenizers")
-        own = config["tokenizers"][model["tokenizer"]]
-        _check_remote_code(f"tokenizers.{model['tokenizer']}", own)
-        _check_remote_code(where, model)
-        for benchmark in benchmarks:
-            if (known := config["benchmarks"][benchmark].get("lengths")) is None:
-                continue
-            if only_of(config, name, benchmark).get("task", True) == []:
-                continue  # Nothing is asked.
-            wanted = lengths_of(config, name, benchmark)
-            for length in wanted:
-                if length not in known:
-                    raise UserError(
-                        f"{where}.lengths has {length}, which is not among benchmarks.{benchmark}.lengths "
-                        f"({', '.join(map(str, known))}): add it there, leave it out here, or name the "
-                        f"lengths of each benchmark here, as in `lengths: {{{benchmark}: [{known[0]}]}}`."
-                    )
-            if max(wanted, default=0) > model["context"]:
-                raise UserError(
-                    f"{where}: the length {max(wanted)} is above the model's context of "
-                    f"{model['context']} tokens: {_fitting(config, name)}."
-                )
-            limit = model["engine"].get("max_model_len")
-            # -1 leaves it to vLLM.
-            if isinstance(limit, int) and 0 <= limit < max(wanted, default=0):
-                raise UserError(
-                    f"{where}: the length {max(wanted)} is above engine.max_model_len, {limit}: raise it, "
-                    "or leave the length out of this model's `lengths`."
-                )
-        thoughts = model["reasoning"]["max_tokens"] if model["reasoning"] else 0
-        if benchmarks:
-            check_lengths(config, name, thoughts)
-        _check_only(config, name)
-        if model["system"] and not model["chat"]:
-            raise UserError(
-                f"{where}.system needs a chat template: leave it out, or leave out `chat: false`."
-            )
-        _check_date(where, model["template"])
-        remote = model["backend"] in ("openai", "inspect")
-        if model["sampling"]["temperature"] is None and not remote:
-            raise UserError(
-                f"{where}.sampling.temperature is null, which leaves it to the provider of a model: give the "
-                f"backend {model['backend']} a number (0 is greedy decoding)."
-            )
-        if model["backend"] == "openvino":
-            _check_npu(where, model)
-        if model["backend"] == "vllm":
-            _check_engine(where, model)
-        if model["backend"] == "openai":
-            _check_endpoint(where, model)
-        if model["backend"] == "inspect" and "base_url" in model["args"]:
-            check_url(str(model["args"]["base_url"]), f"the model {where}")
-
-
-def _check_date(where: str, template: Mapping[str, Any]) -> None:
-    """Raise UserError if the date of chat templates is none."""
-    try:
-        date.fromisoformat(str(template.get("date", "2026-01-01")))
-    except ValueError:
-        raise UserError(
-            f"{where}.template.date is {template['date']!r}, which is no date: write it as 2026-01-31."
-        ) from None
-
-
-def _check_remote_code(where: str, entry: Mapping[str, Any]) -> None:
-    """Raise UserError if code of the hub would be run at whatever commit it has today."""
-    name = entry.get("name")
-    pinned = entry.get("revision") or not entry.get("trust_remote_code")
-    if name and not pinned and not Path(name).is_dir():
-        raise UserError(
-            f"{where}.revision is missing: trust_remote_code runs the code of {name}. Read that code on "
-            "its page of the hub (Files and versions), and copy the commit's 40 digits to `revision`."
-        )
-
-
-def _check_only(config: Config, name: str) -> None:
-    """Raise UserError where a model's `only` names no benchmark or factor, or a value of another type."""
-    only, where = config["models"][name]["only"], f"models.{name}.only"
-    run = config["run"]["benchmarks"]
-    factors = {b: dict(load_benchmark(b).columns) for b in run}
-    own = dict.fromkeys(COLUMNS, "string")
-    of_all = shared(only)
-    of_one = {name: values for name, values in only.items() if name not in of_all}
-    check_named(where, of_one, config["benchmarks"], "benchmarks")
-    every = {key: kind for each in factors.values() for key, kind in each.items()}
-    named = [("every benchmark", where, of_all, every | own)]
-    named += [(b, f"{where}.{b}", of_one[b], factors[b] | own) for b in of_one if b in factors]
-    for benchmark, place, values, known in named:
-        check_named(place, values, known, f"the factors of {benchmark}")
-        for factor, allowed in values.items():
-            kinds = _KINDS[known[factor]]
-            for value in allowed:
-                if not isinstance(value, kinds) or isinstance(value, bool) != (kinds == (bool,)):
-                    raise UserError(
-                        f"{place}.{factor} has {value!r}, but is of type {known[factor]}: correct it."
-                    )
-
-
-def _fitting(config: Config, name: str) -> str:
-    """What to do where some lengths of a model are above its context, in words."""
-    context = config["models"][name]["context"]
-    found = {}
-    for benchmark in config["run"]["benchmarks"]:
-        known = config["benchmarks"][benchmark].get("lengths")
-        if known is None:
-            continue
-        wanted = [n for n in lengths_of(config, name, benchmark) if n <= context]
-        found[benchmark] = wanted or sorted(n for n in known if n <= context)
-        if not found[benchmark]:
-            return (
-                f"add a shorter one to benchmarks.{benchmark}.lengths, of which {min(known)} is the "
-                "least, or leave this model out of run.models"
-            )
-    (first, *others) = found.values()
-    shown = ", ".join(f"{benchmark}: {lengths}" for benchmark, lengths in found.items())
-    return f"set `lengths: {f'{{{shown}}}' if others else first}` for this model"
-
-
-def _check_engine(where: str, model: Mapping[str, Any]) -> None:
-    """Raise UserError where vLLM is told the same thing twice."""
-    for argument, instead in ELSEWHERE.items():
-        if argument in model["engine"]:
-            raise UserError(f"{where}.engine.{argument} cannot be set: use {instead}.")
-
-
-def _check_npu(where: str, model: Mapping[str, Any]) -> None:
-    """Raise UserError where an NPU is asked for what OpenVINO has on other devices only."""
-    device = model["device"].upper()
-    if "NPU" in device and device != "NPU":
-        raise UserError(
-            f"{where}.device is {model['device']!r}, but an NPU cannot be combined with other devices: "
-            "set `cpu`, `gpu` or `npu`."
-        )
-    scheduler = sorted(name for name in model["engine"] if not name.isupper())
-    own = [name for name in scheduler if not name.endswith("_parallel_size")]
-    if device == "NPU" and own:
-        raise UserError(
-            f"{where}.engine.{own[0]} is a setting of OpenVINO's scheduler, which an NPU lacks: leave it "
-            "out. Settings of the device are in upper case, such as MAX_PROMPT_LEN."
-        )
-
-
-def _check_endpoint(where: str, model: Mapping[str, Any]) -> None:
-    """Raise UserError where the address or the key's variable is none, or `request` says what keys say."""
-    check_url(model["base_url"], f"the model {where}")
-    check_key_variable(where, model["key_env"])
-    check_request(where, model["request"])
-
-
 def _check_translation(config: Config) -> None:
     name = config["translation"]["translator"]
     check_named("translation.translator", [name], config["translators"], "translators")
@@ -553,8 +329,3 @@ def _check_benchmarks(config: Config) -> None:
 def _benchmarks(config: Config) -> Iterator[tuple[str, dict[str, Any]]]:
     for name in config["run"]["benchmarks"]:
         yield name, config["benchmarks"][name]
-
-
-def _running(config: Config) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name in config["run"]["models"]:
-        yield name, config["models"][name]

@@ -1,29 +1,32 @@
-"""Checks before any work starts, other than of the configuration's form."""
+"""Checks before any work starts, other than of the configuration: packages, GPUs, files, room in prompts."""
 
 from __future__ import annotations
 
-import os
-import socket
-import ssl
-from collections.abc import Iterable, Sequence
-from importlib.util import find_spec
+import shlex
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+from typing import Any
 
 from needlework.benchmarks.contract import Config
-from needlework.data.packaged import local_name
 from needlework.errors import UserError
 from needlework.folders import entries
 from needlework.models.engine_arguments import gpus
-from needlework.planning.config import check_lengths
-from needlework.planning.hub_models import check_hub_model
+from needlework.planning.model_access import (
+    answers_folder,
+    check_endpoint,
+    check_hub_model,
+    check_hub_token,
+    check_local_folder,
+    check_weights,
+    is_installed,
+)
+from needlework.planning.model_checks import check_lengths
 from needlework.prompts.tokenizers import PACKAGES, load_tokenizer
 from needlework.scoring.translators.base import check_translator
-from needlework.services.endpoints import api_key, shown_url
 
-CONNECT_S = 5.0
 # More than any chat template with a system prompt takes. If so many tokens are left, none is counted.
 _TEMPLATE_TOKENS = 512
 # The packages that read a model's tokenizer, by backend; Snakemake's own environment may lack them.
@@ -64,51 +67,40 @@ _REMEDIES = {
 }
 
 
-class Used(NamedTuple):
+@dataclass
+class Used:
     """The names in the configuration that the jobs of a run use.
 
     `semantic` are benchmarks whose metric compares meanings; `translating` is whether a job translates.
     """
 
-    models: frozenset[str]
-    tokenizers: frozenset[str]
-    embedders: frozenset[str]
-    semantic: frozenset[str]
-    translating: bool
-    judges: frozenset[str] = frozenset()
+    models: set[str] = field(default_factory=set)
+    tokenizers: set[str] = field(default_factory=set)
+    embedders: set[str] = field(default_factory=set)
+    semantic: set[str] = field(default_factory=set)
+    judges: set[str] = field(default_factory=set)
+    translating: bool = False
 
 
 def used_by(config: Config, jobs: Iterable[tuple[str, Any]]) -> Used:
     """The names that these jobs use. A job is given as its rule's name and its wildcards."""
-    models: set[str] = set()
-    tokenizers: set[str] = set()
-    embedders: set[str] = set()
-    semantic: set[str] = set()
-    judges: set[str] = set()
-    translating = False
+    used = Used()
     for rule, wildcards in jobs:
         if rule in ("generate_answers", "generate_shard", "audit_answers"):
-            models.add(wildcards.model)
+            used.models.add(wildcards.model)
         elif rule == "judge_replies":
-            judges.add(wildcards.model)
+            used.judges.add(wildcards.model)
         elif rule in ("build_instances", "count_tokens", "count_books"):
-            tokenizers.add(wildcards.tokenizer)
+            used.tokenizers.add(wildcards.tokenizer)
         elif rule == "embed_corpus":
-            embedders.add(wildcards.embedder)
+            used.embedders.add(wildcards.embedder)
         elif rule == "measure_similarity":
-            embedders.add(config["retrieval"]["embedder"])
+            used.embedders.add(config["retrieval"]["embedder"])
         elif rule in ("score_answers", "score_audit"):
             metric = config["benchmarks"][wildcards.benchmark].get("metric")
-            semantic |= {wildcards.benchmark} if metric == "released_semantic" else set()
-        translating |= rule.startswith("translate_")
-    return Used(
-        frozenset(models),
-        frozenset(tokenizers),
-        frozenset(embedders),
-        frozenset(semantic),
-        translating,
-        frozenset(judges),
-    )
+            used.semantic |= {wildcards.benchmark} if metric == "released_semantic" else set()
+        used.translating |= rule.startswith("translate_")
+    return used
 
 
 def judge_warnings(config: Config, judges: Iterable[str], local: bool, planning: bool) -> list[str]:
@@ -117,7 +109,7 @@ def judge_warnings(config: Config, judges: Iterable[str], local: bool, planning:
     for name in sorted(judges):
         try:
             if config["models"][name]["backend"] == "openai":
-                found += _check_endpoint(config, name, local, planning)
+                found += check_endpoint(config, name, local, planning)
         except UserError as error:
             found.append(f"Warning: the judge will be missing: {error}")
     return found
@@ -136,7 +128,7 @@ def missing_packages(config: Config, used: Used) -> tuple[list[str], list[str]]:
         if model["backend"] == "inspect":
             packages += PROVIDERS.get(model["name"].partition("/")[0], ())
         remedy = _REMEDIES.get(model["backend"], _SET_UP)
-        needed[f"models.{name}"] = packages, remedy, bool(entries(_answers(config, name)))
+        needed[f"models.{name}"] = packages, remedy, bool(entries(answers_folder(config, name)))
     for name in used.tokenizers:
         packages = tuple(PACKAGES[config["tokenizers"][name]["kind"]])
         needed[f"tokenizers.{name}"] = packages, _SET_UP, False
@@ -152,7 +144,7 @@ def missing_packages(config: Config, used: Used) -> tuple[list[str], list[str]]:
         needed[f"translators.{name}"] = packages, _SET_UP, False
     groups: dict[tuple[str, str, bool], list[str]] = {}
     for where, (packages, remedy, answered) in sorted(needed.items()):
-        if lacking := [package for package in packages if not _is_installed(package)]:
+        if lacking := [package for package in packages if not is_installed(package)]:
             groups.setdefault((" and ".join(lacking), remedy, answered), []).append(where)
     missing: list[str] = []
     perhaps: list[str] = []
@@ -166,87 +158,71 @@ def missing_packages(config: Config, used: Used) -> tuple[list[str], list[str]]:
     return missing, perhaps
 
 
-def check(
-    config: Config,
-    models: Iterable[str],
-    tokenizers: Iterable[str],
-    translating: bool,
-    *,
-    embedders: Iterable[str] = (),
-    local: bool = True,
-    planning: bool = False,
-) -> list[str]:
-    """Raise UserError where one of `models` or the translator lacks its key, or a tokenizer cannot be loaded.
+def check(config: Config, used: Used, *, local: bool = True, planning: bool = False) -> list[str]:
+    """Raise UserError if a key, a token, weights or a tokenizer is missing that the jobs of a run use.
 
-    Or where one of `embedders` cannot be had, weights do not exist, or, where jobs are `local`, a length
-    leaves no room for a chat template, or an endpoint cannot be reached or trusted and the journal has no
-    answer of it. If the journal has any, it may have all: a sentence says so. A gated model lacks its key
-    where there is no token of the hub's.
+    If jobs are `local`, also if a length leaves no room for a chat template, or if an endpoint cannot be
+    reached or trusted and the journal has no answer of its model. If the journal has any answer, it may have
+    all: then a sentence is returned.
 
-    All are what the jobs of this run use. A tokenizer whose package is not installed here is left to the
-    job's own environment. With `planning` no job follows: no tokenizer is loaded, the hub is not asked, and
-    an endpoint may be started later (a sentence says so).
+    With `planning` no job follows: no tokenizer is loaded, the hub is not asked, and an endpoint may be
+    started later (a sentence is returned).
     """
-    if translating:
-        translator = config["translators"][config["translation"]["translator"]]
-        check_translator(translator)
-        if translator["kind"] == "nllb" and local:
-            where = f"translators.{config['translation']['translator']}"
-            name, revision = translator["name"], translator["revision"]
-            check_hub_model(where, name, revision, ask=not planning)
-    for name in sorted(embedders):
+    if used.translating:
+        _check_translator(config, local, planning)
+    for name in sorted(used.embedders):
         embedder = config["embedders"][name]
         # A cluster's machines may have a cache, or a network, that this one lacks.
         if embedder["kind"] == "sentence-transformers" and local:
             where = f"embedders.{name}"
             check_hub_model(where, embedder["name"], embedder["revision"], ask=not planning)
-    silent = []
-    for name in sorted(models):
-        model = config["models"][name]
-        if model["backend"] == "openai":
-            silent += _check_endpoint(config, name, local, planning)
-        for key in ("name", "lora"):
-            if model["backend"] in ("vllm", "transformers") and model[key] and local:
-                _check_folder(f"models.{name}.{key}", model[key])
-        if model["backend"] == "openvino" and local:
-            _check_weights(f"models.{name}", model["name"])
-        if model["gated"] and not Path(model["name"]).is_dir() and not _hub_is_open():
-            raise UserError(
-                f"models.{name} is gated, and there is no token: accept the licence on the page of "
-                f"{model['name']}, create a token of your account there, and set the environment variable "
-                "HF_TOKEN to it; without internet, set HF_HUB_OFFLINE=1."
-            )
-        if local:
-            _check_template(config, name)
-    for name in sorted(tokenizers):
-        tokenizer = config["tokenizers"][name]
-        if planning:
-            if tokenizer["kind"] == "huggingface" and local:
-                _check_folder(f"tokenizers.{name}.name", tokenizer["name"])
-            elif tokenizer["kind"] == "openvino" and local:
-                _check_weights(f"tokenizers.{name}", tokenizer["name"])
-        elif all(map(_is_installed, PACKAGES[tokenizer["kind"]])):
-            # Nothing is counted here, and proofs need more packages than Snakemake has.
-            load_tokenizer(name, tokenizer, {"from_pieces": False})
-    return silent
+    warnings = []
+    for name in sorted(used.models):
+        warnings += _check_model(config, name, local, planning)
+    for name in sorted(used.tokenizers):
+        _check_tokenizer(name, config["tokenizers"][name], local, planning)
+    return warnings
 
 
-def check_model_files(config: Config, results: str | Path = "results") -> None:
-    """Raise UserError if a model's file of answers or chat template is gone, and older answers exist.
+def _check_translator(config: Config, local: bool, planning: bool) -> None:
+    name = config["translation"]["translator"]
+    translator = config["translators"][name]
+    check_translator(translator)
+    if translator["kind"] == "nllb" and local:
+        where = f"translators.{name}"
+        check_hub_model(where, translator["name"], translator["revision"], ask=not planning)
 
-    Snakemake refuses a missing file only if it must make the answers; otherwise it would keep the older ones.
+
+def _check_model(config: Config, name: str, local: bool, planning: bool) -> list[str]:
+    """Raise UserError if a model cannot be had; warnings about an endpoint that may be started later."""
+    model, warnings = config["models"][name], []
+    if model["backend"] == "openai":
+        warnings = check_endpoint(config, name, local, planning)
+    for key in ("name", "lora"):
+        if model["backend"] in ("vllm", "transformers") and model[key] and local:
+            check_local_folder(f"models.{name}.{key}", model[key])
+    if model["backend"] == "openvino" and local:
+        check_weights(f"models.{name}", model["name"])
+    if model["gated"]:
+        check_hub_token(f"models.{name}", model["name"])
+    if local:
+        _check_template(config, name)
+    return warnings
+
+
+def _check_tokenizer(name: str, tokenizer: Mapping[str, Any], local: bool, planning: bool) -> None:
+    """Raise UserError if a tokenizer cannot be loaded.
+
+    If its package is not installed here, the job's own environment has it.
     """
-    for name in config["run"]["models"]:
-        older = Path(results) / "generations" / name
-        for key in ("answers", "chat_template"):
-            given = config["models"][name][key]
-            for path in given if isinstance(given, list) else [given]:
-                if path and not Path(path).exists() and entries(older, ".parquet"):
-                    raise UserError(
-                        f"models.{name}.{key} is {path}, which does not exist, but {older} has older "
-                        "answers: correct the path, which is relative to the folder in which the workflow "
-                        "runs, or delete that folder."
-                    )
+    if planning:
+        if tokenizer["kind"] == "huggingface" and local:
+            check_local_folder(f"tokenizers.{name}.name", tokenizer["name"])
+        elif tokenizer["kind"] == "openvino" and local:
+            check_weights(f"tokenizers.{name}", tokenizer["name"])
+    elif all(map(is_installed, PACKAGES[tokenizer["kind"]])):
+        # Nothing is counted here, and proofs need more packages than Snakemake has.
+        load_tokenizer(name, tokenizer, {"from_pieces": False})
 
 
 def without_records(folder: str | Path = ".") -> str:
@@ -273,7 +249,7 @@ def _check_template(config: Config, name: str) -> None:
     entry = {**config["models"][name], "model": name}
     thoughts = entry["reasoning"]["max_tokens"] if entry["reasoning"] else 0
     reader = "transformers" if entry["backend"] == "vllm" else entry["backend"]
-    readable = reader in _READ_WITH and all(map(_is_installed, _READ_WITH[reader]))
+    readable = reader in _READ_WITH and all(map(is_installed, _READ_WITH[reader]))
     # Code of a model's repository runs in the job alone.
     if not readable or entry["trust_remote_code"]:
         return
@@ -295,123 +271,10 @@ def _check_template(config: Config, name: str) -> None:
     check_lengths(config, name, overhead or 0)
 
 
-def _check_endpoint(config: Config, name: str, local: bool, planning: bool) -> list[str]:
-    """A sentence if nothing answers at a model's address, which an error is not.
-
-    Raises UserError if its key or certificates are missing, or if nothing answers there and the journal has
-    no answers, unless it is only `planning`.
-    """
-    model = config["models"][name]
-    if model["key_env"]:
-        api_key(model["key_env"], f"the model models.{name}")
-    if model["base_url"].startswith("https:"):
-        _check_authorities(f"models.{name}")
-    if not local or not (found := _unreachable(model["base_url"])):
-        return []
-    trouble, remedy, may_pass = found
-    said = f"models.{name}: {shown_url(model['base_url'])} cannot be reached ({trouble})"
-    journal = _answers(config, name)
-    answered = bool(entries(journal))
-    if not answered and not (planning and may_pass):
-        raise UserError(f"{said}, and {journal} has none of its answers: {remedy}.")
-    only = "only answers in the journal can be used: " if answered else ""
-    return [f"Warning: {said}: {only}{remedy}."]
-
-
-def _check_authorities(where: str) -> None:
-    """Raise UserError if the environment names certificates that are not there."""
-    for variable in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
-        if (path := os.environ.get(variable)) and not Path(path).exists():
-            raise UserError(
-                f"{where}: {variable} names {path}, which does not exist: correct or unset the variable."
-            )
-
-
-def _answers(config: Config, model: str) -> Path:
-    """The folder of a model's answers in the journal."""
-    return Path(config["journal"]).absolute() / "generations" / model
-
-
-def _check_weights(where: str, name: str) -> None:
-    """Raise UserError where a file or folder of weights for OpenVINO does not exist."""
-    if not Path(local_name(name, f"{where}.name")).exists():
-        raise UserError(
-            f"{where}.name is {Path(name).absolute()}, which does not exist: correct the path of the GGUF "
-            "file or OpenVINO folder, which is relative to the folder in which the workflow runs."
-        )
-
-
-def _is_installed(package: str) -> bool:
-    """Whether this Python finds a package, which is not imported (only the packages that it lies in)."""
-    try:
-        return find_spec(package) is not None
-    except ImportError:
-        return False
-
-
 def _listed(places: Sequence[str]) -> str:
     """Places of the configuration in words: the first three, and how many more."""
     more = f" and {len(places) - 3} more" if len(places) > 3 else ""
     return ", ".join(places[:3]) + more
-
-
-def _check_folder(where: str, name: str) -> None:
-    """Raise UserError where a name is that of a folder, and not of a model on the hub, and there is none."""
-    folder = Path(name)
-    if (name.startswith(("/", ".", "~")) or name.count("/") > 1) and not folder.is_dir():
-        raise UserError(
-            f"{where} is the folder {folder.absolute()}, which does not exist: correct the path, which is "
-            "relative to the folder in which the workflow runs."
-        )
-
-
-def _unreachable(url: str) -> tuple[str, str, bool] | None:
-    """Why an address cannot be used, the remedy, and whether that may pass; None if it can.
-
-    Something must listen there, or at the proxy that leads there, and its certificate must be trusted.
-    """
-    parts = urlsplit(url)
-    proxy = None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
-    at = urlsplit(proxy if "://" in proxy else f"http://{proxy}") if proxy else parts
-    port = at.port or (443 if at.scheme == "https" else 80)
-    try:
-        with socket.create_connection((at.hostname, port), timeout=CONNECT_S) as connection:
-            if parts.scheme == "https" and not proxy:
-                _trusted().wrap_socket(connection, server_hostname=parts.hostname).close()
-    except ssl.SSLCertVerificationError as error:
-        return (
-            f"its certificate is not trusted: {error.verify_message}",
-            "name the file of the authority that signed it in the environment variable SSL_CERT_FILE",
-            False,
-        )
-    except ssl.SSLError:
-        return "it does not speak TLS there", "if it has none, `base_url` begins with http:", False
-    except OSError as error:
-        return error.strerror or str(error), "start the server, or correct `base_url`", True
-    return None
-
-
-def _trusted() -> ssl.SSLContext:
-    """The authorities that the system trusts, and those that clients bring."""
-    context = ssl.create_default_context()
-    if _is_installed("certifi") and not os.environ.get("SSL_CERT_FILE"):
-        import certifi
-
-        context.load_verify_locations(certifi.where())
-    return context
-
-
-def _hub_is_open() -> bool:
-    """Whether the hub need not be asked, or there is a token to ask it with."""
-    offline = os.environ.get("HF_HUB_OFFLINE", "0").strip().lower() not in ("", "0", "false", "no")
-    if offline or os.environ.get("HF_TOKEN", "").strip():
-        return True
-    # A login on this machine left one in a file.
-    if not _is_installed("huggingface_hub"):
-        return False
-    from huggingface_hub import get_token
-
-    return get_token() is not None
 
 
 def check_gpus(config: Config, models: Iterable[str], declared: int | None) -> None:
@@ -437,3 +300,43 @@ def check_gpus(config: Config, models: Iterable[str], declared: int | None) -> N
             f"or set `gpu: {needed}` under `resources` in the profile (profiles/default/config.yaml, unless "
             "you name another), where there are so many; or lower `tensor_parallel_size`."
         )
+
+
+# Files whose time is ahead of the clock: Snakemake fails each job that reads one, after its work is done.
+
+# Less than a job takes, and more than the clocks of a network's file servers differ.
+TOLERATED_S = 1.0
+
+
+def check_times(files: Iterable[str]) -> None:
+    """Raise UserError where one of the files that jobs will read was written in the future.
+
+    So are files that came with a wrong time, and all results from before the clock was set back.
+    """
+    now = time.time()
+    ahead = {}
+    for file in {str(file) for file in files}:
+        try:
+            written = Path(file).stat().st_mtime
+        except OSError:
+            continue
+        if written > now + TOLERATED_S:
+            ahead[file] = written
+    if not ahead:
+        return
+    first = max(ahead, key=lambda file: (ahead[file], file))
+    shown = datetime.fromtimestamp(min(ahead[first], 2**31)).strftime("%Y-%m-%d %H:%M:%S")
+    clock = datetime.fromtimestamp(now).strftime("%Y-%m-%d %H:%M:%S")
+    others = f", and {len(ahead) - 1} more," if len(ahead) > 1 else ""
+    roots = sorted({_root(file) for file in ahead})
+    find = f"find {' '.join(map(shlex.quote, roots[:5]))} -newermt now -exec touch {{}} +"
+    raise UserError(
+        f"{first}{others} is dated {shown}, but the clock says {clock}, and Snakemake fails jobs that read "
+        f"files of the future: correct the clock, or set the files' times to now with `{find}`; this makes "
+        "nothing anew."
+    )
+
+
+def _root(file: str) -> str:
+    """The folder of results where a file is one of them, the file itself elsewhere."""
+    return "results" if file.startswith("results/") else file

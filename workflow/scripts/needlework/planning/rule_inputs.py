@@ -6,7 +6,9 @@ keep the files of a benchmark, model or tokenizer together for the script; `path
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import astuple
 from functools import cache
 from itertools import product
 from typing import Any
@@ -16,10 +18,9 @@ from needlework.models.accounts import read_account
 from needlework.models.selection import only_of
 from needlework.models.thoughts import MARK_FILES
 from needlework.planning.audits import Audit
-from needlework.planning.config import lengths_of
-from needlework.planning.devices import job_gpus
-from needlework.planning.layout import Layout, resource
-from needlework.planning.own_data import own_tables
+from needlework.planning.layout import Layout, job_gpus, resource
+from needlework.planning.model_checks import lengths_of
+from needlework.results.page.own_data import uses
 from needlework.results.result import Needs, Result
 
 # The files of the prompts of a benchmark in a tokenizer: "instances", "corpora" and "documents".
@@ -451,3 +452,46 @@ class RuleInputs(Layout):
                 for turn, ending in (("first", ""), ("again", "_again"))
             }
         return found
+
+
+# The file of a table (`corpus_table`).
+_TABLE = re.compile(r"results/corpora/([^/]+)/([^/]+)\.parquet")
+
+
+def own_tables(files: Layout) -> list[str]:
+    """The tables ("corpus/language") of the user's own data that prompts of this run are built from."""
+    found = [
+        table
+        for benchmark in _benchmarks(files)
+        for _, tables in _slices(files, benchmark)
+        for own in tables.values()
+        for table in own
+    ]
+    return list(dict.fromkeys(own for table in dict.fromkeys(found) for own in _own(files, table)))
+
+
+def _own(files: Layout, table: str) -> list[str]:
+    """The user's table that a table is, or those that it is made of."""
+    corpus, lang = table.split("/")
+    if files.is_own_corpus(corpus):
+        return [table]
+    own = map(_TABLE.fullmatch, files.corpus_sources(corpus, lang))
+    return [f"{made[1]}/{made[2]}" for made in own if made]
+
+
+def own_uses(files: Layout) -> list[tuple[Any, ...]]:
+    """What the benchmarks need from these tables, as tuples of the fields of `results.page.own_data.Use`."""
+    own = set(own_tables(files))
+    found = [use for b in _benchmarks(files) for use in uses(b, _slices(files, b))]
+    return [astuple(use) for use in found if use.table in own]
+
+
+def _benchmarks(files: Layout) -> list[str]:
+    """The benchmarks of a run that has data of the user's own."""
+    return files.config["run"]["benchmarks"] if files.config["corpora"] else []
+
+
+def _slices(files: Layout, benchmark: str) -> list[tuple[Any, Any]]:
+    """The settings of a benchmark's slices, and the tables that they are built from."""
+    named = [(benchmark, files.text_tokenizer, name) for name in files.slices(benchmark)]
+    return [(files.slice_settings(*each), files.slice_tables(*each)) for each in named]

@@ -9,8 +9,7 @@ from typing import Any
 
 from needlework.data.corpora.found import read_found
 from needlework.models.accounts import Account, last_lines, read_account
-from needlework.planning.own_data import own_tables
-from needlework.planning.rule_inputs import RuleInputs
+from needlework.planning.rule_inputs import RuleInputs, own_tables
 from needlework.results.page.own_data import read_report
 from needlework.results.page.terminal import fill
 

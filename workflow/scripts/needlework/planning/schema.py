@@ -14,7 +14,7 @@ from needlework import safe_yaml
 from needlework.benchmarks.parts import names as benchmark_names
 from needlework.data.corpora.registry import OWN_SERVES, serving
 from needlework.errors import UserError
-from needlework.planning.values import LONGEST, bad_path, quoted
+from needlework.planning.config_files import LONGEST, bad_path, quoted
 
 ROOT = Path(__file__).resolve().parents[4]
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
@@ -468,3 +468,12 @@ def _scalar(text: str, nodes: Iterable[Mapping[str, Any]]) -> Any:
             if isinstance(number, kinds[kind]) and isinstance(number, bool) == (kind == "boolean"):
                 return number
     return text
+
+
+def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], where: str) -> None:
+    """Raise UserError where one of `names`, which stand under `key`, is not in the registry `where`."""
+    for name in names:
+        if name not in registry:
+            raise UserError(
+                f"{key} names {quoted(name)}, which is not in `{where}`: {nearest(name, registry)}."
+            )

@@ -12,7 +12,7 @@ from threading import Thread
 import pytest
 
 from needlework.errors import UserError
-from needlework.planning.hub_models import check_hub_model
+from needlework.planning.model_access import check_hub_model
 
 
 class Hub(BaseHTTPRequestHandler):

