@@ -114,7 +114,7 @@ def run(folder: Path, url: str, concurrency: int) -> None:
 
 def real(concurrency: Sequence[int], apart: float, seed: int) -> int:
     """How many requests the server got beyond those needed, from processes that share a journal."""
-    from openai_server import OpenAIServer, Reply, completion
+    from http_server import OpenAIServer, Reply, completion
 
     dice = random.Random(seed)
     with OpenAIServer() as server, tempfile.TemporaryDirectory() as temporary:

@@ -1,4 +1,4 @@
-"""The server of tests/openai_server.py, which also speaks Anthropic's and Google's own protocols."""
+"""The server of OpenAI's completions, which also speaks Anthropic's and Google's own protocols."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from openai_server import OpenAIServer, Received, Reply
+from http_server import OpenAIServer, Received, Reply
 
 _ANTHROPIC_ENDS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
 _GOOGLE_ENDS = {"stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from provider_server import ProviderServer
 
+from http_server import Reply, completion, prompt_of, refusal
 from needlework.journal import Journal
 from needlework.models import remote_models
 from needlework.models.backends.base import Request, load_backend
 from needlework.models.generation import Policy, generate
 from needlework.prompts.spans import literal
-from openai_server import Reply, completion, prompt_of, refusal
 from runs import ROOT
 
 PYTHON = ROOT / ".venv-inspect/bin/python"

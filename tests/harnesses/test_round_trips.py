@@ -8,13 +8,14 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from answering_server import AnsweringServer, Reply
 
 from eee_schema import errors
+from http_server import OpenAIServer, Reply, completion
 from needlework.records import NO_FACTORS
 from runs import ROOT, Workflow
 
@@ -37,8 +38,11 @@ THEIRS = ("by-inspect", "by-lm-eval")
 BENCHMARKS = ("mlneedle", "oneruler")
 
 
-def replies(folder: Path) -> dict[str, Reply]:
-    """An answer to each exported prompt: right, wrong or cut, with spaces and lines at its ends."""
+def replies(folder: Path) -> dict[str, tuple[str, str]]:
+    """An answer to each exported prompt, and why it ended.
+
+    Answers are right, wrong or cut, with spaces and lines at their ends.
+    """
     found = {}
     for path in sorted(folder.glob("*/words/*.jsonl")):
         for line in path.read_text(encoding="utf-8").split("\n")[:-1]:
@@ -47,8 +51,25 @@ def replies(folder: Path) -> dict[str, Reply]:
             right = ", ".join(row["references"])
             text = (f" {right}.\n\nA second line \n", "I do not know \u2028é", right)[number % 3]
             (message,) = row["messages"]
-            found[message["content"]] = Reply(text, "length" if number % 5 == 0 else "stop")
+            found[message["content"]] = (text, "length" if number % 5 == 0 else "stop")
     return found
+
+
+def answered(body: dict[str, Any], known: dict[str, tuple[str, str]]) -> Reply:
+    """The answers to a request for one, or to lm-eval's with several prompts."""
+    chat = "messages" in body
+    given = body["messages"][-1]["content"] if chat else body["prompt"]
+    prompts = [given] if isinstance(given, str) else given
+    replies = [
+        completion(body, known[prompt][0], finish_reason=known[prompt][1]).body
+        for prompt in prompts
+    ]
+    read = sum(len(prompt.split()) for prompt in prompts)
+    choices = [own["choices"][0] | {"index": n, "logprobs": None} for n, own in enumerate(replies)]
+    usage = {"prompt_tokens": read, "completion_tokens": 9, "total_tokens": read + 9}
+    usage["prompt_tokens_details"] = {"cached_tokens": min(2, read)}
+    kind = "chat.completion" if chat else "text_completion"
+    return Reply({**replies[0], "created": 1, "object": kind, "choices": choices, "usage": usage})
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +81,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workflow]:
         (folder / name).write_text(text, encoding="utf-8")
     export, *others = OURS
     workflow.run(*_arguments(export, folder))
-    with AnsweringServer(replies(folder / "results/export")) as server:
+    known = replies(folder / "results/export")
+    with OpenAIServer() as server:
+        server.reply = lambda number, body: answered(body, known)
         for command in SHELL:
             _run(command, folder, server.url)
-        asked = {request["max_tokens"] for request in server.requests}
+        asked = {received.body["max_tokens"] for received in server.received}
         own = yaml.safe_load(FILES["theirs.yaml"])
         own["run"]["models"].append("ours")
         own["models"]["ours"] = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from openai_server import OpenAIServer
+from http_server import OpenAIServer
 from runs import Workflow, copy_workflow, finished_demo
 
 

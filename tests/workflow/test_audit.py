@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from openai_server import OpenAIServer, Reply, completion, prompt_of
+from http_server import OpenAIServer, Reply, completion, prompt_of
 from runs import ROOT, Workflow
 
 pytestmark = [pytest.mark.xdist_group("audit"), pytest.mark.slow]

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
+from http_server import OpenAIServer, Reply, completion, prompt_of, refusal
 from needlework.planning.layout import ROOT
 from needlework.results.stats import wilson
 from needlework.scoring.judge import known_cases, prompt, read_templates
-from openai_server import OpenAIServer, Reply, completion, prompt_of, refusal
 from runs import Workflow
 
 pytestmark = [pytest.mark.xdist_group("judge"), pytest.mark.slow]

@@ -17,10 +17,10 @@ import psutil
 import pytest
 import yaml
 
+from http_server import OpenAIServer, Reply, completion
 from needlework.journal import Journal
 from needlework.records import read_table
 from needlework.seeding import rng
-from openai_server import OpenAIServer, Reply, completion
 from runs import ROOT, SMALL_MLNEEDLE, Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kill")]

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from hub_server import Hub, serving
+from http_server import Hub
 from needlework.prompts.spans import Documents, render
 from runs import ROOT, Workflow
 
@@ -94,7 +94,7 @@ def domain(tmp_path_factory: pytest.TempPathFactory) -> Workflow:
     asked = config["corpora"]["manuals_questions"]["languages"]["en"]
     files = {"data/validation-00000-of-00001.parquet": _questions()}
     targets = [f"results/scores/{m}/{b}.parquet" for m in MODELS for b in BENCHMARKS]
-    with serving(Hub({(asked["name"], asked["revision"]): files})) as hub:
+    with Hub({(asked["name"], asked["revision"]): files}) as hub:
         env = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(folder / "hub")}
         workflow.run("--configfile", str(path), "--", *targets, env=env)
     return workflow

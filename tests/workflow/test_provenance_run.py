@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from openai_server import OpenAIServer
+from http_server import OpenAIServer
 from runs import ROOT, SMALL_MLNEEDLE, Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("provenance")]

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from openai_server import OpenAIServer
+from http_server import OpenAIServer
 from runs import ROOT, Workflow
 
 pytestmark = [pytest.mark.xdist_group("served"), pytest.mark.slow]

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from http_server import OpenAIServer, Reply, completion, prompt_of, refusal
 from needlework.records import read_table
-from openai_server import OpenAIServer, Reply, completion, prompt_of, refusal
 from runs import ROOT, Workflow
 
 pytestmark = [pytest.mark.xdist_group("served"), pytest.mark.slow]

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from hub_server import Hub, serving
+from http_server import Hub
 from needlework.data.corpora.found import Found
 from needlework.data.corpora.registry import languages_of, own_corpus
 from needlework.data.corpora.tabular import Context
@@ -373,12 +373,12 @@ def test_hub_data_sets_are_streamed_at_their_commit(tmp_path: Path) -> None:
         "data/test-00000-of-00001.parquet": parquet(["four"]),
     }
     other = {"train.csv": b"body\nother\n"}
-    with serving(Hub({("me/mine", COMMIT): files, ("me/mine", "f" * 40): other})) as hub:
+    with Hub({("me/mine", COMMIT): files, ("me/mine", "f" * 40): other}) as hub:
         rows = of_hub(hub, tmp_path)
         assert [row["text"] for row in rows] == ["one", "two", "three"]
         assert [row["text"] for row in of_hub(hub, tmp_path, split="test")] == ["four"]
         assert [r["text"] for r in of_hub(hub, tmp_path, revision="f" * 40)] == ["other"]
-        hub.asked.clear()
+        hub.received.clear()
         assert [row["text"] for row in of_hub(hub, tmp_path, rows=2)] == ["one", "two"]
         read = [path for path in hub.asked if path.startswith("GET /datasets")]
         assert read and not any("00001-of-00002" in path for path in read)
@@ -386,7 +386,7 @@ def test_hub_data_sets_are_streamed_at_their_commit(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_the_hub_does_not_have_is_one_sentence(tmp_path: Path) -> None:
-    with serving(Hub({("me/mine", COMMIT): {"train.csv": b"body\na\n"}})) as hub:
+    with Hub({("me/mine", COMMIT): {"train.csv": b"body\na\n"}}) as hub:
         for own, message in (
             ({"name": "me/none"}, "the data set me/none cannot be read"),
             ({"revision": "e" * 40}, "doesn't exist"),
@@ -400,7 +400,7 @@ def test_what_the_hub_does_not_have_is_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_private_data_set_needs_the_token(tmp_path: Path) -> None:
     data = {("me/mine", COMMIT): {"train.csv": b"body\nsecret\n"}}
-    with serving(Hub(data, private={"me/mine": "hf_right"})) as hub:
+    with Hub(data, private={"me/mine": "hf_right"}) as hub:
         assert "HF_TOKEN" in of_hub(hub, tmp_path)["error"]
         assert [row["text"] for row in of_hub(hub, tmp_path, "hf_right")] == ["secret"]
 

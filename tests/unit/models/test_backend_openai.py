@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from http_server import OpenAIServer, Reply, completion, prompt_of, refusal
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models import remote_models
@@ -34,7 +35,6 @@ from needlework.planning import preflight
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.prompts.spans import literal
-from openai_server import OpenAIServer, Reply, completion, prompt_of, refusal
 from runs import ROOT, Workflow
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -529,14 +529,13 @@ def test_an_answer_that_does_not_come_is_not_waited_for(server) -> None:
 
 @pytest.mark.parametrize("how", ["seconds", "milliseconds", "a date"])
 def test_retry_after_is_honoured_by_all_requests(server, how) -> None:
-    after = {
-        "seconds": {"Retry_After": "1"},
-        "milliseconds": {"Retry_After_Ms": "1000", "Retry_After": "0"},
-        # A date counts whole seconds, so two of them are at least one from now.
-        "a date": {"Retry_After": formatdate(time.time() + 2, usegmt=True)},
-    }[how]
-
     def reply(number: int, body: Any) -> Reply:
+        after = {
+            "seconds": {"Retry_After": "1"},
+            "milliseconds": {"Retry_After_Ms": "1000", "Retry_After": "0"},
+            # A date counts whole seconds, so two of them are at least one from now.
+            "a date": {"Retry_After": formatdate(time.time() + 2, usegmt=True)},
+        }[how]
         return refusal(429, "slow down", **after) if number == 0 else completion(body)
 
     server.reply = reply

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from http_server import OpenAIServer, Reply, completion
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Backend, Request, load_backend
@@ -37,7 +38,6 @@ from needlework.models.room import check_room
 from needlework.models.shards import merge
 from needlework.prompts.spans import Span, literal
 from needlework.records import GENERATIONS, instances_schema, read_table, write_table
-from openai_server import OpenAIServer, Reply, completion
 
 TOWNS = ("Orveld", "Tamsin", "Quillmouth", "Brackwater", "Ilmar", "Sedgeby")
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from batch_server import BatchServer
+from http_server import BatchServer, Reply, completion, prompt_of, refusal
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models import openai_batches
@@ -31,7 +31,6 @@ from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.prompts.spans import literal
 from needlework.services.endpoints import Passing
-from openai_server import Reply, completion, prompt_of, refusal
 
 TESTS = Path(__file__).resolve().parents[2]
 SECRET = "sk-very-secret-0123456789"
@@ -1041,7 +1040,7 @@ def test_the_key_shows_nowhere(server, tmp_path, caplog) -> None:
     for file in tmp_path.rglob("*"):
         assert file.is_dir() or SECRET.encode() not in file.read_bytes(), file
     assert SECRET not in caplog.text + json.dumps(table)
-    assert not any(SECRET.encode() in body for body in server.bodies)
+    assert not any(SECRET.encode() in received.content for received in server.received)
 
 
 def test_a_key_that_json_escapes_shows_nowhere(server, tmp_path, caplog, monkeypatch) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from http_server import OpenAIServer, Reply, completion
 from needlework.errors import UserError
 from needlework.models import remote_models
 from needlework.models.backends.base import Answer, Request, load_backend
 from needlework.models.openai_batch_endpoint import read_result
 from needlework.models.openai_protocol import Refusal, other_model, read_reply
 from needlework.prompts.spans import literal
-from openai_server import OpenAIServer, Reply, completion
 
 REPORTED = [
     json.loads(line)

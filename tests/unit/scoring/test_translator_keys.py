@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from http_server import OpenAIServer, Reply
 from needlework.errors import UserError
 from needlework.scoring.translators.http import Endpoint
-from openai_server import OpenAIServer, Reply
 
 
 def translated(server: OpenAIServer, secret: str) -> str:
