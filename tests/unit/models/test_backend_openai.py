@@ -14,6 +14,7 @@ import threading
 import time
 import traceback
 import tracemalloc
+from collections import Counter
 from collections.abc import Iterator
 from email.utils import formatdate
 from typing import Any
@@ -202,22 +203,38 @@ def test_tokens_are_counted_by_the_endpoint(server, chat) -> None:
     assert answer(server, chat=chat) == Answer("x", "stop", 100, 64, 30, 20)
 
 
-@pytest.mark.parametrize(
-    "usage",
-    [None, {}, [], {"prompt_tokens": "3", "prompt_tokens_details": None}, {"prompt_tokens": 2**40}],
-)
-def test_counts_that_are_none_are_unknown(server, usage) -> None:
-    server.reply = lambda number, body: completion(body, "x", usage=usage)
-    found = answer(server)
-    assert (found.text, found.prompt_tokens, found.cached_tokens) == ("x", None, None)
+USAGES: dict[str, Any] = {
+    "none": None,
+    "nothing": {},
+    "no objects": {"prompt_tokens": "3", "prompt_tokens_details": None},
+    "too many": {"prompt_tokens": 2**40},
+    "no list": [],
+    "a list": [{"prompt_tokens": 1}],
+    "a text": "n/a",
+    "a number": 5,
+}
+
+
+def test_counts_that_are_none_are_unknown(server) -> None:
+    server.reply = lambda number, body: completion(body, "x", usage=USAGES[prompt_of(body)])
+    found = answers(backend(server), requests(*USAGES))
+    assert dict(zip(USAGES, found, strict=True)) == dict.fromkeys(USAGES, Answer("x", "stop"))
+    assert len(server.received) == len(USAGES)
+
+
+ENDS = {
+    **dict.fromkeys(("stop", "STOP", "end_turn", "eos_token", "stop_sequence"), "stop"),
+    **dict.fromkeys(("length", "Length", "model_length", "max_tokens", "MAX_TOKENS"), "length"),
+}
 
 
 @pytest.mark.parametrize("chat", [True, False])
-@pytest.mark.parametrize("reason", ["length", "model_length"])
-def test_a_cut_answer_is_marked(server, chat, reason) -> None:
-    server.reply = lambda number, body: completion(body, "half", finish_reason=reason)
-    found = answer(server, chat=chat)
-    assert (found.text, found.finish_reason, found.error) == ("half", "length", None)
+def test_all_endpoints_words_for_an_end_are_known(server, chat) -> None:
+    server.reply = lambda number, body: completion(body, "half", finish_reason=prompt_of(body))
+    found = answers(backend(server, chat=chat), requests(*ENDS))
+    assert {(a.text, a.error) for a in found} == {("half", None)}
+    assert {word: a.finish_reason for word, a in zip(ENDS, found, strict=True)} == ENDS
+    assert len(server.received) == len(ENDS)
 
 
 def test_a_model_that_refuses_has_answered_so(server) -> None:
@@ -231,10 +248,11 @@ def test_a_model_that_thinks_until_the_limit_has_answered_nothing(server) -> Non
     assert answer(server).text == "" and answer(server).finish_reason == "length"
 
 
-@pytest.mark.parametrize("reason", ["content_filter", "abort", "error"])
-def test_an_answer_that_was_ended_otherwise_is_a_failure(server, reason) -> None:
-    server.reply = lambda number, body: completion(body, "half", finish_reason=reason)
-    assert f"{reason!r}: half" in str(answer(server).error)
+def test_an_answer_that_was_ended_otherwise_is_a_failure(server) -> None:
+    server.reply = lambda number, body: completion(body, "half", finish_reason=prompt_of(body))
+    reasons = ("content_filter", "abort", "error")
+    for reason, found in zip(reasons, answers(backend(server), requests(*reasons)), strict=True):
+        assert f"{reason!r}: half" in str(found.error)
 
 
 PARTS = {
@@ -254,39 +272,12 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize("parts", PARTS)
-def test_an_answer_in_parts_is_their_text(server, parts) -> None:
-    content, text = PARTS[parts]
-    server.reply = lambda number, body: completion(body, content)
-    found = answer(server)
-    assert (found.text, found.finish_reason, found.error) == (text, "stop", None)
-    assert len(server.received) == 1
-
-
-@pytest.mark.parametrize("usage", ["n/a", [{"prompt_tokens": 1}], 5])
-def test_usage_that_is_no_object_is_missing(server, usage) -> None:
-    server.reply = lambda number, body: completion(body, "x", usage=usage)
-    assert answer(server) == Answer("x", "stop")
-    assert len(server.received) == 1
-
-
-@pytest.mark.parametrize(
-    ("said", "reason"),
-    [
-        ("STOP", "stop"),
-        ("end_turn", "stop"),
-        ("eos_token", "stop"),
-        ("stop_sequence", "stop"),
-        ("max_tokens", "length"),
-        ("MAX_TOKENS", "length"),
-        ("Length", "length"),
-    ],
-)
-def test_other_endpoints_words_for_an_end_are_known(server, said, reason) -> None:
-    server.reply = lambda number, body: completion(body, "x", finish_reason=said)
-    found = answer(server)
-    assert (found.text, found.finish_reason, found.error) == ("x", reason, None)
-    assert len(server.received) == 1
+def test_an_answer_in_parts_is_their_text(server) -> None:
+    server.reply = lambda number, body: completion(body, PARTS[prompt_of(body)][0])
+    found = answers(backend(server), requests(*PARTS))
+    assert [a.text for a in found] == [text for _, text in PARTS.values()]
+    assert {(a.finish_reason, a.error) for a in found} == {("stop", None)}
+    assert len(server.received) == len(PARTS)
 
 
 UNKNOWN = {
@@ -313,17 +304,17 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("chat", [True, False])
-@pytest.mark.parametrize("shape", UNKNOWN)
-def test_a_paid_answer_of_unknown_shape_is_not_retried(server, shape, chat) -> None:
+def test_a_paid_answer_of_unknown_shape_is_not_retried(server, chat) -> None:
     def reply(number: int, body: Any) -> Reply:
-        return Reply(UNKNOWN[shape]) if prompt_of(body) == "b" else completion(body)
+        shape = UNKNOWN.get(prompt_of(body))
+        return completion(body) if shape is None else Reply(shape)
 
     server.reply = reply
-    found = answers(backend(server, chat=chat), requests("a", "b", "c"))
-    assert [a.text for a in found] == ["<a>", "", "<c>"]
-    assert [a.error is None for a in found] == [True, False, True]
-    assert "the answer" in found[1].error and len(found[1].error) <= 200
-    assert len(server.received) == 3
+    first, *found, last = answers(backend(server, chat=chat), requests("a", *UNKNOWN, "c"))
+    assert (first.text, last.text) == ("<a>", "<c>")
+    for one in found:
+        assert one.text == "" and "the answer" in one.error and len(one.error) <= 200
+    assert len(server.received) == 2 + len(UNKNOWN)
 
 
 def test_an_endpoint_of_unknown_shapes_is_not_asked_everything(server) -> None:
@@ -362,14 +353,13 @@ TOO_LONG = {
 }
 
 
-@pytest.mark.parametrize("endpoint", TOO_LONG)
-def test_a_prompt_beyond_the_context_is_skipped(server, endpoint) -> None:
-    message, code = TOO_LONG[endpoint]
-    server.reply = lambda number, body: refusal(400, message, code)
-    found = answer(server)
-    assert found.finish_reason == "skipped"
-    assert found.error == f"status 400: {message}"[: len(found.error)]
-    assert len(server.received) == 1
+def test_a_prompt_beyond_the_context_is_skipped(server) -> None:
+    server.reply = lambda number, body: refusal(400, *TOO_LONG[prompt_of(body)])
+    found = answers(backend(server), requests(*TOO_LONG))
+    assert {answer.finish_reason for answer in found} == {"skipped"}
+    for (message, _), answer in zip(TOO_LONG.values(), found, strict=True):
+        assert answer.error == f"status 400: {message}"[: len(answer.error)]
+    assert len(server.received) == len(TOO_LONG)
 
 
 @pytest.mark.parametrize("chat", [True, False])
@@ -407,27 +397,29 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("chat", [True, False])
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_passing_fault_is_passed_over(server, fault, chat) -> None:
-    server.reply = lambda number, body: FAULTS[fault] if number < 2 else completion(body)
-    assert answer(server, chat=chat).text == "<Who?>"
-    assert len(server.received) == 3
-
-
-@pytest.mark.parametrize("fault", [name for name in FAULTS if name not in ("429", "503")])
-def test_a_lasting_fault_is_one_request_s_failure(server, fault, monkeypatch) -> None:
-    monkeypatch.setattr(remote_models, "ATTEMPTS", 3)
+def test_passing_faults_are_passed_over(server, chat) -> None:
+    tries: Counter[str] = Counter()
 
     def reply(number: int, body: Any) -> Reply:
-        return FAULTS[fault] if prompt_of(body) == "b" else completion(body)
+        tries[prompt_of(body)] += 1
+        passing = tries[prompt_of(body)] <= 2
+        return FAULTS[prompt_of(body)] if passing else completion(body)
 
     server.reply = reply
-    found = answers(backend(server), requests("a", "b", "c"))
-    assert [a.text for a in found] == ["<a>", "", "<c>"]
-    assert [a.error is None for a in found] == [True, False, True]
-    assert found[1].error.endswith("(attempt 3)")
-    assert len(found[1].error) < 300
-    assert len(server.received) == 5
+    found = answers(backend(server, chat=chat), requests(*FAULTS))
+    assert [a.text for a in found] == [f"<{fault}>" for fault in FAULTS]
+    assert tries == dict.fromkeys(FAULTS, 3)
+
+
+def test_a_lasting_fault_is_one_request_s_failure(server, monkeypatch) -> None:
+    monkeypatch.setattr(remote_models, "ATTEMPTS", 3)
+    lasting = [name for name in FAULTS if name not in ("429", "503")]
+    server.reply = lambda number, body: FAULTS.get(prompt_of(body), completion(body))
+    first, *found, last = answers(backend(server), requests("a", *lasting, "c"))
+    assert (first.text, last.text) == ("<a>", "<c>")
+    for one in found:
+        assert one.text == "" and one.error.endswith("(attempt 3)") and len(one.error) < 300
+    assert len(server.received) == 2 + 3 * len(lasting)
 
 
 @pytest.mark.parametrize("status", [502, 503, 521])
@@ -1121,20 +1113,21 @@ def test_a_wrong_key_is_named(change, wanted) -> None:
 # Replies within limits
 
 
-@pytest.mark.parametrize(
-    "charset", ["idna", "punycode", "undefined", "hex", "rot13", "utf-16", "none such", "\xe9"]
-)
+CHARSETS = ("idna", "punycode", "undefined", "hex", "rot13", "utf-16", "none such", "\xe9")
+
+
 @pytest.mark.parametrize("status", [200, 400])
-def test_a_charset_that_the_server_names_says_nothing(server, charset, status) -> None:
+def test_a_charset_that_the_server_names_says_nothing(server, status) -> None:
     def reply(number: int, body: Any) -> Reply:
         right = completion(body) if status == 200 else refusal(400, "content_filter: no")
-        return Reply(right.body, status, {"Content-Type": f"application/json; charset={charset}"})
+        kind = f"application/json; charset={prompt_of(body)[1:]}"
+        return Reply(right.body, status, {"Content-Type": kind})
 
     server.reply = reply
-    found = answers(backend(server), requests("é"))
-    expected = "<é>" if status == 200 else ""
-    assert [answer.text for answer in found] == [expected]
-    assert status == 200 or "content_filter: no" in found[0].error
+    found = answers(backend(server), requests(*(f"é{charset}" for charset in CHARSETS)))
+    expected = [f"<é{charset}>" if status == 200 else "" for charset in CHARSETS]
+    assert [answer.text for answer in found] == expected
+    assert status == 200 or all("content_filter: no" in answer.error for answer in found)
 
 
 @pytest.mark.parametrize("status", [200, 400])
